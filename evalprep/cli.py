@@ -1,0 +1,112 @@
+"""The `evalprep` command: finds the verb, hands over, turns mistakes into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from evalprep import __version__
+from evalprep.errors import BadInput
+
+# Verb -> one line for the overview. The modules themselves are imported only when their verb is used, which keeps
+# `evalprep --help` free of heavy imports.
+VERBS = {
+    "prepare": "read eval_config.yaml, write work_dir, print the lm_eval command",
+    "list": "packs, tasks, metrics and suite scores",
+    "check": "find, without a GPU, what would spoil the run",
+    "preview": "the exact prompts, tokens, stop strings and targets of a task",
+    "run": "run the prepared command with a log, a live table and resume",
+    "status": "table of tasks of a running or finished run",
+    "score": "suite scores of a run, next to the published ones",
+    "rescore": "score saved samples anew, without the model",
+    "compare": "a run against the published verdicts or another run",
+    "gate": "regression gate for CI",
+    "report": "offline HTML page, spreadsheet, CSV, Markdown",
+    "judge": "LLM judge over saved generations",
+    "new-pack": "write the skeleton of a task pack",
+}
+
+
+def _module(verb: str) -> ModuleType:
+    return importlib.import_module(f"evalprep.verbs.{verb.replace('-', '_')}")
+
+
+def _available() -> dict[str, str]:
+    folder = os.path.join(os.path.dirname(__file__), "verbs")  # noqa: PTH118, PTH120 - pathlib costs start-up time
+    present = {name.removesuffix(".py").replace("_", "-") for name in os.listdir(folder)}  # noqa: PTH208
+    return {verb: line for verb, line in VERBS.items() if verb in present}
+
+
+def _overview(verbs: dict[str, str]) -> str:
+    width = max(len(verb) for verb in verbs)
+    lines = ["usage: evalprep VERB [arguments]", ""]
+    lines += [f"  {verb:<{width}}  {line}" for verb, line in verbs.items()]
+    lines += ["", "`evalprep VERB --help` explains one verb."]
+    return "\n".join(lines)
+
+
+def report_bad_input(error: BadInput, *, as_json: bool) -> int:
+    """Print every mistake and return exit code 2."""
+    if as_json:
+        print(json.dumps({"error": "bad input", "problems": [problem.as_dict() for problem in error.problems]}, indent=2))
+        return 2
+    count = len(error.problems)
+    print(f"error: {count} mistake{'s' if count > 1 else ''}, nothing was written\n", file=sys.stderr)
+    for problem in error.problems:
+        print(f"- {problem}", file=sys.stderr)
+    return 2
+
+
+def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str | None = None) -> int:
+    """Run one verb.
+
+    Args:
+        argv: Arguments without the program name; the process's own by default.
+        prog: Name shown in usage lines.
+        verb: Fixed verb, for `prepare_eval.py`; by default the first argument names it.
+
+    Returns:
+        The exit code: 0 fine, 1 regression or failed gate, 2 bad input, 3 not enough evidence, 130 interrupted.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if verb is None:
+        verbs = _available()
+        if not arguments or arguments[0] in {"-h", "--help", "help"}:
+            print(_overview(verbs))
+            return 0 if arguments else 2
+        if arguments[0] in {"-V", "--version"}:
+            print(__version__)
+            return 0
+        verb = arguments.pop(0)
+        if verb not in verbs:
+            print(f"evalprep: unknown verb {verb!r}\n\n{_overview(verbs)}", file=sys.stderr)
+            return 2
+        prog = f"{prog} {verb}"
+    module = _module(verb)
+    parser = argparse.ArgumentParser(
+        prog=prog, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    module.configure(parser)
+    args = parser.parse_args(arguments)
+    try:
+        code = module.main(args)
+        sys.stdout.flush()
+    except BadInput as error:
+        return report_bad_input(error, as_json=getattr(args, "json", False))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) went away; that is not our failure.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

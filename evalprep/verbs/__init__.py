@@ -1,0 +1,1 @@
+"""One module per verb of the `evalprep` command, each with `configure(parser)` and `main(args) -> int`."""
