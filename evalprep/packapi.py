@@ -1,0 +1,154 @@
+"""What a pack's `prepare.py` may use: the only part of evalprep that packs import.
+
+A pack with work of its own has `prepare.py` with
+
+    def prepare(context: Context, task: str) -> TaskData: ...
+
+and, where the tasks depend on the data, also
+
+    def plan(context: Context) -> Plan: ...
+
+A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalprep.config import Config
+from evalprep.errors import BadInput, Problem, Problems, near
+from evalprep.join import GroundTruth, JoinReport, join
+from evalprep.packs import Pack
+from evalprep.sources import Source, config_names, open_source
+
+__all__ = ["BadInput", "Context", "GroundTruth", "JoinReport", "Plan", "Previous", "Problem", "Problems", "Source", "TaskData",
+           "config_names", "join", "near"]
+
+
+@dataclass
+class Previous:
+    """Published verdicts on one task, counted over all published rows (also those that a join leaves out)."""
+
+    correct: dict[str | None, int] = field(default_factory=dict)
+    total: dict[str | None, int] = field(default_factory=dict)
+
+    def add(self, verdict: bool | None, subtask: str | None) -> None:  # noqa: FBT001 - a verdict is the thing itself
+        """Count one published row; a row without verdict is not counted."""
+        if verdict is not None:
+            self.total[subtask] = self.total.get(subtask, 0) + 1
+            self.correct[subtask] = self.correct.get(subtask, 0) + int(verdict)
+
+    def as_dict(self) -> dict[str, Any] | None:
+        """`n`, `micro` (mean over rows), `macro` (mean of subtask means) and the subtask counts; None without rows."""
+        count = sum(self.total.values())
+        if not count:
+            return None
+        means = [self.correct[name] / self.total[name] for name in self.total]
+        return {
+            "n": count, "micro": sum(self.correct.values()) / count, "macro": sum(means) / len(means),
+            "subtasks": {str(name): {"n": self.total[name], "correct": self.correct[name]}
+                         for name in sorted(self.total, key=str)},
+        }
+
+
+@dataclass
+class TaskData:
+    """What a pack hands over for one task.
+
+    Attributes:
+        rows: The prepared rows, streamed; each needs a unique `sample_id` (docs/architecture.md lists the columns).
+        values: Placeholder name -> value for the task's template.
+        join: Filled by `evalprep.join.join` while the rows are read.
+        previous: Published verdicts, filled while the rows are read.
+        notes: Sentences for the user, e.g. about rows that were left out.
+        template: Another template than pack.yaml's, where it depends on the config.
+    """
+
+    rows: Iterable[Mapping[str, Any]]
+    values: dict[str, Any] = field(default_factory=dict)
+    join: JoinReport | None = None
+    previous: Previous | None = None
+    notes: list[str] = field(default_factory=list)
+    template: str | None = None
+
+
+@dataclass
+class Plan:
+    """Which tasks to prepare, and which groups can be written with them.
+
+    Attributes:
+        tasks: Task names in order.
+        groups: Group name -> members.
+        request: What goes after `--tasks`.
+    """
+
+    tasks: list[str]
+    groups: dict[str, list[str]]
+    request: list[str]
+
+
+@dataclass
+class Context:
+    """What a pack sees of the preparation.
+
+    Attributes:
+        pack: The pack itself.
+        config: The whole configuration.
+        section: The pack's own keys, validated.
+        requested: Names of this pack that the user asked for (tasks and groups, aliases resolved).
+        problems: Mistakes; `plan` adds to it, preparation stops when there are any.
+        sources: Every source opened through `open`, for the manifest.
+    """
+
+    pack: Pack
+    config: Config
+    section: Any
+    requested: list[str]
+    problems: Problems
+    sources: list[Source] = field(default_factory=list)
+    cache: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Folder that relative paths in the config refer to."""
+        return self.config.path.parent.resolve() if self.config.path else Path.cwd()
+
+    def locate(self, location: str) -> str:
+        """A path of the config as an absolute one when it exists locally, else unchanged (a hub id)."""
+        for base in (self.folder, self.pack.folder):
+            path = base / Path(location).expanduser()
+            if path.exists():
+                return str(path.resolve())
+        return location
+
+    def open(self, location: str, *, config: str | None = None, split: str | None = None, revision: str | None = None,
+             where: str = "") -> Source:
+        """Open a data set (local or hub) and record it for the manifest.
+
+        Raises:
+            BadInput: see `evalprep.sources.open_source`.
+        """
+        source = open_source(self.locate(location), config=config, split=split, revision=revision, folder=self.folder,
+                             where=where or location)
+        self.sources.append(source)
+        return source
+
+    def static_plan(self) -> Plan:
+        """The plan of a pack whose tasks and groups do not depend on the data."""
+        groups = {name: list(self.pack.groups[name].tasks) for name in self.requested if name in self.pack.groups}
+        return make_plan(self.requested, groups)
+
+
+def make_plan(requested: Iterable[str], groups: Mapping[str, list[str]]) -> Plan:
+    """Expand groups, without repeats.
+
+    lm-eval refuses a call that names a group and one of its members, so such a member is dropped from the request.
+    """
+    request = list(dict.fromkeys(requested))
+    inside = {member for name in request for member in groups.get(name, [])}
+    request = [name for name in request if name not in inside]
+    tasks = list(dict.fromkeys(member for name in request for member in groups.get(name, [name])))
+    return Plan(tasks=tasks, groups={name: groups[name] for name in request if name in groups}, request=request)
