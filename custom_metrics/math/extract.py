@@ -1,0 +1,135 @@
+r"""The boxed answer of a reply: which box counts, and what is in it.
+
+A reply may hold several boxes; the last one is the answer. A box that is opened and never closed is no answer, and it
+does not hand the decision back to an earlier box: the reply was cut off while the model was changing its mind.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAX_REPLY = 2_000_000
+"""Characters of a reply that are read, counted from its end; the last box decides, so the end is what matters."""
+
+_BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])")
+_BARE_END = re.compile(r"\$|\\\)|\\\]|\n|\\f?boxed")
+_MATH_OPEN = re.compile(r"\$|\\\(|\\\[")
+_MATH_CLOSE = re.compile(r"\$|\\\)|\\\]")
+_NAMES = ("\\boxed", "\\fbox")
+
+
+class Box(NamedTuple):
+    """One box of a reply.
+
+    Attributes:
+        content: What is in the box, without surrounding blanks; None when the box is never closed.
+        start: Position of the backslash.
+        end: Position after the box.
+    """
+
+    content: str | None
+    start: int
+    end: int
+
+
+def last_box(text: str) -> Box | None:
+    r"""Find the last box of a reply, whether it is complete or not.
+
+    `\boxed{...}`, `\fbox{...}` and `\boxed 12` (no braces) are boxes; escaped braces do not count as braces; a bare
+    mention of the macro (`\boxed.`, "the \boxed macro") is not a box. A box around other boxes counts as one box.
+
+    Returns:
+        The box, or None when the text has none.
+
+    >>> last_box(r"First \boxed{3}, then \boxed{x^{2}}.").content
+    'x^{2}'
+    >>> last_box(r"\boxed{3} ... \boxed{4").content is None
+    True
+    """
+    text = text[-MAX_REPLY:]
+    starts = [match for match in _BOX.finditer(text) if match.group() in _NAMES]
+    if not starts:
+        return None
+    closing = _brace_pairs(text, starts[0].end())
+    for index in range(len(starts) - 1, -1, -1):
+        box = _read(text, starts[index], closing)
+        if box is None:
+            continue  # a mention of the macro
+        return _outermost(text, starts[:index], closing, box)
+    return None
+
+
+def extract_boxed(text: str) -> str | None:
+    r"""Return the content of the last box of a reply, or None when there is no complete last box.
+
+    >>> extract_boxed(r"so the answer is $\boxed{\frac{1}{2}}$.")
+    '\\frac{1}{2}'
+    >>> extract_boxed(r"so $\boxed 12$")
+    '12'
+    >>> extract_boxed("no box") is None
+    True
+    """
+    box = last_box(text)
+    return None if box is None else box.content
+
+
+def _brace_pairs(text: str, start: int) -> dict[int, int]:
+    """Positions of opening braces -> positions of their closing braces, in one pass; escaped braces are skipped."""
+    pairs: dict[int, int] = {}
+    open_at: list[int] = []
+    for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
+        token = match.group()
+        if token == "{":
+            open_at.append(match.start())
+        elif token == "}" and open_at:
+            pairs[open_at.pop()] = match.start()
+    return pairs
+
+
+def _read(text: str, match: re.Match[str], closing: dict[int, int]) -> Box | None:
+    position = match.end()
+    while position < len(text) and text[position].isspace():
+        position += 1
+    if position < len(text) and text[position] == "{":
+        end = closing.get(position)
+        if end is None:
+            return Box(None, match.start(), len(text))
+        return Box(text[position + 1 : end].strip(), match.start(), end + 1)
+    return _read_bare(text, match, position)
+
+
+def _read_bare(text: str, match: re.Match[str], position: int) -> Box | None:
+    r"""Read `\boxed 12`: to the end of the formula when it stands in one, else one word."""
+    if position == match.end() and (position >= len(text) or text[position] not in "0123456789\\-+"):
+        return None  # `\boxed.` or `\boxed,`
+    stop = _BARE_END.search(text, position)
+    end = stop.start() if stop else len(text)
+    content = text[position:end].strip()
+    line_start = text.rfind("\n", 0, match.start()) + 1
+    before = text[line_start : match.start()]
+    in_formula = len(_MATH_OPEN.findall(before)) > len(_MATH_CLOSE.findall(before)) - before.count("$")
+    in_formula = bool(stop and _MATH_CLOSE.fullmatch(stop.group())) and (in_formula or before.count("$") % 2 == 1)
+    if not in_formula:
+        content = content.split()[0].rstrip(".,;:") if content.split() else ""
+        if not re.search(r"\d|\\", content) and len(content) != 1:
+            return None  # "the \boxed macro"
+        end = position + len(content)
+    if not content:
+        return None
+    return Box(content, match.start(), end)
+
+
+def _outermost(text: str, earlier: list[re.Match[str]], closing: dict[int, int], box: Box) -> Box:
+    """Widen to a box that contains the last one, as long as it is one formula, and drop the inner frames."""
+    widest = box
+    for match in reversed(earlier):
+        outer = _read(text, match, closing)
+        if outer is None or outer.content is None or outer.end < widest.end:
+            break
+        if "$" in outer.content or "\n\n" in outer.content:
+            break
+        widest = outer
+    if widest is box or widest.content is None:
+        return box
+    return widest._replace(content=re.sub(r"\\boxed\s*(?=\{)|\\fbox\s*(?=\{)", "", widest.content))
