@@ -1,0 +1,51 @@
+"""Values by row: keys as strings, missing values as None, means that count what they leave out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Number = float | int | None
+#: What a truth ratio or a probability takes per row: one value, or one per wrong answer.
+Entry = Number | Sequence[Number]
+
+
+def finite(value: Any) -> bool:
+    """Whether `value` is a number that may enter a mean (booleans are not numbers here)."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def usable(values: Iterable[Any]) -> list[float]:
+    """The finite numbers among `values`, in order."""
+    return [float(value) for value in values if finite(value)]
+
+
+def entries(value: Any) -> list[float]:
+    """The finite numbers of one row, whether it holds one value or a list."""
+    if isinstance(value, (str, bytes)):
+        return []
+    if isinstance(value, Sequence):
+        return usable(value)
+    return usable([value])
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """Arithmetic mean; None of nothing.
+
+    >>> mean([0.5, 0.25]), mean([])
+    (0.375, None)
+    """
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+def by_string(values: Mapping[Any, Any]) -> dict[str, Any]:
+    """The same mapping with string keys, so that rows read back from JSON meet rows in memory."""
+    return {str(key): value for key, value in values.items()}
+
+
+def counted(result: dict[str, Any], **reasons: int) -> dict[str, Any]:
+    """Add `skipped` (reason -> rows) to a result if anything was skipped."""
+    skipped = {reason: count for reason, count in reasons.items() if count}
+    return {**result, "skipped": skipped} if skipped else result

@@ -1,0 +1,164 @@
+"""Membership inference: scores per text and the AUC of forget against holdout texts.
+
+A higher score means "less likely seen in training". With forget = 0 and holdout = 1 as labels the AUC is the
+probability that a holdout text scores above a forget text, ties counted half: 1 if the forget set looks like training
+data, 0.5 without a signal, below 0.5 if the model was pushed too far.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from custom_metrics.unlearning import by_row
+
+#: Lower bound of the variance in min-k++; a uniform distribution has none.
+MIN_VARIANCE = 1e-6
+#: Share of rows that may lack a score before the AUC is refused.
+MAX_LOST = 0.05
+
+
+def _lowest_mean(values: NDArray[np.float32], k: float) -> float:
+    """Minus the mean of the lowest `max(1, int(k n))` values."""
+    count = max(1, int(k * len(values)))
+    return -float(np.sort(values)[:count].mean(dtype=np.float32))
+
+
+def mia_min_k_score(
+    *, token_logprobs: Sequence[float], k: float = 0.4, empty: float | None = 0.0
+) -> dict[str, float | None]:
+    """Min-k: minus the mean of the `max(1, int(k n))` lowest token log-probabilities over `S_cut`.
+
+    Shi et al. 2023 (https://arxiv.org/abs/2310.16789). Range [0, inf), higher means less likely a member.
+
+    Args:
+        token_logprobs: Natural logarithms over `S_cut`.
+        k: Share of tokens.
+        empty: Score of a row without tokens. The reference implementation says 0, which looks like a certain member;
+            suite scores pass None, so that such a row stays out of the AUC.
+
+    >>> mia_min_k_score(token_logprobs=[-3.0, -1.0, -2.0, -4.0], k=0.5)
+    {'score': 3.5}
+    """
+    if not len(token_logprobs):
+        return {"score": empty}
+    return {"score": _lowest_mean(np.asarray(token_logprobs, dtype=np.float32), k)}
+
+
+def mia_min_k_plus_plus_score(
+    *,
+    token_logprobs: Sequence[float],
+    vocab_logprobs: Sequence[Sequence[float]] | None = None,
+    mu: Sequence[float] | None = None,
+    var: Sequence[float] | None = None,
+    k: float = 0.4,
+    empty: float | None = 0.0,
+) -> dict[str, float | None]:
+    """Min-k++: min-k on token log-probabilities standardised by the model's own distribution.
+
+    `z = (lp - mu) / sqrt(max(var, 1e-6))` with `mu = sum_v p lp` and `var = sum_v p lp^2 - mu^2` over the whole
+    vocabulary (Zhang et al. 2024, https://arxiv.org/abs/2404.02936), in float32 as the reference implementation.
+
+    Args:
+        token_logprobs: Natural logarithms over `S_cut`, n of them.
+        vocab_logprobs: Log-probabilities of the whole vocabulary, shape [n][V]; or give `mu` and `var`.
+        mu: Mean log-probability per position.
+        var: Variance of the log-probability per position.
+        k: Share of tokens.
+        empty: Score of a row without tokens.
+
+    Returns:
+        `score`, unbounded; None where neither the vocabulary nor its moments are given.
+    """
+    if not len(token_logprobs):
+        return {"score": empty}
+    if vocab_logprobs is not None:
+        vocabulary: NDArray[np.float32] = np.asarray(vocab_logprobs, dtype=np.float32)
+        weights = np.exp(vocabulary)
+        mean = (weights * vocabulary).sum(axis=-1)
+        variance = (weights * np.square(vocabulary)).sum(axis=-1) - np.square(mean)
+    elif mu is not None and var is not None and len(mu) == len(var) == len(token_logprobs):
+        mean, variance = np.asarray(mu, dtype=np.float32), np.asarray(var, dtype=np.float32)
+    else:
+        return {"score": None}
+    logprobs = np.asarray(token_logprobs, dtype=np.float32)
+    z = (logprobs - mean) / np.sqrt(np.maximum(variance, np.float32(MIN_VARIANCE)))
+    return {"score": _lowest_mean(z.astype(np.float32), k)}
+
+
+def mia_zlib_score(*, avg_loss: float | None, text: str) -> dict[str, float | int | None]:
+    """Loss per compressed byte: `avg_loss / len(zlib(text))` (Carlini et al. 2021), default compression level.
+
+    Args:
+        avg_loss: Average loss over `S_all`.
+        text: The scored text without special tokens.
+
+    Returns:
+        `score` and `zlib_bytes`; `score` is None without a loss.
+    """
+    size = len(zlib.compress(text.encode("utf-8", errors="surrogatepass")))
+    return {"score": avg_loss / size if avg_loss is not None and by_row.finite(avg_loss) else None, "zlib_bytes": size}
+
+
+def mia_reference_score(*, target_avg_loss: float | None, reference_avg_loss: float | None) -> dict[str, float | None]:
+    """Loss of the model under test minus the loss of a reference model on the same text; None if one is missing."""
+    if target_avg_loss is None or reference_avg_loss is None:
+        return {"score": None}
+    if not (by_row.finite(target_avg_loss) and by_row.finite(reference_avg_loss)):
+        return {"score": None}
+    return {"score": target_avg_loss - reference_avg_loss}
+
+
+def auc(forget: Sequence[float], holdout: Sequence[float]) -> float:
+    """P(holdout > forget) plus half of the ties, by ranks; equals scikit-learn's `roc_auc_score`."""
+    ordered = np.sort(np.asarray(forget, dtype=np.float64))
+    scores = np.asarray(holdout, dtype=np.float64)
+    below = np.searchsorted(ordered, scores, side="left")
+    not_above = np.searchsorted(ordered, scores, side="right")
+    return float((below + not_above).sum() / (2 * len(ordered) * len(scores)))
+
+
+def mia_auc(*, forget_scores: Sequence[float | None], holdout_scores: Sequence[float | None]) -> dict[str, Any]:
+    """AUC of an attack on forget (label 0) against holdout (label 1) texts.
+
+    Args:
+        forget_scores: Scores of the forget texts; None, NaN and infinities are left out and counted.
+        holdout_scores: Scores of the holdout texts.
+
+    Returns:
+        `auc` and `agg_value` (equal, in [0, 1]), `forget_mean`, `holdout_mean`, `skipped`. None with a `reason` where
+        a split has no score or more than 5 % of the rows lack one.
+
+    >>> mia_auc(forget_scores=[1.0], holdout_scores=[2.0, 0.0])["auc"]
+    0.5
+    """
+    forget, holdout = by_row.usable(forget_scores), by_row.usable(holdout_scores)
+    lost = len(forget_scores) + len(holdout_scores) - len(forget) - len(holdout)
+    result: dict[str, Any] = {
+        "auc": None,
+        "agg_value": None,
+        "forget_mean": by_row.mean(forget),
+        "holdout_mean": by_row.mean(holdout),
+    }
+    total = len(forget_scores) + len(holdout_scores)
+    missing = [name for name, scores in (("forget", forget), ("holdout", holdout)) if not scores]
+    if missing:
+        result["reason"] = f"no score in the {' and the '.join(missing)} split"
+    elif lost > MAX_LOST * total:
+        result["reason"] = f"{lost} of {total} rows have no score, more than {MAX_LOST:.0%}"
+    else:
+        result["auc"] = result["agg_value"] = auc(forget, holdout)
+    return by_row.counted(result, not_a_number=lost)
+
+
+METRICS = {
+    "unlearning.mia_auc": mia_auc,
+    "unlearning.mia_min_k_plus_plus_score": mia_min_k_plus_plus_score,
+    "unlearning.mia_min_k_score": mia_min_k_score,
+    "unlearning.mia_reference_score": mia_reference_score,
+    "unlearning.mia_zlib_score": mia_zlib_score,
+}

@@ -1,0 +1,136 @@
+"""Length-normalised answer probability, from logits, token log-probabilities or a sum, and its aggregates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from custom_metrics.unlearning import by_row
+
+#: Keeps the normalised probability of a row whose options all have probability zero at 0.
+EPSILON = 1e-10
+#: Label of a token that is not scored.
+IGNORED = -100
+
+
+def _token_logprobs(logits: Sequence[Sequence[float]], labels: Sequence[int]) -> list[float]:
+    """Log-probabilities (float32) of the labelled tokens; the logits at t-1 predict the token at t."""
+    if len(labels) < 2:
+        return []
+    scores: NDArray[np.float32] = np.asarray(logits, dtype=np.float32)[: len(labels) - 1]
+    shifted = scores - scores.max(axis=-1, keepdims=True)
+    log_softmax = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    targets = np.asarray(labels[1:], dtype=np.int64)
+    positions = np.flatnonzero(targets != IGNORED)
+    return [float(value) for value in log_softmax[positions, targets[positions]]]
+
+
+def probability_from_sum(*, sum_logprob: float | None, num_tokens: int) -> dict[str, float | None]:
+    """Average loss and length-normalised probability of one answer.
+
+    `avg_loss = -sum / n`, `prob = exp(-avg_loss)`: the geometric mean of the token probabilities, natural logarithm,
+    end-of-sequence token counted (OpenUnlearning, `evaluate_probability`). Range of `prob`: [0, 1].
+
+    Args:
+        sum_logprob: Sum of the log-probabilities of the `S_all` tokens.
+        num_tokens: Their number; 0 gives None for both (the reference implementation gives NaN).
+
+    >>> probability_from_sum(sum_logprob=0.0, num_tokens=3)
+    {'prob': 1.0, 'avg_loss': 0.0}
+    """
+    if num_tokens <= 0 or not by_row.finite(sum_logprob):
+        return {"prob": None, "avg_loss": None}
+    avg_loss = 0.0 - float(sum_logprob or 0.0) / num_tokens
+    return {"prob": math.exp(min(-avg_loss, 0.0)), "avg_loss": avg_loss}
+
+
+def probability_from_logits(
+    *, logits: Sequence[Sequence[float]], labels: Sequence[int], input_ids: Sequence[int] | None = None
+) -> dict[str, float | None]:
+    """Average loss and probability of the labelled tokens of one sequence.
+
+    Args:
+        logits: Shape [T][V]; row t scores the token at t+1.
+        labels: Token ids of length T, -100 where a token is not scored. The first token is never scored.
+        input_ids: Accepted for completeness; the labels carry the ids that count.
+
+    Returns:
+        `prob` and `avg_loss`, both None where no token is scored.
+    """
+    del input_ids
+    logprobs = _token_logprobs(logits, labels)
+    return probability_from_sum(sum_logprob=math.fsum(logprobs), num_tokens=len(logprobs))
+
+
+def tokenwise_logprobs_from_logits(
+    *, logits: Sequence[Sequence[float]], labels: Sequence[int], input_ids: Sequence[int] | None = None
+) -> dict[str, list[float]]:
+    """Log-probabilities of the `S_cut` tokens: all labelled tokens but the last.
+
+    Args:
+        logits: Shape [T][V].
+        labels: Token ids of length T, -100 where a token is not scored.
+        input_ids: Accepted for completeness.
+
+    Returns:
+        `token_logprobs`, natural logarithm, in order; empty for fewer than two labelled tokens.
+    """
+    del input_ids
+    return {"token_logprobs": _token_logprobs(logits, labels)[:-1]}
+
+
+def probability_aggregate(*, value_by_index: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Mean probability over rows; a row with several answers counts with the mean over its answers.
+
+    Lists may have different lengths. Lower is better on forgotten data, higher elsewhere.
+
+    Args:
+        value_by_index: Row -> `{"prob": number or list}`.
+
+    Returns:
+        `agg_value` in [0, 1], or None without a usable row, and `skipped`.
+
+    >>> probability_aggregate(value_by_index={"0": {"prob": [0.2, 0.4]}, "1": {"prob": 0.5}})["agg_value"]
+    0.4
+    """
+    per_row = [by_row.mean(by_row.entries(row.get("prob"))) for row in value_by_index.values()]
+    kept = [value for value in per_row if value is not None]
+    return by_row.counted({"agg_value": by_row.mean(kept)}, no_scored_token=len(per_row) - len(kept))
+
+
+def probability_w_options(*, correct_prob: Mapping[str, Any], wrong_prob: Mapping[str, Any]) -> dict[str, Any]:
+    """Probability of the correct answer among the options: `p / (p + sum_j p_j + 1e-10)`.
+
+    Formula of OpenUnlearning (`probability_w_options`), on length-normalised probabilities; TOFU's own has no 1e-10.
+    Range [0, 1], higher is better.
+
+    Args:
+        correct_prob: Row -> probability of the correct answer.
+        wrong_prob: Row -> probability, or list of probabilities, of the wrong answers.
+
+    Returns:
+        `agg_value`, `value_by_index` (row -> `{"prob"}`) and `skipped`.
+    """
+    wrong_by_row = by_row.by_string(wrong_prob)
+    values: dict[str, dict[str, float | None]] = {}
+    for index, correct in by_row.by_string(correct_prob).items():
+        wrong = by_row.entries(wrong_by_row.get(index))
+        complete = by_row.finite(correct) and bool(wrong)
+        values[index] = {"prob": correct / (correct + math.fsum(wrong) + EPSILON) if complete else None}
+    kept = [row["prob"] for row in values.values() if row["prob"] is not None]
+    return by_row.counted(
+        {"agg_value": by_row.mean(kept), "value_by_index": values}, no_scored_token=len(values) - len(kept)
+    )
+
+
+METRICS = {
+    "unlearning.probability_aggregate": probability_aggregate,
+    "unlearning.probability_from_logits": probability_from_logits,
+    "unlearning.probability_from_sum": probability_from_sum,
+    "unlearning.probability_w_options": probability_w_options,
+    "unlearning.tokenwise_logprobs_from_logits": tokenwise_logprobs_from_logits,
+}

@@ -1,0 +1,89 @@
+"""Truth ratio: how likely wrong answers are next to the correct one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from custom_metrics.unlearning import by_row
+
+EPSILON = 1e-10
+
+
+def closer_to_1_better(ratio: float) -> float:
+    """`min(R, 1 / (R + 1e-10))`: 1 where wrong and correct answers are equally likely, 0 at both extremes."""
+    return min(ratio, 1 / (ratio + EPSILON))
+
+
+def true_better(ratio: float) -> float:
+    """`max(0, 1 - R)`: 1 where the wrong answers are impossible, 0 where they are at least as likely."""
+    return max(0.0, 1.0 - ratio)
+
+
+def _identity(value: float) -> float:
+    return value
+
+
+#: Aggregator -> what one row adds to the mean.
+AGGREGATORS: dict[str, Callable[[float], float]] = {
+    "closer_to_1_better": closer_to_1_better,
+    "true_better": true_better,
+    "prob_mean": _identity,
+}
+
+
+def _exp(value: float) -> float:
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def truth_ratio(
+    *, aggregator: str, correct_avg_loss: Mapping[str, Any], wrong_avg_loss: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Truth ratio of every row and its mean after the aggregator.
+
+    `R = Pw / (Pc + 1e-10)` with `Pc = exp(-loss_c)` and `Pw = exp(-mean_j loss_j)`, the geometric mean over the wrong
+    answers (TOFU, section 2.2.3; OpenUnlearning, `truth_ratio`). With `prob_mean` the row value is
+    `Pc / (Pc + Pw + 1e-10)` instead.
+
+    Args:
+        aggregator: `closer_to_1_better` (forgotten data, up), `true_better` (other data, up) or `prob_mean`.
+        correct_avg_loss: Row -> average loss of the correct (paraphrased) answer.
+        wrong_avg_loss: Row -> average loss, or list of them, of the wrong answers; lengths may differ by row.
+
+    Returns:
+        `agg_value` in [0, 1], `value_by_index` (row -> `{"score": R}`) and `skipped`. An unknown aggregator gives
+        `agg_value` None and a `reason`.
+
+    >>> truth_ratio(aggregator="true_better", correct_avg_loss={"0": 0.0}, wrong_avg_loss={"0": [50.0]})["agg_value"]
+    1.0
+    """
+    contribution = AGGREGATORS.get(aggregator)
+    if contribution is None:
+        allowed = ", ".join(AGGREGATORS)
+        return {
+            "agg_value": None,
+            "value_by_index": {},
+            "reason": f"unknown aggregator {aggregator!r}; one of {allowed}",
+        }
+    wrong_by_row = by_row.by_string(wrong_avg_loss)
+    values: dict[str, dict[str, float | None]] = {}
+    added: list[float] = []
+    for index, loss in by_row.by_string(correct_avg_loss).items():
+        wrong_loss = by_row.mean(by_row.entries(wrong_by_row.get(index)))
+        if not by_row.finite(loss) or wrong_loss is None:
+            values[index] = {"score": None}
+            continue
+        correct, wrong = _exp(-loss), _exp(-wrong_loss)
+        score = correct / (correct + wrong + EPSILON) if aggregator == "prob_mean" else wrong / (correct + EPSILON)
+        values[index] = {"score": score}
+        added.append(contribution(score))
+    return by_row.counted(
+        {"agg_value": by_row.mean(added), "value_by_index": values}, no_scored_token=len(values) - len(added)
+    )
+
+
+METRICS = {"unlearning.truth_ratio": truth_ratio}
