@@ -1,0 +1,11 @@
+"""What lm-eval wrote, as typed objects: find a run, stream its samples, read them as columns."""
+
+from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
+from evalprep.results.run import Primary, Run, TaskRun, load_run
+from evalprep.results.sample import INVALID, Damage, Sample, read_samples
+from evalprep.results.table import UNKNOWN, Table, read_table
+
+__all__ = [
+    "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",
+    "find_run", "load_run", "read_samples", "read_table",
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""Tables kept as parquet, keyed by the content of the samples file, so that a second look at a big run is quick.
+
+The folder is `$EVALPREP_CACHE`, else `$XDG_CACHE_HOME/evalprep`, else `~/.cache/evalprep`. An unwritable or damaged
+cache costs time, never a result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from evalprep.results.sample import Damage
+from evalprep.results.table import Table, read_table
+
+_VERSION = 1  # of the columns; a new one makes old entries unreachable
+_SMALL = 256 * 2**20  # bytes below which the text is read about as fast, and in less memory, than pyarrow is loaded
+_KEPT = 64  # newest entries that survive a write
+_INTS = ("doc_id", "subtask", "cluster", "offset", "length")
+_HASHES = ("prompt_hash", "response_hash")
+_FLAGS = ("prompt_as_prepared", "previous", "unparsed")
+
+
+def cache_folder() -> Path:
+    """Where tables are kept."""
+    if chosen := os.environ.get("EVALPREP_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evalprep"
+
+
+def file_hash(path: Path) -> str:
+    """128-bit BLAKE2b of a file, as hex, read in one-megabyte pieces."""
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while piece := file.read(2**20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def cached_table(path: Path, filter_name: str, *, id_source: str | None = None, small: int = _SMALL) -> Table:
+    """`read_table`, through the cache for files of `small` bytes or more."""
+    if path.stat().st_size < small:
+        return read_table(path, filter_name, id_source=id_source)
+    key = hashlib.blake2b(f"{_VERSION}\0{filter_name}\0{id_source}".encode(), digest_size=6).hexdigest()
+    entry = cache_folder() / f"{file_hash(path)}-{key}.parquet"
+    with contextlib.suppress(Exception):  # whatever is wrong with an entry, the samples file is the truth
+        return _load(entry, path)
+    table = read_table(path, filter_name, id_source=id_source)
+    with contextlib.suppress(OSError):  # read-only home, full disk: go without
+        _store(table, entry)
+    return table
+
+
+def _store(table: Table, entry: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {name: pa.array(getattr(table, name)) for name in (*_INTS, *_HASHES, *_FLAGS)}
+    columns["id"] = pa.array(table.ids, type=pa.string())
+    columns |= {f"metric {name}": pa.array(values) for name, values in table.metrics.items()}
+    columns |= {f"weight {name}": pa.array(values) for name, values in table.weights.items()}
+    facts = {
+        "filter": table.filter,
+        "id_source": table.id_source,
+        "subtasks": table.subtasks,
+        "clusters": table.clusters,
+        "filters": table.filters,
+        "damage": [[damage.line, damage.why] for damage in table.damage],
+    }
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    temporary = entry.with_name(f"{entry.name}.{os.getpid()}")
+    try:
+        schema_facts = {"evalprep": json.dumps(facts)}
+        pq.write_table(pa.table(columns).replace_schema_metadata(schema_facts), temporary, compression="zstd")
+        temporary.replace(entry)
+    finally:
+        temporary.unlink(missing_ok=True)
+    entries = sorted(entry.parent.glob("*.parquet"), key=lambda one: one.stat().st_mtime, reverse=True)
+    for old in entries[_KEPT:]:
+        old.unlink(missing_ok=True)
+
+
+def _load(entry: Path, path: Path) -> Table:
+    if not entry.exists():
+        raise FileNotFoundError(entry)
+    import pyarrow.parquet as pq
+
+    stored = pq.read_table(entry, memory_map=True)
+    facts = json.loads(stored.schema.metadata[b"evalprep"])
+    columns = {name: stored.column(name) for name in stored.column_names}
+    arrays = {name: column.to_numpy() for name, column in columns.items() if name != "id"}
+    return Table(
+        path=path,
+        filter=facts["filter"],
+        ids=columns["id"].to_pylist(),
+        id_source=facts["id_source"],
+        **{name: arrays[name] for name in (*_INTS, *_HASHES, *_FLAGS)},
+        subtasks=facts["subtasks"],
+        clusters=facts["clusters"],
+        metrics={name.removeprefix("metric "): a for name, a in arrays.items() if name.startswith("metric ")},
+        weights={name.removeprefix("weight "): a for name, a in arrays.items() if name.startswith("weight ")},
+        filters=facts["filters"],
+        damage=[Damage(line, why) for line, why in facts["damage"]],
+    )

@@ -1,0 +1,165 @@
+"""Which files of a folder belong to one harness run.
+
+lm-eval writes `<output_path>/<model>/results_<stamp>.json` and one `samples_<task>_<stamp>.jsonl` per task, all with
+the same time stamp, and adds new ones beside the old at every run. With `--output_path X.json` it writes
+`X_<stamp>.json` and puts the samples into the parent folder of X.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalprep.errors import BadInput, Problem
+
+STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
+_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl", re.DOTALL)
+_RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
+# <output>/<model>/ is depth 1; two more cover an output folder per experiment.
+_DEPTH = 3
+_SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
+NEWEST = "newest"
+EACH = "each"
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of one run.
+
+    Args:
+        folder: Where they lie.
+        stamp: Time stamp in their names.
+        results: The results file, or None when the harness could not write it.
+        samples: Task name -> samples file, in name order.
+        stamps: Every time stamp present in the folder, oldest first.
+        notes: What was decided on the user's behalf.
+    """
+
+    folder: Path
+    stamp: str
+    results: Path | None
+    samples: dict[str, Path]
+    stamps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Folder:
+    path: Path
+    results: dict[str, Path] = field(default_factory=dict)
+    samples: dict[str, dict[str, Path]] = field(default_factory=dict)
+
+    @property
+    def stamps(self) -> list[str]:
+        return sorted({*self.results, *self.samples})
+
+
+def _read_folder(path: Path) -> _Folder:
+    found = _Folder(path)
+    for name in sorted(entry.name for entry in os.scandir(path) if entry.is_file()):
+        if match := _SAMPLES.fullmatch(name):
+            found.samples.setdefault(match["stamp"], {})[match["task"]] = path / name
+        elif match := _RESULTS.fullmatch(name):
+            found.results.setdefault(match["stamp"], path / name)
+    return found
+
+
+def _search(path: Path, depth: int = _DEPTH) -> list[_Folder]:
+    """Folders at or below `path` that hold run files; hidden ones too, as `./m` is written to `.__m`."""
+    here = _read_folder(path)
+    if here.stamps:
+        return [here]
+    if depth == 0:
+        return []
+    below = sorted(entry.path for entry in os.scandir(path) if entry.is_dir() and entry.name not in _SKIPPED_FOLDERS)
+    return [folder for child in below for folder in _search(Path(child), depth - 1)]
+
+
+def _choose_stamp(folder: _Folder, wanted: str, where: str) -> tuple[str, list[str]]:
+    if wanted not in {NEWEST, EACH}:
+        matching = [stamp for stamp in folder.stamps if stamp.startswith(wanted)]
+        if len(matching) != 1:
+            raise BadInput(
+                Problem(
+                    what=f"{len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} with time stamp {wanted!r}",
+                    where=where,
+                    allowed=", ".join(["newest", "each", *folder.stamps]),
+                    fix="name one stamp, or enough of its beginning",
+                )
+            )
+        return matching[0], []
+    # A stamp with samples beats a newer one without: a crashed save leaves a lone results file.
+    with_samples = sorted(folder.samples) or folder.stamps
+    chosen = with_samples[-1]
+    notes = []
+    if len(folder.stamps) > 1 and wanted == NEWEST:
+        notes.append(
+            f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used (--timestamp chooses another)"
+        )
+    return chosen, notes
+
+
+def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> RunFiles:
+    """Find the files of one run.
+
+    Args:
+        path: Output folder, model folder, `results_*.json` or `samples_*.jsonl`.
+        timestamp: `newest` (default), `each` (the newest samples of each task, for runs made task by task), or the
+            beginning of a stamp.
+
+    Raises:
+        BadInput: no run there, or no such time stamp.
+    """
+    start = Path(path)
+    only_task: str | None = None
+    if start.is_file():
+        match = _SAMPLES.fullmatch(start.name) or _RESULTS.fullmatch(start.name)
+        if match is None:
+            raise BadInput(
+                Problem(
+                    what="the name is not one that lm-eval gives to its files",
+                    where=str(start),
+                    allowed="results_<time stamp>.json or samples_<task>_<time stamp>.jsonl",
+                    fix="pass the folder that lm_eval wrote",
+                )
+            )
+        only_task = match.groupdict().get("task")
+        timestamp = match["stamp"]
+        folders = [_read_folder(start.parent)]
+    elif start.is_dir():
+        folders = _search(start)
+    else:
+        folders = []
+    if not folders:
+        raise BadInput(
+            Problem(
+                what="no lm-eval run found" if start.exists() else "no such file or folder",
+                where=str(start),
+                allowed="a folder with results_*.json and samples_*.jsonl, the folder above it, or one of the files",
+                fix="run the printed command with --log_samples and --output_path",
+            )
+        )
+    folder = max(folders, key=lambda found: found.stamps[-1])
+    notes: list[str] = []
+    if len(folders) > 1:
+        others = ", ".join(found.path.name for found in folders if found is not folder)
+        notes.append(f"several model folders in {start}: the newest, {folder.path.name}, is used (others: {others})")
+    stamp, more = _choose_stamp(folder, timestamp, str(start))
+    notes += more
+    samples = dict(folder.samples.get(stamp, {}))
+    if timestamp == EACH:
+        samples = {}
+        for one in sorted(folder.samples):
+            samples.update(folder.samples[one])
+    if only_task is not None:
+        samples = {only_task: start}
+    return RunFiles(
+        folder=folder.path,
+        stamp=stamp,
+        results=folder.results.get(stamp),
+        samples=dict(sorted(samples.items())),
+        stamps=tuple(folder.stamps),
+        notes=tuple(notes),
+    )

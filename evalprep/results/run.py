@@ -1,0 +1,222 @@
+"""One harness run as an object: its tasks, what their results file says, their samples."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput, Problem, near
+from evalprep.results.cache import cached_table
+from evalprep.results.files import NEWEST, RunFiles, find_run
+from evalprep.results.sample import Damage, Sample, number_of, read_samples
+from evalprep.results.table import Table, first_line
+
+# Where a task does not name its primary metric: the first of these that it has, else its first numeric metric.
+# Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
+USUAL_METRICS = ("exact_match", "acc", "prompt_level_strict_acc", "pass@1", "f1", "acc_norm")
+_NOT_SCORES = frozenset({"unparsed", "truncated", "bypass"})
+
+
+@dataclass(frozen=True)
+class Primary:
+    """The number that a comparison uses.
+
+    Args:
+        metric: Its name; empty when the task logs no numeric metric (`--predict_only`).
+        filter: The filter whose lines it is read from.
+        declared: Whether the task says so in its metadata; else it was guessed.
+        higher_is_better: Its direction.
+    """
+
+    metric: str
+    filter: str
+    declared: bool
+    higher_is_better: bool = True
+
+
+@dataclass
+class TaskRun:
+    """One task of a run.
+
+    Args:
+        name: The task's name.
+        path: Its samples file.
+        config: Its `configs` entry of the results file; empty without one.
+        scores: Its `results` entry.
+        directions: Metric name -> higher is better.
+    """
+
+    name: str
+    path: Path
+    config: Mapping[str, Any] = field(default_factory=dict)
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    directions: Mapping[str, Any] = field(default_factory=dict)
+    _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The task YAML's `metadata`."""
+        found = self.config.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def primary(self) -> Primary:
+        """The declared primary metric and filter, else the guess described at `USUAL_METRICS`."""
+        logged = [
+            (metric, filter_name)
+            for metric, _, filter_name in (key.partition(",") for key in self.scores)
+            if filter_name and not metric.endswith("_stderr") and metric not in _NOT_SCORES
+        ]
+        first = first_line(self.path)
+        if first is not None:
+            usable = [name for name, value in first.values.items() if number_of(value)[1] and name not in _NOT_SCORES]
+            # An aggregate of pairs or texts has no value per row; what the lines hold decides.
+            logged = [one for one in logged if one[0] in usable] or [(name, first.filter) for name in usable]
+        metric, filter_name = self.metadata.get("primary_metric"), self.metadata.get("primary_filter")
+        declared = isinstance(metric, str) and any(metric == name for name, _ in logged)
+        if not declared:
+            names = [name for name, _ in logged]
+            metric = next((name for name in USUAL_METRICS if name in names), names[0] if names else "")
+        if not isinstance(filter_name, str):
+            fallback = first.filter if first is not None else "none"
+            filter_name = next((one for name, one in logged if name == metric), fallback)
+        return Primary(str(metric), filter_name, declared, self.directions.get(str(metric)) is not False)
+
+    def table(self, filter_name: str | None = None, *, id_source: str | None = None) -> Table:
+        """The samples of one filter, the primary one by default, as columns."""
+        chosen = self.primary.filter if filter_name is None else filter_name
+        key = (chosen, id_source)
+        if key not in self._tables:
+            self._tables[key] = cached_table(self.path, chosen, id_source=id_source)
+        return self._tables[key]
+
+    def read(self, filter_name: str | None = None) -> Iterator[Sample | Damage]:
+        """Stream the samples of one filter, the primary one by default, in bounded memory."""
+        return read_samples(self.path, filter_name=self.primary.filter if filter_name is None else filter_name)
+
+    def samples(self, filter_name: str | None = None) -> Iterator[Sample]:
+        """`read` without the damaged lines."""
+        return (item for item in self.read(filter_name) if isinstance(item, Sample))
+
+
+@dataclass
+class Run:
+    """One harness run.
+
+    Args:
+        files: Its files.
+        results: The results file, decoded; empty without one.
+        tasks: Task name -> task, for every task with a samples file.
+        notes: What was decided on the user's behalf, and what is missing.
+    """
+
+    files: RunFiles
+    results: dict[str, Any]
+    tasks: dict[str, TaskRun]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def model(self) -> str:
+        """The model as named on the command line, else the folder's name."""
+        arguments = self.results.get("config", {}).get("model_args")
+        if isinstance(arguments, dict):
+            for key in ("pretrained", "model", "path", "engine"):
+                if isinstance(arguments.get(key), str):
+                    return str(arguments[key])
+        return str(self.results.get("model_name") or self.files.folder.name)
+
+    @property
+    def label(self) -> str:
+        """Model and time stamp, for headings."""
+        return f"{self.model.rstrip('/').rpartition('/')[2]} {self.files.stamp}"
+
+    def task(self, name: str) -> TaskRun:
+        """One task by name.
+
+        Raises:
+            BadInput: the run has no samples of it.
+        """
+        if name not in self.tasks:
+            raise BadInput(
+                Problem(
+                    what=f"no samples of task {name!r}",
+                    where=str(self.files.folder),
+                    allowed=", ".join(self.tasks) or "nothing: the run has no samples files",
+                    fix=near(name, self.tasks),
+                )
+            )
+        return self.tasks[name]
+
+    def select(self, names: list[str] | None) -> dict[str, TaskRun]:
+        """Some tasks, or all; a group's name stands for its tasks."""
+        if not names:
+            return self.tasks
+        chosen: dict[str, TaskRun] = {}
+        for name in names:
+            members = self.group(name)
+            for member in members or [name]:
+                chosen[member] = self.task(member)
+        return chosen
+
+    def group(self, name: str) -> list[str]:
+        """The tasks of a group that have samples, nested groups resolved; empty for an unknown group."""
+        children = self.results.get("group_subtasks")
+        children = children if isinstance(children, dict) else {}
+        found: dict[str, None] = {}
+        waiting, seen = [name], set()
+        while waiting:
+            one = waiting.pop(0)
+            if one in self.tasks and one != name:
+                found[one] = None
+            if one not in seen and isinstance(children.get(one), list):
+                waiting += children[one]
+            seen.add(one)
+        return list(found)
+
+
+def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
+    """Open a run that lm-eval 0.4.9 or later wrote.
+
+    Args:
+        path: Output folder, model folder, results file or one samples file.
+        timestamp: `newest`, `each` (the newest samples of each task) or the beginning of a time stamp.
+
+    Returns:
+        The run; samples are read when asked for.
+
+    Raises:
+        BadInput: no run there.
+    """
+    files = find_run(path, timestamp=timestamp)
+    notes = list(files.notes)
+    results: dict[str, Any] = {}
+    if files.results is None:
+        notes.append("no results file of this time stamp: metric and filter of each task are guessed from its lines")
+    else:
+        try:
+            decoded = json.loads(files.results.read_bytes())
+            results = decoded if isinstance(decoded, dict) else {}
+        except ValueError as error:
+            notes.append(f"{files.results.name} is damaged ({error}); metric and filter of each task are guessed")
+
+    def part(key: str, task: str) -> dict[str, Any]:
+        table = results.get(key)
+        value = table.get(task) if isinstance(table, dict) else None
+        return value if isinstance(value, dict) else {}
+
+    tasks = {
+        name: TaskRun(name, file, part("configs", name), part("results", name), part("higher_is_better", name))
+        for name, file in files.samples.items()
+    }
+    configured = results.get("configs")
+    missing = [] if Path(path).is_file() else [name for name in configured or {} if name not in tasks]
+    if missing:
+        notes.append(
+            f"no samples file of {', '.join(missing)}: run without --log_samples, or the harness could not write it"
+        )
+    return Run(files, results, tasks, notes)

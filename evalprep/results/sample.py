@@ -1,0 +1,186 @@
+"""One line of a samples file as a typed object, and the reading of such lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+# Columns that are taken as the row's own id when there is no `sample_id`, in this order.
+ID_COLUMNS = ("sample_id", "id", "question_id", "uid")
+# What the harness writes itself; a metric of such a name overwrites the field and cannot be told from it.
+RESERVED = frozenset(
+    (
+        *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
+        *("doc_hash", "prompt_hash", "target_hash"),
+    )
+)
+INVALID = "[invalid]"
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A line that could not be used: its number (from 1) and why."""
+
+    line: int
+    why: str
+
+
+class Sample(msgspec.Struct, kw_only=True):
+    """One document under one filter, as lm-eval logged it.
+
+    `resps` holds per request the list of its repeats; `filtered_resps` per request what the filter made of them.
+    `values` maps metric names to the values that `process_results` returned.
+    """
+
+    sample_id: str
+    doc_id: int
+    doc: dict[str, Any]
+    target: str
+    arguments: dict[str, Any]
+    resps: list[Any]
+    filtered_resps: list[Any]
+    filter: str
+    values: dict[str, Any]
+    doc_hash: str = ""
+    prompt_hash: str = ""
+    line: int = 0
+
+    @property
+    def prompt(self) -> str:
+        """The first request's prompt, exactly as sent."""
+        first = self.arguments.get("gen_args_0")
+        text = first.get("arg_0", "") if isinstance(first, dict) else ""
+        return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+
+    @property
+    def response(self) -> str | list[Any]:
+        """The reply as text; a list when the document had several requests or repeats."""
+        flat = [reply for request in self.resps for reply in (request if isinstance(request, list) else [request])]
+        return flat[0] if len(flat) == 1 and isinstance(flat[0], str) else flat
+
+    @property
+    def filtered(self) -> Any:
+        """What the filter made of the reply; a list when the document had several requests."""
+        return self.filtered_resps[0] if len(self.filtered_resps) == 1 else self.filtered_resps
+
+    @property
+    def answer(self) -> str:
+        """The filtered reply as one string, for tables."""
+        value = self.filtered
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """The generation arguments of the first request; empty for likelihood requests."""
+        first = self.arguments.get("gen_args_0")
+        kwargs = first.get("arg_1") if isinstance(first, dict) else None
+        return kwargs if isinstance(kwargs, dict) else {}
+
+    @property
+    def previous_output(self) -> str | None:
+        """The published output, where the row carries one."""
+        value = self.doc.get("previous_output_prediction_text")
+        return value if isinstance(value, str) else None
+
+
+def loads(raw: bytes) -> Any:
+    """Decode one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
+
+    Raises:
+        ValueError: not JSON.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        return json.loads(raw)  # a decode error in bytes is a ValueError too
+
+
+def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str]:
+    """Identity of a row and the column it came from: an id column, else `doc_hash`, else `doc_id`."""
+    for column in ID_COLUMNS:
+        value = doc.get(column)
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
+            return str(value), column
+    return (doc_hash, "doc_hash") if doc_hash else (str(doc_id), "doc_id")
+
+
+def parse(raw: bytes, line: int = 0) -> Sample | Damage:
+    """Turn one line into a `Sample`, or say why it cannot be used."""
+    try:
+        value = loads(raw)
+    except ValueError:
+        whole = raw.rstrip().endswith(b"}")
+        return Damage(line, "not JSON" if whole else "cut off")
+    except RecursionError:
+        return Damage(line, "nested too deeply")
+    if not isinstance(value, dict):
+        return Damage(line, f"not an object but {type(value).__name__}")
+    doc = value.get("doc")
+    names = value.get("metrics")
+    name = value.get("filter", "none")
+    if not isinstance(name, str):
+        return Damage(line, "`filter` is not a name; a metric of that name has overwritten it")
+    if not isinstance(doc, dict):
+        # Tasks over plain strings exist; keep the line, its doc is then one column.
+        if doc is None:
+            return Damage(line, "no `doc`")
+        doc = {"doc": doc}
+    keys = names if isinstance(names, list) else [key for key in value if key not in RESERVED]
+    number = value.get("doc_id")
+    doc_id = number if isinstance(number, int) else -1
+    doc_hash = value.get("doc_hash")
+    doc_hash = doc_hash if isinstance(doc_hash, str) else ""
+    resps, filtered, arguments = value.get("resps"), value.get("filtered_resps"), value.get("arguments")
+    return Sample(
+        sample_id=row_id(doc, doc_hash, doc_id)[0],
+        doc_id=doc_id,
+        doc=doc,
+        target=str(value.get("target", "")),
+        arguments=arguments if isinstance(arguments, dict) else {},
+        resps=resps if isinstance(resps, list) else [],
+        filtered_resps=filtered if isinstance(filtered, list) else [],
+        filter=name,
+        values={str(key): value.get(str(key)) for key in keys if key not in RESERVED},
+        doc_hash=doc_hash,
+        prompt_hash=str(value.get("prompt_hash") or ""),
+        line=line,
+    )
+
+
+def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Sample | Damage]:
+    """Stream a samples file line by line, in bounded memory.
+
+    Args:
+        path: The file.
+        filter_name: Only the lines of this filter; all by default.
+
+    Yields:
+        A `Sample`, or a `Damage` for a line that could not be used; blank lines count as damaged.
+    """
+    with path.open("rb") as lines:
+        for number, raw in enumerate(lines, start=1):
+            item = parse(raw, number) if raw.strip() else Damage(number, "blank")
+            if filter_name is None or isinstance(item, Damage) or item.filter == filter_name:
+                yield item
+
+
+def number_of(value: Any) -> tuple[float, int]:
+    """A metric value as (number, weight): a list of numbers counts as its mean with its length as weight.
+
+    Anything else, None included, is (nan, 0).
+
+    >>> number_of([True, False, True, True])
+    (0.75, 4)
+    """
+    try:
+        if isinstance(value, (bool, int, float)):
+            return float(value), 1
+        if isinstance(value, list) and value and all(isinstance(item, (bool, int, float)) for item in value):
+            return float(sum(value)) / len(value), len(value)
+    except OverflowError:  # an integer beyond the range of a float
+        pass
+    return math.nan, 0
