@@ -22,10 +22,11 @@ from evalprep.config import Config
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.join import GroundTruth, JoinReport, join
 from evalprep.packs import Pack
+from evalprep.prepared import Repeats
 from evalprep.sources import Source, config_names, open_source
 
-__all__ = ["BadInput", "Context", "GroundTruth", "JoinReport", "Plan", "Previous", "Problem", "Problems", "Source", "TaskData",
-           "config_names", "join", "near"]
+__all__ = ["BadInput", "Context", "GroundTruth", "JoinReport", "Plan", "Previous", "Problem", "Problems", "Repeats", "Source", "TaskData",
+           "config_names", "join", "make_plan", "near"]
 
 
 @dataclass

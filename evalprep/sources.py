@@ -305,8 +305,7 @@ def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, 
             return
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors="strict" if number else "replace").strip() if _utf8(
-                line, path, number) else ""
+            text = _text(line, path, number).strip()
             if not text:
                 continue
             try:
@@ -318,12 +317,11 @@ def _json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, 
             yield _pick(row, columns)
 
 
-def _utf8(line: bytes, path: Path, number: int) -> bool:
+def _text(line: bytes, path: Path, number: int) -> str:
     try:
-        line.decode("utf-8")
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(Problem(what=f"is not UTF-8: {error}", where=f"{path}:{number}", fix="save the file as UTF-8")) from None
-    return True
 
 
 def _pick(row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""What the machine can do, read from files and small commands; torch is never imported for it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+
+@functools.cache
+def gpu_names() -> tuple[str, ...]:
+    """Names of the NVIDIA GPUs that processes started here would see, empty on a machine without."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None and visible.strip() in {"", "-1"}:
+        return ()
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ()
+    try:
+        result = subprocess.run([tool, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=20,
+                                check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    names = tuple(line.strip() for line in result.stdout.splitlines() if line.strip()) if result.returncode == 0 else ()
+    return names[: len(visible.split(","))] if visible is not None else names
+
+
+@functools.cache
+def cpu_has_bfloat16() -> bool:
+    """Whether the CPU computes in bfloat16; without it float32 is about three times as fast (docs/running.md)."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags

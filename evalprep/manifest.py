@@ -1,0 +1,66 @@
+"""work_dir/manifest.json: what was prepared from what, with which versions. Never a secret."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+# What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.
+_PACKAGES = ("evalprep", "lm_eval", "vllm", "torch", "transformers", "datasets", "pyarrow", "math-verify", "sympy",
+             "antlr4-python3-runtime", "rouge-score", "rouge-score-rs", "sacrebleu", "nltk", "langdetect")
+_SECRET = re.compile(r"(?i)(token|api_?key|secret|password|authorization)")
+
+
+def versions() -> dict[str, str]:
+    """Installed versions of everything that decides numbers; absent packages are left out."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def without_secrets(data: Any) -> Any:
+    """The same data with the values of keys that look like credentials replaced."""
+    if isinstance(data, dict):
+        return {key: "***" if _SECRET.search(str(key)) and isinstance(value, str) and value else without_secrets(value)
+                for key, value in data.items()}
+    if isinstance(data, list):
+        return [without_secrets(item) for item in data]
+    return data
+
+
+def manifest_data(*, config: dict[str, Any], sources: list[dict[str, Any]], tasks: dict[str, Any], groups: dict[str, list[str]],
+                  commands: list[dict[str, Any]], files: dict[str, str], packs: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """Put the manifest together; only `created` differs between two equal preparations."""
+    return {
+        "schema": SCHEMA,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "config": without_secrets(config),
+        "packs": packs,
+        "sources": sources,
+        "tasks": tasks,
+        "groups": groups,
+        "command": commands[0] if commands else None,
+        "further_commands": commands[1:],
+        "notes": notes,
+        "files": files,
+    }
+
+
+def read_manifest(work_dir: Path) -> dict[str, Any] | None:
+    """The manifest of a work folder, None where there is none that we can read."""
+    try:
+        data = json.loads((work_dir / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and data.get("schema") == SCHEMA else None

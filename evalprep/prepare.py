@@ -1,0 +1,297 @@
+"""The whole preparation: config in, work folder and command out. Everything is checked before anything is written."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalprep.command import Command, build_command, model_location
+from evalprep.config import Config, read_config, section_for
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.manifest import manifest_data
+from evalprep.packapi import Context, Plan, TaskData
+from evalprep.packs import Pack, TaskSpec, find_packs
+from evalprep.render import render
+from evalprep.selection import Selection, select
+from evalprep.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
+from evalprep.yamlfile import YamlFile, load_yaml
+
+PROJECT_ROOT = Path(__file__).resolve().parents[1]
+# Values that every template may use and none must.
+_COMMON = ("task", "data_file", "pack_dir")
+
+
+@dataclass
+class Preparation:
+    """What one preparation made.
+
+    Attributes:
+        work_dir: The folder.
+        commands: The command to paste; further ones where tasks need another back end.
+        tasks: Task -> facts as in the manifest.
+        notes: Sentences for the user.
+    """
+
+    work_dir: Path
+    commands: list[Command]
+    tasks: dict[str, dict[str, Any]]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Work:
+    """One pack's share of the run, planned but not yet written."""
+
+    pack: Pack
+    context: Context
+    plan: Plan
+
+
+def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[str, Pack]]:
+    """Read and validate a config file, with `key=value` settings on top.
+
+    Raises:
+        BadInput: every mistake in the file, the settings and the packs.
+    """
+    source = load_yaml(path)
+    _apply_settings(source, settings)
+    folder = source.data.get("template_dir")
+    template_dir = (source.folder / folder).resolve() if isinstance(folder, str) else PROJECT_ROOT / "task_templates"
+    packs = find_packs(template_dir)
+    return read_config(source, packs, project_root=PROJECT_ROOT), packs
+
+
+def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
+    import yaml
+
+    problems = Problems()
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            problems.add(f"{setting!r} is not key=value", where="--set", allowed="--set limit=10, --set science.context=8192")
+            continue
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            problems.add(f"the value {text!r} is not YAML", where=f"--set {key}", fix="quote it")
+            continue
+        target: Any = source.data
+        *parents, last = key.strip().split(".")
+        for parent in parents:
+            target = target.setdefault(parent, {})
+            if not isinstance(target, dict):
+                problems.add(f"{parent} is not a section", where=f"--set {key}")
+                break
+        else:
+            target[last] = value
+    problems.raise_if_any()
+
+
+def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[_Work]]:
+    """Decide which tasks will be prepared; reads no more of the data than the packs need to decide.
+
+    Raises:
+        BadInput: unknown tasks, tasks that the data do not have, missing keys of a pack, a foreign work folder.
+    """
+    problems = Problems()
+    problems.extend(check_place(config.core.work_dir))
+    selection = select(config, packs, problems)
+    work: list[_Work] = []
+    for name, requested in selection.by_pack.items():
+        pack = packs[name]
+        try:
+            context = Context(pack, config, section_for(config, pack), requested, problems)
+            module = pack.module("prepare")
+            planned = module.plan(context) if module is not None and hasattr(module, "plan") else context.static_plan()
+            work.append(_Work(pack, context, planned))
+        except BadInput as error:
+            problems.extend(error.problems)
+    problems.raise_if_any()
+    return selection, work
+
+
+def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False) -> Preparation:
+    """Prepare everything for one run.
+
+    Args:
+        config: The validated configuration.
+        packs: All packs.
+        force: Replace files that the user edited where the generated content changed too (theirs is kept beside it).
+
+    Returns:
+        The commands and facts.
+
+    Raises:
+        BadInput: anything wrong with config, data or templates; the old work folder is untouched then.
+    """
+    selection, work = plan(config, packs)
+    work_dir = config.core.work_dir
+    with building(work_dir) as build:
+        tasks = write_tasks(work, build, work_dir)
+        groups = write_groups(work, build)
+        write_inline(selection, build)
+        commands, notes = make_commands(config, selection, work)
+        write_commands(commands, build)
+        files = tree_files(build)
+        notes = [*(note for facts in tasks.values() for note in facts.pop("notes")), *notes]
+        notes += carry_over(work_dir, build, force=force)
+        write_manifest(build, config, work, tasks, groups, commands, files, notes)
+        swap_in(build, work_dir)
+    return Preparation(work_dir, commands, tasks, notes)
+
+
+def write_tasks(work: list[_Work], build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:
+    """Write parquet and YAML of every planned task."""
+    problems = Problems()
+    facts: dict[str, dict[str, Any]] = {}
+    for item in work:
+        folder = build / item.pack.name
+        (folder / "data").mkdir(parents=True, exist_ok=True)
+        for name in item.plan.tasks:
+            try:
+                facts[name] = _write_task(item, name, folder, work_dir / item.pack.name)
+            except BadInput as error:
+                problems.extend(error.problems)
+        for code in sorted(item.pack.folder.glob("utils*.py")):
+            shutil.copyfile(code, folder / code.name)
+    problems.raise_if_any()
+    return facts
+
+
+def _write_task(item: _Work, name: str, folder: Path, final: Path) -> dict[str, Any]:
+    from evalprep.prepared import write_rows
+
+    spec = item.pack.tasks[name]
+    data = _task_data(item, spec)
+    data_file = folder / "data" / f"{name}.parquet"
+    count = write_rows(data.rows, data_file, task=name)
+    if data.join is not None:
+        threshold = getattr(item.context.section, "max_unmatched", 0.01)
+        if found := data.join.problems(threshold=threshold, where=name):
+            raise BadInput(found)
+    template = item.pack.folder / (data.template or spec.template)
+    values = {"task": name, "data_file": str(final / "data" / data_file.name), "pack_dir": str(final), **spec.values, **data.values}
+    text, problems = render(template.read_text(encoding="utf-8"), values, where=str(template), optional=_COMMON)
+    if problems:
+        raise BadInput(problems)
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return {
+        "pack": item.pack.name, "yaml": f"{item.pack.name}/{name}.yaml", "data": f"{item.pack.name}/data/{data_file.name}",
+        "rows": count, "join": data.join.as_dict() if data.join else None,
+        "previous": data.previous.as_dict() if data.previous else None, "notes": data.notes,
+    }
+
+
+def _task_data(item: _Work, spec: TaskSpec) -> TaskData:
+    """Rows from the pack's own code, or from the source that pack.yaml names."""
+    module = item.pack.module("prepare")
+    if module is not None and hasattr(module, "prepare"):
+        return module.prepare(item.context, spec.name)  # type: ignore[no-any-return] - a pack's module is not typed
+    if not spec.source.get("path"):
+        raise BadInput(Problem(what=f"task {spec.name} has no source", where=str(item.pack.folder / "pack.yaml"),
+                               fix="name one under `source:`, or write prepare.py"))
+    source = item.context.open(str(spec.source["path"]), config=spec.source.get("config"), split=spec.source.get("split"),
+                               revision=spec.source.get("revision"))
+    source.require(list(spec.columns.values()))
+    return TaskData(rows=_plain_rows(source.rows(), spec))
+
+
+def _plain_rows(rows: Any, spec: TaskSpec) -> Any:
+    """Rows of a pack without code: renamed columns, ids from the content when the source has none."""
+    import hashlib
+
+    from evalprep.prepared import Repeats
+
+    repeats = Repeats()
+    for row in rows:
+        row.update({new: row[old] for new, old in spec.columns.items()})
+        if not row.get("sample_id"):
+            digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
+            row["sample_id"] = repeats.unique(digest)
+        row["sample_id"] = str(row["sample_id"])
+        yield row
+
+
+def write_groups(work: list[_Work], build: Path) -> dict[str, list[str]]:
+    """Write a group YAML for every requested group."""
+    groups: dict[str, list[str]] = {}
+    for item in work:
+        for name, members in item.plan.groups.items():
+            groups[name] = members
+            lines = [f"# {item.pack.title}: members that exist for this configuration.", f"group: {name}", "task:"]
+            lines += [f"  - {member}" for member in members]
+            (build / item.pack.name / f"{name}.yaml").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return groups
+
+
+def write_inline(selection: Selection, build: Path) -> None:
+    """Write each inline task of the config as a task YAML."""
+    import yaml
+
+    for name, task in selection.inline.items():
+        folder = build / "inline"
+        folder.mkdir(exist_ok=True)
+        text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True)
+        (folder / f"{name}.yaml").write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
+
+
+def make_commands(config: Config, selection: Selection, work: list[_Work]) -> tuple[list[Command], list[str]]:
+    """The main command, and one more for every back end that some tasks need instead."""
+    folder = config.path.parent.resolve() if config.path else Path.cwd()
+    model, local, notes = model_location(config.core, folder)
+    main: list[str] = []
+    other: dict[str, list[str]] = {}
+    for item in work:
+        for name in item.plan.request:
+            members = item.plan.groups.get(name, [name])
+            special = {member: item.pack.tasks[member].backend for member in members if item.pack.tasks[member].backend}
+            special = {member: backend for member, backend in special.items() if backend != config.core.backend}
+            if not special:
+                main.append(name)
+                continue
+            main += [member for member in members if member not in special]
+            for member, backend in special.items():
+                other.setdefault(backend, []).append(member)
+    main += [name for name in selection.order if name in selection.stock or name in selection.inline]
+    local_only = local and not selection.stock and not selection.inline
+    commands = [build_command(config.core, tasks=main, model=model, local_only=local_only)] if main else []
+    commands += [build_command(config.core, tasks=names, model=model, backend=backend, local_only=local_only)
+                 for backend, names in sorted(other.items())]
+    return commands, notes + (commands[0].notes if commands else [])
+
+
+def write_commands(commands: list[Command], build: Path) -> None:
+    """Write command.sh and run.yaml."""
+    import yaml
+
+    lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", *(command.text() for command in commands)]
+    script = build / "command.sh"
+    script.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    script.chmod(0o755)
+    for number, command in enumerate(commands):
+        name = "run.yaml" if number == 0 else f"run-{command.model}.yaml"
+        env = " ".join(f"{key}={shlex.quote(value)}" for key, value in command.env.items())
+        head = f"# {env + ' ' if env else ''}lm_eval run --config {name}\n"
+        (build / name).write_text(head + yaml.safe_dump(command.run_yaml(), sort_keys=False), encoding="utf-8")
+
+
+def write_manifest(build: Path, config: Config, work: list[_Work], tasks: dict[str, Any], groups: dict[str, list[str]],
+                   commands: list[Command], files: dict[str, str], notes: list[str]) -> None:
+    """Write manifest.json."""
+    data = manifest_data(
+        config={"config_file": config.path.name if config.path else None, **config.as_dict()},
+        sources=_source_facts(work), tasks=tasks, groups=groups,
+        commands=[{"argv": command.argv(), "env": command.env, "text": command.text()} for command in commands],
+        files=files, packs={item.pack.name: {"folder": str(item.pack.folder)} for item in work}, notes=notes,
+    )
+    (build / MANIFEST).write_text(json.dumps(data, indent=2, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8")
+
+
+def _source_facts(work: list[_Work]) -> list[dict[str, Any]]:
+    facts = [source.facts() for item in work for source in item.context.sources]
+    return sorted({json.dumps(fact, sort_keys=True): fact for fact in facts}.values(), key=lambda fact: json.dumps(fact, sort_keys=True))

@@ -1,0 +1,133 @@
+"""Write the prepared rows of one task as parquet: one file, unique sample ids, bounded memory, same rows same bytes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalprep.errors import BadInput, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK_ROWS = 2_000
+ID_COLUMN = "sample_id"
+
+
+def _fixed_types() -> dict[str, pa.DataType]:
+    """Types of the columns with a fixed meaning, so that a column of nulls still has its type."""
+    import pyarrow as pa
+
+    return {ID_COLUMN: pa.string(), "prompt": pa.string(), "subtask_name": pa.string(), "cluster_id": pa.string(),
+            "previously_is_correct": pa.bool_(), "previous_output_prediction_text": pa.string()}
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> int:
+    """Write rows to one parquet file.
+
+    Args:
+        rows: Mappings with a unique, non-empty `sample_id`; streamed.
+        path: File to write.
+        task: Task name, for messages.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        BadInput: a missing or repeated sample id, or values of one column that no common type holds.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    checked = _checked(rows, task)
+    # Parquet cannot be widened in place, so chunks are first kept in a spool with one schema each.
+    spool, schema, count = path.with_suffix(".spool"), None, 0
+    spool.mkdir()
+    while chunk := list(islice(checked, CHUNK_ROWS)):
+        table = _table(chunk, schema, task)
+        schema = table.schema
+        pq.write_table(table, spool / f"{count:012d}.parquet", compression="none")
+        count += len(chunk)
+    if schema is None:
+        raise BadInput(Problem(what=f"{task} has no rows", where=task, fix="check the source and the join counts"))
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for part in sorted(spool.iterdir()):
+            writer.write_table(_widen(pq.read_table(part), schema))
+            part.unlink()
+    spool.rmdir()
+    return count
+
+
+def _widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A chunk under the final schema: columns that came later are null in it."""
+    import pyarrow as pa
+
+    columns = [table.column(name).cast(schema.field(name).type) if name in table.column_names
+               else pa.nulls(len(table), schema.field(name).type) for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _table(chunk: list[dict[str, Any]], known: pa.Schema | None, task: str) -> pa.Table:
+    """One chunk as a table whose schema holds everything seen so far."""
+    import pyarrow as pa
+
+    names = list(dict.fromkeys([*(known.names if known is not None else []), *(name for row in chunk for name in row)]))
+    fixed = _fixed_types()
+    fields, arrays = [], []
+    for name in names:
+        values = [row.get(name) for row in chunk]
+        try:
+            array = pa.array(values, type=fixed.get(name), from_pandas=False)
+            if known is not None and name in known.names and array.type != known.field(name).type:
+                merged = pa.unify_schemas([pa.schema([known.field(name)]), pa.schema([pa.field(name, array.type)])],
+                                          promote_options="permissive").field(0).type
+                array = pa.array(values, type=merged)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise BadInput(Problem(what=f"column {name!r} of {task} mixes types: {error}", where=task,
+                                   fix="make the column one type in the pack's prepare.py")) from None
+        fields.append(pa.field(name, array.type))
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _checked(rows: Iterable[Mapping[str, Any]], task: str) -> Iterator[dict[str, Any]]:
+    """Pass rows on while their ids are present and new; ids live in a database that spills to disk."""
+    seen = sqlite3.connect("")
+    seen.execute("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
+    try:
+        for number, row in enumerate(rows):
+            identifier = row.get(ID_COLUMN)
+            if not isinstance(identifier, str) or not identifier:
+                raise BadInput(Problem(what=f"row {number} of {task} has no sample_id", where=task,
+                                       fix="give each row a unique, stable text"))
+            try:
+                seen.execute("INSERT INTO ids VALUES (?)", (identifier,))
+            except sqlite3.IntegrityError:
+                raise BadInput(Problem(what=f"sample_id {identifier!r} occurs twice in {task} (again in row {number})",
+                                       where=task, fix="make ids unique, e.g. by counting repeats")) from None
+            yield {ID_COLUMN: identifier, **row}
+    finally:
+        seen.close()
+
+
+class Repeats:
+    """Makes ids unique by counting repeats: `a`, `a.2`, `a.3`.
+
+    A repeat keeps its number as long as the rows before it stay, so ids are stable over machines and runs.
+
+    >>> repeats = Repeats()
+    >>> [repeats.unique(name) for name in ["a", "b", "a"]]
+    ['a', 'b', 'a.2']
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        """The name itself on its first use, with a number later."""
+        count = self._counts.get(name, 0) + 1
+        self._counts[name] = count
+        return name if count == 1 else f"{name}.{count}"

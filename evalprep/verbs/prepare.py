@@ -1,0 +1,58 @@
+"""Read eval_config.yaml, write the task YAMLs and data into work_dir, print the lm_eval command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from evalprep.prepare import Preparation, load_config, plan, prepare
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("--config_path", "--config", type=Path, default=Path("eval_config.yaml"), metavar="FILE",
+                        help="the config (default: ./eval_config.yaml)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="overrule one key; may be repeated")
+    parser.add_argument("--check", action="store_true", help="check everything and stop before writing")
+    parser.add_argument("--force", action="store_true", help="regenerate files that you edited; yours are kept as NAME.yours")
+    parser.add_argument("--quiet", action="store_true", help="print the command and nothing else")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Prepare, or only check."""
+    config, packs = load_config(args.config_path, args.set)
+    if args.check:
+        selection, work = plan(config, packs)
+        names = [name for item in work for name in item.plan.tasks] + selection.stock + list(selection.inline)
+        print(f"config ok, {len(names)} tasks: {', '.join(names)}")
+        return 0
+    done = prepare(config, packs, force=args.force)
+    if args.json:
+        print(json.dumps({"work_dir": str(done.work_dir), "tasks": done.tasks, "notes": done.notes,
+                          "commands": [command.text() for command in done.commands]}, indent=2))
+        return 0
+    if not args.quiet:
+        _report(done)
+    for command in done.commands:
+        print(command.text())
+    return 0
+
+
+def _report(done: Preparation) -> None:
+    """What was prepared, on stderr: stdout carries the command alone."""
+    lines = [f"prepared {len(done.tasks)} tasks in {done.work_dir}", ""]
+    width = max((len(name) for name in done.tasks), default=0)
+    for name, facts in done.tasks.items():
+        parts = [f"{facts['rows']} rows"]
+        if facts["previous"]:
+            parts.append(f"published {facts['previous']['micro']:.4f} micro, {facts['previous']['macro']:.4f} macro")
+        lines.append(f"  {name:<{width}}  {', '.join(parts)}")
+        if join := facts["join"]:
+            lines.append(f"  {'':<{width}}  join: {join['exact']} exact, {join['normalised']} normalised, "
+                         f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous of {join['rows']}")
+    lines += [f"  note: {note}" for note in done.notes]
+    lines += ["", f"the command below is also in {done.work_dir / 'command.sh'}", "afterwards: evalprep compare RUN", ""]
+    print("\n".join(lines), file=sys.stderr, flush=True)

@@ -1,0 +1,173 @@
+"""The work folder: built beside its place and swapped in at once; edits that the user made in it are never lost.
+
+A kill at any moment leaves the old folder or the new one. On Linux the swap is one system call (renameat2 with
+RENAME_EXCHANGE); elsewhere it is two renames, and the next preparation repairs a kill between them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalprep.errors import BadInput, Problem, Problems
+
+MANIFEST = "manifest.json"
+_EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
+_AT_FDCWD = -100
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def tree_files(folder: Path) -> dict[str, str]:
+    """Relative path -> SHA-256 of every file below a folder, in path order, without the manifest itself."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths if path != folder / MANIFEST}
+
+
+def generated_files(folder: Path) -> dict[str, str] | None:
+    """What an earlier preparation wrote there; None where there is no manifest of ours."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files = manifest["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return files if isinstance(files, dict) else None
+
+
+def check_place(work_dir: Path) -> list[Problem]:
+    """Refuse a folder that is not ours to replace."""
+    if not work_dir.exists() and not work_dir.is_symlink():
+        return []
+    if work_dir.is_symlink() or not work_dir.is_dir():
+        return [Problem(what="is not a folder", where=str(work_dir), fix="remove it or choose another work_dir")]
+    if generated_files(work_dir) is None and any(work_dir.iterdir()):
+        return [Problem(what="holds files and no manifest of a preparation, so it is not ours to replace", where=str(work_dir),
+                        fix="choose another work_dir, or move its content away")]
+    if not os.access(work_dir.parent, os.W_OK | os.X_OK):
+        return [Problem(what=f"{work_dir.parent} is not writable", where=str(work_dir), fix="choose another work_dir")]
+    return []
+
+
+@contextlib.contextmanager
+def building(work_dir: Path) -> Iterator[Path]:
+    """Give an empty folder beside `work_dir`; it is removed again unless `swap_in` took it.
+
+    A lock keeps two preparations of one work folder apart; leftovers of a killed one are cleared.
+
+    Raises:
+        BadInput: another preparation of this folder is under way, or the place cannot be written.
+    """
+    try:
+        work_dir.parent.mkdir(parents=True, exist_ok=True)
+        lock = (work_dir.parent / f".{work_dir.name}.lock").open("w")
+    except OSError as error:
+        raise BadInput(Problem(what=f"cannot be written: {error.strerror}", where=str(work_dir.parent),
+                               fix="choose another work_dir")) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(Problem(what="another preparation of this folder is under way", where=str(work_dir),
+                                   fix="wait for it, or choose another work_dir")) from None
+        _repair(work_dir)
+        build = work_dir.parent / f".{work_dir.name}.build"
+        build.mkdir()
+        try:
+            yield build
+        finally:
+            shutil.rmtree(build, ignore_errors=True)
+
+
+def _repair(work_dir: Path) -> None:
+    """Clear what a killed preparation left: an unfinished build, or the old folder that was about to be replaced."""
+    old = work_dir.parent / f".{work_dir.name}.old"
+    if old.exists() and not work_dir.exists():
+        old.rename(work_dir)
+    shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(work_dir.parent / f".{work_dir.name}.build", ignore_errors=True)
+
+
+def swap_in(build: Path, work_dir: Path) -> None:
+    """Put the built folder in place of `work_dir`."""
+    if not work_dir.exists():
+        build.rename(work_dir)
+        return
+    if _exchange(build, work_dir):
+        return  # `build` is the old folder now, and is removed by `building`
+    old = work_dir.parent / f".{work_dir.name}.old"
+    work_dir.rename(old)
+    build.rename(work_dir)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    return bool(renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0)
+
+
+def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
+    """Bring the user's own work from the old folder into the new one.
+
+    A file that the user edited is kept when the template behind it would still generate what it generated then. When
+    both changed, that is a conflict: an error, or with `force` the new file plus the old one as `<name>.yours`. Files
+    that the user added are kept.
+
+    Args:
+        work_dir: The folder as it is now.
+        build: The new tree.
+        force: Replace conflicting files.
+
+    Returns:
+        Sentences for the user, one per file that was kept or set aside.
+
+    Raises:
+        BadInput: conflicts, without `force`.
+    """
+    before = generated_files(work_dir)
+    if before is None:
+        return []
+    notes: list[str] = []
+    problems = Problems()
+    for name, digest in tree_files(work_dir).items():
+        old, new = work_dir / name, build / name
+        if before.get(name) == digest:
+            continue
+        if new.exists() and sha256(new) == digest:
+            continue
+        if name not in before and not new.exists():
+            _copy(old, new)
+            notes.append(f"kept your file {name}")
+        elif new.exists() and before.get(name) == sha256(new):
+            _copy(old, new)
+            notes.append(f"kept your edit of {name}")
+        elif force or name not in before or not new.exists():
+            _copy(old, new.with_name(f"{new.name}.yours"))
+            notes.append(f"your version of {name} is now {name}.yours")
+        else:
+            problems.add("was edited by hand, and what it is generated from changed too", where=str(old),
+                         fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another work_dir")
+    problems.raise_if_any()
+    return notes
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
