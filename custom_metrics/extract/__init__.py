@@ -1,0 +1,1 @@
+"""Answers out of replies: letters, numbers, BIG-Bench Hard answers, boxes, JSON values, thinking traces."""

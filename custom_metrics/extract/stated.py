@@ -1,0 +1,50 @@
+# ruff: noqa: RUF001 - replies use typographic quotes, dashes and full-width marks; the patterns name them
+r"""The answer that a sentence states ("The final answer is $\frac12$.") where a reply has no box."""
+
+from __future__ import annotations
+
+import re
+
+MAX_CHARS = 200_000
+MAX_ANSWER_CHARS = 400
+
+_STATEMENT = re.compile(
+    r"\b(?:final|correct)?\s?answer\b(?:\s{1,4}to\b[^.\n:]{0,80}?)?[*_]{0,3}\s{0,4}(?:is\b|:|：|=)[\s*_:]{0,8}",
+    re.IGNORECASE,
+)
+_CLOSING_PHRASE = re.compile(r"\.?\s{1,4}I hope (?:it|this) is correct\b.*", re.IGNORECASE | re.DOTALL)
+_INLINE_MATH = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]", re.DOTALL)
+
+
+def extract_stated(text: str) -> str | None:
+    r"""Read the answer after the last "answer is" or "Answer:" of a reply.
+
+    The formula that starts there counts, else the rest of the line up to the end of its sentence.
+
+    Args:
+        text: A reply without thinking traces.
+
+    Returns:
+        The answer without dollar signs and the closing full stop; None where nothing is stated, where the answer is
+        longer than 400 characters, or where its braces do not balance.
+
+    >>> extract_stated(r"Therefore, the final answer is $\frac{1}{2}$. I hope it is correct.")
+    '\\frac{1}{2}'
+    """
+    statements = list(_STATEMENT.finditer(text[-MAX_CHARS:]))
+    if not statements:
+        return None
+    tail = text[-MAX_CHARS:][statements[-1].end() :][: 4 * MAX_ANSWER_CHARS].lstrip()
+    formula = _INLINE_MATH.match(tail)
+    if formula:
+        answer = next(group for group in formula.groups() if group is not None)
+    else:
+        line = _CLOSING_PHRASE.sub("", tail.split("\n", 1)[0])
+        answer = re.split(r"[.!](?:\s|$)", line, maxsplit=1)[0]
+    answer = answer.strip().strip("*_`").strip()
+    if not answer or len(answer) > MAX_ANSWER_CHARS or answer.count("{") != answer.count("}"):
+        return None
+    return answer
+
+
+METRICS = {"extract.stated": extract_stated}

@@ -1,0 +1,1 @@
+"""What task YAMLs name with `!function`: filters, `process_results` functions and aggregations of lm-eval."""

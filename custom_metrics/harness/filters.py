@@ -1,0 +1,129 @@
+"""Filters for lm-eval's `custom` filter: replies in, extracted answers out.
+
+In a task YAML:
+
+    filter_list:
+      - name: flexible-extract
+        filter:
+          - function: custom
+            filter_fn: !function custom_metrics.harness.filters.choice_letter
+          - function: take_first
+
+lm-eval 0.4.13 calls `filter_fn(resps, docs)` once per task with one list of replies per document, and wants the same
+nesting back in the same order. A filter that raises loses the whole run, because nothing is written before all
+scoring has ended; so a reply that cannot be read, for whatever reason, is `[invalid]`, lm-eval's own word for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from custom_metrics.extract import thinking
+from custom_metrics.extract.bbh import extract_bbh
+from custom_metrics.extract.choice import extract_choice, extract_direct_choice
+from custom_metrics.extract.number import extract_number
+
+INVALID = "[invalid]"
+
+Doc = Mapping[str, Any]
+Replies = Iterable[Sequence[Any]]
+
+
+def offered_letters(doc: Doc) -> str:
+    """Name the letters that a document offers.
+
+    Args:
+        doc: A row with `input_choice_list` (letter -> text, nulls for letters that are not offered) or `choices`
+            (a list of texts, a list of letters, or a mapping with a `label` or `text` list).
+
+    Returns:
+        Capital letters; `ABCD` where the row does not say.
+
+    >>> offered_letters({"input_choice_list": {"A": "1", "B": "2", "C": None}})
+    'AB'
+    >>> offered_letters({"choices": ["red", "green", "blue"]})
+    'ABC'
+    """
+    listed = doc.get("input_choice_list")
+    if isinstance(listed, Mapping):
+        letters = [str(key) for key, text in listed.items() if text is not None]
+    else:
+        choices = doc.get("choices")
+        if isinstance(choices, Mapping):
+            choices = choices.get("label") or choices.get("text")
+        if not isinstance(choices, (list, tuple)) or not choices:
+            return "ABCD"
+        letters = [str(choice).strip(" ().") for choice in choices]
+        if not all(re.fullmatch(r"[A-Z]", letter) for letter in letters):
+            letters = [chr(ord("A") + position) for position in range(min(len(choices), 26))]
+    offered = "".join(sorted({letter for letter in letters if re.fullmatch(r"[A-Z]", letter)}))
+    return offered or "ABCD"
+
+
+def _apply(extract: Callable[[str, Doc], str | None], resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Strip thinking traces and extract, reply by reply."""
+    answers = []
+    for replies, doc in zip(resps, docs, strict=True):
+        of_doc = []
+        for reply in replies:
+            try:
+                answer = extract(thinking.strip_thinking(str(reply or ""))[0], doc)
+            except Exception:  # noqa: BLE001 - one odd row must not cost the run; it is counted as unparsed
+                answer = None
+            of_doc.append(INVALID if answer is None or not answer.strip() else answer)
+        answers.append(of_doc)
+    return answers
+
+
+def choice_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read the chosen letter out of the letters offered; see `custom_metrics.extract.choice.extract_choice`."""
+    return _apply(lambda text, doc: extract_choice(text, offered_letters(doc)), resps, docs)
+
+
+def choice_letter_first(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read the first stated letter: for base models, which go on to invent further questions."""
+    return _apply(lambda text, doc: extract_choice(text, offered_letters(doc), prefer="first"), resps, docs)
+
+
+def direct_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read the letter of replies whose prompt already ended in "The best answer is"."""
+    return _apply(lambda text, doc: extract_direct_choice(text, offered_letters(doc)), resps, docs)
+
+
+def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read a BIG-Bench Hard answer in the form that `doc["subtask_name"]` asks for."""
+    return _apply(lambda text, doc: extract_bbh(text, doc.get("subtask_name")), resps, docs)
+
+
+def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    r"""Cut replies down to their last complete `\boxed{...}`.
+
+    The box is kept around its content, so that `results.math` grades the outcome of this filter and of `reply` alike.
+    """
+    from custom_metrics.math import extract_boxed
+
+    def box(text: str, _: Doc) -> str | None:
+        content = extract_boxed(text)
+        return None if content is None else rf"\boxed{{{content}}}"
+
+    return _apply(box, resps, docs)
+
+
+def final_number(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read the final number; see `custom_metrics.extract.number.extract_number`."""
+    return _apply(lambda text, _: extract_number(text), resps, docs)
+
+
+def reply(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Keep the whole reply, thinking traces included; only an empty one is `[invalid]`."""
+    return [
+        [str(text) if str(text or "").strip() else INVALID for text in replies]
+        for replies, _ in zip(resps, docs, strict=True)
+    ]
+
+
+def strip_thinking(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Keep the reply without `<think>` traces; nothing but a trace, closed or not, is `[invalid]`."""
+    return _apply(lambda text, _: text, resps, docs)

@@ -1,0 +1,222 @@
+"""`process_results` functions for task YAMLs: one document and its filtered reply in, numbers out.
+
+Three promises that lm-eval needs, since it writes nothing before all tasks are scored: the same keys for every
+document, only JSON values, and no exception. A scorer that fails gives 0 and sets `scorer_error` to 1, so that the
+mean of `scorer_error` shows how often that happened; it should be 0.
+
+In every function `unparsed` is 1 where the filter found no answer (`[invalid]`), so its mean is the share of replies
+without an extractable answer. Such a reply is never correct, whatever the gold answer says.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math as mathematics
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from custom_metrics.extract import thinking
+from custom_metrics.extract.bbh import same_bbh
+from custom_metrics.extract.stated import extract_stated
+from custom_metrics.harness.filters import INVALID
+
+Doc = Mapping[str, Any]
+Results = Sequence[Any]
+Values = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+
+
+def _never_raising(**failure: Any) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
+    """Give a scorer its keys with the values of a failure, and count the failure."""
+
+    def wrap(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
+        @functools.wraps(score)
+        def safe(doc: Doc, results: Results) -> Values:
+            try:
+                return {**failure, **score(doc, results), "scorer_error": 0}
+            except Exception as error:  # noqa: BLE001 - see the module's promise
+                _log.warning("%s: sample %s was not scored: %r", score.__name__, doc.get("sample_id"), error)
+                return {**failure, "scorer_error": 1}
+
+        return safe
+
+    return wrap
+
+
+def _reply(results: Results) -> str:
+    """Return the filtered reply; `take_first` leaves a text, no `take_first` a list of them."""
+    first = results[0] if results else ""
+    if isinstance(first, (list, tuple)):
+        first = first[0] if first else ""
+    return str(first)
+
+
+def _gold(doc: Doc) -> str:
+    """Return the gold answer under the names that prepared data use."""
+    for name in ("target", "gold", "answer"):
+        value = doc.get(name)
+        if isinstance(value, (list, tuple)):
+            value = value[0] if value else None
+        if value is not None:
+            return str(value)
+    raise KeyError("the row has none of target, gold, answer")
+
+
+def _letter(text: str) -> str:
+    """Strip case and brackets: `(b)` and `B.` are B, and nothing else is touched."""
+    return text.strip().strip("()[]{}.:* ").upper()
+
+
+@_never_raising(exact_match=0.0, unparsed=0.0)
+def choice(doc: Doc, results: Results) -> Values:
+    """Compare a chosen letter with `doc["target"]` (`B`, `(B)` or `Answer: B`).
+
+    Returns:
+        `exact_match` and `unparsed`, 0 or 1.
+    """
+    answer = _reply(results)
+    if answer == INVALID or not answer.strip():
+        return {"unparsed": 1.0}
+    gold = re.sub(r"^\s*(?:the\s+)?(?:best\s+|correct\s+)?answer\s*(?:is|:)\s*", "", _gold(doc), flags=re.IGNORECASE)
+    return {"exact_match": float(_letter(answer) == _letter(gold))}
+
+
+@_never_raising(exact_match=0.0, unparsed=0.0)
+def bbh(doc: Doc, results: Results) -> Values:
+    """Compare a BIG-Bench Hard answer in the form of `doc["subtask_name"]`.
+
+    Returns:
+        `exact_match` and `unparsed`, 0 or 1.
+    """
+    answer = _reply(results)
+    if answer == INVALID or not answer.strip():
+        return {"unparsed": 1.0}
+    return {"exact_match": float(same_bbh(answer, _gold(doc), doc.get("subtask_name")))}
+
+
+@_never_raising(exact_match=0.0, unparsed=0.0)
+def number(doc: Doc, results: Results) -> Values:
+    """Compare a final number with `doc["target"]` by value.
+
+    Returns:
+        `exact_match` and `unparsed`, 0 or 1.
+    """
+    from custom_metrics.extract.number import same_number
+
+    answer = _reply(results)
+    if answer == INVALID or not answer.strip():
+        return {"unparsed": 1.0}
+    return {"exact_match": float(same_number(answer, _gold(doc)))}
+
+
+def math_gold(doc: Doc) -> str:
+    r"""Return the gold answer of a MATH row: the box content of `solution`, else `target`.
+
+    The evals data sets also hold an internal form of the answer (`1.59e+1` for `6\\sqrt{7}`); it is never used.
+    """
+    from custom_metrics.math import extract_boxed
+
+    solution = doc.get("solution")
+    content = extract_boxed(str(solution)) if solution else None
+    return content if content is not None else _gold(doc)
+
+
+@_never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0)
+def math(doc: Doc, results: Results) -> Values:
+    r"""Grade a MATH reply by its last complete box, and by the Llama recipe's own scorer next to it.
+
+    Under the filter `boxed` the reply is `\boxed{...}` or `[invalid]`. Under the filter `reply` it is the whole text;
+    where that has no box at all, the answer that a sentence states ("The final answer is ...") is graded instead.
+
+    Returns:
+        `exact_match`, `unparsed`, `timeout` (the algebra was stopped; counts as wrong), `original_llama`; 0 or 1 each.
+    """
+    from custom_metrics.math import extract_boxed, grade
+
+    text = thinking.strip_thinking(_reply(results))[0]
+    if text in (INVALID, ""):
+        return {"unparsed": 1.0}
+    if extract_boxed(text) is None and "\\boxed" not in text and "\\fbox" not in text:
+        stated = extract_stated(text)
+        if stated is not None:
+            text = rf"\boxed{{{stated}}}"
+    gold = math_gold(doc)
+    verdict = grade(gold, text)
+    return {
+        "exact_match": float(verdict.correct),
+        "unparsed": float(verdict.extracted is None),
+        "timeout": float(verdict.method == "timeout"),
+        "original_llama": _original_llama(gold, _reply(results)),
+    }
+
+
+def _original_llama(gold: str, text: str) -> float:
+    try:
+        from custom_metrics.math.originals import llama_recipe
+
+        return float(llama_recipe(gold=gold, response=text))
+    except Exception:  # noqa: BLE001 - it stands beside our score and must not take it down
+        return 0.0
+
+
+@_never_raising(
+    prompt_level_strict_acc=0.0,
+    prompt_level_loose_acc=0.0,
+    inst_level_strict_acc=[0.0],
+    inst_level_loose_acc=[0.0],
+    unparsed=0.0,
+)
+def ifeval(doc: Doc, results: Results) -> Values:
+    """Check the instructions of an IFEval row (`prompt`, `instruction_id_list`, `kwargs`).
+
+    Returns:
+        The four published accuracies; the `inst_level_*` ones are lists for `aggregations.flat_mean`. `unparsed` is 1
+        for an empty reply, which fails every instruction.
+    """
+    from custom_metrics.ifeval import check_instructions
+
+    text = thinking.strip_thinking(_reply(results))[0]
+    if text == INVALID:
+        text = ""
+    checked = check_instructions(
+        prompt=str(doc.get("prompt") or ""),
+        instruction_id_list=doc.get("instruction_id_list") or [],
+        kwargs=doc.get("kwargs") or [],
+        response=text,
+    )
+    for error in checked["errors"]:
+        _log.warning("ifeval: sample %s: %s", doc.get("sample_id"), error)
+    return {
+        "prompt_level_strict_acc": float(all(checked["strict"])),
+        "prompt_level_loose_acc": float(all(checked["loose"])),
+        "inst_level_strict_acc": [float(passed) for passed in checked["strict"]],
+        "inst_level_loose_acc": [float(passed) for passed in checked["loose"]],
+        "unparsed": float(not text.strip()),
+    }
+
+
+@_never_raising(acc=0.0, acc_norm=0.0)
+def mmlu_choice(doc: Doc, results: Results) -> Values:
+    """Pick the most likely choice of a `multiple_choice` document.
+
+    `acc` takes the largest log-likelihood, `acc_norm` the largest log-likelihood per character of the choice, as
+    lm-eval does. `doc["target"]` is an index or a letter; a NaN log-likelihood never wins.
+
+    Returns:
+        `acc` and `acc_norm`, 0 or 1.
+    """
+    loglikelihoods = [float(result[0]) for result in results]
+    scores = [value if not mathematics.isnan(value) else -mathematics.inf for value in loglikelihoods]
+    gold = _gold(doc).strip()
+    index = int(gold) if gold.isdigit() else ord(_letter(gold.removeprefix("Answer:"))) - ord("A")
+    choices = doc.get("choices")
+    if not isinstance(choices, (list, tuple)) or len(choices) != len(scores):
+        choices = ["A"] * len(scores)
+    per_char = [score / max(len(str(text)), 1) for score, text in zip(scores, choices, strict=True)]
+    return {
+        "acc": float(scores.index(max(scores)) == index),
+        "acc_norm": float(per_char.index(max(per_char)) == index),
+    }
