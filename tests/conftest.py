@@ -1,0 +1,52 @@
+"""What every test may use: the project's folder, shared data where it is mounted, tiny models, and no network."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_caches = pytest.StashKey[tempfile.TemporaryDirectory]()
+
+
+def pytest_configure(config):
+    # Set before any test module is imported: the Hugging Face libraries read these once, on import.
+    config.stash[_caches] = tempfile.TemporaryDirectory(prefix="evalprep-tests-")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HF_DATASETS_CACHE"] = config.stash[_caches].name
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def pytest_unconfigure(config):
+    config.stash[_caches].cleanup()
+
+
+@pytest.fixture(scope="session")
+def project_root():
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Data that lies beside a checkout and is no part of it: `../shared`, or the folder EVALPREP_SHARED names."""
+    folder = Path(os.environ.get("EVALPREP_SHARED", ROOT.parent / "shared"))
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent; EVALPREP_SHARED may name the folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory):
+    """A function from a text to the folder of a model that answers every prompt with it; "" gives random weights."""
+    from environment.tiny_model import build
+
+    built = {}
+
+    def model(says=""):
+        if says not in built:
+            built[says] = build(tmp_path_factory.mktemp("tiny") / "tiny-model", says)
+        return built[says]
+
+    return model
