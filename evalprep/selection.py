@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from evalprep.config import Config
 from evalprep.errors import Problems, near
 from evalprep.packs import Pack, find_task
-from evalprep.stock import stock_names
+from evalprep.stock import is_remembered, stock_names
 
 INLINE_REQUIRED = ("task", "dataset_path", "doc_to_text")
 
@@ -49,7 +50,11 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
             selection.by_pack.setdefault(pack.name, []).append(name)
             selection.order.append(name)
             continue
-        if entry in stock_names():
+        slip = difflib.get_close_matches(entry, ours, n=1, cutoff=0.85)
+        if slip and not is_remembered():
+            # One letter off a name of ours: answered at once, before half a second goes into lm-eval's names.
+            problems.add(f"unknown task {entry!r}", where=where, fix=near(entry, ours))
+        elif entry in stock_names():
             selection.stock.append(entry)
             selection.order.append(entry)
         else:

@@ -29,3 +29,53 @@ def flat_mean(items: Iterable[Sequence[float]]) -> float:
     """
     values = [float(value) for item in items for value in item]
     return sum(values) / len(values) if values else 0.0
+
+
+def macro_mean(items: Iterable[Sequence[object]]) -> float:
+    """Average the means of the subtasks, whatever their sizes.
+
+    `mean over subtasks of (mean over the subtask's documents)`, the rule of the published MMLU, MMLU-Pro and BBH
+    numbers; the plain mean over documents is the micro average.
+
+    Args:
+        items: One `[subtask, value]` pair per document.
+
+    Returns:
+        A value between the smallest and the largest; 0.0 where there are no documents.
+
+    >>> macro_mean([["a", 1.0], ["a", 1.0], ["b", 0.0]])
+    0.5
+    """
+    sums: dict[object, list[float]] = {}
+    for subtask, value in items:
+        sums.setdefault(subtask, []).append(float(value))  # type: ignore[arg-type] - a score is a number
+    means = [sum(values) / len(values) for values in sums.values()]
+    return sum(means) / len(means) if means else 0.0
+
+
+def ifeval_mean_of_strict(items: Iterable[Sequence[object]]) -> float:
+    """Average prompt-level and instruction-level strict accuracy: the recipe's and leaderboards' IFEval number.
+
+    Args:
+        items: One `[prompt_level, [inst_level, ...]]` per document.
+
+    >>> ifeval_mean_of_strict([[1.0, [1.0, 1.0]], [0.0, [1.0, 0.0]]])
+    0.625
+    """
+    return _mean_of_levels(items)
+
+
+def ifeval_mean_of_four(items: Iterable[Sequence[object]]) -> float:
+    """Average prompt- and instruction-level accuracy, strict and loose: the IFEval number in Meta's model cards.
+
+    Args:
+        items: One `[prompt_strict, [inst_strict, ...], prompt_loose, [inst_loose, ...]]` per document.
+    """
+    return _mean_of_levels(items)
+
+
+def _mean_of_levels(items: Iterable[Sequence[object]]) -> float:
+    """Average the columns; a column of lists is first averaged over all its values."""
+    columns = list(zip(*items, strict=True))
+    means = [flat_mean([value if isinstance(value, list) else [value] for value in column]) for column in columns]
+    return sum(means) / len(means) if means else 0.0

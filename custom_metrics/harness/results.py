@@ -46,6 +46,20 @@ def _never_raising(**failure: Any) -> Callable[[Callable[[Doc, Results], Values]
     return wrap
 
 
+def _with_macro(metric: str) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
+    """Add `<metric>_macro`: the value with its subtask, for `aggregations.macro_mean`."""
+
+    def wrap(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
+        @functools.wraps(score)
+        def with_macro(doc: Doc, results: Results) -> Values:
+            values = score(doc, results)
+            return {**values, f"{metric}_macro": [str(doc.get("subtask_name") or ""), values[metric]]}
+
+        return with_macro
+
+    return wrap
+
+
 def _reply(results: Results) -> str:
     """Return the filtered reply; `take_first` leaves a text, no `take_first` a list of them."""
     first = results[0] if results else ""
@@ -70,6 +84,7 @@ def _letter(text: str) -> str:
     return text.strip().strip("()[]{}.:* ").upper()
 
 
+@_with_macro("exact_match")
 @_never_raising(exact_match=0.0, unparsed=0.0)
 def choice(doc: Doc, results: Results) -> Values:
     """Compare a chosen letter with `doc["target"]` (`B`, `(B)` or `Answer: B`).
@@ -84,6 +99,7 @@ def choice(doc: Doc, results: Results) -> Values:
     return {"exact_match": float(_letter(answer) == _letter(gold))}
 
 
+@_with_macro("exact_match")
 @_never_raising(exact_match=0.0, unparsed=0.0)
 def bbh(doc: Doc, results: Results) -> Values:
     """Compare a BIG-Bench Hard answer in the form of `doc["subtask_name"]`.
@@ -124,6 +140,7 @@ def math_gold(doc: Doc) -> str:
     return content if content is not None else _gold(doc)
 
 
+@_with_macro("exact_match")
 @_never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0)
 def math(doc: Doc, results: Results) -> Values:
     r"""Grade a MATH reply by its last complete box, and by the Llama recipe's own scorer next to it.
@@ -162,6 +179,20 @@ def _original_llama(gold: str, text: str) -> float:
         return 0.0
 
 
+def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
+    """Add the inputs of IFEval's two headline numbers, for `aggregations.ifeval_mean_of_strict` and `..._of_four`."""
+
+    @functools.wraps(score)
+    def with_headlines(doc: Doc, results: Results) -> Values:
+        values = score(doc, results)
+        strict = [values["prompt_level_strict_acc"], values["inst_level_strict_acc"]]
+        loose = [values["prompt_level_loose_acc"], values["inst_level_loose_acc"]]
+        return {**values, "mean_of_strict": strict, "mean_of_four": [*strict, *loose]}
+
+    return with_headlines
+
+
+@_with_headlines
 @_never_raising(
     prompt_level_strict_acc=0.0,
     prompt_level_loose_acc=0.0,
@@ -198,6 +229,7 @@ def ifeval(doc: Doc, results: Results) -> Values:
     }
 
 
+@_with_macro("acc")
 @_never_raising(acc=0.0, acc_norm=0.0)
 def mmlu_choice(doc: Doc, results: Results) -> Values:
     """Pick the most likely choice of a `multiple_choice` document.
