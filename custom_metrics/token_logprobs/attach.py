@@ -1,0 +1,84 @@
+"""Give the harness' model classes the methods that our request types call."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from custom_metrics.token_logprobs import hf, stepwise, vllm
+from custom_metrics.token_logprobs.encode import Encoded, Options, place
+from custom_metrics.token_logprobs.response import Response, refusal
+
+Scorer = Callable[[Any, Sequence[Encoded]], list[Response]]
+
+
+def _encode_all(lm: Any, requests: Sequence[Any]) -> list[Encoded]:
+    """Token ids of every request, by the back end's own tokenizer and its rule about the first token."""
+    eos = lm.eot_token_id
+    limit = int(lm.max_length) - 1  # vLLM has to generate one token; the same bound everywhere keeps rows comparable
+    encode = functools.lru_cache(maxsize=4096)(lambda text: tuple(lm.tok_encode(text)))
+    rows = []
+    for request in requests:
+        context, continuation, options = request.args
+        rows.append(
+            place(
+                prompt=encode(context) if context else (),
+                full=encode(context + continuation),
+                options=Options.parse(options),
+                eos=eos,
+                limit=limit,
+            )
+        )
+    return rows
+
+
+def _answer(lm: Any, requests: Sequence[Any], scorer: Scorer) -> list[str]:
+    """Encode, score what fits, put the answers back in order."""
+    rows = _encode_all(lm, requests)
+    answers = [refusal(row) if row.refused else Response(truncated=row.truncated) for row in rows]
+    todo = [position for position, row in enumerate(rows) if not row.refused and row.scored]
+    if todo:
+        for position, response in zip(todo, scorer(lm, [rows[position] for position in todo]), strict=True):
+            answers[position] = response
+    return [answer.dump() for answer in answers]
+
+
+def _method(scorer: Scorer) -> Callable[..., list[str]]:
+    def method(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:  # noqa: ARG001 - harness'
+        return _answer(self, requests, scorer)
+
+    return method
+
+
+def _unable(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:  # noqa: ARG001 - harness'
+    """Answer of a back end that cannot do this; a refusal keeps the rest of the run."""
+    return [Response(refused="backend").dump() for _ in requests]
+
+
+def _without_ids(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
+    """Back ends of which only the base class is known: token by token if they score token ids, else refused."""
+    scores_ids = hasattr(self, "_loglikelihood_tokens") and hasattr(self, "tok_encode")
+    return _method(stepwise.score)(self, requests) if scores_ids else _unable(self, requests, disable_tqdm)
+
+
+#: Module that must already be imported, class in it, methods. The base class comes first: the others override it.
+METHODS: list[tuple[str, str, dict[str, Callable[..., list[str]]]]] = [
+    ("lm_eval.api.model", "LM", {"token_logprobs": _without_ids, "grad_norm": _unable}),
+    (
+        "lm_eval.models.huggingface",
+        "HFLM",
+        {"token_logprobs": _method(hf.score), "grad_norm": _method(hf.grad_norm)},
+    ),
+    ("lm_eval.models.vllm_causallms", "VLLM", {"token_logprobs": _method(vllm.score)}),
+]
+
+
+def attach() -> None:
+    """Attach to the classes that this process has imported; never import a back end."""
+    for module_name, class_name, methods in METHODS:
+        owner = getattr(sys.modules.get(module_name), class_name, None)
+        if owner is not None:
+            for name, method in methods.items():
+                setattr(owner, name, method)

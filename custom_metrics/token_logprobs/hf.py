@@ -1,0 +1,121 @@
+"""Token log-probabilities and gradient norms on the harness' Hugging Face back end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from custom_metrics.token_logprobs.encode import Encoded
+from custom_metrics.token_logprobs.response import Response
+
+#: Bytes of logits one forward pass may produce, and the largest batch tried within it.
+LOGIT_BYTES = 1 << 30
+MAX_BATCH = 64
+
+
+def _batches(lm: Any, rows: Sequence[Encoded]) -> Iterator[list[int]]:
+    """Positions of rows by falling length, in batches whose logits stay within `LOGIT_BYTES`."""
+    order = sorted(range(len(rows)), key=lambda position: -len(rows[position].ids))
+    config = lm.model.config
+    vocabulary = int(getattr(getattr(config, "text_config", config), "vocab_size", 0) or 131_072)
+    cap = MAX_BATCH if str(lm.batch_size).startswith("auto") else max(1, int(lm.batch_size))
+    start = 0
+    while start < len(order):
+        width = len(rows[order[start]].ids)
+        size = max(1, min(cap, LOGIT_BYTES // (4 * width * vocabulary)))
+        yield order[start : start + size]
+        start += size
+
+
+def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
+    """One forward pass per batch, right-padded; log-softmax in float32 over the scored positions only.
+
+    Args:
+        lm: The harness' `HFLM`.
+        rows: Encoded requests, each with at least one scored token.
+
+    Returns:
+        Responses in the order of `rows`.
+    """
+    import torch
+    from tqdm import tqdm
+
+    answers: list[Response] = [Response() for _ in rows]
+    with tqdm(total=len(rows), desc="Running token_logprobs requests", disable=None) as progress:
+        for batch in _batches(lm, rows):
+            width = max(len(rows[position].ids) for position in batch) - 1
+            inputs = torch.zeros((len(batch), width), dtype=torch.long)
+            for line, position in enumerate(batch):
+                ids = rows[position].ids
+                inputs[line, : len(ids) - 1] = torch.tensor(ids[:-1])
+            # Padding on the right cannot reach a causal model's earlier positions, so no mask is needed.
+            logits = lm._model_call(inputs.to(lm.device))  # noqa: SLF001 - the harness' own single forward pass
+            for line, position in enumerate(batch):
+                answers[position] = _read(lm, rows[position], logits[line])
+            progress.update(len(batch))
+    return answers
+
+
+def _read(lm: Any, row: Encoded, logits: Any) -> Response:
+    """Gather what one row asked for from its logits, shape [T][V]."""
+    import torch
+
+    wanted = logits[row.start - 1 : len(row.ids) - 1].float()
+    logprobs = torch.log_softmax(wanted, dim=-1)
+    targets = torch.tensor(row.scored, device=logprobs.device)
+    own = logprobs.gather(-1, targets[:, None])[:, 0]
+    mu = var = None
+    if row.options.moments:
+        weights = logprobs.exp()
+        # A masked-out token has log-probability -inf and weight 0; it adds nothing.
+        finite = torch.where(weights > 0, logprobs, torch.zeros_like(logprobs))
+        first = (weights * finite).sum(-1)
+        mu, var = first.tolist(), ((weights * finite.square()).sum(-1) - first.square()).tolist()
+    return Response(
+        logprobs=own.tolist(),
+        greedy=(logprobs.argmax(-1) == targets).tolist(),
+        mu=mu,
+        var=var,
+        text=lm.tokenizer.decode(row.scored, skip_special_tokens=True) if row.options.text else None,
+        truncated=row.truncated,
+    )
+
+
+def grad_norm(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
+    """Mean over parameter tensors of the norm of the gradient of the mean loss over all scored tokens but the last.
+
+    Batch size 1, evaluation mode (no dropout, so the number is reproducible), gradients in the model's dtype. For
+    adapters only their trainable tensors count.
+
+    Args:
+        lm: The harness' `HFLM`.
+        rows: Encoded requests; `options.norm` is 1, 2 or "inf".
+    """
+    import torch
+    from tqdm import tqdm
+
+    model = lm.model
+    model.eval()
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        for parameter in model.parameters():
+            parameter.requires_grad_(parameter.is_floating_point())
+    answers = []
+    for row in tqdm(rows, desc="Running grad_norm requests", disable=None):
+        if len(row.scored) < 2:
+            answers.append(Response(truncated=row.truncated))
+            continue
+        model.zero_grad(set_to_none=True)
+        with torch.enable_grad():
+            ids = torch.tensor([row.ids[:-1]], device=lm.device)
+            logits = model(ids).logits[0, row.start - 1 : -1].float()
+            loss = torch.nn.functional.cross_entropy(logits, ids[0, row.start :])
+            loss.backward()
+        norm = float(row.options.norm)
+        norms = [
+            torch.linalg.vector_norm(parameter.grad.float(), ord=norm)
+            for parameter in model.parameters()
+            if parameter.grad is not None
+        ]
+        answers.append(Response(grad_norm=float(torch.stack(norms).mean()), truncated=row.truncated))
+    model.zero_grad(set_to_none=True)
+    return answers

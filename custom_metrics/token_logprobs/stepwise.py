@@ -1,0 +1,52 @@
+"""Token log-probabilities on any other back end that scores token ids: one request per token."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from custom_metrics.token_logprobs.encode import Encoded
+from custom_metrics.token_logprobs.response import Response
+
+_log = logging.getLogger(__name__)
+
+
+def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
+    """Ask for every scored token by itself, with all tokens before it as context.
+
+    Works wherever the harness' `_loglikelihood_tokens` does, at the cost of one request per token; the warning names
+    that number before anything is sent.
+
+    Args:
+        lm: A harness `TemplateLM`.
+        rows: Encoded requests, each with at least one scored token.
+
+    Returns:
+        Responses in the order of `rows`; without `mu` and `var`.
+    """
+    requests = [
+        (None, row.ids[:position], [row.ids[position]]) for row in rows for position in range(row.start, len(row.ids))
+    ]
+    _log.warning(
+        "%s has no token log-probabilities of its own: sending %d single-token requests for %d texts (%d tokens of "
+        "context in all). The hf and vllm back ends need %d.",
+        type(lm).__name__,
+        len(requests),
+        len(rows),
+        sum(len(context) for _, context, _ in requests),
+        len(rows),
+    )
+    results = iter(lm._loglikelihood_tokens(requests))  # noqa: SLF001 - the harness' method behind loglikelihood
+    answers = []
+    for row in rows:
+        pairs = [next(results) for _ in row.scored]
+        answers.append(
+            Response(
+                logprobs=[float(logprob) for logprob, _ in pairs],
+                greedy=[bool(flag) for _, flag in pairs],
+                text=lm.tokenizer.decode(row.scored, skip_special_tokens=True) if row.options.text else None,
+                truncated=row.truncated,
+            )
+        )
+    return answers

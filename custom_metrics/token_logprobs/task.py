@@ -1,0 +1,69 @@
+"""The harness task that asks for token log-probabilities."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from custom_metrics.token_logprobs.encode import Options
+from custom_metrics.token_logprobs.response import parse
+
+#: Column with the continuations of a row, unless the task's metadata names another.
+CONTINUATIONS = "continuations"
+
+
+class TokenLogprobs:
+    """What a `ConfigurableTask` has to do differently: emit our requests and read their answers.
+
+    The task's `metadata.token_logprobs` holds `continuations` (a column with a string or a list of strings) and the
+    fields of `Options`. Per document the metrics are `prob` and `avg_loss` of the first continuation, `n_tokens` over
+    all of them, `unscored` (continuations without a scored token) and `refused` (those that did not fit).
+    """
+
+    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+        from custom_metrics.token_logprobs.attach import attach
+
+        # The evaluator builds the model before the tasks, so its class is loaded by now.
+        attach()
+        settings = dict(config or {})
+        # The harness resolves `class` to this type but does not know it as a field of the task.
+        settings.pop("class", None)
+        own = dict((settings.get("metadata") or {}).get("token_logprobs") or {})
+        self._continuations = str(own.pop("continuations", CONTINUATIONS))
+        self._options = own
+        self._request = Options.parse(own).request
+        super().__init__(config=settings)  # type: ignore[call-arg] # the other base is lm_eval's
+
+    def construct_requests(self, doc: Mapping[str, Any], ctx: str, **kwargs: Any) -> list[Any]:
+        """One request per continuation; `ctx` is the prompt as the harness built it, chat template included."""
+        from lm_eval.api.instance import Instance
+
+        for name in ("apply_chat_template", "chat_template"):
+            kwargs.pop(name, None)
+        texts = doc[self._continuations]
+        return [
+            Instance(request_type=self._request, doc=doc, arguments=(ctx, text, self._options), idx=position, **kwargs)
+            for position, text in enumerate([texts] if isinstance(texts, str) else texts)
+        ]
+
+    def process_results(self, doc: Mapping[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Row numbers for the harness' own table; suite scores read the responses themselves."""
+        del doc
+        responses = [parse(result) for result in results]
+        first = responses[0] if responses else parse(None)
+        return {
+            "prob": first.prob,
+            "avg_loss": first.avg_loss,
+            "n_tokens": sum(len(response.logprobs) for response in responses),
+            "unscored": sum(response.avg_loss is None and response.grad_norm is None for response in responses),
+            "refused": sum(bool(response.refused) for response in responses),
+        }
+
+
+@functools.cache
+def task_class() -> type:
+    """`TokenLogprobTask`: `TokenLogprobs` on top of the harness' `ConfigurableTask`."""
+    from lm_eval.api.task import ConfigurableTask
+
+    return type("TokenLogprobTask", (TokenLogprobs, ConfigurableTask), {"__doc__": TokenLogprobs.__doc__})
