@@ -1,0 +1,82 @@
+"""List packs, their tasks and groups, suite scores, or metrics."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput, Problem, near
+from evalprep.packs import Pack, find_packs
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("what", nargs="?", default="tasks", choices=["tasks", "packs", "scores", "metrics"])
+    parser.add_argument("--pack", help="only this pack")
+    parser.add_argument("--by", metavar="TAG", help="group tasks by a tag, e.g. family, area, principle, requirement")
+    parser.add_argument("--template_dir", type=Path, default=None, help="folder of the packs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the list."""
+    if args.what == "metrics":
+        return _metrics(as_json=args.json)
+    packs = find_packs(args.template_dir or Path(__file__).resolve().parents[2] / "task_templates")
+    if args.pack:
+        if args.pack not in packs:
+            raise BadInput(Problem(what=f"unknown pack {args.pack!r}", where="--pack", allowed=", ".join(packs), fix=near(args.pack, packs)))
+        packs = {args.pack: packs[args.pack]}
+    data = [_pack_data(pack) for pack in packs.values()]
+    if args.json:
+        print(json.dumps(data, indent=2))
+        return 0
+    for pack in data:
+        print(f"{pack['name']}: {pack['title']}. {pack['description']}")
+        if args.what == "tasks":
+            _print_tasks(pack, args.by)
+        elif args.what == "scores":
+            _print_rows([(name, score.get("title", "")) for name, score in pack["scores"].items()])
+    return 0
+
+
+def _pack_data(pack: Pack) -> dict[str, Any]:
+    return {
+        "name": pack.name, "title": pack.title, "description": pack.description,
+        "groups": {name: {"tasks": list(group.tasks), "aliases": list(group.aliases)} for name, group in pack.groups.items()},
+        "tasks": {name: {"description": task.description, "aliases": list(task.aliases), "tags": dict(task.tags)}
+                  for name, task in pack.tasks.items()},
+        "scores": pack.suite_scores,
+        "config": {key.name: {"type": list(key.types), "default": key.default, "required": key.required, "doc": key.doc}
+                   for key in pack.config.values()},
+    }
+
+
+def _print_tasks(pack: dict[str, Any], tag: str | None) -> None:
+    _print_rows([(name, f"group of {len(group['tasks'])}") for name, group in pack["groups"].items()])
+    if tag is None:
+        _print_rows([(name, task["description"]) for name, task in pack["tasks"].items()])
+        return
+    values = sorted({str(task["tags"].get(tag, "-")) for task in pack["tasks"].values()})
+    for value in values:
+        print(f"  [{tag}: {value}]")
+        _print_rows([(name, task["description"]) for name, task in pack["tasks"].items() if str(task["tags"].get(tag, "-")) == value])
+
+
+def _print_rows(rows: list[tuple[str, str]]) -> None:
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        print(f"  {name:<{width}}  {text}".rstrip())
+
+
+def _metrics(*, as_json: bool) -> int:
+    from custom_metrics import METRICS
+
+    lines = {name: (function.__doc__ or "").strip().splitlines()[0] for name, function in METRICS.items()}
+    if as_json:
+        print(json.dumps(lines, indent=2))
+    else:
+        _print_rows(list(lines.items()))
+    return 0
