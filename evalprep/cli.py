@@ -53,7 +53,9 @@ def _overview(verbs: dict[str, str]) -> str:
 def report_bad_input(error: BadInput, *, as_json: bool) -> int:
     """Print every mistake and return exit code 2."""
     if as_json:
-        print(json.dumps({"error": "bad input", "problems": [problem.as_dict() for problem in error.problems]}, indent=2))
+        print(
+            json.dumps({"error": "bad input", "problems": [problem.as_dict() for problem in error.problems]}, indent=2)
+        )
         return 2
     count = len(error.problems)
     print(f"error: {count} mistake{'s' if count > 1 else ''}, nothing was written\n", file=sys.stderr)

@@ -1,8 +1,8 @@
 """The lm_eval command: quoted for the shell, absolute paths, the same settings as a run.yaml.
 
 Facts about lm-eval behind the choices: the seed flag does not reach the vLLM engine, so it is given twice; the default
-batch size is one prompt per call, so `auto` is always written; `k=v` model arguments split on commas and turn digits into
-numbers, so anything else than a plain word goes as JSON; `./model` would log into a hidden folder.
+batch size is one prompt per call, so `auto` is always written; `k=v` model arguments split on commas and turn digits
+into numbers, so anything else than a plain word goes as JSON; `./model` would log into a hidden folder.
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ class Command:
         for key, value in self.options.items():
             if value is None or value is False:
                 continue
-            words += [f"--{key}"] if value is True else [f"--{key}", _pairs(value) if isinstance(value, dict) else str(value)]
+            words += (
+                [f"--{key}"]
+                if value is True
+                else [f"--{key}", _pairs(value) if isinstance(value, dict) else str(value)]
+            )
         return words
 
     def text(self) -> str:
@@ -86,8 +90,9 @@ def lm_eval_program() -> str:
 def _pairs(values: Mapping[str, Any]) -> str:
     """`k=v,k=v`, or JSON where a value would not survive that form."""
     plain = all(
-        value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and _PLAIN.fullmatch(value)
-                                                                   and not _CAST.fullmatch(value))
+        value is None
+        or isinstance(value, bool | int | float)
+        or (isinstance(value, str) and _PLAIN.fullmatch(value) and not _CAST.fullmatch(value))
         for value in values.values()
     )
     if not plain:
@@ -100,7 +105,9 @@ def on_cpu(core: Core) -> bool:
     return core.device == "cpu" or (core.device == "auto" and not gpu_names())
 
 
-def build_command(core: Core, *, tasks: Sequence[str], model: str, backend: str | None = None, local_only: bool = False) -> Command:
+def build_command(
+    core: Core, *, tasks: Sequence[str], model: str, backend: str | None = None, local_only: bool = False
+) -> Command:
     """Make the call for a configuration.
 
     Args:
@@ -117,12 +124,20 @@ def build_command(core: Core, *, tasks: Sequence[str], model: str, backend: str 
     if backend == "vllm":
         args = _vllm_args(core, model, cpu=cpu, env=env, notes=notes)
     elif backend == "hf":
-        args = {"pretrained": model, "dtype": "float32" if cpu and core.dtype == "auto" else core.dtype,
-                "max_length": core.max_model_len}
+        args = {
+            "pretrained": model,
+            "dtype": "float32" if cpu and core.dtype == "auto" else core.dtype,
+            "max_length": core.max_model_len,
+        }
         _optional(args, core)
     elif backend == "local-completions":
-        args = {"model": model, "max_length": core.max_model_len, "tokenizer_backend": "huggingface", "tokenizer": model,
-                "tokenized_requests": True}
+        args = {
+            "model": model,
+            "max_length": core.max_model_len,
+            "tokenizer_backend": "huggingface",
+            "tokenizer": model,
+            "tokenized_requests": True,
+        }
         _optional(args, core)
     else:
         args = {}
@@ -135,9 +150,15 @@ def build_command(core: Core, *, tasks: Sequence[str], model: str, backend: str 
     options: dict[str, Any] = {
         "batch_size": batch if backend != "dummy" else None,
         "device": ("cpu" if cpu else None) if backend == "hf" else None,
-        "include_path": str(core.work_dir), "output_path": str(core.output_path), "seed": core.seed, "limit": core.limit,
-        "log_samples": core.log_samples, "show_config": core.show_config, "num_fewshot": core.num_fewshot,
-        "system_instruction": core.system_instruction, "gen_kwargs": core.gen_kwargs or None,
+        "include_path": str(core.work_dir),
+        "output_path": str(core.output_path),
+        "seed": core.seed,
+        "limit": core.limit,
+        "log_samples": core.log_samples,
+        "show_config": core.show_config,
+        "num_fewshot": core.num_fewshot,
+        "system_instruction": core.system_instruction,
+        "gen_kwargs": core.gen_kwargs or None,
         "apply_chat_template": core.apply_chat_template,
     }
     if core.fewshot_as_multiturn is not None:
@@ -153,8 +174,11 @@ def build_command(core: Core, *, tasks: Sequence[str], model: str, backend: str 
 
 def _vllm_args(core: Core, model: str, *, cpu: bool, env: dict[str, str], notes: list[str]) -> dict[str, Any]:
     args: dict[str, Any] = {
-        "pretrained": model, "dtype": core.dtype, "tensor_parallel_size": core.tensor_parallel_size,
-        "data_parallel_size": core.data_parallel_size, "gpu_memory_utilization": core.gpu_memory_utilization,
+        "pretrained": model,
+        "dtype": core.dtype,
+        "tensor_parallel_size": core.tensor_parallel_size,
+        "data_parallel_size": core.data_parallel_size,
+        "gpu_memory_utilization": core.gpu_memory_utilization,
         "max_model_len": core.max_model_len,
     }
     _optional(args, core)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -38,9 +39,9 @@ class Core(BaseModel):
     gpu_memory_utilization: float = Field(0.9, strict=True, gt=0, le=1, description="a share of memory, 0 < x <= 1")
     max_model_len: Size = 8192
     dtype: Literal["auto", "float32", "float16", "bfloat16", "half", "float"] = "auto"
-    batch_size: Annotated[int, Field(strict=True, ge=1)] | Annotated[StrictStr, Field(pattern=r"^auto(:[1-9]\d*)?$")] = (
-        Field("auto", description="auto, auto:N or a number >= 1")
-    )
+    batch_size: (
+        Annotated[int, Field(strict=True, ge=1)] | Annotated[StrictStr, Field(pattern=r"^auto(:[1-9]\d*)?$")]
+    ) = Field("auto", description="auto, auto:N or a number >= 1")
     add_bos_token: StrictBool | None = Field(True, description="true, false, or null for the tokenizer's own default")
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 42
     model_args: dict[str, Any] = Field(default_factory=dict, description="further arguments of the back end")
@@ -49,9 +50,9 @@ class Core(BaseModel):
     system_instruction: StrictStr | None = None
     fewshot_as_multiturn: StrictBool | None = None
     num_fewshot: Annotated[int, Field(strict=True, ge=0)] | None = None
-    limit: (
-        Annotated[int, Field(strict=True, ge=1)] | Annotated[float, Field(strict=True, gt=0, lt=1)] | None
-    ) = Field(None, description="a number of samples >= 1, a share between 0 and 1, or null for all")
+    limit: Annotated[int, Field(strict=True, ge=1)] | Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
+        None, description="a number of samples >= 1, a share between 0 and 1, or null for all"
+    )
     log_samples: StrictBool = True
     show_config: StrictBool = False
     verbosity: Verbosity = "INFO"
@@ -69,7 +70,9 @@ class Config:
         path: The file, or None when made from a mapping.
     """
 
-    def __init__(self, core: Core, sections: Mapping[str, BaseModel], path: Path | None, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, core: Core, sections: Mapping[str, BaseModel], path: Path | None, given: Mapping[str, Any]
+    ) -> None:
         self.core = core
         self.sections = dict(sections)
         self.path = path
@@ -145,20 +148,30 @@ class Reader:
                 core[key] = value
             elif key in self.packs:
                 if not isinstance(value, dict | None):
-                    self.problems.add(f"the section {key!r} is not a mapping", where=self._where(key),
-                                      allowed=f"keys of the pack {key}: {', '.join(self.packs[key].config) or 'none'}")
+                    self.problems.add(
+                        f"the section {key!r} is not a mapping",
+                        where=self._where(key),
+                        allowed=f"keys of the pack {key}: {', '.join(self.packs[key].config) or 'none'}",
+                    )
                     continue
                 sections.setdefault(key, {}).update(value or {})
             elif key not in self.hoisted:
                 known = [*Core.model_fields, *self.hoisted, *self.packs]
-                self.problems.add(f"unknown key {key!r}", where=self._where(key),
-                                  allowed=", ".join(sorted(known)), fix=near(str(key), known))
+                self.problems.add(
+                    f"unknown key {key!r}",
+                    where=self._where(key),
+                    allowed=", ".join(sorted(known)),
+                    fix=near(str(key), known),
+                )
         for key, pack in self.hoisted.items():
             if key not in self.source.data:
                 continue
             if key in sections.get(pack, {}):
-                self.problems.add(f"{key!r} is given twice, at top level and under {pack!r}", where=self._where(key),
-                                  fix="keep one of the two")
+                self.problems.add(
+                    f"{key!r} is given twice, at top level and under {pack!r}",
+                    where=self._where(key),
+                    fix="keep one of the two",
+                )
             sections.setdefault(pack, {})[key] = self.source.data[key]
         return core, sections
 
@@ -180,14 +193,21 @@ class Reader:
         name = ".".join([*prefix, key])
         where = self._where(*prefix, key) if key in self.source.at(*prefix) else self._where(key)
         if item["type"] == "missing":
-            self.problems.add(f"{name} is missing", where=self.source.name, fix=f"add `{key}: ...`",
-                              allowed=_allowed(model, key))
+            self.problems.add(
+                f"{name} is missing", where=self.source.name, fix=f"add `{key}: ...`", allowed=_allowed(model, key)
+            )
         elif item["type"] == "extra_forbidden":
-            self.problems.add(f"unknown key {name!r}", where=where, allowed=", ".join(sorted(model.model_fields)),
-                              fix=near(key, model.model_fields))
+            self.problems.add(
+                f"unknown key {name!r}",
+                where=where,
+                allowed=", ".join(sorted(model.model_fields)),
+                fix=near(key, model.model_fields),
+            )
         else:
             value = self.source.at(*prefix).get(key, self.source.data.get(key))
-            self.problems.add(f"{name}: {value!r} is not accepted", where=where, allowed=_allowed(model, key) or item["msg"])
+            self.problems.add(
+                f"{name}: {value!r} is not accepted", where=where, allowed=_allowed(model, key) or item["msg"]
+            )
 
 
 def _allowed(model: type[BaseModel], key: str) -> str:
@@ -231,7 +251,9 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, project_root: Pa
     core = reader.validate(Core, raw_core)
     sections: dict[str, BaseModel] = {}
     for name, data in raw_sections.items():
-        section = reader.validate(_section_model(packs[name]), data, prefix=() if _is_hoisted(source, name) else (name,))
+        section = reader.validate(
+            _section_model(packs[name]), data, prefix=() if _is_hoisted(source, name) else (name,)
+        )
         if section is not None:
             sections[name] = section
     config: Config | None = None
@@ -259,8 +281,12 @@ def section_for(config: Config, pack: Pack) -> BaseModel:
     except ValidationError as error:
         for item in error.errors(include_url=False):
             key = pack.config[str(item["loc"][0])]
-            problems.add(f"{key.name} is missing, and the pack {pack.name} needs it", where=str(config.path or "config"),
-                         allowed=key.doc, fix=_example(pack, key))
+            problems.add(
+                f"{key.name} is missing, and the pack {pack.name} needs it",
+                where=str(config.path or "config"),
+                allowed=key.doc,
+                fix=_example(pack, key),
+            )
     problems.raise_if_any()
     raise AssertionError("unreachable: the section was refused without a reason")
 
@@ -279,7 +305,11 @@ def _absolute(core: Core, folder: Path, project_root: Path) -> Core:
 
     template_dir = resolve(core.template_dir) if core.template_dir else project_root / "task_templates"
     return core.model_copy(
-        update={"work_dir": resolve(core.work_dir), "output_path": resolve(core.output_path), "template_dir": template_dir}
+        update={
+            "work_dir": resolve(core.work_dir),
+            "output_path": resolve(core.output_path),
+            "template_dir": template_dir,
+        }
     )
 
 
@@ -292,19 +322,31 @@ def _check_paths(core: Core, reader: Reader) -> None:
     problems, where, templates = reader.problems, reader.source.where, core.template_dir
     assert templates is not None
     if not templates.is_dir():
-        problems.add(f"template_dir {templates} is not a folder", where=where("template_dir"),
-                     allowed="a folder with one sub-folder per pack")
+        problems.add(
+            f"template_dir {templates} is not a folder",
+            where=where("template_dir"),
+            allowed="a folder with one sub-folder per pack",
+        )
     elif _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
-        problems.add(f"work_dir {core.work_dir} and template_dir {templates} overlap", where=where("work_dir"),
-                     fix="choose a work_dir outside of the templates: it is replaced on every preparation")
+        problems.add(
+            f"work_dir {core.work_dir} and template_dir {templates} overlap",
+            where=where("work_dir"),
+            fix="choose a work_dir outside of the templates: it is replaced on every preparation",
+        )
     if _inside(core.output_path, core.work_dir) or core.output_path == core.work_dir:
-        problems.add(f"output_path {core.output_path} lies in work_dir", where=where("output_path"),
-                     fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation")
+        problems.add(
+            f"output_path {core.output_path} lies in work_dir",
+            where=where("output_path"),
+            fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation",
+        )
     if core.work_dir in {Path.home(), Path("/"), reader.source.folder}:
-        problems.add(f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own")
+        problems.add(
+            f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own"
+        )
     parent = next(p for p in core.work_dir.parents if p.exists())
-    import os  # noqa: PLC0415
-
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        problems.add(f"cannot write in {parent}, where work_dir would be made", where=where("work_dir"),
-                     fix="choose another work_dir or change the permissions")
+        problems.add(
+            f"cannot write in {parent}, where work_dir would be made",
+            where=where("work_dir"),
+            fix="choose another work_dir or change the permissions",
+        )

@@ -19,8 +19,9 @@ def gpu_names() -> tuple[str, ...]:
     if tool is None:
         return ()
     try:
-        result = subprocess.run([tool, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=20,
-                                check=False)
+        result = subprocess.run(
+            [tool, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=20, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ()
     names = tuple(line.strip() for line in result.stdout.splitlines() if line.strip()) if result.returncode == 0 else ()

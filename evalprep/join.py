@@ -20,9 +20,9 @@ Row = dict[str, Any]
 
 
 def normalise(text: str) -> str:
-    """NFC with every run of whitespace as one blank and none at the ends.
+    r"""NFC with every run of whitespace as one blank and none at the ends.
 
-    >>> normalise("two  words\\n")
+    >>> normalise("two  words\n")
     'two words'
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
@@ -52,14 +52,22 @@ class JoinReport:
 
     def line(self) -> str:
         """One line for the terminal."""
-        return (f"{self.rows} rows: {self.exact} exact, {self.normalised} after normalisation, "
-                f"{self.unmatched} unmatched, {self.ambiguous} ambiguous")
+        return (
+            f"{self.rows} rows: {self.exact} exact, {self.normalised} after normalisation, "
+            f"{self.unmatched} unmatched, {self.ambiguous} ambiguous"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The counts for the manifest."""
-        return {"rows": self.rows, "exact": self.exact, "normalised": self.normalised, "unmatched": self.unmatched,
-                "ambiguous": self.ambiguous, "unmatched_examples": self.unmatched_examples,
-                "ambiguous_examples": self.ambiguous_examples}
+        return {
+            "rows": self.rows,
+            "exact": self.exact,
+            "normalised": self.normalised,
+            "unmatched": self.unmatched,
+            "ambiguous": self.ambiguous,
+            "unmatched_examples": self.unmatched_examples,
+            "ambiguous_examples": self.ambiguous_examples,
+        }
 
     def problems(self, *, threshold: float, where: str) -> list[Problem]:
         """Mistakes to report when too many rows have no, or no clear, ground truth.
@@ -71,14 +79,19 @@ class JoinReport:
         """
         allowed = max(1.0, threshold * self.rows)
         found = []
-        for count, kind, examples in ((self.unmatched, "have no ground truth", self.unmatched_examples),
-                                      (self.ambiguous, "have ground-truth rows that disagree", self.ambiguous_examples)):
+        for count, kind, examples in (
+            (self.unmatched, "have no ground truth", self.unmatched_examples),
+            (self.ambiguous, "have ground-truth rows that disagree", self.ambiguous_examples),
+        ):
             if count > allowed:
-                found.append(Problem(
-                    what=f"{count} of {self.rows} rows {kind}, first: {'; '.join(repr(text) for text in examples[:3])}",
-                    where=where, allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
-                    fix="give the ground-truth set that belongs to these rows, or raise max_unmatched",
-                ))
+                found.append(
+                    Problem(
+                        what=f"{count} of {self.rows} rows {kind}, first: {'; '.join(map(repr, examples[:3]))}",
+                        where=where,
+                        allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
+                        fix="give the ground-truth set that belongs to these rows, or raise max_unmatched",
+                    )
+                )
         return found
 
 
@@ -91,7 +104,9 @@ class GroundTruth:
         same: What must be equal for two rows of one text to agree; by default the whole row.
     """
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], key: str, *, same: Callable[[Row], object] | None = None) -> None:
+    def __init__(
+        self, rows: Iterable[Mapping[str, Any]], key: str, *, same: Callable[[Row], object] | None = None
+    ) -> None:
         self._same = same or (lambda row: row)
         # An empty name is a private database that SQLite keeps in memory and spills to a temporary file when it grows.
         self._db = sqlite3.connect("", check_same_thread=False)
@@ -132,7 +147,9 @@ class GroundTruth:
         self._db.close()
 
 
-def join(rows: Iterable[Row], truth: GroundTruth, *, texts: Callable[[Row], Sequence[str]], report: JoinReport) -> Iterator[tuple[Row, Row]]:
+def join(
+    rows: Iterable[Row], truth: GroundTruth, *, texts: Callable[[Row], Sequence[str]], report: JoinReport
+) -> Iterator[tuple[Row, Row]]:
     """Pair rows with their ground truth.
 
     Args:

@@ -12,8 +12,23 @@ from typing import Any
 
 SCHEMA = 1
 # What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.
-_PACKAGES = ("evalprep", "lm_eval", "vllm", "torch", "transformers", "datasets", "pyarrow", "math-verify", "sympy",
-             "antlr4-python3-runtime", "rouge-score", "rouge-score-rs", "sacrebleu", "nltk", "langdetect")
+_PACKAGES = (
+    "evalprep",
+    "lm_eval",
+    "vllm",
+    "torch",
+    "transformers",
+    "datasets",
+    "pyarrow",
+    "math-verify",
+    "sympy",
+    "antlr4-python3-runtime",
+    "rouge-score",
+    "rouge-score-rs",
+    "sacrebleu",
+    "nltk",
+    "langdetect",
+)
 _SECRET = re.compile(r"(?i)(token|api_?key|secret|password|authorization)")
 
 
@@ -31,15 +46,26 @@ def versions() -> dict[str, str]:
 def without_secrets(data: Any) -> Any:
     """The same data with the values of keys that look like credentials replaced."""
     if isinstance(data, dict):
-        return {key: "***" if _SECRET.search(str(key)) and isinstance(value, str) and value else without_secrets(value)
-                for key, value in data.items()}
+        return {
+            key: "***" if _SECRET.search(str(key)) and isinstance(value, str) and value else without_secrets(value)
+            for key, value in data.items()
+        }
     if isinstance(data, list):
         return [without_secrets(item) for item in data]
     return data
 
 
-def manifest_data(*, config: dict[str, Any], sources: list[dict[str, Any]], tasks: dict[str, Any], groups: dict[str, list[str]],
-                  commands: list[dict[str, Any]], files: dict[str, str], packs: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def manifest_data(
+    *,
+    config: dict[str, Any],
+    sources: list[dict[str, Any]],
+    tasks: dict[str, Any],
+    groups: dict[str, list[str]],
+    commands: list[dict[str, Any]],
+    files: dict[str, str],
+    packs: dict[str, Any],
+    notes: list[str],
+) -> dict[str, Any]:
     """Put the manifest together; only `created` differs between two equal preparations."""
     return {
         "schema": SCHEMA,

@@ -25,8 +25,23 @@ from evalprep.packs import Pack
 from evalprep.prepared import Repeats
 from evalprep.sources import Source, config_names, open_source
 
-__all__ = ["BadInput", "Context", "GroundTruth", "JoinReport", "Plan", "Previous", "Problem", "Problems", "Repeats", "Source", "TaskData",
-           "config_names", "join", "make_plan", "near"]
+__all__ = [
+    "BadInput",
+    "Context",
+    "GroundTruth",
+    "JoinReport",
+    "Plan",
+    "Previous",
+    "Problem",
+    "Problems",
+    "Repeats",
+    "Source",
+    "TaskData",
+    "config_names",
+    "join",
+    "make_plan",
+    "near",
+]
 
 
 @dataclass
@@ -36,7 +51,7 @@ class Previous:
     correct: dict[str | None, int] = field(default_factory=dict)
     total: dict[str | None, int] = field(default_factory=dict)
 
-    def add(self, verdict: bool | None, subtask: str | None) -> None:  # noqa: FBT001 - a verdict is the thing itself
+    def add(self, verdict: bool | None, subtask: str | None) -> None:
         """Count one published row; a row without verdict is not counted."""
         if verdict is not None:
             self.total[subtask] = self.total.get(subtask, 0) + 1
@@ -49,9 +64,13 @@ class Previous:
             return None
         means = [self.correct[name] / self.total[name] for name in self.total]
         return {
-            "n": count, "micro": sum(self.correct.values()) / count, "macro": sum(means) / len(means),
-            "subtasks": {str(name): {"n": self.total[name], "correct": self.correct[name]}
-                         for name in sorted(self.total, key=str)},
+            "n": count,
+            "micro": sum(self.correct.values()) / count,
+            "macro": sum(means) / len(means),
+            "subtasks": {
+                str(name): {"n": self.total[name], "correct": self.correct[name]}
+                for name in sorted(self.total, key=str)
+            },
         }
 
 
@@ -125,15 +144,28 @@ class Context:
                 return str(path.resolve())
         return location
 
-    def open(self, location: str, *, config: str | None = None, split: str | None = None, revision: str | None = None,
-             where: str = "") -> Source:
+    def open(
+        self,
+        location: str,
+        *,
+        config: str | None = None,
+        split: str | None = None,
+        revision: str | None = None,
+        where: str = "",
+    ) -> Source:
         """Open a data set (local or hub) and record it for the manifest.
 
         Raises:
             BadInput: see `evalprep.sources.open_source`.
         """
-        source = open_source(self.locate(location), config=config, split=split, revision=revision, folder=self.folder,
-                             where=where or location)
+        source = open_source(
+            self.locate(location),
+            config=config,
+            split=split,
+            revision=revision,
+            folder=self.folder,
+            where=where or location,
+        )
         self.sources.append(source)
         return source
 

@@ -14,7 +14,18 @@ from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.yamlfile import YamlFile, load_yaml
 
 TYPES = ("str", "int", "float", "bool", "path", "list", "map", "any")
-PACK_KEYS = ("name", "title", "description", "config", "tasks", "groups", "suite_scores", "published", "default_tasks", "taxonomy")
+PACK_KEYS = (
+    "name",
+    "title",
+    "description",
+    "config",
+    "tasks",
+    "groups",
+    "suite_scores",
+    "published",
+    "default_tasks",
+    "taxonomy",
+)
 TASK_KEYS = ("template", "source", "columns", "aliases", "description", "values", "backend", "tags")
 
 
@@ -91,10 +102,8 @@ class Pack:
         """The task or group that a name or alias means, None when the pack has no such name."""
         if name in self.tasks or name in self.groups:
             return name
-        for spec in (*self.tasks.values(), *self.groups.values()):
-            if name in spec.aliases:
-                return spec.name
-        return None
+        specs: list[TaskSpec | GroupSpec] = [*self.tasks.values(), *self.groups.values()]
+        return next((spec.name for spec in specs if name in spec.aliases), None)
 
     def names(self) -> list[str]:
         """Tasks and groups, without aliases."""
@@ -123,8 +132,13 @@ class Pack:
             spec.loader.exec_module(module)
         except Exception as error:
             del sys.modules[name]
-            raise BadInput(Problem(what=f"cannot be imported: {type(error).__name__}: {error}", where=str(path),
-                                   fix="mend the pack's module")) from error
+            raise BadInput(
+                Problem(
+                    what=f"cannot be imported: {type(error).__name__}: {error}",
+                    where=str(path),
+                    fix="mend the pack's module",
+                )
+            ) from error
         return module
 
 
@@ -146,8 +160,11 @@ def find_packs(template_dir: Path) -> dict[str, Pack]:
         packs[pack.name] = pack
         for name in pack.names():
             if name in owner:
-                problems.add(f"{name!r} is also a task or group of the pack {owner[name]}", where=str(file),
-                             fix="give it another name; a prefix with the pack's name is the habit")
+                problems.add(
+                    f"{name!r} is also a task or group of the pack {owner[name]}",
+                    where=str(file),
+                    fix="give it another name; a prefix with the pack's name is the habit",
+                )
             owner[name] = pack.name
     problems.raise_if_any()
     return packs
@@ -168,12 +185,21 @@ def _read_pack(file: Path, problems: Problems) -> Pack:
     _refuse_unknown(data, PACK_KEYS, source, problems)
     folder = file.parent
     if data.get("name", folder.name) != folder.name:
-        problems.add(f"name is {data['name']!r}, the folder is called {folder.name!r}", where=source.where("name"),
-                     fix="make them equal")
-    pack = Pack(name=folder.name, folder=folder, title=str(data.get("title", folder.name)),
-                description=str(data.get("description", "")), suite_scores=data.get("suite_scores") or {},
-                published_file=str(data.get("published") or ""), default_tasks=tuple(data.get("default_tasks") or ()),
-                taxonomy=data.get("taxonomy") or {})
+        problems.add(
+            f"name is {data['name']!r}, the folder is called {folder.name!r}",
+            where=source.where("name"),
+            fix="make them equal",
+        )
+    pack = Pack(
+        name=folder.name,
+        folder=folder,
+        title=str(data.get("title", folder.name)),
+        description=str(data.get("description", "")),
+        suite_scores=data.get("suite_scores") or {},
+        published_file=str(data.get("published") or ""),
+        default_tasks=tuple(data.get("default_tasks") or ()),
+        taxonomy=data.get("taxonomy") or {},
+    )
     for name, spec in source.at("config").items():
         _add_config_key(pack, name, spec, source, problems)
     for name, spec in source.at("tasks").items():
@@ -182,16 +208,24 @@ def _read_pack(file: Path, problems: Problems) -> Pack:
         members = spec.get("tasks") if isinstance(spec, dict) else spec
         extra = spec if isinstance(spec, dict) else {}
         if not isinstance(members, list):
-            problems.add(f"group {name} has no list of tasks", where=source.where("groups", name), allowed="tasks: [a, b]")
+            problems.add(
+                f"group {name} has no list of tasks", where=source.where("groups", name), allowed="tasks: [a, b]"
+            )
             continue
-        pack.groups[name] = GroupSpec(name, tuple(members), tuple(extra.get("aliases", ())), str(extra.get("description", "")))
+        pack.groups[name] = GroupSpec(
+            name, tuple(members), tuple(extra.get("aliases", ())), str(extra.get("description", ""))
+        )
     return pack
 
 
-def _refuse_unknown(data: Mapping[str, Any], known: tuple[str, ...], source: YamlFile, problems: Problems, *path: str) -> None:
+def _refuse_unknown(
+    data: Mapping[str, Any], known: tuple[str, ...], source: YamlFile, problems: Problems, *path: str
+) -> None:
     for key in data:
         if key not in known:
-            problems.add(f"unknown key {key!r}", where=source.where(*path, key), allowed=", ".join(known), fix=near(key, known))
+            problems.add(
+                f"unknown key {key!r}", where=source.where(*path, key), allowed=", ".join(known), fix=near(key, known)
+            )
 
 
 def _add_config_key(pack: Pack, name: str, spec: Any, source: YamlFile, problems: Problems) -> None:
@@ -208,9 +242,15 @@ def _add_config_key(pack: Pack, name: str, spec: Any, source: YamlFile, problems
             problems.add(f"type {kind!r} of config key {name} is unknown", where=where, allowed=", ".join(TYPES))
             return
     pack.config[name] = ConfigKey(
-        name=name, types=types, default=spec.get("default"), required=bool(spec.get("required", False)),
-        choices=tuple(spec.get("choices", ())), minimum=spec.get("min"), maximum=spec.get("max"),
-        top_level=bool(spec.get("top_level", False)), doc=str(spec.get("doc", "")),
+        name=name,
+        types=types,
+        default=spec.get("default"),
+        required=bool(spec.get("required", False)),
+        choices=tuple(spec.get("choices", ())),
+        minimum=spec.get("min"),
+        maximum=spec.get("max"),
+        top_level=bool(spec.get("top_level", False)),
+        doc=str(spec.get("doc", "")),
     )
 
 
@@ -221,13 +261,19 @@ def _add_task(pack: Pack, name: str, spec: Any, source: YamlFile, problems: Prob
         return
     _refuse_unknown(spec, TASK_KEYS, source, problems, "tasks", name)
     if not (pack.folder / spec["template"]).is_file():
-        problems.add(f"template {spec['template']} of task {name} does not exist", where=where,
-                     fix=f"add it to {pack.folder}")
+        problems.add(
+            f"template {spec['template']} of task {name} does not exist", where=where, fix=f"add it to {pack.folder}"
+        )
         return
     location = spec.get("source") or {}
     pack.tasks[name] = TaskSpec(
-        name=name, template=spec["template"], source={"path": location} if isinstance(location, str) else location,
-        columns=spec.get("columns") or {}, aliases=tuple(spec.get("aliases", ())),
-        description=str(spec.get("description", "")), values=spec.get("values") or {},
-        backend=str(spec.get("backend", "")), tags=spec.get("tags") or {},
+        name=name,
+        template=spec["template"],
+        source={"path": location} if isinstance(location, str) else location,
+        columns=spec.get("columns") or {},
+        aliases=tuple(spec.get("aliases", ())),
+        description=str(spec.get("description", "")),
+        values=spec.get("values") or {},
+        backend=str(spec.get("backend", "")),
+        tags=spec.get("tags") or {},
     )

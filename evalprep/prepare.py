@@ -73,7 +73,9 @@ def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals or not key.strip():
-            problems.add(f"{setting!r} is not key=value", where="--set", allowed="--set limit=10, --set science.context=8192")
+            problems.add(
+                f"{setting!r} is not key=value", where="--set", allowed="--set limit=10, --set science.context=8192"
+            )
             continue
         try:
             value = yaml.safe_load(text)
@@ -175,15 +177,25 @@ def _write_task(item: _Work, name: str, folder: Path, final: Path) -> dict[str, 
         if found := data.join.problems(threshold=threshold, where=name):
             raise BadInput(found)
     template = item.pack.folder / (data.template or spec.template)
-    values = {"task": name, "data_file": str(final / "data" / data_file.name), "pack_dir": str(final), **spec.values, **data.values}
+    values = {
+        "task": name,
+        "data_file": str(final / "data" / data_file.name),
+        "pack_dir": str(final),
+        **spec.values,
+        **data.values,
+    }
     text, problems = render(template.read_text(encoding="utf-8"), values, where=str(template), optional=_COMMON)
     if problems:
         raise BadInput(problems)
     (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     return {
-        "pack": item.pack.name, "yaml": f"{item.pack.name}/{name}.yaml", "data": f"{item.pack.name}/data/{data_file.name}",
-        "rows": count, "join": data.join.as_dict() if data.join else None,
-        "previous": data.previous.as_dict() if data.previous else None, "notes": data.notes,
+        "pack": item.pack.name,
+        "yaml": f"{item.pack.name}/{name}.yaml",
+        "data": f"{item.pack.name}/data/{data_file.name}",
+        "rows": count,
+        "join": data.join.as_dict() if data.join else None,
+        "previous": data.previous.as_dict() if data.previous else None,
+        "notes": data.notes,
     }
 
 
@@ -191,12 +203,22 @@ def _task_data(item: _Work, spec: TaskSpec) -> TaskData:
     """Rows from the pack's own code, or from the source that pack.yaml names."""
     module = item.pack.module("prepare")
     if module is not None and hasattr(module, "prepare"):
-        return module.prepare(item.context, spec.name)  # type: ignore[no-any-return] - a pack's module is not typed
+        data: TaskData = module.prepare(item.context, spec.name)
+        return data
     if not spec.source.get("path"):
-        raise BadInput(Problem(what=f"task {spec.name} has no source", where=str(item.pack.folder / "pack.yaml"),
-                               fix="name one under `source:`, or write prepare.py"))
-    source = item.context.open(str(spec.source["path"]), config=spec.source.get("config"), split=spec.source.get("split"),
-                               revision=spec.source.get("revision"))
+        raise BadInput(
+            Problem(
+                what=f"task {spec.name} has no source",
+                where=str(item.pack.folder / "pack.yaml"),
+                fix="name one under `source:`, or write prepare.py",
+            )
+        )
+    source = item.context.open(
+        str(spec.source["path"]),
+        config=spec.source.get("config"),
+        split=spec.source.get("split"),
+        revision=spec.source.get("revision"),
+    )
     source.require(list(spec.columns.values()))
     return TaskData(rows=_plain_rows(source.rows(), spec))
 
@@ -260,8 +282,10 @@ def make_commands(config: Config, selection: Selection, work: list[_Work]) -> tu
     main += [name for name in selection.order if name in selection.stock or name in selection.inline]
     local_only = local and not selection.stock and not selection.inline
     commands = [build_command(config.core, tasks=main, model=model, local_only=local_only)] if main else []
-    commands += [build_command(config.core, tasks=names, model=model, backend=backend, local_only=local_only)
-                 for backend, names in sorted(other.items())]
+    commands += [
+        build_command(config.core, tasks=names, model=model, backend=backend, local_only=local_only)
+        for backend, names in sorted(other.items())
+    ]
     return commands, notes + (commands[0].notes if commands else [])
 
 
@@ -269,7 +293,12 @@ def write_commands(commands: list[Command], build: Path) -> None:
     """Write command.sh and run.yaml."""
     import yaml
 
-    lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", *(command.text() for command in commands)]
+    lines = [
+        "#!/bin/sh",
+        "# The command that prepare_eval.py printed.",
+        "set -e",
+        *(command.text() for command in commands),
+    ]
     script = build / "command.sh"
     script.write_text("\n".join([*lines, ""]), encoding="utf-8")
     script.chmod(0o755)
@@ -280,18 +309,35 @@ def write_commands(commands: list[Command], build: Path) -> None:
         (build / name).write_text(head + yaml.safe_dump(command.run_yaml(), sort_keys=False), encoding="utf-8")
 
 
-def write_manifest(build: Path, config: Config, work: list[_Work], tasks: dict[str, Any], groups: dict[str, list[str]],
-                   commands: list[Command], files: dict[str, str], notes: list[str]) -> None:
+def write_manifest(
+    build: Path,
+    config: Config,
+    work: list[_Work],
+    tasks: dict[str, Any],
+    groups: dict[str, list[str]],
+    commands: list[Command],
+    files: dict[str, str],
+    notes: list[str],
+) -> None:
     """Write manifest.json."""
     data = manifest_data(
         config={"config_file": config.path.name if config.path else None, **config.as_dict()},
-        sources=_source_facts(work), tasks=tasks, groups=groups,
+        sources=_source_facts(work),
+        tasks=tasks,
+        groups=groups,
         commands=[{"argv": command.argv(), "env": command.env, "text": command.text()} for command in commands],
-        files=files, packs={item.pack.name: {"folder": str(item.pack.folder)} for item in work}, notes=notes,
+        files=files,
+        packs={item.pack.name: {"folder": str(item.pack.folder)} for item in work},
+        notes=notes,
     )
-    (build / MANIFEST).write_text(json.dumps(data, indent=2, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8")
+    (build / MANIFEST).write_text(
+        json.dumps(data, indent=2, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8"
+    )
 
 
 def _source_facts(work: list[_Work]) -> list[dict[str, Any]]:
     facts = [source.facts() for item in work for source in item.context.sources]
-    return sorted({json.dumps(fact, sort_keys=True): fact for fact in facts}.values(), key=lambda fact: json.dumps(fact, sort_keys=True))
+    return sorted(
+        {json.dumps(fact, sort_keys=True): fact for fact in facts}.values(),
+        key=lambda fact: json.dumps(fact, sort_keys=True),
+    )

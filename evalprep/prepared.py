@@ -21,8 +21,14 @@ def _fixed_types() -> dict[str, pa.DataType]:
     """Types of the columns with a fixed meaning, so that a column of nulls still has its type."""
     import pyarrow as pa
 
-    return {ID_COLUMN: pa.string(), "prompt": pa.string(), "subtask_name": pa.string(), "cluster_id": pa.string(),
-            "previously_is_correct": pa.bool_(), "previous_output_prediction_text": pa.string()}
+    return {
+        ID_COLUMN: pa.string(),
+        "prompt": pa.string(),
+        "subtask_name": pa.string(),
+        "cluster_id": pa.string(),
+        "previously_is_correct": pa.bool_(),
+        "previous_output_prediction_text": pa.string(),
+    }
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> int:
@@ -39,7 +45,6 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> i
     Raises:
         BadInput: a missing or repeated sample id, or values of one column that no common type holds.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     checked = _checked(rows, task)
@@ -65,8 +70,12 @@ def _widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A chunk under the final schema: columns that came later are null in it."""
     import pyarrow as pa
 
-    columns = [table.column(name).cast(schema.field(name).type) if name in table.column_names
-               else pa.nulls(len(table), schema.field(name).type) for name in schema.names]
+    columns = [
+        table.column(name).cast(schema.field(name).type)
+        if name in table.column_names
+        else pa.nulls(len(table), schema.field(name).type)
+        for name in schema.names
+    ]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -82,12 +91,23 @@ def _table(chunk: list[dict[str, Any]], known: pa.Schema | None, task: str) -> p
         try:
             array = pa.array(values, type=fixed.get(name), from_pandas=False)
             if known is not None and name in known.names and array.type != known.field(name).type:
-                merged = pa.unify_schemas([pa.schema([known.field(name)]), pa.schema([pa.field(name, array.type)])],
-                                          promote_options="permissive").field(0).type
+                merged = (
+                    pa.unify_schemas(
+                        [pa.schema([known.field(name)]), pa.schema([pa.field(name, array.type)])],
+                        promote_options="permissive",
+                    )
+                    .field(0)
+                    .type
+                )
                 array = pa.array(values, type=merged)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise BadInput(Problem(what=f"column {name!r} of {task} mixes types: {error}", where=task,
-                                   fix="make the column one type in the pack's prepare.py")) from None
+            raise BadInput(
+                Problem(
+                    what=f"column {name!r} of {task} mixes types: {error}",
+                    where=task,
+                    fix="make the column one type in the pack's prepare.py",
+                )
+            ) from None
         fields.append(pa.field(name, array.type))
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
@@ -101,13 +121,23 @@ def _checked(rows: Iterable[Mapping[str, Any]], task: str) -> Iterator[dict[str,
         for number, row in enumerate(rows):
             identifier = row.get(ID_COLUMN)
             if not isinstance(identifier, str) or not identifier:
-                raise BadInput(Problem(what=f"row {number} of {task} has no sample_id", where=task,
-                                       fix="give each row a unique, stable text"))
+                raise BadInput(
+                    Problem(
+                        what=f"row {number} of {task} has no sample_id",
+                        where=task,
+                        fix="give each row a unique, stable text",
+                    )
+                )
             try:
                 seen.execute("INSERT INTO ids VALUES (?)", (identifier,))
             except sqlite3.IntegrityError:
-                raise BadInput(Problem(what=f"sample_id {identifier!r} occurs twice in {task} (again in row {number})",
-                                       where=task, fix="make ids unique, e.g. by counting repeats")) from None
+                raise BadInput(
+                    Problem(
+                        what=f"sample_id {identifier!r} occurs twice in {task} (again in row {number})",
+                        where=task,
+                        fix="make ids unique, e.g. by counting repeats",
+                    )
+                ) from None
             yield {ID_COLUMN: identifier, **row}
     finally:
         seen.close()

@@ -1,7 +1,7 @@
 """Template -> task YAML: named placeholders, nothing else changes, comments survive.
 
-A placeholder `${name}` stands for a whole YAML value and is written as JSON, which is YAML: a path with a blank, a quote
-or a colon stays one value, and a number stays a number.
+A placeholder `${name}` stands for a whole YAML value and is written as JSON, which is YAML: a path with a blank, a
+quote or a colon stays one value, and a number stays a number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def _code(line: str) -> str:
     return "" if line.lstrip().startswith("#") else line
 
 
-def render(template: str, values: Mapping[str, Any], *, where: str, optional: Collection[str] = ()) -> tuple[str, list[Problem]]:
+def render(
+    template: str, values: Mapping[str, Any], *, where: str, optional: Collection[str] = ()
+) -> tuple[str, list[Problem]]:
     """Fill a template.
 
     Args:
@@ -41,18 +43,34 @@ def render(template: str, values: Mapping[str, Any], *, where: str, optional: Co
     """
     problems: list[Problem] = []
     used = placeholders(template)
-    for name in sorted(used - set(values)):
-        problems.append(Problem(what=f"unknown placeholder ${{{name}}}", where=where,
-                                allowed=", ".join(f"${{{known}}}" for known in sorted(values)), fix=near(name, values)))
-    for name in sorted(set(values) - used - set(optional)):
-        problems.append(Problem(what=f"the value {name!r} is prepared but no placeholder uses it", where=where,
-                                fix=f"write ${{{name}}} where it belongs, or stop preparing it"))
+    problems.extend(
+        Problem(
+            what=f"unknown placeholder ${{{name}}}",
+            where=where,
+            allowed=", ".join(f"${{{known}}}" for known in sorted(values)),
+            fix=near(name, values),
+        )
+        for name in sorted(used - set(values))
+    )
+    problems.extend(
+        Problem(
+            what=f"the value {name!r} is prepared but no placeholder uses it",
+            where=where,
+            fix=f"write ${{{name}}} where it belongs, or stop preparing it",
+        )
+        for name in sorted(set(values) - used - set(optional))
+    )
     lines = []
     for number, line in enumerate(template.splitlines(keepends=True), 1):
         code = _code(line)
         if _QUOTES.search(code):
-            problems.append(Problem(what="a placeholder stands inside quotes", where=f"{where}:{number}",
-                                    fix="remove the quotes: a placeholder is a whole value"))
+            problems.append(
+                Problem(
+                    what="a placeholder stands inside quotes",
+                    where=f"{where}:{number}",
+                    fix="remove the quotes: a placeholder is a whole value",
+                )
+            )
         lines.append(_PLACEHOLDER.sub(lambda match: _as_yaml(values.get(match[1])), line) if code else line)
     return "".join(lines), problems
 

@@ -58,8 +58,12 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
             selection.stock.append(entry)
             selection.order.append(entry)
         else:
-            problems.add(f"unknown task {entry!r}", where=where, fix=near(entry, [*ours, *stock_names()]) or "see `evalprep list`",
-                         allowed=f"{', '.join(ours)}, or a task of lm-eval, or a mapping with a whole task")
+            problems.add(
+                f"unknown task {entry!r}",
+                where=where,
+                fix=near(entry, [*ours, *stock_names()]) or "see `evalprep list`",
+                allowed=f"{', '.join(ours)}, or a task of lm-eval, or a mapping with a whole task",
+            )
     return selection
 
 
@@ -67,10 +71,15 @@ def _add_inline(selection: Selection, entry: dict[str, Any], problems: Problems,
     missing = [key for key in INLINE_REQUIRED if key not in entry]
     name = entry.get("task")
     if missing:
-        problems.add(f"the inline task {name or entry!r} lacks {', '.join(missing)}", where=where,
-                     allowed="a mapping as in an lm-eval task YAML: task, dataset_path, doc_to_text, ...")
+        problems.add(
+            f"the inline task {name or entry!r} lacks {', '.join(missing)}",
+            where=where,
+            allowed="a mapping as in an lm-eval task YAML: task, dataset_path, doc_to_text, ...",
+        )
     elif not isinstance(name, str) or not name.strip() or "/" in name or name.startswith("."):
-        problems.add(f"the inline task's name {name!r} is no file name", where=where, allowed="letters, digits, _ and -")
+        problems.add(
+            f"the inline task's name {name!r} is no file name", where=where, allowed="letters, digits, _ and -"
+        )
     elif name in ours or name in selection.inline:
         problems.add(f"the inline task {name!r} has the name of another task", where=where, fix="give it another name")
     else:

@@ -1,7 +1,7 @@
 """Names of the tasks that the installed lm-eval ships, without importing it.
 
-lm-eval's own index parses 14,000 YAML files in 10 s. Names alone are found by searching the files' text in half a second,
-and remembered in the user's cache folder for the installed version, so that a config check stays instant.
+lm-eval's own index parses 14,000 YAML files in 10 s. Names alone are found by searching the files' text in half a
+second, and remembered in the user's cache folder for the installed version, so that a config check stays instant.
 """
 
 from __future__ import annotations
@@ -67,5 +67,7 @@ def _scan() -> set[str]:
         for file in files:
             if file.endswith(".yaml"):
                 with open(os.path.join(folder, file), "rb") as handle:  # noqa: PTH118, PTH123 - as above
-                    names.update(match.strip().strip(b"\"'").decode("utf-8", "replace") for match in _NAME.findall(handle.read()))
+                    names.update(
+                        match.strip().strip(b"\"'").decode("utf-8", "replace") for match in _NAME.findall(handle.read())
+                    )
     return names

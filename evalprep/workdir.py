@@ -53,8 +53,13 @@ def check_place(work_dir: Path) -> list[Problem]:
     if work_dir.is_symlink() or not work_dir.is_dir():
         return [Problem(what="is not a folder", where=str(work_dir), fix="remove it or choose another work_dir")]
     if generated_files(work_dir) is None and any(work_dir.iterdir()):
-        return [Problem(what="holds files and no manifest of a preparation, so it is not ours to replace", where=str(work_dir),
-                        fix="choose another work_dir, or move its content away")]
+        return [
+            Problem(
+                what="holds files and no manifest of a preparation, so it is not ours to replace",
+                where=str(work_dir),
+                fix="choose another work_dir, or move its content away",
+            )
+        ]
     if not os.access(work_dir.parent, os.W_OK | os.X_OK):
         return [Problem(what=f"{work_dir.parent} is not writable", where=str(work_dir), fix="choose another work_dir")]
     return []
@@ -73,14 +78,22 @@ def building(work_dir: Path) -> Iterator[Path]:
         work_dir.parent.mkdir(parents=True, exist_ok=True)
         lock = (work_dir.parent / f".{work_dir.name}.lock").open("w")
     except OSError as error:
-        raise BadInput(Problem(what=f"cannot be written: {error.strerror}", where=str(work_dir.parent),
-                               fix="choose another work_dir")) from None
+        raise BadInput(
+            Problem(
+                what=f"cannot be written: {error.strerror}", where=str(work_dir.parent), fix="choose another work_dir"
+            )
+        ) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise BadInput(Problem(what="another preparation of this folder is under way", where=str(work_dir),
-                                   fix="wait for it, or choose another work_dir")) from None
+            raise BadInput(
+                Problem(
+                    what="another preparation of this folder is under way",
+                    where=str(work_dir),
+                    fix="wait for it, or choose another work_dir",
+                )
+            ) from None
         _repair(work_dir)
         build = work_dir.parent / f".{work_dir.name}.build"
         build.mkdir()
@@ -162,8 +175,11 @@ def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
             _copy(old, new.with_name(f"{new.name}.yours"))
             notes.append(f"your version of {name} is now {name}.yours")
         else:
-            problems.add("was edited by hand, and what it is generated from changed too", where=str(old),
-                         fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another work_dir")
+            problems.add(
+                "was edited by hand, and what it is generated from changed too",
+                where=str(old),
+                fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another work_dir",
+            )
     problems.raise_if_any()
     return notes
 

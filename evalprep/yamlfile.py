@@ -24,8 +24,15 @@ class YamlFile:
         path: The file, None when made from text.
     """
 
-    def __init__(self, data: dict[str, Any], lines: dict[tuple[str | int, ...], int], *, name: str, folder: Path,
-                 path: Path | None) -> None:
+    def __init__(
+        self,
+        data: dict[str, Any],
+        lines: dict[tuple[str | int, ...], int],
+        *,
+        name: str,
+        folder: Path,
+        path: Path | None,
+    ) -> None:
         self.data = data
         self.lines = lines
         self.name = name
@@ -90,27 +97,45 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
         mark = getattr(error, "problem_mark", None)
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise BadInput(Problem(what=f"is not valid YAML: {reason}", where=place, fix="quote values that hold : or # "
-                               "and indent with blanks")) from None
+        raise BadInput(
+            Problem(
+                what=f"is not valid YAML: {reason}",
+                where=place,
+                fix="quote values that hold : or # and indent with blanks",
+            )
+        ) from None
     except (ValueError, RecursionError) as error:
         raise BadInput(Problem(what=f"holds a value that cannot be read: {error}", where=name)) from None
     if repeated:
         raise BadInput(repeated)
     if not isinstance(data, dict):
-        raise BadInput(Problem(what=f"holds a {type(data).__name__}, not a mapping", where=name, allowed="`key: value` lines"))
+        raise BadInput(
+            Problem(what=f"holds a {type(data).__name__}, not a mapping", where=name, allowed="`key: value` lines")
+        )
     return YamlFile({str(key): value for key, value in data.items()}, lines, name=name, folder=folder, path=path)
 
 
-def _walk(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int], repeated: list[Problem],
-          name: str, depth: int) -> None:
+def _walk(
+    node: yaml.Node,
+    path: tuple[str | int, ...],
+    lines: dict[tuple[str | int, ...], int],
+    repeated: list[Problem],
+    name: str,
+    depth: int,
+) -> None:
     if depth > 60:
         raise BadInput(Problem(what="is nested more than 60 levels deep", where=name))
     if isinstance(node, yaml.MappingNode):
         for key_node, value_node in node.value:
             key = (*path, str(key_node.value))
             if key in lines and key_node.value != "<<":
-                repeated.append(Problem(what=f"{'.'.join(map(str, key))} is given twice (first on line {lines[key]})",
-                                        where=f"{name}:{key_node.start_mark.line + 1}", fix="keep one of the two"))
+                repeated.append(
+                    Problem(
+                        what=f"{'.'.join(map(str, key))} is given twice (first on line {lines[key]})",
+                        where=f"{name}:{key_node.start_mark.line + 1}",
+                        fix="keep one of the two",
+                    )
+                )
             lines.setdefault(key, key_node.start_mark.line + 1)
             _walk(value_node, key, lines, repeated, name, depth + 1)
     elif isinstance(node, yaml.SequenceNode):

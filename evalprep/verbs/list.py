@@ -27,7 +27,14 @@ def main(args: argparse.Namespace) -> int:
     packs = find_packs(args.template_dir or Path(__file__).resolve().parents[2] / "task_templates")
     if args.pack:
         if args.pack not in packs:
-            raise BadInput(Problem(what=f"unknown pack {args.pack!r}", where="--pack", allowed=", ".join(packs), fix=near(args.pack, packs)))
+            raise BadInput(
+                Problem(
+                    what=f"unknown pack {args.pack!r}",
+                    where="--pack",
+                    allowed=", ".join(packs),
+                    fix=near(args.pack, packs),
+                )
+            )
         packs = {args.pack: packs[args.pack]}
     data = [_pack_data(pack) for pack in packs.values()]
     if args.json:
@@ -44,13 +51,21 @@ def main(args: argparse.Namespace) -> int:
 
 def _pack_data(pack: Pack) -> dict[str, Any]:
     return {
-        "name": pack.name, "title": pack.title, "description": pack.description,
-        "groups": {name: {"tasks": list(group.tasks), "aliases": list(group.aliases)} for name, group in pack.groups.items()},
-        "tasks": {name: {"description": task.description, "aliases": list(task.aliases), "tags": dict(task.tags)}
-                  for name, task in pack.tasks.items()},
+        "name": pack.name,
+        "title": pack.title,
+        "description": pack.description,
+        "groups": {
+            name: {"tasks": list(group.tasks), "aliases": list(group.aliases)} for name, group in pack.groups.items()
+        },
+        "tasks": {
+            name: {"description": task.description, "aliases": list(task.aliases), "tags": dict(task.tags)}
+            for name, task in pack.tasks.items()
+        },
         "scores": pack.suite_scores,
-        "config": {key.name: {"type": list(key.types), "default": key.default, "required": key.required, "doc": key.doc}
-                   for key in pack.config.values()},
+        "config": {
+            key.name: {"type": list(key.types), "default": key.default, "required": key.required, "doc": key.doc}
+            for key in pack.config.values()
+        },
     }
 
 
@@ -62,7 +77,13 @@ def _print_tasks(pack: dict[str, Any], tag: str | None) -> None:
     values = sorted({str(task["tags"].get(tag, "-")) for task in pack["tasks"].values()})
     for value in values:
         print(f"  [{tag}: {value}]")
-        _print_rows([(name, task["description"]) for name, task in pack["tasks"].items() if str(task["tags"].get(tag, "-")) == value])
+        _print_rows(
+            [
+                (name, task["description"])
+                for name, task in pack["tasks"].items()
+                if str(task["tags"].get(tag, "-")) == value
+            ]
+        )
 
 
 def _print_rows(rows: list[tuple[str, str]]) -> None:

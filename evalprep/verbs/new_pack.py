@@ -76,7 +76,9 @@ def main(args: argparse.Namespace) -> int:
     """Write the folder."""
     folder: Path = args.template_dir / args.name
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
-        raise BadInput(Problem(what=f"{args.name!r} is no pack name", where="NAME", allowed="lower-case letters, digits and _"))
+        raise BadInput(
+            Problem(what=f"{args.name!r} is no pack name", where="NAME", allowed="lower-case letters, digits and _")
+        )
     if folder.exists():
         raise BadInput(Problem(what="exists already", where=str(folder), fix="choose another name"))
     words = {"name": args.name, "title": args.name.replace("_", " ").capitalize()}

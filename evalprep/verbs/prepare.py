@@ -12,11 +12,21 @@ from evalprep.prepare import Preparation, load_config, plan, prepare
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config_path", "--config", type=Path, default=Path("eval_config.yaml"), metavar="FILE",
-                        help="the config (default: ./eval_config.yaml)")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="overrule one key; may be repeated")
+    parser.add_argument(
+        "--config_path",
+        "--config",
+        type=Path,
+        default=Path("eval_config.yaml"),
+        metavar="FILE",
+        help="the config (default: ./eval_config.yaml)",
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="overrule one key; may be repeated"
+    )
     parser.add_argument("--check", action="store_true", help="check everything and stop before writing")
-    parser.add_argument("--force", action="store_true", help="regenerate files that you edited; yours are kept as NAME.yours")
+    parser.add_argument(
+        "--force", action="store_true", help="regenerate files that you edited; yours are kept as NAME.yours"
+    )
     parser.add_argument("--quiet", action="store_true", help="print the command and nothing else")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -31,8 +41,17 @@ def main(args: argparse.Namespace) -> int:
         return 0
     done = prepare(config, packs, force=args.force)
     if args.json:
-        print(json.dumps({"work_dir": str(done.work_dir), "tasks": done.tasks, "notes": done.notes,
-                          "commands": [command.text() for command in done.commands]}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "work_dir": str(done.work_dir),
+                    "tasks": done.tasks,
+                    "notes": done.notes,
+                    "commands": [command.text() for command in done.commands],
+                },
+                indent=2,
+            )
+        )
         return 0
     if not args.quiet:
         _report(done)
@@ -51,8 +70,15 @@ def _report(done: Preparation) -> None:
             parts.append(f"published {facts['previous']['micro']:.4f} micro, {facts['previous']['macro']:.4f} macro")
         lines.append(f"  {name:<{width}}  {', '.join(parts)}")
         if join := facts["join"]:
-            lines.append(f"  {'':<{width}}  join: {join['exact']} exact, {join['normalised']} normalised, "
-                         f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous of {join['rows']}")
+            lines.append(
+                f"  {'':<{width}}  join: {join['exact']} exact, {join['normalised']} normalised, "
+                f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous of {join['rows']}"
+            )
     lines += [f"  note: {note}" for note in done.notes]
-    lines += ["", f"the command below is also in {done.work_dir / 'command.sh'}", "afterwards: evalprep compare RUN", ""]
+    lines += [
+        "",
+        f"the command below is also in {done.work_dir / 'command.sh'}",
+        "afterwards: evalprep compare RUN",
+        "",
+    ]
     print("\n".join(lines), file=sys.stderr, flush=True)

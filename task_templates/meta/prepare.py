@@ -34,15 +34,24 @@ Row = dict[str, Any]
 HERE = Path(__file__).parent
 SPLIT = "latest"
 REQUIRED = ("input_question", "input_final_prompts", "input_correct_responses", "is_correct")
-OPTIONAL = ("subtask_name", "input_choice_list", "input_question_hash", "input_final_prompts_hash", "output_prediction_text",
-            "output_parsed_answer")
+OPTIONAL = (
+    "subtask_name",
+    "input_choice_list",
+    "input_question_hash",
+    "input_final_prompts_hash",
+    "output_prediction_text",
+    "output_parsed_answer",
+)
 GROUND_TRUTH = {
     "ifeval": ("wis-k/instruction-following-eval", "train"),
     "math": ("DigitalLearningGmbH/MATH-lighteval", "test"),
 }
 # Two prompts of the published set whose "true" an earlier tool turned into Python's "True"; data that went through
 # that tool still join.
-MANGLED = (("Is it True that the first song", "Is it true that the first song"), ("Is the following True", "Is the following true"))
+MANGLED = (
+    ("Is it True that the first song", "Is it true that the first song"),
+    ("Is the following True", "Is the following true"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,11 @@ def known_names() -> list[str]:
         pattern = family["pattern"].replace("\\", "")
         sizes = re.search(r"\(([^)]*)\)", pattern)
         if not family.get("local_only") and family["name"] != "demo":
-            names += [f"meta-llama/{pattern.replace(sizes[0], size)}" for size in sizes[1].split("|")] if sizes else [f"meta-llama/{pattern}"]
+            names += (
+                [f"meta-llama/{pattern.replace(sizes[0], size)}" for size in sizes[1].split("|")]
+                if sizes
+                else [f"meta-llama/{pattern}"]
+            )
     return names
 
 
@@ -94,14 +107,33 @@ def dataset_of(context: Context) -> Dataset:
     name = location.rsplit("/", 1)[-1]
     found = context.locate(location)
     local = Path(found).is_dir()
-    family = next((entry for entry in families()["families"]
-                   if re.fullmatch(entry["pattern"], name) and (local or not (entry.get("local_only") or entry["name"] == "demo"))), None)
+    family = next(
+        (
+            entry
+            for entry in families()["families"]
+            if re.fullmatch(entry["pattern"], name)
+            and (local or not (entry.get("local_only") or entry["name"] == "demo"))
+        ),
+        None,
+    )
     if family is None or not (local or location.startswith("meta-llama/")):
         looks_local = not local and (location.startswith((".", "/", "~")) or location.count("/") != 1)
-        what = f"there is no folder {context.folder / location}" if looks_local else f"{location!r} is not a known evals data set"
-        raise BadInput(Problem(what=what, where=where, fix=near(location, known_names()) or "give the path of a local copy",
-                               allowed=f"a local folder whose name ends in -evals, or {', '.join(known_names())}"))
-    configs = config_names(found, folder=context.folder, revision=revision_of(context, "evals")) or _configs_from_files(found, name)
+        what = (
+            f"there is no folder {context.folder / location}"
+            if looks_local
+            else f"{location!r} is not a known evals data set"
+        )
+        raise BadInput(
+            Problem(
+                what=what,
+                where=where,
+                fix=near(location, known_names()) or "give the path of a local copy",
+                allowed=f"a local folder whose name ends in -evals, or {', '.join(known_names())}",
+            )
+        )
+    configs = config_names(found, folder=context.folder, revision=revision_of(context, "evals")) or _configs_from_files(
+        found, name
+    )
     dataset = Dataset(found, name, family, tuple(configs))
     context.cache["dataset"] = dataset
     return dataset
@@ -129,14 +161,26 @@ def plan(context: Context) -> Plan:
     for name in context.requested:
         if name in context.pack.groups and not groups.get(name):
             kind = "an instruct" if family["kind"] == "instruct" else "a pretrained"
-            context.problems.add(f"{name} does not fit {dataset.name}, which is {kind} model's data set", where=where,
-                                 allowed=allowed, fix=near(name, groups))
+            context.problems.add(
+                f"{name} does not fit {dataset.name}, which is {kind} model's data set",
+                where=where,
+                allowed=allowed,
+                fix=near(name, groups),
+            )
         elif name in context.pack.tasks and name not in family["tasks"]:
-            context.problems.add(f"{name} is no task of {family['name']} data sets such as {dataset.name}", where=where,
-                                 allowed=allowed, fix=near(name, offered))
+            context.problems.add(
+                f"{name} is no task of {family['name']} data sets such as {dataset.name}",
+                where=where,
+                allowed=allowed,
+                fix=near(name, offered),
+            )
         elif name in context.pack.tasks and name not in offered:
-            context.problems.add(f"{dataset.name} has no config {dataset.config_of(name)}, which {name} needs", where=where,
-                                 allowed=allowed, fix="choose another task or data set")
+            context.problems.add(
+                f"{dataset.name} has no config {dataset.config_of(name)}, which {name} needs",
+                where=where,
+                allowed=allowed,
+                fix="choose another task or data set",
+            )
     planned = make_plan(context.requested, groups)
     _check_keys(context, planned)
     _check_lengths(context, planned, family)
@@ -146,12 +190,17 @@ def plan(context: Context) -> Plan:
 def _check_keys(context: Context, planned: Plan) -> None:
     """Keys of the mappings `ground_truth`, `revision` and `max_gen_toks`."""
     section, where = context.section, str(context.config.path)
-    for key, known in (("ground_truth", tuple(GROUND_TRUTH)), ("revision", ("evals", *GROUND_TRUTH)),
-                       ("max_gen_toks", tuple(families()["longest_reply"]))):
+    for key, known in (
+        ("ground_truth", tuple(GROUND_TRUTH)),
+        ("revision", ("evals", *GROUND_TRUTH)),
+        ("max_gen_toks", tuple(families()["longest_reply"])),
+    ):
         given = getattr(section, key)
         for name in given if isinstance(given, dict) else ():
             if name not in known:
-                context.problems.add(f"unknown key {name!r} in {key}", where=where, allowed=", ".join(known), fix=near(str(name), known))
+                context.problems.add(
+                    f"unknown key {name!r} in {key}", where=where, allowed=", ".join(known), fix=near(str(name), known)
+                )
     for name, value in section.max_gen_toks.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             context.problems.add(f"max_gen_toks of {name} is {value!r}", where=where, allowed="a whole number >= 1")
@@ -168,8 +217,12 @@ def _check_lengths(context: Context, planned: Plan, family: dict[str, Any]) -> N
     for task in planned.tasks:
         longest = longest_reply(context, task, family)
         if longest is not None and longest >= limit:
-            context.problems.add(f"max_model_len is {limit}, and {task} may generate {longest} tokens", where=str(context.config.path),
-                                 allowed=f"max_model_len > {longest}", fix="raise max_model_len, or lower meta.max_gen_toks for the task")
+            context.problems.add(
+                f"max_model_len is {limit}, and {task} may generate {longest} tokens",
+                where=str(context.config.path),
+                allowed=f"max_model_len > {longest}",
+                fix="raise max_model_len, or lower meta.max_gen_toks for the task",
+            )
 
 
 def longest_reply(context: Context, task: str, family: dict[str, Any]) -> int | None:
@@ -207,7 +260,9 @@ def prepare(context: Context, task: str) -> TaskData:
         build = likelihood_rows(rows)
     else:
         build = (choice_row(row) for row in rows)
-    return TaskData(rows=_with_ids(build), values=values, join=report, previous=previous, notes=_notes(context, dataset))
+    return TaskData(
+        rows=_with_ids(build), values=values, join=report, previous=previous, notes=_notes(context, dataset)
+    )
 
 
 def _open(context: Context, dataset: Dataset, task: str) -> Source:
@@ -216,8 +271,13 @@ def _open(context: Context, dataset: Dataset, task: str) -> Source:
     if folder.is_dir() and not (folder / "README.md").is_file():
         files = sorted(folder.rglob(f"Details_{dataset.family['tasks'][task]}_[0-9]*"))
         return context.open(str(files[-1]))
-    return context.open(dataset.location, config=dataset.config_of(task), split=SPLIT, revision=revision_of(context, "evals"),
-                        where=f"{dataset.name} ({task})")
+    return context.open(
+        dataset.location,
+        config=dataset.config_of(task),
+        split=SPLIT,
+        revision=revision_of(context, "evals"),
+        where=f"{dataset.name} ({task})",
+    )
 
 
 def _notes(context: Context, dataset: Dataset) -> list[str]:
@@ -229,7 +289,10 @@ def _notes(context: Context, dataset: Dataset) -> list[str]:
     published = dataset.name.removesuffix("-evals")
     if model.lower() == published.lower():
         return []
-    return [f"the model {model} is compared with published verdicts of {published}: flips then tell the models apart, not two runs"]
+    return [
+        f"the model {model} is compared with published verdicts of {published}: "
+        "flips then tell the models apart, not two runs"
+    ]
 
 
 def _published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
@@ -276,7 +339,9 @@ def choice_row(row: Row) -> Row:
     """A row whose gold answer is the published correct response: choice letters and BBH."""
     gold = row["input_correct_responses"]
     if not gold:
-        raise BadInput(Problem(what="has no correct response", where=f"row {name_of(row)}", fix="fetch the data set again"))
+        raise BadInput(
+            Problem(what="has no correct response", where=f"row {name_of(row)}", fix="fetch the data set again")
+        )
     return {**common(row), "target": gold[0], "input_choice_list": row.get("input_choice_list")}
 
 
@@ -287,11 +352,21 @@ def likelihood_rows(rows: Iterator[Row]) -> Iterator[Row]:
         letters = [prompt[-1:] for prompt in prompts]
         stem = prompts[0][:-2]
         whole = all(prompt == f"{stem} {letter}" for prompt, letter in zip(prompts, letters, strict=True))
-        if len(prompts) < 2 or not whole or not gold or gold[0][-1:] not in letters:  # noqa: PLR2004 - a choice needs two
-            raise BadInput(Problem(what="is not one prompt per choice with a gold answer among them", where=f"row {name_of(row)}",
-                                   allowed='prompts that differ only in their last letter, gold like "Answer: B"'))
-        yield {**common(row), "prompt": stem, "choices": letters, "target": letters.index(gold[0][-1]),
-               "input_choice_list": row.get("input_choice_list")}
+        if len(prompts) < 2 or not whole or not gold or gold[0][-1:] not in letters:
+            raise BadInput(
+                Problem(
+                    what="is not one prompt per choice with a gold answer among them",
+                    where=f"row {name_of(row)}",
+                    allowed='prompts that differ only in their last letter, gold like "Answer: B"',
+                )
+            )
+        yield {
+            **common(row),
+            "prompt": stem,
+            "choices": letters,
+            "target": letters.index(gold[0][-1]),
+            "input_choice_list": row.get("input_choice_list"),
+        }
 
 
 def question_of(row: Row) -> str:
@@ -305,8 +380,14 @@ def question_of(row: Row) -> str:
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         body = None
     if not isinstance(body, str):
-        raise BadInput(Problem(what=f"input_question holds no dialog: {str(row['input_question'])[:80]!r}", where=f"row {name_of(row)}",
-                               allowed='JSON with text at ["dialog"][0]["body"]', fix="fetch the data set again"))
+        raise BadInput(
+            Problem(
+                what=f"input_question holds no dialog: {str(row['input_question'])[:80]!r}",
+                where=f"row {name_of(row)}",
+                allowed='JSON with text at ["dialog"][0]["body"]',
+                fix="fetch the data set again",
+            )
+        )
     return body
 
 
@@ -328,10 +409,17 @@ def truth_of(context: Context, kind: str) -> GroundTruth:
     if key not in context.cache:
         default, split = GROUND_TRUTH[kind]
         location = context.section.ground_truth.get(kind, default)
-        source = context.open(location, split=split, revision=revision_of(context, kind), where=f"{context.config.path} (ground_truth.{kind})")
+        source = context.open(
+            location,
+            split=split,
+            revision=revision_of(context, kind),
+            where=f"{context.config.path} (ground_truth.{kind})",
+        )
         if kind == "ifeval":
             source.require(("key", "prompt", "instruction_id_list", "kwargs"))
-            truth = GroundTruth(source.rows(), "prompt", same=lambda row: (row["instruction_id_list"], drop_nulls(row["kwargs"])))
+            truth = GroundTruth(
+                source.rows(), "prompt", same=lambda row: (row["instruction_id_list"], drop_nulls(row["kwargs"]))
+            )
         else:
             source.require(("problem", "solution"))
             truth = GroundTruth(source.rows(), "problem", same=lambda row: gold_of(row["solution"]))
@@ -343,8 +431,13 @@ def ifeval_rows(rows: Iterator[Row], truth: GroundTruth, report: JoinReport | No
     """IFEval rows with the instructions that check them."""
     assert report is not None
     for row, found in join(rows, truth, texts=lambda row: _spellings(question_of(row)), report=report):
-        yield {**common(row), "target": "", "key": int(found["key"]), "instruction_id_list": list(found["instruction_id_list"]),
-               "kwargs": drop_nulls(found["kwargs"])}
+        yield {
+            **common(row),
+            "target": "",
+            "key": int(found["key"]),
+            "instruction_id_list": list(found["instruction_id_list"]),
+            "kwargs": drop_nulls(found["kwargs"]),
+        }
 
 
 def gold_of(solution: str | None) -> str | None:
@@ -362,8 +455,18 @@ def math_rows(rows: Iterator[Row], truth: GroundTruth, report: JoinReport) -> It
     for row, found in join(rows, truth, texts=lambda row: [row["input_question"]], report=report):
         gold = gold_of(found["solution"])
         if gold is None:
-            raise BadInput(Problem(what="its reference solution has no box", where=f"row {name_of(row)}", fix="mend the ground truth"))
-        yield {**common(row), "target": gold, "solution": found["solution"], "level": found.get("level"), "type": found.get("type")}
+            raise BadInput(
+                Problem(
+                    what="its reference solution has no box", where=f"row {name_of(row)}", fix="mend the ground truth"
+                )
+            )
+        yield {
+            **common(row),
+            "target": gold,
+            "solution": found["solution"],
+            "level": found.get("level"),
+            "type": found.get("type"),
+        }
 
 
 def _with_ids(rows: Iterator[Row]) -> Iterator[Row]:
