@@ -1,0 +1,170 @@
+"""Metrics of one task over all its rows, in the three layouts of the result files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from custom_metrics.science.attributed_qa import qa_result
+from custom_metrics.science.fact_checking_f1 import fact_result
+from custom_metrics.science.list_f1 import list_result, prediction_parse
+from custom_metrics.science.mode import CORRECTED, is_compat
+from custom_metrics.science.ner_f1 import ner_result
+from custom_metrics.science.normalize import Counts, add, fraction
+from custom_metrics.science.overlap import ROUGES, bleu_result
+from custom_metrics.science.relation_f1 import relation_result, strict_result
+from custom_metrics.science.reply import count_statuses
+from custom_metrics.science.rows import Row
+from custom_metrics.science.tasks import Task
+
+SETS = ("valid_json", "all")
+_PRF = ("p", "r", "f1")
+
+
+def total(rows: Iterable[Row]) -> Counts:
+    """Summed counts of some rows."""
+    counts: Counts = {}
+    for row in rows:
+        add(counts, row.counts)
+    return counts
+
+
+def _qa(counts: Counts, mode: str) -> dict[str, Any]:
+    """`attributed_qa` with ROUGE of the answers, over all rows and over those with an answer."""
+    result = qa_result(counts, mode)
+    for suffix, rows in (("parsed", "answer_yes"), ("all", "rows")):
+        n = counts.get(rows, 0)
+        # A row without an answer has ROUGE 0, so the sum is the same for both.
+        result["scores"] |= {f"{name}_{suffix}": counts[name] / n if n else None for name in ROUGES}
+    return result
+
+
+def _result(task: Task, counts: Counts, mode: str) -> dict[str, Any]:
+    if task.kind == "qa":
+        return _qa(counts, mode)
+    results = {"list": list_result, "ner": ner_result, "relation": relation_result, "fact": fact_result}
+    return results[task.kind](counts)
+
+
+def _extra(task: Task, counts: Counts) -> dict[str, Any]:
+    """Numbers that the original does not have."""
+    if task.kind == "list":
+        return {"prediction_parse": prediction_parse(counts)}
+    if task.kind == "relation":
+        return {"overlap_strict": strict_result(counts)}
+    return {}
+
+
+def _canonical_bleu(counts: Counts) -> float:
+    prefix = "canonical_"
+    return bleu_result({name.removeprefix(prefix): n for name, n in counts.items() if name.startswith(prefix)})
+
+
+def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict[str, Any]:
+    """Metrics of a task, nested as in `metrics.json`, without a judge's rating.
+
+    Tasks answered in JSON are scored over two sets: `all` rows, failures standing as the default, and `valid_json`,
+    the rows whose status is not `extract_failure`. The key `extra` holds what the original does not report: BLEU over
+    canonical JSON, F1 with an equal effect label, parse counts of predictions alone, references that are not JSON.
+
+    Raises:
+        ZeroDivisionError: in compat mode, when every prediction is empty.
+    """
+    is_compat(mode)
+    counts = total(rows)
+    metrics: dict[str, Any] = {}
+    if task.is_json:
+        key = "results" if task.kind in {"fact", "qa"} else "f1"
+        by_set = {"valid_json": total(row for row in rows if row.parsed), "all": counts}
+        metrics[key] = {name: _result(task, by_set[name], mode) for name in SETS}
+        metrics["extra"] = {name: _extra(task, by_set[name]) for name in SETS if _extra(task, by_set[name])}
+        metrics["extra"]["bleu_canonical"] = _canonical_bleu(counts)
+        metrics["extra"]["bad_references"] = sum(not row.reference_ok for row in rows)
+        metrics["json_counts"] = count_statuses(row.status or "extract_failure" for row in rows)
+    if task.kind == "summary":
+        metrics["rouge"] = {name: fraction(counts.get(name, 0), counts.get("rows", 0)) for name in ROUGES}
+    metrics["bleu"] = bleu_result(counts, mode)
+    return metrics
+
+
+def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | None]:
+    """The metrics of a task on one level, named as in `metrics_flat.json`."""
+    flat: dict[str, float | None] = {}
+    for name in SETS if task.is_json else ():
+        flat |= {f"{name}_{key}": value for key, value in _FLATTEN[task.kind](_of_set(metrics, name)).items()}
+        extra = metrics["extra"].get(name, {})
+        for key, value in extra.items():
+            if key == "prediction_parse":
+                flat[f"{name}_frac_parsed_predictions"] = value["frac_success"]
+            else:
+                flat |= {f"{name}_{key}_{part}": value[part] for part in _PRF}
+    if task.kind == "summary":
+        flat |= metrics["rouge"]
+        for key, value in metrics.get("lm_judge", {}).get("reference_comparison", {}).items():
+            flat[f"lm_judge_reference_comparison_{key.removeprefix('lm_judge_')}"] = value
+    flat["bleu"] = metrics["bleu"]
+    if task.is_json:
+        flat["json_parsed"] = metrics["json_counts"]["frac_success"]
+        flat["bleu_canonical"] = metrics["extra"]["bleu_canonical"]
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in flat.items()}
+
+
+def _of_set(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return metrics["f1" if "f1" in metrics else "results"][name]  # type: ignore[no-any-return]
+
+
+def _prf(prefix: str, values: Mapping[str, float]) -> dict[str, float]:
+    return {f"{prefix}{part}": values[part] for part in _PRF}
+
+
+def _flat_list(result: Mapping[str, Any]) -> dict[str, Any]:
+    return _prf("", result["f1"]) | {"frac_parsed": result["parse_counts"]["frac_success"]}
+
+
+def _flat_ner(result: Mapping[str, Any]) -> dict[str, Any]:
+    return _prf("typed_", result["typed"]) | _prf("untyped_", result["untyped"])
+
+
+def _flat_relation(result: Mapping[str, Any]) -> dict[str, Any]:
+    flat = {"frac_valid_list": result["parse_counts"]["frac_success"]}
+    for how in ("exact", "substring", "overlap"):
+        flat |= _prf(f"{how}_", result[how])
+    return flat
+
+
+def _flat_fact(result: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for part in ("label", "evidence_sent", "evidence_tok"):
+        flat |= _prf(f"{part}_", result["f1"][part])
+    for part in ("correct_verdict", "correct_evidence"):
+        flat[f"{part}_frac_parsed"] = result["answer_parse"][part]["frac_success"]
+    return flat
+
+
+def _flat_qa(result: Mapping[str, Any]) -> dict[str, Any]:
+    flat = {f"{part}_frac_parsed": counts["frac_success"] for part, counts in result["answer_parse"].items()}
+    return flat | dict(result["scores"])
+
+
+_FLATTEN = {"list": _flat_list, "ner": _flat_ner, "relation": _flat_relation, "fact": _flat_fact, "qa": _flat_qa}
+
+# Where each summary metric stands in the flat layout.
+_SUMMARY = {
+    "list": {"f1": "all_f1"},
+    "ner": {"f1": "all_typed_f1"},
+    "relation": {"f1_exact": "all_exact_f1", "f1_substring": "all_substring_f1", "f1_overlap": "all_overlap_f1"},
+    "fact": {
+        "f1_label": "all_label_f1",
+        "f1_evidence_sent": "all_evidence_sent_f1",
+        "f1_evidence_token": "all_evidence_tok_f1",
+    },
+    "qa": {"lm_judge_answer": "all_lm_judge", "f1_answer": "all_f1_answer_all", "f1_evidence": "all_f1_evidence_all"},
+    "summary": {"lm_judge_reference": "lm_judge_reference_comparison_avg_rating", "rouge": "rougeL"},
+    "text": {"bleu": "bleu"},
+}
+
+
+def summary_metrics(task: Task, flat: Mapping[str, float | None]) -> dict[str, float | None]:
+    """The metrics that stand for a task, named as in `metrics_summary.json`; None for one that was not measured."""
+    return {name: flat.get(source) for name, source in _SUMMARY[task.kind].items()}

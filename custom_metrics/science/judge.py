@@ -1,0 +1,135 @@
+"""What a judge of answers and summaries is shown, which rows it sees, and how its reply is read."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+from custom_metrics.science.mode import CORRECTED, is_compat
+
+SCALE = (1, 5)
+MIDDLE = 3
+RULE = "-" * 40
+
+_RATING = re.compile(r"Rating:\s*(\d+)")
+_TITLE = re.compile(r"Paper title:\n(.*?)(?=\n)")
+_SUMMARY_LINE = re.compile(r"\d+-sentence paper summary")
+
+
+def scaled(rating: float) -> float:
+    """A rating of 1 to 5 as a score in [0, 1]."""
+    low, high = SCALE
+    return (rating - low) / (high - low)
+
+
+def qa_judge_rating(response: str, mode: str = CORRECTED) -> int:
+    r"""Rating of 1 to 5 from the judge's reply on an answer; the first `Rating:` counts.
+
+    A reply without a rating, or with one outside the scale, gives 3, as the published numbers have it. Whoever must
+    tell such replies apart uses `judge_rating`.
+
+    >>> qa_judge_rating("Explanation: fine.\nRating: 4"), qa_judge_rating("Rating: 9")
+    (4, 3)
+    """
+    is_compat(mode)
+    rating = judge_rating(response)
+    return MIDDLE if rating is None else rating
+
+
+def judge_rating(response: str) -> int | None:
+    """Rating of 1 to 5 behind the first `Rating:`, None where there is none on the scale."""
+    found = _RATING.search(response)
+    # More than one digit is outside the scale; converting thousands of digits would raise.
+    digits = found[1].lstrip("0") if found else ""
+    return int(digits) if len(digits) == 1 and SCALE[0] <= int(digits) <= SCALE[1] else None
+
+
+def summary_judge_rating(response: str, mode: str = CORRECTED) -> float | str:
+    r"""Score in [0, 1] from the judge's reply on a summary, or "error".
+
+    The text after the first `Decision:` (without one, after `Rating:`) must be exactly one of 1 to 5; it is scaled to
+    (rating - 1) / 4. The original's tables then drop a score of 0, which is a rating of 1: see `mean_rating`.
+
+    >>> summary_judge_rating("Explanation: fine.\nDecision: 3"), summary_judge_rating("Decision: 3 or 4")
+    (0.5, 'error')
+    """
+    is_compat(mode)
+    for mark in ("Decision:", "Rating:"):
+        if mark in response:
+            decision = response.split(mark, 1)[1].strip()
+            return scaled(int(decision)) if decision in {"1", "2", "3", "4", "5"} else "error"
+    return "error"
+
+
+def mean_rating(scores: list[float], mode: str = CORRECTED) -> dict[str, float | None]:
+    """Number and mean of scaled ratings.
+
+    Compat drops scores of 0, a slip of the original that raises the mean.
+
+    Raises:
+        ZeroDivisionError: in compat mode, when no score is left.
+
+    >>> mean_rating([0.0, 1.0])["avg_rating"], mean_rating([0.0, 1.0], mode="compat")["avg_rating"]
+    (0.5, 1.0)
+    """
+    compat = is_compat(mode)
+    kept = [score for score in scores if score] if compat else scores
+    mean = sum(kept) / len(kept) if kept or compat else None
+    return {"lm_judge_n_samples": len(kept), "avg_rating": mean}
+
+
+def judge_sample_indices(n: int, n_samples: int = 100, seed: int = 42, mode: str = CORRECTED) -> list[int]:
+    """Which of `n` rows the judge of summaries sees: a seeded sample without replacement, ascending.
+
+    >>> judge_sample_indices(5)
+    [0, 1, 2, 3, 4]
+    """
+    is_compat(mode)
+    return sorted(random.Random(seed).sample(range(n), min(n_samples, n)))  # noqa: S311 - a sample, not a secret
+
+
+def mup_prompt_fields(prompt: str, mode: str = CORRECTED) -> dict[str, str | None]:
+    r"""Title and body text of the paper in a summarisation prompt, None for a part without its mark.
+
+    Corrected mode cuts the body at the last `N-sentence paper summary`, whatever the number of digits in N; the
+    original at the first `sentence paper summary`, minus two characters.
+
+    >>> mup_prompt_fields("Paper title:\nOn mice\n\nPaper body:\nText .\n\n12-sentence paper summary:")
+    {'title': 'On mice', 'body_text': 'Text .'}
+    """
+    compat = is_compat(mode)
+    title = _TITLE.search(prompt)
+    _, mark, body = prompt.partition("Paper body:")
+    ends = list(_SUMMARY_LINE.finditer(body))
+    if ends and not compat:
+        body = body[: ends[-1].start()]
+    elif "sentence paper summary" in body:
+        body = body[: body.find("sentence paper summary") - 2]
+    return {"title": title[1] if title else None, "body_text": body.strip() if mark else None}
+
+
+def qasper_prompt_fields(prompt: str) -> dict[str, str | None]:
+    r"""Title of the paper (the line after the first rule of 40 dashes) and question in a Qasper prompt.
+
+    None for a part that is not there; the original raises.
+
+    >>> qasper_prompt_fields("Paper:\n" + RULE + "\nOn mice\n\n" + RULE + "\n\nQuestion: How many?\n")
+    {'title': 'On mice', 'question': 'How many?'}
+    """
+    lines = prompt.split("\n")
+    after_rule = lines.index(RULE) + 1 if RULE in lines else len(lines)
+    questions = [line.removeprefix("Question:").strip() for line in lines if line.startswith("Question:")]
+    return {
+        "title": lines[after_rule] if after_rule < len(lines) else None,
+        "question": questions[0] if len(questions) == 1 else None,
+    }
+
+
+METRICS: dict[str, Callable[..., Any]] = {
+    "science.judge_sample_indices": judge_sample_indices,
+    "science.mup_prompt_fields": mup_prompt_fields,
+    "science.qa_judge_rating": qa_judge_rating,
+    "science.summary_judge_rating": summary_judge_rating,
+}

@@ -1,0 +1,166 @@
+"""From the text of a reply to a JSON value: end tokens off, then parse, then search."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from custom_metrics.science.mode import CORRECTED, is_compat
+from custom_metrics.science.normalize import fraction
+
+END_TOKENS = ("</s>", "<|eot_id|>", "<|im_end|>")
+"""End tokens of the model families that the prompts are wrapped for."""
+
+STATUSES = ("valid_json", "null_json", "extract_success", "extract_failure")
+
+# A failed attempt may read to the end of the text; all attempts on one text together may read this many characters,
+# five thousand attempts on a reply of a thousand tokens.
+_MAX_READ = 20_000_000
+_TRAILING_END = re.compile(r"(?:\s*(?:" + "|".join(map(re.escape, END_TOKENS)) + r")\s*)+\Z")
+
+
+def strip_eos(text: str, mode: str = CORRECTED) -> str:
+    """The reply without end-of-sequence tokens.
+
+    Corrected: literal end tokens (`END_TOKENS`) at the end, repeated, with blanks around them. Compat: the characters
+    `<`, `/`, `s` and `>` at both ends, which is what `str.strip("</s>")` of the original does.
+
+    >>> strip_eos("three models </s></s>"), strip_eos("three models", mode="compat")
+    ('three models', 'three model')
+    """
+    if is_compat(mode):
+        return text.strip("</s>")
+    return _TRAILING_END.sub("", text)
+
+
+Found = tuple[int, int, Any]
+"""Start, end and value of a JSON text within a reply."""
+
+
+def _balanced_span(text: str, opener: str, closer: str) -> Found | None:
+    """The original's scan: first span with balanced delimiters that parses; quotes mean nothing to it."""
+    depth, start = 0, -1
+    for position, character in enumerate(text):
+        if character == opener:
+            if depth == 0:
+                start = position
+            depth += 1
+        elif character == closer:
+            depth -= 1
+            if depth == 0 and start != -1:
+                try:
+                    return start, position + 1, json.loads(text[start : position + 1])
+                except json.JSONDecodeError:
+                    start = -1
+    return None
+
+
+def _decoded_spans(text: str, opener: str, before: int) -> Iterator[Found]:
+    """JSON texts that a decoder reads at the openers before a place, left to right."""
+    decoder = json.JSONDecoder()
+    position = text.find(opener, 0, before)
+    budget = _MAX_READ
+    while position != -1 and budget > 0:
+        budget -= len(text) - position
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            yield position, end, value
+        position = text.find(opener, position + 1, before)
+
+
+def _search(text: str, opener: str, closer: str) -> Found | None:
+    """The original's scan, mended where it finds nothing or a piece of something larger."""
+    try:
+        found = _balanced_span(text, opener, closer)
+    except (ValueError, RecursionError):
+        found = None  # a number of thousands of digits, or nesting beyond the interpreter's stack
+    if found is None:
+        return next(_decoded_spans(text, opener, len(text)), None)
+    # A closer inside a string can make the scan take a list within the list that was meant.
+    larger = (span for span in _decoded_spans(text, opener, found[0]) if span[1] >= found[1])
+    return next(larger, found)
+
+
+def json_parse(text: str, default: Any, task: str | None = None, mode: str = CORRECTED) -> dict[str, Any]:
+    """The JSON value of a reply, with how it was found.
+
+    A text that is JSON is taken whatever its type (`valid_json`); `null` or `"null"` gives the default (`null_json`).
+    Otherwise the first balanced span that parses is taken (`extract_success`), delimiters `[ ]` for a list default and
+    `{ }` for an object default. Nothing found gives the default (`extract_failure`). Corrected mode then also tries a
+    JSON decoder at each opener from left to right, which finds what the scan loses: JSON after an unmatched closer,
+    with delimiters inside strings, or inside a larger span that does not parse. So prose without brackets, or a fence,
+    around JSON of the task's own type never changes what is read.
+
+    Args:
+        text: The reply without end tokens.
+        default: Value for failures: a list or an object, which also says what to look for.
+        task: Class name of the task in the original; "EvidenceInference" mends lists closed with `}`.
+        mode: "corrected" or "compat".
+
+    Returns:
+        `{"status": one of STATUSES, "value": the JSON value}`.
+
+    Raises:
+        ValueError: `default` is neither a list nor an object; in compat mode also what the original raises on numbers
+            of more than 4,300 digits (ValueError) and on extreme nesting (RecursionError).
+
+    >>> json_parse('Sure: ["a"] as asked', default=[])
+    {'status': 'extract_success', 'value': ['a']}
+    """
+    compat = is_compat(mode)
+    if isinstance(default, dict):
+        opener, closer = "{", "}"
+    elif isinstance(default, list):
+        opener, closer = "[", "]"
+    else:
+        raise ValueError("the default must be a list or an object, it says which delimiters to look for")  # noqa: TRY004 - as the original
+    if task == "EvidenceInference":
+        text = text.strip()
+        if text.endswith("}"):
+            text = text[:-1] + "]"
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        pass
+    except (ValueError, RecursionError):
+        if compat:
+            raise
+    else:
+        if value is None or value == "null":
+            return {"status": "null_json", "value": copy.deepcopy(default)}
+        return {"status": "valid_json", "value": value}
+    found = _balanced_span(text, opener, closer) if compat else _search(text, opener, closer)
+    if found is not None:
+        return {"status": "extract_success", "value": found[2]}
+    return {"status": "extract_failure", "value": copy.deepcopy(default)}
+
+
+def count_statuses(statuses: Iterable[str]) -> dict[str, float]:
+    """Number of replies by status, with the share of `valid_json` and `extract_success`."""
+    counts: dict[str, float] = dict.fromkeys(STATUSES, 0)
+    for status in statuses:
+        counts[status] += 1
+    usable = counts["valid_json"] + counts["extract_success"]
+    return counts | {"frac_success": fraction(usable, sum(counts.values()))}
+
+
+def json_counts(texts: Iterable[str], default: Any, task: str | None = None, mode: str = CORRECTED) -> dict[str, float]:
+    """Number of replies by parse status; `frac_success` in [0, 1] is 0 for no replies, higher is better.
+
+    >>> json_counts(["[1]", "none"], default=[])["frac_success"]
+    0.5
+    """
+    return count_statuses(json_parse(text, default, task, mode)["status"] for text in texts)
+
+
+METRICS: dict[str, Callable[..., Any]] = {
+    "science.json_counts": json_counts,
+    "science.json_parse": json_parse,
+    "science.strip_eos": strip_eos,
+}

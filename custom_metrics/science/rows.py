@@ -1,0 +1,114 @@
+"""One reply and its reference as a scored row: parse status, values, and counts that sum up to the task's metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from custom_metrics.science.attributed_qa import predicted_answer, qa_counts
+from custom_metrics.science.fact_checking_f1 import fact_counts
+from custom_metrics.science.list_f1 import list_counts
+from custom_metrics.science.mode import CORRECTED, is_compat
+from custom_metrics.science.ner_f1 import ner_counts
+from custom_metrics.science.normalize import Counts
+from custom_metrics.science.overlap import bleu_counts, canonical_json, rouge_rows
+from custom_metrics.science.relation_f1 import relation_counts
+from custom_metrics.science.reply import json_parse, strip_eos
+from custom_metrics.science.tasks import Task
+
+_COUNTS: dict[str, Callable[..., Counts]] = {
+    "list": list_counts,
+    "ner": ner_counts,
+    "relation": relation_counts,
+    "fact": fact_counts,
+    "qa": qa_counts,
+}
+
+
+@dataclass
+class Row:
+    """One scored reply.
+
+    Attributes:
+        reply: The reply without end tokens.
+        reference: The reference as text.
+        status: How JSON was found in it; None for tasks in plain text.
+        pred: The value that was scored.
+        ref: The reference's value.
+        reference_ok: Whether the reference is JSON; one that is not stands as the default.
+        counts: Addends of the task's metrics.
+    """
+
+    reply: str
+    reference: str
+    status: str | None = None
+    pred: Any = None
+    ref: Any = None
+    reference_ok: bool = True
+    counts: Counts = field(default_factory=dict)
+
+    @property
+    def parsed(self) -> bool:
+        """Whether the row belongs to the set `valid_json`."""
+        return self.status != "extract_failure"
+
+    @property
+    def answer(self) -> str | None:
+        """The answer that a reply to `qasper_abstractive_qa` gives."""
+        return predicted_answer(self.pred)
+
+
+def _as_reference(value: Any, default: Any) -> Any:
+    """A reference that corrected scoring can rely on: the container type of the default, with all its keys."""
+    if not isinstance(value, type(default)):
+        return default
+    return default | value if isinstance(value, dict) else value
+
+
+def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> Row:
+    """Parse and score one reply.
+
+    Args:
+        task: The task.
+        reply: The model's text as logged, end tokens included.
+        reference: The reference as text.
+        mode: "corrected" never raises; "compat" raises where the original stops.
+
+    Raises:
+        ValueError: compat mode and a reference that is not JSON.
+    """
+    compat = is_compat(mode)
+    row = Row(strip_eos(reply, mode), reference)
+    row.counts |= bleu_counts(row.reply, reference)
+    if task.kind == "summary":
+        row.counts |= {"rows": 1} | rouge_rows([row.reply], [reference])[0]
+    if not task.is_json:
+        return row
+    parsed_reference = json_parse(reference, task.default, task.original_class, mode)
+    row.ref, row.reference_ok = parsed_reference["value"], parsed_reference["status"] == "valid_json"
+    if compat and not row.reference_ok:
+        raise ValueError(f"the reference of a row of {task.name} is not JSON: {reference[:80]!r}")
+    if not compat:
+        row.reference_ok = row.reference_ok and isinstance(row.ref, type(task.default))
+        row.ref = _as_reference(row.ref, task.default)
+    parsed = json_parse(row.reply, task.default, task.original_class, mode)
+    row.status, row.pred = parsed["status"], parsed["value"]
+    row.counts |= _COUNTS[task.kind](row.pred, row.ref, mode=mode)
+    row.counts |= _canonical(row)
+    if task.kind == "qa":
+        row.counts |= _answer_rouge(row, mode)
+    return row
+
+
+def _canonical(row: Row) -> Counts:
+    """BLEU counts over canonical JSON; a reply without JSON stands as it is."""
+    prediction = canonical_json(row.pred) if row.parsed else row.reply
+    counts = bleu_counts(prediction, canonical_json(row.ref))
+    return {f"canonical_{name}": value for name, value in counts.items()}
+
+
+def _answer_rouge(row: Row, mode: str) -> Counts:
+    answer = predicted_answer(row.pred, mode)
+    reference = row.ref["answer"] if isinstance(row.ref, Mapping) else None
+    return rouge_rows([answer or ""], [predicted_answer({"answer": reference}, mode) or ""])[0]

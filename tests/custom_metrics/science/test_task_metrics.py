@@ -1,0 +1,216 @@
+"""Metrics of whole tasks: both row sets, extras, result layouts, intervals, judge readings."""
+
+import json
+
+import pytest
+
+from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
+from custom_metrics.science.interval import bootstrap_interval
+from custom_metrics.science.judge import (
+    judge_rating,
+    judge_sample_indices,
+    mean_rating,
+    mup_prompt_fields,
+    qasper_prompt_fields,
+)
+from custom_metrics.science.list_f1 import list_prediction_parse
+from custom_metrics.science.overlap import bleu, rouge
+from custom_metrics.science.rows import score_row
+from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+from tests.custom_metrics.science.references import REFERENCES, RELATIONS, TEXTS
+
+LIST, RELATION, QA = TASKS["bioasq_list_qa"], TASKS["evidence_inference"], TASKS["qasper_abstractive_qa"]
+FACT, NER, MUP = TASKS["scifact_entailment"], TASKS["biored_ner"], TASKS["mup_single_document_summarization"]
+
+
+def rows_of(task, *pairs, mode="corrected"):
+    return [score_row(task, reply, reference, mode) for reply, reference in pairs]
+
+
+def flat_of(task, *pairs, mode="corrected"):
+    return flat_metrics(task, task_metrics(task, rows_of(task, *pairs, mode=mode), mode))
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_reference_itself_scores_1(name):
+    task = TASKS[name]
+    flat = flat_of(task, *[(text, text) for text in TEXTS[name] if text not in {"{}", "[]"}])
+    summary = {key: value for key, value in summary_metrics(task, flat).items() if not key.startswith("lm_judge")}
+    # A row without evidence has evidence F1 0, as in the original: token F1 of two empty texts is 0.
+    expected = {key: 0.5 if (name, key) == ("qasper_abstractive_qa", "f1_evidence") else 1 for key in summary}
+    assert summary == expected
+    assert flat["bleu"] == pytest.approx(1)
+    assert flat["json_parsed"] == 1
+
+
+def test_a_failed_reply_counts_in_all_and_not_among_the_parsed():
+    flat = flat_of(LIST, ('["a"]', '["a"]'), ("I cannot tell.", '["b"]'))
+    assert (flat["all_f1"], flat["valid_json_f1"]) == (pytest.approx(2 / 3), 1)
+    assert flat["json_parsed"] == 0.5
+
+
+def test_null_is_among_the_parsed_but_no_success():
+    flat = flat_of(LIST, ('["a"]', '["a"]'), ("null", '["b"]'))
+    assert flat["valid_json_f1"] == flat["all_f1"] == pytest.approx(2 / 3)
+    assert flat["json_parsed"] == 0.5
+
+
+def test_parse_counts_of_predictions_can_fall_below_one_half():
+    rows = [{"pred": "a", "ref": ["a"]}, {"pred": 3, "ref": ["a"]}]
+    assert list_prediction_parse(rows) == {"success": 0, "failure": 2, "frac_success": 0}
+    flat = flat_of(LIST, ('"a"', '["a"]'), ("3", '["a"]'))
+    assert (flat["all_frac_parsed"], flat["all_frac_parsed_predictions"]) == (0.5, 0)
+
+
+def test_opposite_effects_overlap_but_not_strictly():
+    opposite = [[*RELATIONS[0][:3], "significantly decreased", RELATIONS[0][4]]]
+    flat = flat_of(RELATION, (json.dumps(opposite), json.dumps(RELATIONS[:1])))
+    assert (flat["all_overlap_f1"], flat["all_overlap_strict_f1"]) == (1, 0)
+
+
+def test_canonical_bleu_ignores_escapes_key_order_and_layout():
+    reference = '{"evidence": ["\\u03b2 \\u003c 1 rose by much."], "verdict": "SUPPORT"}'
+    reply = '{\n "verdict": "SUPPORT",\n "evidence": ["β < 1 rose by much."]}'
+    flat = flat_of(FACT, (reply, reference))
+    assert flat["bleu_canonical"] == pytest.approx(1)
+    assert flat["bleu"] < 0.7
+
+
+@pytest.mark.parametrize(
+    ("task", "reply", "reference"),
+    [
+        pytest.param(
+            NER, '{"Gene": null, "Disease": "asthma", "Species": [{"a": 1}]}', TEXTS["biored_ner"][0], id="ner"
+        ),
+        pytest.param(NER, "[1]", TEXTS["biored_ner"][0], id="ner list"),
+        pytest.param(RELATION, '""', TEXTS["evidence_inference"][0], id="relation empty string"),
+        pytest.param(RELATION, '{"a": 1}', TEXTS["evidence_inference"][0], id="relation object"),
+        pytest.param(FACT, '{"verdict": ["SUPPORT"], "evidence": {"a": 1}}', TEXTS["scifact_entailment"][0], id="fact"),
+        pytest.param(QA, '{"answer": 3, "evidence": [null, 2]}', TEXTS["qasper_abstractive_qa"][0], id="qa numbers"),
+        pytest.param(QA, '"yes"', TEXTS["qasper_abstractive_qa"][0], id="qa string"),
+    ],
+)
+def test_parts_of_the_wrong_type_count_as_missing(task, reply, reference):
+    summary = summary_metrics(task, flat_of(task, (reply, reference)))
+    assert {value for key, value in summary.items() if not key.startswith("lm_judge")} == {0}
+
+
+@pytest.mark.parametrize("reference", ["null", "not JSON", "3", '{"answer": null}', "[]"])
+def test_a_reference_that_is_not_the_tasks_json_is_counted(reference):
+    metrics = task_metrics(QA, rows_of(QA, (TEXTS["qasper_abstractive_qa"][0], reference)))
+    assert metrics["extra"]["bad_references"] == (0 if reference.startswith("{") else 1)
+    assert metrics["results"]["all"]["scores"]["f1_answer_all"] == 0
+
+
+def test_compat_stops_at_a_reference_that_is_not_json():
+    with pytest.raises(ValueError, match="not JSON"):
+        score_row(LIST, "[]", "null", "compat")
+
+
+def test_qa_without_any_answer_has_null_and_not_nan():
+    flat = flat_of(QA, ("null", TEXTS["qasper_abstractive_qa"][0]))
+    assert flat["all_f1_answer_parsed"] is None
+    assert flat["all_rougeL_parsed"] is None
+    assert flat["all_f1_answer_all"] == 0
+    # In compat mode the nested result holds the original's NaN; result files never do.
+    compat = flat_of(QA, ('{"answer": null}', TEXTS["qasper_abstractive_qa"][0]), mode="compat")
+    assert compat["all_f1_answer_parsed"] is None
+
+
+def test_no_rows_at_all():
+    for task in TASKS.values():
+        flat = flat_metrics(task, task_metrics(task, []))
+        assert set(flat.values()) <= {0, None}
+
+
+def test_every_summary_column_is_a_metric_of_its_task():
+    assert all(metric in TASKS[name].summary for name, metric in SUMMARY_COLUMNS)
+    for task in TASKS.values():
+        assert tuple(summary_metrics(task, {})) == task.summary
+
+
+def test_bleu_and_rouge_of_empty_predictions_are_0():
+    assert bleu(["", ""], ["a b c d", "e"]) == 0
+    assert rouge(["\ud800"], ["a"])["rouge1"] == 0
+    assert rouge([], []) == dict.fromkeys(("rouge1", "rouge2", "rougeL", "rougeLsum"))
+
+
+def test_texts_must_pair_up():
+    for metric in (bleu, rouge):
+        with pytest.raises(ValueError, match="argument"):
+            metric(["a"], [])
+
+
+class TestInterval:
+    PAIRS = [('["a"]', '["a"]'), ('["b"]', '["a"]'), ("no", '["a", "c"]'), ('["a", "c"]', '["a", "c"]')] * 20
+
+    def test_surrounds_the_score(self):
+        rows = rows_of(LIST, *self.PAIRS)
+        score = flat_metrics(LIST, task_metrics(LIST, rows))["all_f1"]
+        low, high = bootstrap_interval(LIST, "f1", rows)
+        assert 0 <= low < score < high <= 1
+
+    def test_repeats_exactly(self):
+        rows = rows_of(LIST, *self.PAIRS)
+        assert bootstrap_interval(LIST, "f1", rows) == bootstrap_interval(LIST, "f1", rows)
+        assert bootstrap_interval(LIST, "f1", rows) != bootstrap_interval(LIST, "f1", rows, seed=1)
+
+    def test_rows_of_one_document_widen_it(self):
+        rows = rows_of(LIST, *sorted(self.PAIRS))
+        alone = bootstrap_interval(LIST, "f1", rows)
+        shared = bootstrap_interval(LIST, "f1", rows, [f"paper {number // 10}" for number in range(len(rows))])
+        assert shared[1] - shared[0] > 1.5 * (alone[1] - alone[0])
+
+    def test_one_document_gives_none(self):
+        rows = rows_of(LIST, *self.PAIRS)
+        assert bootstrap_interval(LIST, "f1", rows, ["paper"] * len(rows)) is None
+        assert bootstrap_interval(LIST, "f1", []) is None
+
+    def test_a_judges_rating_has_none(self):
+        assert bootstrap_interval(MUP, "lm_judge_reference", rows_of(MUP, ("a", "a"), ("b", "b"))) is None
+
+    @pytest.mark.parametrize("name", sorted(TASKS))
+    def test_a_perfect_score_is_certain(self, name):
+        task = TASKS[name]
+        texts = [
+            text for text in TEXTS.get(name, ["a long enough text to score", "another one, also long"]) if text != "{}"
+        ]
+        rows = rows_of(task, *[(text, text) for text in texts * 3])
+        for metric in task.summary:
+            interval = bootstrap_interval(task, metric, rows)
+            if interval is not None and (name, metric) != ("qasper_abstractive_qa", "f1_evidence"):
+                assert interval[1] == pytest.approx(1)
+
+
+class TestJudge:
+    def test_a_rating_off_the_scale_is_none(self):
+        cases = {"Rating: 4": 4, "Rating: 05": 5, "Rating: 0": None, "Rating: 12": None, "Rating: x": None, "": None}
+        assert {text: judge_rating(text) for text in cases} == cases
+        assert judge_rating("Rating: " + "9" * 10_000) is None
+
+    def test_ratings_of_1_stay_in_the_mean(self):
+        scores = [0.0, 0.0, 0.5, 1.0]
+        assert mean_rating(scores) == {"lm_judge_n_samples": 4, "avg_rating": 0.375}
+        assert mean_rating(scores, "compat") == {"lm_judge_n_samples": 2, "avg_rating": 0.75}
+        assert mean_rating([]) == {"lm_judge_n_samples": 0, "avg_rating": None}
+
+    def test_the_sample_is_the_originals(self):
+        import random
+
+        random.seed(42)
+        assert judge_sample_indices(500) == sorted(random.sample(range(500), 100))
+
+    def test_mup_fields_of_a_wrapped_prompt(self):
+        body = "A sentence paper summary . \n\n12-sentence paper summary:\n<|assistant|>"
+        prompt = f"<|user|>\nPaper title:\nOn mice\n\nPaper body:\n{body}"
+        assert mup_prompt_fields(prompt) == {"title": "On mice", "body_text": "A sentence paper summary ."}
+        assert mup_prompt_fields(prompt, "compat")["body_text"] == ""
+        assert mup_prompt_fields("nothing") == {"title": None, "body_text": None}
+
+    def test_qasper_fields_are_missing_where_the_marks_are(self):
+        assert qasper_prompt_fields("Question: a\nQuestion: b") == {"title": None, "question": None}
+        assert qasper_prompt_fields("-" * 40) == {"title": None, "question": None}
+
+
+def test_references_here_are_the_tasks_own_shapes():
+    assert all(isinstance(value, type(TASKS[name].default)) for name, values in REFERENCES.items() for value in values)
