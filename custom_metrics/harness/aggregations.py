@@ -48,7 +48,7 @@ def macro_mean(items: Iterable[Sequence[object]]) -> float:
     """
     sums: dict[object, list[float]] = {}
     for subtask, value in items:
-        sums.setdefault(subtask, []).append(float(value))  # type: ignore[arg-type] - a score is a number
+        sums.setdefault(subtask, []).append(float(value))  # type: ignore[arg-type]  # a score is a number
     means = [sum(values) / len(values) for values in sums.values()]
     return sum(means) / len(means) if means else 0.0
 
