@@ -10,7 +10,13 @@ from custom_metrics.statistics.mean import (
     wilson_interval,
 )
 from custom_metrics.statistics.multiple import holm
-from custom_metrics.statistics.normal import critical_value, normal_quantile, two_sided_p
+from custom_metrics.statistics.normal import (
+    critical_value,
+    normal_quantile,
+    student_critical_value,
+    student_p,
+    two_sided_p,
+)
 from custom_metrics.statistics.paired import (
     clustered_difference,
     mcnemar_p,
@@ -51,6 +57,8 @@ __all__ = [
     "normal_quantile",
     "paired_difference",
     "sign_flip_p",
+    "student_critical_value",
+    "student_p",
     "two_sided_p",
     "unpaired_stderr",
     "wilson_interval",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from custom_metrics.statistics.normal import critical_value
+from custom_metrics.statistics.normal import critical_value, student_critical_value
 
 Floats = NDArray[np.float64]
 
@@ -148,16 +148,25 @@ def clustered_interval(
     *,
     weights: ArrayLike | None = None,
     confidence: float = 0.95,
+    small_sample: bool = False,
 ) -> Estimate:
-    """Mean with the normal interval of its clustered standard error; see `clustered_stderr`."""
+    """Mean with the interval of its clustered standard error; see `clustered_stderr`.
+
+    The interval is normal as in Miller 2024; with `small_sample` it is the t interval with G - 1 degrees of freedom
+    around the corrected error, which keeps its level with few clusters (Cameron and Miller 2015).
+    """
     x = np.asarray(values, dtype=np.float64).ravel()
     w = np.ones_like(x) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
     kept = ~np.isnan(x) & (w > 0)
     if not kept.any():
         return Estimate(math.nan, None, None, None, 0)
     mean = float(np.dot(x[kept], w[kept]) / np.sum(w[kept]))
-    stderr = clustered_stderr(values, clusters, weights=weights)
+    stderr = clustered_stderr(values, clusters, weights=weights, correction=small_sample)
     if math.isnan(stderr):
         return Estimate(mean, None, None, None, int(kept.sum()))
-    half = critical_value(confidence) * stderr
+    scale = critical_value(confidence)
+    if small_sample:
+        groups = np.unique(cluster_codes(clusters)[kept]).size
+        scale = student_critical_value(confidence, groups - 1)
+    half = scale * stderr
     return Estimate(mean, stderr, mean - half, mean + half, int(kept.sum()))

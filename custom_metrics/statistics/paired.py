@@ -50,10 +50,14 @@ def clustered_difference(
     clusters: ArrayLike | Sequence[Hashable],
     *,
     confidence: float = 0.95,
+    small_sample: bool = False,
 ) -> Estimate:
-    """`paired_difference` with the clustered standard error of the differences (Miller 2024)."""
+    """`paired_difference` with the clustered standard error of the differences (Miller 2024).
+
+    `small_sample` as in `clustered_interval`.
+    """
     gap = np.asarray(now, dtype=np.float64).ravel() - np.asarray(before, dtype=np.float64).ravel()
-    return clustered_interval(gap, clusters, confidence=confidence)
+    return clustered_interval(gap, clusters, confidence=confidence, small_sample=small_sample)
 
 
 def _log_binomial_half(n: int) -> Floats:

@@ -1,0 +1,184 @@
+"""Samples whose verdict changed, with the reason as far as the files tell."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalprep.results import INVALID, Sample
+
+PROMPT_DIFFERS = "prompt differs"
+SAME_OUTPUT = "same output, other verdict"
+TRUNCATED = "truncated"
+EXTRACTION_FAILED = "extraction failed"
+ANSWER_DIFFERS = "answer differs"
+CAUSES = (PROMPT_DIFFERS, SAME_OUTPUT, TRUNCATED, EXTRACTION_FAILED, ANSWER_DIFFERS)
+
+_LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")  # as the harness ranks them
+# A budget this small is spent on purpose (one letter, ten tokens); running into it means nothing by itself.
+_SHORT_BUDGET = 64
+_CHARACTERS_PER_TOKEN = 2.5  # low for any text: a reply below this is not at its limit
+_SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
+
+
+@dataclass(frozen=True)
+class Flip:
+    """One sample that is right on one side only (for graded metrics: whose score moved).
+
+    Args:
+        task: Task name.
+        subtask: Subtask name, or empty.
+        sample_id: The row.
+        doc_id: Its position in the split.
+        direction: `gained` or `lost`, seen from the run.
+        cause: One of `CAUSES`.
+        before, now: The two scores.
+        target: The gold answer.
+        before_answer, now_answer: Extracted answers; the published one is not known.
+        before_output, now_output: The replies.
+        prompt: The prompt that the run sent.
+    """
+
+    task: str
+    subtask: str
+    sample_id: str
+    doc_id: int
+    direction: str
+    cause: str
+    before: float
+    now: float
+    target: str
+    before_answer: str
+    now_answer: str
+    before_output: str
+    now_output: str
+    prompt: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+CountTokens = Callable[[str], int]
+Models = tuple[str, str]
+
+
+@cache
+def token_counter(model: str) -> CountTokens | None:
+    """A token counter from the model's own tokenizer when it lies on this disk, else None."""
+    file = Path(model) / "tokenizer.json"
+    if not file.is_file():
+        return None
+    try:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception:  # noqa: BLE001 - not installed, or a tokenizer of a newer format: estimate instead
+        return None
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def text_of(sample: Sample) -> str:
+    """The reply as one text."""
+    response = sample.response
+    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+
+
+def extraction_failed(sample: Sample) -> bool:
+    """Whether nothing could be extracted from the reply."""
+    return sample.filtered == INVALID or sample.values.get("unparsed") in (True, 1)
+
+
+def truncated(sample: Sample, count: CountTokens | None = None) -> bool:
+    """Whether a reply ended at its token limit.
+
+    The harness logs no finish reason. A task's own metric `truncated` decides where there is one; else the token count,
+    where the model's tokenizer is at hand; else a reply counts that has at least 2.5 characters per allowed token and
+    stops inside a sentence.
+    """
+    own = sample.values.get("truncated")
+    if own is not None:
+        return own in (True, 1)
+    limits = [sample.generation[key] for key in _LENGTH_KEYS if isinstance(sample.generation.get(key), int)]
+    text = sample.response
+    if not limits or not isinstance(text, str):
+        return False
+    if limits[0] < _SHORT_BUDGET and not extraction_failed(sample):
+        return False
+    if count is not None:
+        # Decoding and encoding again may merge a few tokens.
+        return bool(count(text) >= limits[0] * 0.98 - 1)
+    return len(text) >= _CHARACTERS_PER_TOKEN * limits[0] and not text.rstrip().endswith(_SENTENCE_ENDS)
+
+
+def cause_of(
+    sample: Sample, other: Sample | None, *, lost: bool, prompt_differs: bool, models: Models = ("", "")
+) -> str:
+    """Why a verdict changed: the first of `CAUSES` that holds.
+
+    Args:
+        sample: The run's sample.
+        other: The other run's; None against published verdicts.
+        lost: Whether the run is the side that is wrong.
+        prompt_differs: Whether the two sides saw different prompts.
+        models: The two sides' models; their tokenizers are used where they lie on this disk.
+    """
+    if prompt_differs:
+        return PROMPT_DIFFERS
+    previous = sample.previous_output if other is None else text_of(other)
+    if previous is not None and previous.strip() == text_of(sample).strip():
+        return SAME_OUTPUT
+    wrong, model = (sample, models[0]) if lost else (other, models[1])
+    if wrong is None:
+        return ANSWER_DIFFERS
+    if truncated(wrong, token_counter(model) if model else None):
+        return TRUNCATED
+    return EXTRACTION_FAILED if extraction_failed(wrong) else ANSWER_DIFFERS
+
+
+def make_flip(
+    task: str,
+    sample: Sample,
+    other: Sample | None,
+    *,
+    now: float,
+    before: float,
+    gained: bool,
+    prompt_differs: bool,
+    models: Models = ("", ""),
+) -> Flip:
+    """One flip from its two samples; see `cause_of` for the arguments."""
+    subtask = sample.doc.get("subtask_name")
+    return Flip(
+        task=task,
+        subtask="" if subtask is None else str(subtask),
+        sample_id=sample.sample_id,
+        doc_id=sample.doc_id,
+        direction="gained" if gained else "lost",
+        cause=cause_of(sample, other, lost=not gained, prompt_differs=prompt_differs, models=models),
+        before=before,
+        now=now,
+        target=sample.target,
+        before_answer="" if other is None else other.answer,
+        now_answer=sample.answer,
+        before_output=(sample.previous_output or "") if other is None else text_of(other),
+        now_output=text_of(sample),
+        prompt=sample.prompt,
+    )
+
+
+def write_csv(flips: Iterable[Flip], path: Path) -> int:
+    """Write flips as CSV, one row each, and return their number."""
+    count = 0
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([field.name for field in fields(Flip)])
+        for flip in flips:
+            writer.writerow([getattr(flip, field.name) for field in fields(Flip)])
+            count += 1
+    return count

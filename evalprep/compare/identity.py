@@ -1,0 +1,110 @@
+"""Whether a model and published data belong together, as far as their names tell.
+
+Verdicts published for one model say nothing about scoring or preparation when another one is run, so a difference in
+size or type (pretrained or instruction-tuned) is said before any number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalprep.results import Run
+
+_SIZE = re.compile(r"(?<![\dA-Za-z.])(?:(?P<experts>\d+)x)?(?P<number>\d+(?:\.\d+)?)(?P<unit>[BbMm])(?![A-Za-z\d])")
+_TUNED = re.compile(r"(?<![a-z])(?:instruct|chat|it|sft|dpo|rlhf)(?![a-z])", re.IGNORECASE)
+_LEVELS_UP = 4  # from a task's data file to work_dir
+
+
+def parameters(name: str) -> float | None:
+    """Number of parameters that a model or data set name states.
+
+    >>> parameters("meta-llama/Llama-3.1-8B-Instruct-evals"), parameters("SmolLM2-135M"), parameters("gpt-4")
+    (8000000000.0, 135000000.0, None)
+    """
+    match = _SIZE.search(name.replace("_", "-"))
+    if match is None:
+        return None
+    scale = 1e9 if match["unit"] in "Bb" else 1e6
+    return float(match["number"]) * scale * int(match["experts"] or 1)
+
+
+def instruction_tuned(name: str) -> bool:
+    """Whether a name says instruction-tuned.
+
+    >>> [instruction_tuned(name) for name in ("Llama-3.2-1B-Instruct", "gemma-2-2b-it", "Llama-3.2-1B")]
+    [True, True, False]
+    """
+    return bool(_TUNED.search(name.replace("_", "-")))
+
+
+def mismatch(model: str, published: str) -> list[str]:
+    """What differs between the model run and the one that published data speak of, by their names.
+
+    >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-Instruct-evals")
+    ['size: 1B run, 3B published', 'type: pretrained run, instruction-tuned published']
+    """
+    differs = []
+    ran, wrote = parameters(model), parameters(published)
+    if ran is not None and wrote is not None and ran != wrote:
+        differs.append(f"size: {_in_words(ran)} run, {_in_words(wrote)} published")
+    # A name without a size says nothing about its type either ("model", "checkpoint-500").
+    if ran is not None and wrote is not None and instruction_tuned(model) != instruction_tuned(published):
+        kinds = ["instruction-tuned" if instruction_tuned(name) else "pretrained" for name in (model, published)]
+        differs.append(f"type: {kinds[0]} run, {kinds[1]} published")
+    return differs
+
+
+def _in_words(count: float) -> str:
+    return f"{count / 1e9:g}B" if count >= 1e9 else f"{count / 1e6:g}M"
+
+
+def manifest_of(run: Run) -> dict[str, Any]:
+    """The manifest of the work_dir that a run's tasks were prepared in; empty when it is gone.
+
+    The results file names each task's data file, and the manifest lies above it.
+    """
+    for task in run.tasks.values():
+        kwargs = task.config.get("dataset_kwargs")
+        for file in _strings(kwargs.get("data_files") if isinstance(kwargs, Mapping) else None):
+            for folder in list(Path(file).parents)[:_LEVELS_UP]:
+                path = folder / "manifest.json"
+                try:
+                    found = json.loads(path.read_bytes()) if path.is_file() else None
+                except (OSError, ValueError):
+                    found = None
+                if isinstance(found, dict) and found.get("schema"):
+                    return found
+    return {}
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return [text for item in value for text in _strings(item)] if isinstance(value, list) else []
+
+
+def published_source(run: Run) -> str:
+    """Name of the data set that the published verdicts come from, as the manifest has it; empty when unknown."""
+    manifest = manifest_of(run)
+    sources = manifest.get("sources")
+    entries = list(sources.values()) if isinstance(sources, dict) else sources if isinstance(sources, list) else []
+    names = [
+        text for entry in entries for text in _strings(entry.get("location") if isinstance(entry, dict) else entry)
+    ]
+    sized = [name for name in names if parameters(Path(name).name) is not None]
+    return Path(sized[0]).name if sized else ""
+
+
+def warnings_for(run: Run) -> list[str]:
+    """Warnings about comparing this run with the verdicts published in its data."""
+    source = published_source(run)
+    differs = mismatch(run.model.rstrip("/").rpartition("/")[2], source) if source else []
+    if not differs:
+        return []
+    return [f"the published verdicts are those of another model ({source}): {'; '.join(differs)}"]

@@ -1,0 +1,83 @@
+"""Compare a run with the published verdicts of its rows, or with another run, sample by sample.
+
+Exit code: 0 nothing got worse, 1 a task (after Holm's adjustment over tasks) or the whole is worse at the stated
+confidence, 2 bad input, 3 nothing could be paired.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalprep.compare import Comparison
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("other", metavar="OTHER", nargs="?", help="another run; by default the published verdicts of the rows")
+    add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
+    add("--metric", help="metric to compare (default: each task's primary one)")
+    add("--filter", help="filter to read (default: each task's primary one)")
+    add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
+    add("--other-timestamp", default="newest", help="the same for OTHER")
+    add("--confidence", type=float, default=0.95, help="of intervals and verdicts (default: 0.95)")
+    add("--same-prompt-only", action="store_true", help="leave out rows whose prompts are known to differ")
+    add("--subtasks", action="store_true", help="also a table per subtask")
+    add("--flips", type=Path, metavar="CSV", help="where to write changed samples (default: beside the samples)")
+    add("--no-flips", action="store_true", help="write no file")
+    add("--exit-zero", action="store_true", help="exit with 0 even when a task got worse")
+    add("--json", action="store_true", help="print the comparison as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Compare, print, write the flips."""
+    from evalprep.compare import compare_runs
+    from evalprep.results import load_run
+
+    run = load_run(args.run, timestamp=args.timestamp)
+    other = load_run(args.other, timestamp=args.other_timestamp) if args.other else None
+    comparison = compare_runs(
+        run,
+        other,
+        tasks=args.tasks,
+        metric=args.metric,
+        filter_name=args.filter,
+        confidence=args.confidence,
+        same_prompt_only=args.same_prompt_only,
+    )
+    name = f"flips_{run.files.stamp}{f'_against_{other.files.stamp}' if other else ''}.csv"
+    written, note = ("", "") if args.no_flips else _write(args.flips, run.files.folder / name, comparison)
+    if args.json:
+        print(json.dumps(comparison.to_dict() | {"flips_file": written or None}, indent=2, ensure_ascii=False))
+    else:
+        from evalprep.compare.screen import show
+
+        show(comparison, subtasks=args.subtasks)
+        if comparison.overall_words:
+            print(f"overall: {comparison.overall_words}")
+        print(f"flips written to {written}" if written else note or "no flips file")
+        print(f"next: evalprep report {args.run}{f' {args.other}' if args.other else ''}")
+    if comparison.pairs == 0:
+        return 3
+    worse = bool(comparison.worse) or comparison.overall_verdict == "worse"
+    return 1 if worse and not args.exit_zero else 0
+
+
+def _write(chosen: Path | None, usual: Path, comparison: Comparison) -> tuple[str, str]:
+    """Write the flips and return the path, or an empty one and why."""
+    from evalprep.compare import write_csv
+    from evalprep.errors import BadInput, Problem
+
+    path = chosen or usual
+    try:
+        write_csv(comparison.flips(), path)
+    except OSError as error:
+        if chosen is not None:
+            raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=f"--flips {chosen}")) from error
+        return "", f"flips not written: {path.parent} is not writable; --flips names another place"
+    return str(path), ""
