@@ -1,28 +1,161 @@
-"""Grade the boxed answer of a reply against a gold answer."""
+r"""Grade the boxed answer of a reply against a gold answer.
+
+A cascade from cheap to dear: the same normal form, exact rational numbers, structure, algebra. Each step either
+decides or passes on, and only the last one needs the worker process. Conventions and bounds: docs/math-grading.md.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
+from custom_metrics.math import compare, exact
+from custom_metrics.math.bounded import Stopped, Worker
+from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.extract import extract_boxed
-from custom_metrics.math.verdict import Verdict
+from custom_metrics.math.parse import MAX_LENGTH, NeedsAlgebraSystem, parse, spelling
+from custom_metrics.math.tokens import TooComplex
+from custom_metrics.math.tree import SHAPES, Node
+from custom_metrics.math.verdict import Method, Verdict
 
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:/\d+)?")
+CPU_SECONDS = 2.0
+"""CPU time that the worker may spend on one answer."""
+MEMORY_MB = 384
+"""Data segment of the worker."""
+MAX_CALCULUS = 400
+"""Characters of an answer that the algebra system parses."""
+
+_WORKER = Worker(cpu_seconds=CPU_SECONDS, memory_mb=MEMORY_MB)
+_PLAIN = re.compile(r"[-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})")
+_DIGITS_WITH_LETTERS = re.compile(r"\(?([0-9A-F]*(?:[0-9][A-F]|[A-F][0-9]|[A-F]{2})[0-9A-F]*)\)?(?:_\{?(1[1-6])\}?)?")
+
+Decision = tuple[bool, Method, str]
 
 
-def grade(gold: str, response: str) -> Verdict:
-    """Compare the last boxed answer of `response` with `gold` (the content of the gold box)."""
+def grade(gold: str, response: str, *, algebra: bool = True) -> Verdict:
+    r"""Compare the last boxed answer of a reply with the gold answer.
+
+    Args:
+        gold: Content of the gold box.
+        response: The whole reply.
+        algebra: Allow the worker process; without it, what only algebra can decide counts as not equal.
+
+    Returns:
+        The verdict. The function never raises on any pair of strings.
+
+    >>> grade(r"\frac{1}{2}", r"so $\boxed{0.5}$").method
+    'number'
+    >>> grade("[0,1)", r"$x \in$ \boxed{\left[0,1\right)}").correct
+    True
+    """
     answer = extract_boxed(response)
     if answer is None:
         return Verdict(correct=False, extracted=None, method="none", why="the reply has no complete last box")
-    left, right = "".join(gold.split()), "".join(answer.split())
-    if left == right:
-        return Verdict(correct=True, extracted=answer, method="string", why="same text")
-    if _NUMBER.fullmatch(left) and _NUMBER.fullmatch(right) and len(left) + len(right) < 200:
-        try:
-            same = Fraction(left) == Fraction(right)
-        except (ValueError, ZeroDivisionError):
-            same = False
-        return Verdict(correct=same, extracted=answer, method="number", why="compared as numbers")
-    return Verdict(correct=False, extracted=answer, method="structure", why="different text")
+    correct, method, why = grade_answer(gold, answer, algebra=algebra)
+    return Verdict(correct=correct, extracted=answer, method=method, why=why)
+
+
+def grade_answer(gold: str, answer: str, *, algebra: bool = True) -> Decision:
+    """Compare the contents of two boxes; see `grade`."""
+    gold, answer = gold.strip(), answer.strip()
+    if not answer or not gold:
+        return answer == gold, "none", "empty answer"
+    if gold == answer:
+        return True, "string", "same text"
+    if _PLAIN.fullmatch(gold) and _PLAIN.fullmatch(answer):
+        return _number(Fraction(gold), Fraction(answer))
+    try:
+        return _decide(gold, answer, algebra)
+    except RecursionError:
+        return False, "structure", "nested too deeply"
+
+
+def _number(gold: Fraction, answer: Fraction) -> Decision:
+    return gold == answer, "number", "equal numbers" if gold == answer else "different numbers"
+
+
+@lru_cache(maxsize=2048)
+def _decide(gold: str, answer: str, algebra: bool) -> Decision:
+    if max(len(gold), len(answer)) > MAX_LENGTH:
+        return False, "string", "too long to be parsed, and the texts differ"
+    try:
+        if spelling(gold) == spelling(answer):
+            same = bool(spelling(answer))
+            return same, "string" if same else "none", "same normal form" if same else "empty answer"
+        if not spelling(answer):
+            return False, "none", "empty answer"
+    except TooComplex as error:
+        return False, "string", f"not readable: {error}"
+    if _same_letter_numeral(gold, answer):
+        return True, "structure", "same numeral"
+    decision = _parsed(gold, answer, algebra, thousands=True)
+    if not decision[0] and decision[1] != "timeout" and _comma_is_ambiguous(gold, answer):
+        second = _parsed(gold, answer, algebra, thousands=False)
+        return second if second[0] else decision
+    return decision
+
+
+def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decision:
+    try:
+        sides = parse(gold, thousands=thousands), parse(answer, thousands=thousands)
+    except NeedsAlgebraSystem:
+        if not algebra or max(len(gold), len(answer)) > MAX_CALCULUS:
+            return False, "algebra", "calculus, and the texts differ"
+        return _ask({"kind": "math_verify", "gold": gold, "answer": answer})
+    except TooComplex as error:
+        return False, "structure", f"not read as mathematics ({error}), and the texts differ"
+    numbers = [_rational(side) for side in sides]
+    if numbers[0] is not None and numbers[1] is not None:
+        return _number(numbers[0], numbers[1])
+    method: Method = "structure" if any(side.op in SHAPES | {"percent", "deg", "pm"} for side in sides) else "algebra"
+    try:
+        same = compare.equal(*sides, compare.ExactOracle())
+    except NotExactError as error:
+        if not algebra:
+            return False, method, f"needs algebra: {error}"
+        return _ask({"kind": "equal", "gold": gold, "answer": answer, "thousands": thousands})
+    return same, method, f"{'equal' if same else 'different'} {_name(sides[0])}"
+
+
+def _name(node: Node) -> str:
+    names = {"rel": "relations", "tuple": "tuples or intervals", "quantity": "values or units", "deg": "values or units",
+             "text": "texts", "based": "numerals", "list": "lists", "set": "sets", "matrix": "matrices", "ratio": "ratios",
+             "percent": "percentages", "union": "sets", "named": "sets"}  # fmt: skip
+    return names.get(node.op, "expressions")
+
+
+def _rational(node: Node) -> Fraction | None:
+    try:
+        return exact.rational(node)
+    except (NotExactError, UndefinedError):
+        return None
+
+
+def _ask(request: dict[str, Any]) -> Decision:
+    try:
+        reply = _WORKER.ask(request)
+    except Stopped as stop:
+        return False, "timeout", str(stop)
+    return bool(reply["equal"]), "algebra", str(reply["why"])
+
+
+def _comma_is_ambiguous(gold: str, answer: str) -> bool:
+    """Whether a comma was read as a thousands separator on one side while the other side is a list."""
+    joined = [re.search(r"\d,\d{3}(?!\d)", text) is not None for text in (gold, answer)]
+    lists = ["," in text for text in (gold, answer)]
+    return any(joined) and all(lists)
+
+
+def _same_letter_numeral(gold: str, answer: str) -> bool:
+    """Numerals with letters as digits: `BEE_{16}` is `BEE`, not `BEE_{15}`."""
+    found = [_DIGITS_WITH_LETTERS.fullmatch(text.replace(" ", "").upper()) for text in (gold, answer)]
+    if found[0] is None or found[1] is None or found[0].group(1) != found[1].group(1):
+        return False
+    bases = {match.group(2) for match in found if match and match.group(2)}
+    return len(bases) == 1
+
+
+METRICS: dict[str, Callable[..., Any]] = {}

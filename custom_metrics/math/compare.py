@@ -1,0 +1,377 @@
+"""Equality of two parsed answers: shapes first, expressions through an oracle.
+
+The comparison is symmetric and knows nothing of LaTeX. It asks an `Oracle` whether two expressions are equal; the one
+in `exact` answers in the calling process or raises `NotExactError`, the one in the worker has all means.
+"""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Protocol
+
+from custom_metrics.math import exact, matrices, realset
+from custom_metrics.math.exact import NotExactError, UndefinedError
+from custom_metrics.math.sets import as_real_set, is_set_like
+from custom_metrics.math.tree import INFINITY, SHAPES, Node, number, subtract, symbols
+
+MAX_ITEMS = 40
+"""Items of a list that are matched in any order; longer lists of numbers are sorted, others compared in order."""
+MAX_SIGNS = 4
+
+
+class Oracle(Protocol):
+    """Decides about expressions; each method may raise `NotExactError` or `UndefinedError`."""
+
+    def same(self, left: Node, right: Node) -> bool:
+        """Whether two expressions are equal."""
+
+    def same_equation(self, first: Node, second: Node) -> bool:
+        """Whether `first = 0` and `second = 0` differ by a constant factor only."""
+
+    def factor(self, first: Node, second: Node) -> int:
+        """Sign of the constant factor between two expressions, 0 without one."""
+
+    def order(self, left: Node, right: Node) -> int:
+        """Order of two real constants."""
+
+
+class ExactOracle:
+    """What `exact` decides."""
+
+    same = staticmethod(exact.same)
+    same_equation = staticmethod(exact.same_equation)
+    order = staticmethod(exact.order)
+
+    @staticmethod
+    def factor(first: Node, second: Node) -> int:
+        """Not decided here."""
+        raise NotExactError("a factor")
+
+
+def equal(left: Node, right: Node, oracle: Oracle) -> bool:
+    """Decide whether two answers are equal.
+
+    Raises:
+        NotExactError: The oracle cannot decide an expression.
+    """
+    return _Comparison(oracle).equal(expand_signs(left), expand_signs(right))
+
+
+def expand_signs(node: Node) -> Node:
+    r"""Write out `\pm`: a value with a double sign is the list of its values."""
+    if not any(item.op == "pm" for item in node.walk()):
+        return node
+    if node.op in {"list", "set"}:
+        items = tuple(choice for item in node.args for choice in _choices(item))
+        return node._replace(args=items)
+    return Node("list", tuple(_choices(node)), ",")
+
+
+def _choices(node: Node) -> list[Node]:
+    signs = [item.value for item in node.walk() if item.op == "pm"]
+    if len(signs) > MAX_SIGNS:
+        raise NotExactError("too many double signs")
+    linked = "-+" in signs  # \mp refers to the \pm beside it
+    patterns = [(True,) * len(signs), (False,) * len(signs)] if linked else itertools.product((True, False), repeat=len(signs))
+    return [_choose(node, iter(pattern)) for pattern in patterns] if signs else [node]
+
+
+def _choose(node: Node, upper: itertools.chain[bool] | object) -> Node:
+    if node.op == "pm":
+        plus = next(upper) == (node.value == "+-")  # type: ignore[call-overload]
+        args = tuple(_choose(arg, upper) for arg in node.args)
+        last = args[-1] if plus else Node("neg", (args[-1],))
+        return last if len(args) == 1 else Node("add", (args[0], last))
+    return node._replace(args=tuple(_choose(arg, upper) for arg in node.args)) if node.args else node
+
+
+class _Comparison:
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+
+    def equal(self, left: Node, right: Node) -> bool:
+        if left == right:
+            return True
+        left, right = _unwrap(left), _unwrap(right)
+        kinds = {left.op, right.op}
+        if "text" in kinds:
+            return self.texts(left, right)
+        if "based" in kinds:
+            return _same_numeral(left, right)
+        maps = _assignments(left), _assignments(right)
+        if any(maps) and not (maps[0] and maps[1]):
+            return self.assignments(maps[0] or maps[1] or {}, right if maps[0] else left)
+        if maps[0] and maps[1]:
+            return self.two_assignments(maps[0], maps[1], left, right)
+        if is_set_like(left) or is_set_like(right):
+            return self.sets(left, right)
+        if "rel" in kinds:
+            return self.relations(left, right)
+        if kinds & {"list", "set"}:
+            return self.lists(left, right)
+        if "tuple" in kinds:
+            return left.op == right.op and self.tuples(left, right)
+        if kinds & {"quantity", "deg"}:
+            return self.quantities(left, right)
+        if "percent" in kinds:
+            return self.percents(left, right)
+        if "ratio" in kinds:
+            return self.ratios(left, right)
+        return self.matrices(left, right)
+
+    # expressions
+
+    def same(self, left: Node, right: Node) -> bool:
+        if left == right:
+            return True
+        if any(node.op in SHAPES for side in (left, right) for node in side.walk()):
+            return False
+        if any(node == INFINITY for side in (left, right) for node in side.walk()):
+            return False
+        try:
+            return self.oracle.same(_plain(left), _plain(right))
+        except UndefinedError:
+            return False
+
+    def matrices(self, left: Node, right: Node) -> bool:
+        values = matrices.value(left), matrices.value(right)
+        if values[0] is None or values[1] is None:
+            return values[0] is values[1] is None and self.same(left, right)
+        rows = values[0].args, values[1].args
+        return matrices.shape(values[0]) == matrices.shape(values[1]) and all(
+            self.equal(one, other)
+            for first, second in zip(*rows, strict=True)
+            for one, other in zip(first.args, second.args, strict=True)
+        )
+
+    # words, units, ratios
+
+    def texts(self, left: Node, right: Node) -> bool:
+        forms = [str(node.value).lower() if node.op in {"text", "sym", "const"} else None for node in (left, right)]
+        return forms[0] is not None and forms[0] == forms[1]
+
+    def quantities(self, left: Node, right: Node) -> bool:
+        units = [_unit(node) for node in (left, right)]
+        if None not in units and units[0] != units[1]:
+            return False
+        inner = [node.args[0] if unit is not None else node for node, unit in zip((left, right), units, strict=True)]
+        return self.equal(inner[0], inner[1])
+
+    def percents(self, left: Node, right: Node) -> bool:
+        if left.op == right.op:
+            return self.equal(left.args[0], right.args[0])
+        percent, other = (left, right) if left.op == "percent" else (right, left)
+        if other.op in SHAPES:
+            return False
+        share = Node("div", (percent.args[0], number(100)))
+        return self.same(percent.args[0], other) or self.same(share, other)
+
+    def ratios(self, left: Node, right: Node) -> bool:
+        if left.op != right.op:
+            ratio, other = (left, right) if left.op == "ratio" else (right, left)
+            return len(ratio.args) == 2 and other.op not in SHAPES and self.same(Node("div", ratio.args), other)
+        if len(left.args) != len(right.args):
+            return False
+        if any(part == number(0) for part in (*left.args, *right.args)):  # times of day
+            return all(self.same(one, other) for one, other in zip(left.args, right.args, strict=True))
+        return all(
+            self.same(Node("mul", (left.args[0], right.args[index])), Node("mul", (right.args[0], left.args[index])))
+            for index in range(1, len(left.args))
+        )
+
+    # lists, tuples, sets
+
+    def lists(self, left: Node, right: Node) -> bool:
+        items = [list(node.args) if node.op in {"list", "set"} else [node] for node in (left, right)]
+        if "tuple" in {left.op, right.op} and len(items[0]) != len(items[1]):
+            return False
+        as_set = "set" in {left.op, right.op} or all(item.op == "tuple" for side in items for item in side)
+        if as_set:
+            items = [self.distinct(side) for side in items]
+        if len(items[0]) != len(items[1]):
+            return False
+        if all(self.equal(one, other) for one, other in zip(*items, strict=True)):
+            return True
+        numbers = [_rationals(side) for side in items]
+        if numbers[0] is not None and numbers[1] is not None:
+            return sorted(numbers[0]) == sorted(numbers[1])
+        return len(items[0]) <= MAX_ITEMS and self.match(items[0], items[1])
+
+    def distinct(self, items: list[Node]) -> list[Node]:
+        kept: list[Node] = []
+        for item in dict.fromkeys(items):
+            if len(items) > MAX_ITEMS or not any(self.equal(item, other) for other in kept):
+                kept.append(item)
+        return kept
+
+    def match(self, first: list[Node], second: list[Node]) -> bool:
+        rest = list(second)
+        for item in first:
+            found = next((other for other in rest if self.equal(item, other)), None)
+            if found is None:
+                return False
+            rest.remove(found)
+        return True
+
+    def tuples(self, left: Node, right: Node) -> bool:
+        if len(left.args) != len(right.args) or (len(left.args) == 2 and left.value != right.value):
+            return False
+        return all(self.equal(one, other) for one, other in zip(left.args, right.args, strict=True))
+
+    def sets(self, left: Node, right: Node) -> bool:
+        """Sets of real numbers, whichever way they are written."""
+        found = as_real_set(left, self.oracle.order), as_real_set(right, self.oracle.order)
+        if found[0] is not None and found[1] is not None:
+            return realset.equal(found[0], found[1], self.oracle.order)
+        if found[0] is not None or found[1] is not None:
+            return False
+        if left.op == right.op == "rel":
+            return self.relations(left, right)
+        if left.op != right.op or left.op not in {"union", "inter", "minus"} or len(left.args) != len(right.args):
+            return False
+        pairs = zip(left.args, right.args, strict=True)
+        return all(self.equal(one, other) for one, other in pairs) or (
+            left.op != "minus" and self.match(list(left.args), list(right.args))
+        )
+
+    # equations and inequalities
+
+    def relations(self, left: Node, right: Node) -> bool:
+        if left.op != right.op:
+            relation, other = (left, right) if left.op == "rel" else (right, left)
+            value = value_of(relation)
+            return value is not None and self.equal(value, other)
+        values = value_of(left), value_of(right)
+        if values[0] is not None and values[1] is not None and _same_label(left.label, right.label, values[0]):
+            return self.equal(values[0], values[1])
+        operators = [str(node.value).split() for node in (left, right)]
+        if len(operators[0]) != len(operators[1]):
+            return False
+        if operators[0] == operators[1] and all(self.equal(a, b) for a, b in zip(left.args, right.args, strict=True)):
+            return True
+        return self.chains(_links(left), _links(right)) or self.chains(_links(left), _links(_reversed(right)))
+
+    def chains(self, first: list[tuple[str, Node]], second: list[tuple[str, Node]]) -> bool:
+        return all(self.links(one, other) for one, other in zip(first, second, strict=True))
+
+    def links(self, first: tuple[str, Node], second: tuple[str, Node]) -> bool:
+        (left_operator, left), (right_operator, right) = first, second
+        if left_operator != right_operator or any(node.op in SHAPES for side in (left, right) for node in side.walk()):
+            return False
+        left, right = _plain(left), _plain(right)
+        try:
+            if left_operator in {"=", "!="}:
+                return self.oracle.same_equation(left, right)
+            return self.oracle.factor(left, right) > 0
+        except UndefinedError:
+            return False
+
+    def assignments(self, assigned: dict[str, Node], other: Node) -> bool:
+        """`x = 3, y = 4` against `(3, 4)` or `3, 4`: in alphabetical order, or as written when the names are longer."""
+        names = sorted(assigned) if all(len(name) == 1 for name in assigned) else list(assigned)
+        if other.op not in {"tuple", "list"} or len(other.args) != len(names) or other.value not in {"()", ",", "and", ";"}:
+            return False
+        return all(self.equal(assigned[name], value) for name, value in zip(names, other.args, strict=True))
+
+    def two_assignments(self, first: dict[str, Node], second: dict[str, Node], left: Node, right: Node) -> bool:
+        if first.keys() == second.keys():
+            return all(self.equal(value, second[name]) for name, value in first.items())
+        return left.op == right.op == "list" and len(left.args) == len(right.args) and self.match(list(left.args), list(right.args))
+
+
+def value_of(relation: Node) -> Node | None:
+    """What `x = ... = value` says about `x`; None when the relation is not of that kind."""
+    if set(str(relation.value).split()) != {"="}:
+        return None
+    last = relation.args[-1]
+    if relation.label:
+        return None if len(relation.args) > 2 and last.op == "sym" else last
+    return None if any(symbols(arg) for arg in relation.args) else last
+
+
+def _unwrap(node: Node) -> Node:
+    """A set or list of one element is the element; `\\{x = 2\\}` and the like included."""
+    while node.op in {"list", "set"} and len(node.args) == 1:
+        node = node.args[0]
+    return node
+
+
+def _same_label(left: str, right: str, value: Node) -> bool:
+    if left == right or not left or not right or left.startswith('"') or right.startswith('"'):
+        return True
+    called = [label == "y" or label.endswith("(x)") for label in (left, right)]
+    return all(called) and "y" in {left, right} and bool(symbols(value))
+
+
+def _assignments(node: Node) -> dict[str, Node] | None:
+    """`x = 3, y = 4` and `(x, y) = (3, 4)` as a mapping with two names or more."""
+    if node.op == "rel" and node.value == "=" and all(arg.op == "tuple" for arg in node.args):
+        names, values = (arg.args for arg in node.args)
+        if len(names) == len(values) and all(name.op in {"sym", "const"} for name in names):
+            return {str(name.value): value for name, value in zip(names, values, strict=True)}
+        return None
+    if node.op != "list" or not all(item.op == "rel" and item.label for item in node.args):
+        return None
+    found: dict[str, Node] = {}
+    for item in node.args:
+        value = value_of(item)
+        if value is None or item.label in found:
+            return None
+        name = str(item.args[0].value) if item.args[0].op in {"sym", "const"} else item.label
+        found[name] = value
+    return found if len(found) > 1 else None
+
+
+def _links(chain: Node) -> list[tuple[str, Node]]:
+    """`a < b = c` as differences with one direction: `(<, a-b)`, `(=, b-c)`; `>` is turned into `<`."""
+    links = []
+    for operator, left, right in zip(str(chain.value).split(), chain.args, chain.args[1:], strict=False):
+        if operator in {">", ">="}:
+            links.append((operator.replace(">", "<"), subtract(right, left)))
+        else:
+            links.append((operator, subtract(left, right)))
+    return links
+
+
+def _reversed(chain: Node) -> Node:
+    turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    operators = [turned.get(operator, operator) for operator in reversed(str(chain.value).split())]
+    return chain._replace(args=tuple(reversed(chain.args)), value=" ".join(operators))
+
+
+def _unit(node: Node) -> str | None:
+    return str(node.value) if node.op == "quantity" else "deg" if node.op == "deg" else None
+
+
+def _same_numeral(left: Node, right: Node) -> bool:
+    """Numerals with a base: the same digits, and the same base unless one has no mark."""
+    if left.op == right.op:
+        return left.value == right.value
+    based, other = (left, right) if left.op == "based" else (right, left)
+    return other.op == "num" and str(based.value).rpartition("_")[0] == str(other.value)
+
+
+def _rationals(items: list[Node]) -> list[Fraction] | None:
+    try:
+        return [exact.rational(item) for item in items]
+    except (NotExactError, UndefinedError):
+        return None
+
+
+_TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
+
+
+def _plain(node: Node) -> Node:
+    """An expression in which a percentage is its share, and degrees count only inside trigonometric functions."""
+    if not node.args:
+        return node
+    if node.op == "percent":
+        return Node("div", (_plain(node.args[0]), number(100)))
+    if node.op == "deg":
+        return _plain(node.args[0])
+    if node.op == "fn" and node.value in _TRIGONOMETRY:
+        angle = node.args[0]
+        if angle.op == "deg" or any(item.op == "deg" for item in angle.walk()):
+            return node._replace(args=(Node("deg", (_plain(angle),)),))
+    return node._replace(args=tuple(_plain(arg) for arg in node.args))

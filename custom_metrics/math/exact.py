@@ -1,0 +1,311 @@
+r"""Exact comparison of expressions without a computer algebra system.
+
+Two means. Constants that are rational are evaluated in `Fraction`. Everything built from rationals, symbols, the
+imaginary unit, :math:`\pi` and square roots of small positive integers is mapped into a prime field and evaluated at
+random points (Schwartz 1980, Zippel 1979): the map is a ring homomorphism, so different images prove different
+expressions, and equal images at every point of two fields of 110 bits leave a chance below :math:`10^{-60}` of a wrong
+"equal". Both cost microseconds, are bounded by the size of the tree, and give the same answer on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from custom_metrics.math.tree import Node, subtract
+
+MAX_BITS = 20_000
+"""Bits of an intermediate rational result."""
+MAX_POWER = 10**6
+"""Largest exponent of a symbolic power in a prime field."""
+
+_SMALL_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)
+_PRODUCT = 8 * math.prod(_SMALL_PRIMES)
+# Primes p = k * 8 * 3 * 5 * ... * 59 + 1. By quadratic reciprocity -1, 2 and every odd prime up to 59 are squares mod p,
+# so the imaginary unit and square roots of smooth integers have images in the field.
+_FIELDS = tuple(k * _PRODUCT + 1 for k in (378958212153, 1008619717278))
+_POINTS = 3
+
+
+class NotExactError(Exception):
+    """The expression is outside what these means decide."""
+
+
+class UndefinedError(Exception):
+    """The expression has no value, such as 1/0."""
+
+
+def rational(node: Node) -> Fraction:
+    """Evaluate a rational constant exactly.
+
+    Raises:
+        NotExactError: Not rational, not recognised as such, or too large.
+        UndefinedError: Division by zero.
+    """
+    match node.op:
+        case "num":
+            assert isinstance(node.value, Fraction)
+            return node.value
+        case "add":
+            return _bounded(sum((rational(arg) for arg in node.args), Fraction(0)))
+        case "neg":
+            return -rational(node.args[0])
+        case "mul":
+            return _bounded(rational(node.args[0]) * rational(node.args[1]))
+        case "div":
+            below = rational(node.args[1])
+            if below == 0:
+                raise UndefinedError("division by zero")
+            return _bounded(rational(node.args[0]) / below)
+        case "pow":
+            return _power(rational(node.args[0]), rational(node.args[1]))
+        case "root":
+            return _root(rational(node.args[0]), rational(node.args[1]))
+        case "abs":
+            return abs(rational(node.args[0]))
+        case "fact":
+            return Fraction(math.factorial(_whole(rational(node.args[0]), 2_000)))
+        case "fn":
+            return _function(str(node.value), [rational(arg) for arg in node.args])
+    raise NotExactError(node.op)
+
+
+def _bounded(value: Fraction) -> Fraction:
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+        raise NotExactError("too large")
+    return value
+
+
+def _whole(value: Fraction, largest: int) -> int:
+    if value.denominator != 1 or not 0 <= value <= largest:
+        raise NotExactError("not a small whole number")
+    return value.numerator
+
+
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
+    if exponent.denominator != 1:
+        if base < 0:
+            raise NotExactError("a complex power")
+        return _power(_root(base, Fraction(exponent.denominator)), Fraction(exponent.numerator))
+    if base == 0 and exponent <= 0:
+        raise UndefinedError("zero to a power that is not positive")
+    size = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if base not in {0, 1, -1} and size * abs(exponent) > MAX_BITS:
+        raise NotExactError("too large")
+    if base in {1, -1}:
+        exponent = exponent % 2
+    return base ** int(exponent)
+
+
+def _root(radicand: Fraction, index: Fraction) -> Fraction:
+    """The real root when it is rational."""
+    if index.denominator != 1 or not 1 <= index <= 64:
+        raise NotExactError("index")
+    degree = int(index)
+    if radicand < 0:
+        if degree % 2 == 0:
+            raise NotExactError("a complex root")
+        return -_root(-radicand, index)
+    parts = [_integer_root(part, degree) for part in (radicand.numerator, radicand.denominator)]
+    return Fraction(parts[0], parts[1])
+
+
+def _integer_root(value: int, degree: int) -> int:
+    if value.bit_length() > MAX_BITS:
+        raise NotExactError("too large")
+    low, high = 0, 1 << (value.bit_length() // degree + 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle**degree <= value:
+            low = middle
+        else:
+            high = middle - 1
+    if low**degree != value:
+        raise NotExactError("irrational")
+    return low
+
+
+def _function(name: str, values: list[Fraction]) -> Fraction:
+    if name in {"floor", "ceil"}:
+        return Fraction(math.floor(values[0]) if name == "floor" else math.ceil(values[0]))
+    if name == "binom":
+        return Fraction(math.comb(_whole(values[0], 2_000), _whole(values[1], 2_000)))
+    if name in {"max", "min"}:
+        return max(values) if name == "max" else min(values)
+    if name in {"gcd", "lcm"}:
+        whole = [_whole(value, 10**100) for value in values]
+        return Fraction(math.gcd(*whole) if name == "gcd" else math.lcm(*whole))
+    raise NotExactError(name)
+
+
+class _Field:
+    """Images of expressions in one prime field at one point, as numerator and denominator."""
+
+    def __init__(self, prime: int, point: int) -> None:
+        self.prime = prime
+        self.point = point
+
+    def image(self, node: Node) -> tuple[int, int]:
+        """Return the image as a fraction that is not cancelled: zeros of denominators stay visible."""
+        prime = self.prime
+        match node.op:
+            case "num":
+                assert isinstance(node.value, Fraction)
+                return node.value.numerator % prime, node.value.denominator % prime
+            case "sym":
+                return _random(prime, self.point, str(node.value)), 1
+            case "const":
+                return self._constant(str(node.value)), 1
+            case "neg":
+                above, below = self.image(node.args[0])
+                return -above % prime, below
+            case "add":
+                total = (0, 1)
+                for arg in node.args:
+                    above, below = self.image(arg)
+                    total = ((total[0] * below + above * total[1]) % prime, total[1] * below % prime)
+                return total
+            case "mul" | "div":
+                left, right = (self.image(arg) for arg in node.args)
+                if node.op == "div":
+                    if right[0] == 0:
+                        raise UndefinedError("division by zero")
+                    right = right[1], right[0]
+                return left[0] * right[0] % prime, left[1] * right[1] % prime
+            case "pow":
+                return self._power(node)
+            case "root":
+                return self._root(node)
+            case "abs" | "fact" | "fn":
+                value = rational(node)
+                return value.numerator % prime, value.denominator % prime
+        raise NotExactError(node.op)
+
+    def _constant(self, name: str) -> int:
+        if name == "i":
+            return _square_root(self.prime - 1, self.prime)
+        if name == "pi":  # transcendental (Lindemann 1882): as free as a symbol
+            return _random(self.prime, self.point, "pi")
+        raise NotExactError(name)
+
+    def _power(self, node: Node) -> tuple[int, int]:
+        base, exponent = node.args
+        power = rational(exponent)
+        if power.denominator == 2:
+            return self.image(Node("pow", (Node("root", (base, Node("num", value=Fraction(2)))), _num(power.numerator))))
+        if power.denominator != 1 or abs(power) > MAX_POWER:
+            raise NotExactError("exponent")
+        above, below = self.image(base)
+        if power < 0:
+            above, below = below, above
+        if power <= 0 and below == 0:
+            raise UndefinedError("zero to a power that is not positive")
+        return pow(above, abs(int(power)), self.prime), pow(below, abs(int(power)), self.prime)
+
+    def _root(self, node: Node) -> tuple[int, int]:
+        radicand, index = rational(node.args[0]), rational(node.args[1])
+        if index != 2:
+            value = _root(radicand, index)
+            return value.numerator % self.prime, value.denominator % self.prime
+        root = self._integer_root(abs(radicand.numerator) * radicand.denominator)
+        if radicand < 0:
+            root = root * self._constant("i") % self.prime
+        return root, radicand.denominator % self.prime
+
+    def _integer_root(self, value: int) -> int:
+        """Image of the positive square root: the product of the images of the roots of its prime factors."""
+        if value.bit_length() > 400:
+            raise NotExactError("too large")
+        root, rest = 1, value
+        for factor in (2, *_SMALL_PRIMES):
+            while rest and rest % factor == 0:
+                rest //= factor
+                root = root * _square_root(factor, self.prime) % self.prime
+        if rest == 0:
+            return 0
+        return root * (math.isqrt(rest) if math.isqrt(rest) ** 2 == rest else _refuse(rest)) % self.prime
+
+
+def _refuse(value: int) -> int:
+    raise NotExactError(f"square root of {value}")
+
+
+def _num(value: int) -> Node:
+    return Node("num", value=Fraction(value))
+
+
+@lru_cache(maxsize=4096)
+def _random(prime: int, point: int, name: str) -> int:
+    digest = hashlib.blake2b(f"{point}:{name}".encode(), digest_size=32).digest()
+    return int.from_bytes(digest, "big") % prime
+
+
+@lru_cache(maxsize=256)
+def _square_root(value: int, prime: int) -> int:
+    """One fixed square root modulo a prime (Tonelli and Shanks)."""
+    odd, twos = prime - 1, 0
+    while odd % 2 == 0:
+        odd //= 2
+        twos += 1
+    other = next(candidate for candidate in range(2, 10_000) if pow(candidate, (prime - 1) // 2, prime) == prime - 1)
+    order, step = twos, pow(other, odd, prime)
+    rest, root = pow(value, odd, prime), pow(value, (odd + 1) // 2, prime)
+    while rest != 1:
+        exponent, square = 0, rest
+        while square != 1:
+            square = square * square % prime
+            exponent += 1
+        factor = pow(step, 1 << (order - exponent - 1), prime)
+        order, step = exponent, factor * factor % prime
+        rest, root = rest * step % prime, root * factor % prime
+    return root
+
+
+def same(left: Node, right: Node) -> bool:
+    """Decide whether two expressions are equal.
+
+    Raises:
+        NotExactError: Outside what these means decide.
+        UndefinedError: One of them has no value.
+    """
+    for prime in _FIELDS:
+        for point in range(_POINTS):
+            field = _Field(prime, point)
+            (a, b), (c, d) = field.image(left), field.image(right)
+            if b == 0 or d == 0:
+                raise UndefinedError("division by zero")
+            if (a * d - c * b) % prime:
+                return False
+    return True
+
+
+def same_equation(first: Node, second: Node) -> bool:
+    """Decide whether `first = 0` and `second = 0` are one equation up to a constant factor that is not zero.
+
+    Denominators are multiplied out first, so that `y = 1/x` is `xy = 1`.
+
+    Raises:
+        NotExactError: Outside what these means decide.
+        UndefinedError: One of them has no value.
+    """
+    for prime in _FIELDS:
+        images = [(_Field(prime, point).image(first)[0], _Field(prime, point).image(second)[0]) for point in range(_POINTS)]
+        (a, b), *others = images
+        if a == 0 or b == 0:
+            return all(left == right == 0 for left, right in images)
+        if any((a * right - b * left) % prime for left, right in others):
+            return False
+    return True
+
+
+def order(left: Node, right: Node) -> int:
+    """Compare two rational constants: -1, 0 or 1.
+
+    Raises:
+        NotExactError: Not rational.
+        UndefinedError: One of them has no value.
+    """
+    difference = rational(subtract(left, right))
+    return (difference > 0) - (difference < 0)

@@ -1,0 +1,98 @@
+"""Matrix arithmetic in answers: sums, products, multiples, whole powers and transposes, entry by entry."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from custom_metrics.math.tree import Node, add
+
+MAX_ENTRIES = 144
+MAX_POWER = 8
+
+
+def shape(matrix: Node) -> tuple[int, int]:
+    """Return rows and columns."""
+    return len(matrix.args), len(matrix.args[0].args)
+
+
+def value(node: Node) -> Node | None:
+    """Return the matrix that an expression with matrices denotes, or None when it denotes none."""
+    if node.op == "matrix":
+        return node if shape(node)[0] * shape(node)[1] <= MAX_ENTRIES else None
+    if not any(arg.op == "matrix" or arg.args for arg in node.args):
+        return None
+    if not any(item.op == "matrix" for item in node.walk()):
+        return None
+    parts = [value(arg) for arg in node.args]
+    match node.op:
+        case "add":
+            return _sum(parts)
+        case "neg":
+            return parts[0] and _map(parts[0], lambda entry: Node("neg", (entry,)))
+        case "mul":
+            return _product(node.args, parts)
+        case "div":
+            divisor = node.args[1]
+            return parts[0] and _map(parts[0], lambda entry: Node("div", (entry, divisor)))
+        case "pow":
+            return _power(parts[0], node.args[1])
+    return None
+
+
+def _map(matrix: Node, change: object) -> Node:
+    assert callable(change)
+    return Node("matrix", tuple(Node("row", tuple(change(entry) for entry in row.args)) for row in matrix.args))
+
+
+def _sum(parts: list[Node | None]) -> Node | None:
+    known = [part for part in parts if part is not None]
+    if len(known) != len(parts) or len({shape(part) for part in known}) != 1:
+        return None
+    rows, columns = shape(known[0])
+    return Node(
+        "matrix",
+        tuple(
+            Node("row", tuple(add(*(part.args[row].args[column] for part in known)) for column in range(columns)))
+            for row in range(rows)
+        ),
+    )
+
+
+def _product(factors: tuple[Node, ...], parts: list[Node | None]) -> Node | None:
+    left, right = parts
+    if left is None or right is None:
+        matrix, scalar = (left, factors[1]) if left is not None else (right, factors[0])
+        return matrix and _map(matrix, lambda entry: Node("mul", (scalar, entry)))
+    (rows, inner), (other, columns) = shape(left), shape(right)
+    if inner != other:
+        return None
+    return Node(
+        "matrix",
+        tuple(
+            Node(
+                "row",
+                tuple(
+                    add(*(Node("mul", (left.args[row].args[k], right.args[k].args[column])) for k in range(inner)))
+                    for column in range(columns)
+                ),
+            )
+            for row in range(rows)
+        ),
+    )
+
+
+def _power(base: Node | None, exponent: Node) -> Node | None:
+    if base is None:
+        return None
+    if exponent.op == "sym" and exponent.value == "T":
+        return Node("matrix", tuple(Node("row", entries) for entries in zip(*(row.args for row in base.args), strict=True)))
+    if exponent.op != "num" or not isinstance(exponent.value, Fraction) or exponent.value not in range(1, MAX_POWER + 1):
+        return None
+    if len(set(shape(base))) != 1 or shape(base)[0] > 4:
+        return None
+    found: Node | None = base
+    for _ in range(int(exponent.value) - 1):
+        found = found and _product((found, base), [found, base])
+        if found is not None and sum(1 for _ in found.walk()) > 20_000:
+            return None
+    return found

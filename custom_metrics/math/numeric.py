@@ -1,0 +1,252 @@
+r"""Comparison of expressions by evaluation with many digits; runs in the worker only.
+
+What `exact` cannot decide (nested and higher roots, exponentials, logarithms, trigonometry, symbolic exponents) is
+evaluated with mpmath at fixed points. A first pass with 30 digits measures the largest and smallest magnitude
+:math:`10^{\pm M}` of any intermediate result; the second pass uses :math:`60 + 2M` digits, and two values are equal when
+they differ by less than :math:`10^{-(30+M)}` of the larger of them and one. Symbols stand for real numbers of either
+sign; points at which a step leaves the real numbers do not count unless the expression speaks of the imaginary unit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from mpmath import mp, mpf
+
+from custom_metrics.math.exact import NotExactError, UndefinedError
+from custom_metrics.math.tree import Node, subtract, symbols
+
+MAX_MAGNITUDE = 3_000
+"""Decimal orders of magnitude of an intermediate result."""
+_POINTS = 8
+_TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "cot": mp.cot, "sec": mp.sec, "csc": mp.csc, "arcsin": mp.asin,
+    "arccos": mp.acos, "arctan": mp.atan, "arccot": lambda x: mp.pi / 2 - mp.atan(x), "arcsec": mp.asec, "arccsc": mp.acsc,
+    "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "coth": mp.coth, "floor": mp.floor, "ceil": mp.ceil, "Re": mp.re,
+    "Im": mp.im, "arg": mp.arg,
+}  # fmt: skip
+
+
+class _Evaluation:
+    """One evaluation of one expression at one point."""
+
+    def __init__(self, point: int, log_base: str) -> None:
+        self.point = point
+        self.log_base = log_base
+        self.magnitude = 0.0
+        self.is_real = True
+
+    def value(self, node: Node) -> Any:
+        try:
+            found = self._value(node)
+        except ZeroDivisionError:
+            raise UndefinedError("division by zero") from None
+        except (OverflowError, ValueError) as error:
+            raise NotExactError(str(error)) from error
+        if not mp.isfinite(found):
+            raise UndefinedError("no finite value")
+        size = abs(found)
+        if size:
+            order = abs(float(mp.log10(size)))
+            self.magnitude = max(self.magnitude, order)
+            if order > MAX_MAGNITUDE:
+                raise NotExactError("too large")
+        if mp.im(found) and abs(mp.im(found)) > mpf(10) ** (8 - mp.dps) * max(1, size):
+            self.is_real = False
+        return found
+
+    def _value(self, node: Node) -> Any:
+        match node.op:
+            case "num":
+                return mpf(node.value.numerator) / node.value.denominator  # type: ignore[union-attr]
+            case "sym":
+                return _coordinate(self.point, str(node.value))
+            case "const":
+                constants = {"pi": mp.pi, "e": mp.e, "i": mp.mpc(0, 1)}
+                if node.value not in constants:
+                    raise NotExactError("infinity")
+                return +constants[str(node.value)]
+            case "add":
+                return mp.fsum(self.value(arg) for arg in node.args)
+            case "neg":
+                return -self.value(node.args[0])
+            case "mul":
+                return self.value(node.args[0]) * self.value(node.args[1])
+            case "div":
+                below = self.value(node.args[1])
+                if abs(below) < mpf(10) ** (10 - mp.dps):
+                    raise UndefinedError("division by zero")
+                return self.value(node.args[0]) / below
+            case "pow":
+                return self._power(self.value(node.args[0]), self.value(node.args[1]))
+            case "root":
+                return self._root(self.value(node.args[0]), self.value(node.args[1]))
+            case "abs":
+                return abs(self.value(node.args[0]))
+            case "fact":
+                return self._factorial(self.value(node.args[0]))
+            case "log":
+                return self._log(node)
+            case "fn":
+                return self._function(node)
+        raise NotExactError(node.op)
+
+    def _power(self, base: Any, exponent: Any) -> Any:
+        if base == 0:
+            if mp.re(exponent) <= 0:
+                raise UndefinedError("zero to a power that is not positive")
+            return mpf(0)
+        order = mp.re(exponent * mp.log(base)) / mp.log(10)
+        if abs(exponent) > mpf(10) ** 12 or abs(order) > MAX_MAGNITUDE:
+            raise NotExactError("too large")
+        return mp.power(base, exponent)
+
+    def _root(self, radicand: Any, index: Any) -> Any:
+        if index == 0:
+            raise UndefinedError("zeroth root")
+        odd = mp.isint(index) and int(mp.re(index)) % 2 == 1
+        if odd and not mp.im(radicand) and mp.re(radicand) < 0:
+            return -self._power(-radicand, 1 / index)
+        return mpf(0) if radicand == 0 else self._power(radicand, 1 / index)
+
+    def _factorial(self, argument: Any) -> Any:
+        if abs(argument) > 1_000:
+            raise NotExactError("too large")
+        return mp.gamma(argument + 1)
+
+    def _log(self, node: Node) -> Any:
+        argument = self.value(node.args[0])
+        base = self.value(node.args[1]) if len(node.args) == 2 else {"e": +mp.e, "10": mpf(10)}[self.log_base]
+        if argument == 0 or base in {0, 1}:
+            raise UndefinedError("logarithm")
+        return mp.log(argument) / mp.log(base)
+
+    def _function(self, node: Node) -> Any:
+        name = str(node.value)
+        if name in _TRIGONOMETRY and node.args[0].op == "deg":
+            argument = self.value(node.args[0].args[0]) * mp.pi / 180
+            nearest = mp.nint(argument * 2 / mp.pi)  # poles of tan and its kin at right angles
+            if name in {"tan", "sec", "cot", "csc"} and abs(argument * 2 / mp.pi - nearest) < mpf(10) ** (8 - mp.dps):
+                even = int(nearest) % 2 == 0
+                if even == (name in {"cot", "csc"}):
+                    raise UndefinedError("a pole")
+            return _FUNCTIONS[name](argument)
+        arguments = [self.value(arg) for arg in node.args]
+        if name == "binom":
+            if max(abs(argument) for argument in arguments) > 1_000:
+                raise NotExactError("too large")
+            return mp.binomial(*arguments)
+        if name in {"max", "min"} and not any(mp.im(argument) for argument in arguments):
+            return (max if name == "max" else min)(arguments)
+        if name not in _FUNCTIONS or len(arguments) != 1:
+            raise NotExactError(name)
+        return _FUNCTIONS[name](arguments[0])
+
+
+def _coordinate(point: int, name: str) -> Any:
+    """A real number between 0.25 and 2.25 that depends on the point and the name; negative at some points."""
+    digest = hashlib.blake2b(f"{point}:{name}".encode(), digest_size=9).digest()
+    size = mpf(int.from_bytes(digest[:8], "big")) / 2**63 + mpf("0.25")
+    negative = point % 4 == 2 or (point % 4 == 3 and digest[8] % 2 == 1)
+    return -size if negative else size
+
+
+def _pair(left: Node, right: Node, point: int, bases: tuple[str, str]) -> tuple[Any, Any, Any, bool]:
+    """Both values, the tolerance, and whether both stayed real, at one point."""
+    with mp.workdps(30):
+        magnitude = 0.0
+        for node, base in ((left, bases[0]), (right, bases[1])):
+            probe = _Evaluation(point, base)
+            probe.value(node)
+            magnitude = max(magnitude, probe.magnitude)
+    with mp.workdps(int(60 + 2 * magnitude)):
+        first, second = _Evaluation(point, bases[0]), _Evaluation(point, bases[1])
+        values = first.value(left), second.value(right)
+        tolerance = mpf(10) ** (-30 - int(magnitude)) * max(1, abs(values[0]), abs(values[1]))
+        return values[0], values[1], tolerance, first.is_real and second.is_real
+
+
+def same(left: Node, right: Node) -> bool:
+    """Decide whether two expressions are equal.
+
+    A logarithm without a base is read as base ten or as natural, whichever makes the other side equal; when both sides
+    have one, it is the same base on both.
+
+    Raises:
+        NotExactError: A function that is not known, or a value that is too large.
+        UndefinedError: One of them has no value.
+    """
+    bare = [any(node.op == "log" and len(node.args) == 1 for node in side.walk()) for side in (left, right)]
+    bases = [("e", "e"), ("10", "10")]
+    if all(bare):
+        return all(_same(left, right, pair) for pair in bases)
+    return any(_same(left, right, pair) for pair in (bases if any(bare) else bases[:1]))
+
+
+def _same(left: Node, right: Node, bases: tuple[str, str]) -> bool:
+    names = symbols(left) | symbols(right)
+    if not names:
+        first, second, tolerance, _ = _pair(left, right, 0, bases)
+        return bool(abs(first - second) <= tolerance)
+    speaks_of_i = any(node == Node("const", value="i") for side in (left, right) for node in side.walk())
+    real, complex_ = list[bool](), list[bool]()
+    for point in range(_POINTS):
+        try:
+            first, second, tolerance, stayed_real = _pair(left, right, point, bases)
+        except UndefinedError:
+            continue
+        equal = bool(abs(first - second) <= tolerance)
+        if stayed_real and not equal:
+            return False
+        (real if stayed_real else complex_).append(equal)
+    if speaks_of_i or len(real) < 2:
+        return len(real + complex_) >= 3 and all(real + complex_)
+    return True
+
+
+def factor(first: Node, second: Node) -> int:
+    """Return the sign of the constant c with `first = c * second`, or 0 when there is none.
+
+    Raises:
+        NotExactError: A function that is not known, or a value that is too large.
+    """
+    ratio: Any = None
+    used = 0
+    for point in range(_POINTS):
+        try:
+            above, below, tolerance, stayed_real = _pair(first, second, point, ("e", "e"))
+        except UndefinedError:
+            continue
+        if not stayed_real or abs(below) <= tolerance or abs(above) <= tolerance:
+            continue
+        with mp.workdps(60):
+            quotient = above / below
+            if ratio is None:
+                ratio = quotient
+            elif abs(quotient - ratio) > mpf(10) ** -25 * abs(ratio):
+                return 0
+        used += 1
+    if ratio is None or used < 2:
+        return 0
+    return 1 if ratio > 0 else -1
+
+
+def order(left: Node, right: Node) -> int:
+    """Compare two real constants: -1, 0 or 1.
+
+    Raises:
+        NotExactError: Not a real constant.
+        UndefinedError: One of them has no value.
+    """
+    if symbols(subtract(left, right)):
+        raise NotExactError("not constant")
+    first, second, tolerance, stayed_real = _pair(left, right, 0, ("e", "e"))
+    if not stayed_real:
+        raise NotExactError("not real")
+    if abs(first - second) <= tolerance:
+        return 0
+    return 1 if mp.re(first) > mp.re(second) else -1

@@ -1,0 +1,90 @@
+"""Sets of real numbers as unions of intervals, so that a domain is compared however it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import NamedTuple
+
+from custom_metrics.math.exact import NotExactError
+from custom_metrics.math.tree import INFINITY, MINUS_INFINITY, Node
+
+Order = Callable[[Node, Node], int]
+
+
+class Cut(NamedTuple):
+    """A place between real numbers: just below a value (`after` False) or just above it."""
+
+    value: Node
+    after: bool
+
+
+RealSet = tuple[tuple[Cut, Cut], ...]
+"""Disjoint intervals from a cut to a later cut, in order."""
+
+EMPTY: RealSet = ()
+REALS: RealSet = ((Cut(MINUS_INFINITY, after=True), Cut(INFINITY, after=False)),)
+
+
+def interval(low: Node, high: Node, *, low_closed: bool, high_closed: bool) -> RealSet:
+    """Return the interval between two endpoints; infinite endpoints are always open."""
+    return ((Cut(low, after=not low_closed or low == MINUS_INFINITY), Cut(high, after=high_closed and high != INFINITY)),)
+
+
+def point(value: Node) -> RealSet:
+    """Return the set of one number."""
+    return ((Cut(value, after=False), Cut(value, after=True)),)
+
+
+def union(sets: list[RealSet], order: Order) -> RealSet:
+    """Return the union, with overlapping and touching intervals merged."""
+    pieces = [piece for one in sets for piece in one if compare(piece[0], piece[1], order) < 0]
+    pieces.sort(key=cmp_to_key(lambda a, b: compare(a[0], b[0], order)))
+    merged: list[tuple[Cut, Cut]] = []
+    for low, high in pieces:
+        if merged and compare(low, merged[-1][1], order) <= 0:
+            if compare(high, merged[-1][1], order) > 0:
+                merged[-1] = merged[-1][0], high
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def complement(one: RealSet, order: Order) -> RealSet:
+    """Return the real numbers outside the set."""
+    ((start, end),) = REALS
+    gaps: list[tuple[Cut, Cut]] = []
+    for low, high in union([one], order):
+        gaps.append((start, low))
+        start = high
+    gaps.append((start, end))
+    return tuple((low, high) for low, high in gaps if compare(low, high, order) < 0)
+
+
+def intersection(sets: list[RealSet], order: Order) -> RealSet:
+    """Return the intersection."""
+    return complement(union([complement(one, order) for one in sets], order), order)
+
+
+def equal(first: RealSet, second: RealSet, order: Order) -> bool:
+    """Compare two sets that are unions in order."""
+    return len(first) == len(second) and all(
+        compare(left, right, order) == 0
+        for one, other in zip(first, second, strict=True)
+        for left, right in zip(one, other, strict=True)
+    )
+
+
+def compare(left: Cut, right: Cut, order: Order) -> int:
+    """Compare two cuts: -1, 0 or 1."""
+    difference = _compare_values(left.value, right.value, order)
+    return difference or (left.after - right.after)
+
+
+def _compare_values(left: Node, right: Node, order: Order) -> int:
+    ranks = [1 if value == INFINITY else -1 if value == MINUS_INFINITY else 0 for value in (left, right)]
+    if any(ranks):
+        return (ranks[0] > ranks[1]) - (ranks[0] < ranks[1])
+    if any(node == INFINITY for value in (left, right) for node in value.walk()):
+        raise NotExactError("infinity in an expression")
+    return order(left, right)

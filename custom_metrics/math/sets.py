@@ -1,0 +1,195 @@
+"""Answers that denote sets of real numbers: intervals, unions, inequalities, set-builder notation, named sets."""
+
+from __future__ import annotations
+
+from custom_metrics.math import realset
+from custom_metrics.math.exact import NotExactError, UndefinedError
+from custom_metrics.math.realset import Order, RealSet
+from custom_metrics.math.tree import INFINITY, Node, number, symbols
+
+_NAMED = {"R": "R", "R>0": ">", "R<0": "<", "empty": "", "R>=0": ">=", "R^{+}": ">", "R^+": ">", "R^-": "<"}
+
+
+def is_set_like(node: Node) -> bool:
+    """Whether the node can only be read as a set of numbers; a pair in brackets can be a point as well."""
+    if node.op == "tuple":
+        return len(node.args) == 2 and node.value in {"[)", "(]"}
+    if node.op == "rel":
+        return bool(set(str(node.value).split()) & {"<", ">", "<=", ">=", "!="})
+    if node.op == "list":
+        return len(node.args) > 1 and all(item.op == "rel" and is_set_like(item) for item in node.args)
+    return node.op in {"union", "inter", "minus", "named", "builder"}
+
+
+def as_real_set(node: Node, order: Order) -> RealSet | None:
+    """Return the set of real numbers that the node denotes, or None when it denotes none that is known.
+
+    Raises:
+        NotExactError: The order cannot compare two endpoints.
+    """
+    try:
+        return _read(node, order)
+    except UndefinedError:
+        return None
+
+
+def _read(node: Node, order: Order) -> RealSet | None:
+    match node.op:
+        case "tuple":
+            return _interval(node, order)
+        case "set":
+            points = [realset.point(item) for item in node.args if not symbols(item)]
+            return realset.union(points, order) if len(points) == len(node.args) else None
+        case "named":
+            return _named(str(node.value))
+        case "rel":
+            return _solve(node, order)
+        case "builder":
+            return _read(node.args[1], order) if node.args[0].op in {"sym", "named", "rel"} else None
+        case "union" | "inter" | "minus" | "list":
+            return _combine(node, order)
+    return None
+
+
+def _interval(node: Node, order: Order) -> RealSet | None:
+    if len(node.args) != 2 or any(symbols(arg) for arg in node.args):
+        return None
+    low, high = node.args
+    brackets = str(node.value)
+    found = realset.interval(low, high, low_closed=brackets[0] == "[", high_closed=brackets[1] == "]")
+    return found if realset.compare(found[0][0], found[0][1], order) < 0 else None
+
+
+def _named(name: str) -> RealSet | None:
+    relation = _NAMED.get(name)
+    if relation is None:
+        return None
+    if relation == "R":
+        return realset.REALS
+    return _half_line(relation, number(0)) if relation else realset.EMPTY
+
+
+def _combine(node: Node, order: Order) -> RealSet | None:
+    parts = [_read(arg, order) for arg in node.args]
+    known = [part for part in parts if part is not None]
+    if len(known) != len(parts):
+        return None
+    if node.op == "list":
+        if len({_variable(item) for item in node.args}) != 1:
+            return None
+        if node.value == "or":
+            return realset.union(known, order)
+        excluded = all(item.value == "!=" for item in node.args)
+        return realset.intersection(known, order) if node.value == "and" or excluded else None
+    if node.op == "union":
+        return realset.union(known, order)
+    if node.op == "minus":
+        known = [known[0], realset.complement(known[1], order)]
+    return realset.intersection(known, order)
+
+
+def _variable(relation: Node) -> frozenset[str]:
+    return symbols(relation)
+
+
+def _half_line(operator: str, bound: Node) -> RealSet:
+    minus_infinity = Node("neg", (INFINITY,))
+    if operator in {"<", "<="}:
+        return realset.interval(minus_infinity, bound, low_closed=False, high_closed=operator == "<=")
+    return realset.interval(bound, INFINITY, low_closed=operator == ">=", high_closed=False)
+
+
+def _solve(node: Node, order: Order) -> RealSet | None:
+    """Solve `a < x <= b`, `x != c`, `|x| < c` for the one operand that is a name."""
+    operators = str(node.value).split()
+    variable = [index for index, arg in enumerate(node.args) if symbols(arg)]
+    if len(variable) != 1:
+        return None
+    index = variable[0]
+    if not _is_name(node.args[index]):
+        return _solve_linear(node, order)
+    sets: list[RealSet] = []
+    turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    for place, operator in enumerate(operators):
+        if place not in {index - 1, index}:
+            return None  # more than one bound on a side
+        bound = node.args[place] if place == index - 1 else node.args[place + 1]
+        seen = turned.get(operator, operator) if place == index - 1 else operator
+        if seen == "!=":
+            sets.append(realset.complement(realset.point(bound), order))
+        elif seen in turned:
+            sets.append(_half_line(seen, bound))
+        elif seen == "=":
+            sets.append(realset.point(bound))
+        else:
+            return None
+    return realset.intersection(sets, order)
+
+
+def _is_name(node: Node) -> bool:
+    if node.op == "mul":  # f(x)
+        return node.args[0].op == "sym" and str(node.args[0].value) in set("fghFGHPQW") and node.args[1].op == "sym"
+    return node.op == "sym"
+
+
+def _solve_linear(node: Node, order: Order) -> RealSet | None:
+    """`-x > -1`, `2x - 3 <= 5`, `|x| < 2` and `|x - 1| >= 2`: one operand with a slope of a rational number."""
+    operators = str(node.value).split()
+    if len(operators) != 1:
+        return None
+    left, right = node.args
+    operator = operators[0]
+    if symbols(right):
+        left, right = right, left
+        operator = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(operator, operator)
+    if left.op == "abs" and operator in {"<", "<=", ">", ">="}:
+        return _solve_absolute(left.args[0], operator, right, order)
+    line = _line(left)
+    if line is None or operator not in {"<", "<=", ">", ">=", "!="}:
+        return None
+    slope, offset, name = line
+    bound = Node("div", (Node("add", (right, Node("neg", (offset,)))), slope))
+    if order(slope, number(0)) < 0:
+        operator = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(operator, operator)
+    return _solve(Node("rel", (Node("sym", value=name), bound), operator), order)
+
+
+def _solve_absolute(inner: Node, operator: str, bound: Node, order: Order) -> RealSet | None:
+    if order(bound, number(0)) < 0:
+        return realset.EMPTY if operator in {"<", "<="} else realset.REALS
+    other = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[operator]
+    sides = [
+        _solve(Node("rel", (inner, bound), operator), order),
+        _solve(Node("rel", (inner, Node("neg", (bound,))), other), order),
+    ]
+    known = [side for side in sides if side is not None]
+    if len(known) != 2:
+        return None
+    return realset.intersection(known, order) if operator in {"<", "<="} else realset.union(known, order)
+
+
+def _line(node: Node) -> tuple[Node, Node, str] | None:
+    """Slope, offset and name of `slope * name + offset`."""
+    zero, one = number(0), number(1)
+    if node.op == "sym":
+        return one, zero, str(node.value)
+    if not node.args or len(symbols(node)) != 1:
+        return None
+    if node.op == "neg":
+        inner = _line(node.args[0])
+        return inner and (Node("neg", (inner[0],)), Node("neg", (inner[1],)), inner[2])
+    places = [index for index, arg in enumerate(node.args) if symbols(arg)]
+    inner = _line(node.args[places[0]]) if len(places) == 1 else None
+    if inner is None:
+        return None
+    rest = [arg for index, arg in enumerate(node.args) if index != places[0]]
+    if node.op == "add":
+        return inner[0], Node("add", (inner[1], *rest)), inner[2]
+    if node.op == "mul":
+        return Node("mul", (inner[0], rest[0])), Node("mul", (inner[1], rest[0])), inner[2]
+    if node.op == "div" and places[0] == 0:
+        return Node("div", (inner[0], rest[0])), Node("div", (inner[1], rest[0])), inner[2]
+    return None
+
+
+__all__ = ["NotExactError", "as_real_set", "is_set_like"]

@@ -1,0 +1,71 @@
+"""The tree of a parsed answer: one kind of node for expressions and for the shapes around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+
+class Node(NamedTuple):
+    """A node of an answer.
+
+    Expressions: `num` (value: Fraction), `sym` (value: name), `const` (value: `pi`, `e`, `i`, `inf`), `add`, `mul`,
+    `div`, `pow`, `neg`, `pm` (one or two operands, value `+` or `-` for the upper sign), `fn` (value: name), `root`
+    (radicand, index), `log` (argument, base) or `log` (argument), `fact`, `abs`, `deg`, `percent`.
+    Shapes: `list` (value: `,`, `;`, `and`, `or`), `tuple` (value: the two brackets), `set`, `builder`, `matrix` of `row`,
+    `rel` (value: operators between the operands), `union`, `inter`, `minus`, `named` (value: `R`, `Z`, `empty`, ...),
+    `ratio`, `quantity` (value: unit), `based` (value: `digits_base`), `text` (value: words).
+
+    Attributes:
+        op: The kind.
+        args: Operands.
+        value: Payload of a leaf or of a shape.
+        label: For a `rel`, the text of its left side when that only names the value (`x`, `f(x)`, `AB`).
+    """
+
+    op: str
+    args: tuple[Node, ...] = ()
+    value: Fraction | str | None = None
+    label: str = ""
+
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and everything below it."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(node.args)
+
+
+def number(value: Fraction | int) -> Node:
+    """Return a number node."""
+    return Node("num", value=Fraction(value))
+
+
+def add(*terms: Node) -> Node:
+    """Return the sum of the terms."""
+    return terms[0] if len(terms) == 1 else Node("add", terms)
+
+
+def negative(term: Node) -> Node:
+    """Return the term with the other sign; numbers stay numbers."""
+    return number(-term.value) if isinstance(term.value, Fraction) and term.op == "num" else Node("neg", (term,))
+
+
+def subtract(left: Node, right: Node) -> Node:
+    """Return the difference."""
+    return Node("add", (left, Node("neg", (right,))))
+
+
+def symbols(node: Node) -> frozenset[str]:
+    """Names of the free symbols."""
+    return frozenset(str(item.value) for item in node.walk() if item.op == "sym")
+
+
+INFINITY = Node("const", value="inf")
+MINUS_INFINITY = Node("neg", (INFINITY,))
+SHAPES = frozenset(
+    {"list", "tuple", "set", "builder", "matrix", "rel", "union", "inter", "minus", "named", "ratio", "quantity", "based", "text"}
+)
+"""Kinds that are no expressions."""

@@ -1,0 +1,120 @@
+"""The words of answers: units, connectives, number words, names of sets; and the normal form of a text answer."""
+
+from __future__ import annotations
+
+import re
+
+CONNECTIVES = {"and": "and", "or": "or", "&": "and", "und": "and", "to": "to"}
+
+_UNIT_NAMES = {
+    "mm": "millimeter millimeters millimetre millimetres",
+    "cm": "centimeter centimeters centimetre centimetres cms",
+    "m": "meter meters metre metres",
+    "km": "kilometer kilometers kilometre kilometres kms",
+    "in": "inch inches",
+    "ft": "foot feet",
+    "yd": "yard yards yds",
+    "mi": "mile miles",
+    "mg": "milligram milligrams",
+    "g": "gram grams gm gms",
+    "kg": "kilogram kilograms kgs",
+    "lb": "pound pounds lbs",
+    "oz": "ounce ounces",
+    "t": "ton tons tonne tonnes",
+    "ml": "milliliter milliliters millilitre millilitres mL",
+    "l": "liter liters litre litres",
+    "gal": "gallon gallons",
+    "s": "second seconds sec secs",
+    "min": "minute minutes mins",
+    "h": "hour hours hr hrs",
+    "day": "days",
+    "week": "weeks",
+    "month": "months",
+    "year": "years yr yrs",
+    "hz": "hertz",
+    "n": "newton newtons",
+    "j": "joule joules",
+    "w": "watt watts",
+    "v": "volt volts",
+    "pa": "pascal pascals",
+    "rad": "radian radians rads",
+    "deg": "degree degrees",
+    "%": "percent percents percentage pct",
+    "$": "dollar dollars usd bucks",
+    "cent": "cents",
+    "euro": "euros eur",
+    "yuan": "rmb",
+    "unit": "units",
+    "mph": "",
+}
+UNITS = {spelling: unit for unit, names in _UNIT_NAMES.items() for spelling in [unit, *names.lower().split()]}
+"""Spelling -> unit. Other words after a number are units too, under their own name without a plural s."""
+
+PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {"in", "pa", "hz", "min", "rad", "deg"} | {"inches"}
+"""Units that are recognised without a text macro: `10 cm`."""
+
+SHORT_WORDS = {"yes", "no", "odd", "all", "none", "not", "one", "two", "six", "ten", "red", "am", "pm", "is", "if", "of",
+               "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real"}  # fmt: skip
+
+NUMBER_WORDS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+    )
+}
+
+_ALL_REALS = re.compile(r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers|the set of (?:all )?real numbers|(?:set )?of (?:all )?real numbers")
+_EMPTY = re.compile(r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none|no such (?:number|value)s?(?: exists?)?|does not exist|dne|undefined")
+
+
+def text_form(text: str) -> str:
+    """Normal form of a text answer: lower case, no articles, no punctuation, single blanks.
+
+    >>> text_form("The Line.")
+    'line'
+    """
+    lowered = re.sub(r"[^\w%$<>=+*/^-]+", " ", text.casefold().replace("_", " "))
+    kept = [word for word in lowered.split() if word not in {"a", "an", "the"}]
+    return " ".join(kept) if kept else " ".join(lowered.split())
+
+
+def set_named(text: str) -> str | None:
+    """Return `R` or `empty` when the words name that set."""
+    form = text_form(text)
+    if _ALL_REALS.fullmatch(form):
+        return "R"
+    if _EMPTY.fullmatch(form) and form not in {"undefined", "does not exist", "dne"}:
+        return "empty"
+    return None
+
+
+def unit_form(text: str) -> str:
+    """Normal form of a unit phrase: known spellings merged, powers and quotients written one way.
+
+    >>> unit_form("square inches"), unit_form("miles per hour"), unit_form("cm^2"), unit_form("apples")
+    ('in^2', 'mph', 'cm^2', 'apple')
+    """
+    lowered = text.casefold().replace("**", "^").replace("²", "^2").replace("³", "^3")
+    lowered = re.sub(r"\bper\b", "/", lowered)
+    lowered = re.sub(r"[{}\\().,]", " ", lowered)
+    parts: list[str] = []
+    power = ""
+    for token in re.findall(r"[^\W\d_]+|[$%]|\^\s*-?\s*\d+|/|-?\d+", lowered):
+        if token in {"square", "sq"}:
+            power = "^2"
+        elif token in {"cubic", "cu"}:
+            power = "^3"
+        elif token in {"squared", "cubed"} and parts:
+            parts[-1] += "^2" if token == "squared" else "^3"
+        elif token.startswith("^") and parts:
+            parts[-1] += token.replace(" ", "")
+        elif token in {"a", "an", "the", "of"}:
+            continue
+        elif token == "/":
+            parts.append("/")
+        else:
+            unit = UNITS.get(token) or (token[:-1] if len(token) > 3 and token.endswith("s") and not token.endswith("ss") else token)
+            parts.append(unit + power)
+            power = ""
+    form = " ".join(parts).replace(" / ", "/").replace("^1 ", " ")
+    return {"mi/h": "mph", "unit^2": "unit^2", "m s^-1": "m/s", "km h^-1": "km/h"}.get(form, form)

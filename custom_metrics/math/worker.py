@@ -1,0 +1,152 @@
+"""The worker process: algebra, and the scorers of other tools, under limits of CPU time and memory.
+
+Reads one JSON request per line and writes one JSON reply per line. The kernel ends the process when a request has used
+its CPU time: `ITIMER_PROF` with the default action interrupts C code too, and nothing has to be cleaned up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from custom_metrics.math import compare, exact
+from custom_metrics.math.exact import NotExactError
+from custom_metrics.math.parse import parse
+from custom_metrics.math.tree import Node
+
+Answer = dict[str, Any]
+
+
+class FullOracle:
+    """First exact, then with many digits."""
+
+    def same(self, left: Node, right: Node) -> bool:
+        """Whether two expressions are equal."""
+        from custom_metrics.math import numeric
+
+        try:
+            return exact.same(left, right)
+        except NotExactError:
+            return numeric.same(left, right)
+
+    def same_equation(self, first: Node, second: Node) -> bool:
+        """Whether two equations differ by a constant factor only."""
+        from custom_metrics.math import numeric
+
+        try:
+            return exact.same_equation(first, second)
+        except NotExactError:
+            return numeric.factor(first, second) != 0
+
+    def factor(self, first: Node, second: Node) -> int:
+        """Sign of the constant factor between two expressions."""
+        from custom_metrics.math import numeric
+
+        return numeric.factor(first, second)
+
+    def order(self, left: Node, right: Node) -> int:
+        """Order of two real constants."""
+        from custom_metrics.math import numeric
+
+        try:
+            return exact.order(left, right)
+        except NotExactError:
+            return numeric.order(left, right)
+
+
+def _equal(request: Answer) -> Answer:
+    sides = [parse(request[key], thousands=request["thousands"]) for key in ("gold", "answer")]
+    try:
+        return {"equal": compare.equal(sides[0], sides[1], FullOracle()), "why": "evaluated with many digits"}
+    except NotExactError as error:
+        return {"equal": False, "why": f"could not be shown equal: {error}"}
+
+
+def _load_math_verify() -> None:
+    import math_verify  # noqa: F401
+
+
+def _math_verify(request: Answer) -> Answer:
+    """Calculus goes to math-verify, without its rounding, its clock and its comparison of unparsed text."""
+    from math_verify import LatexExtractionConfig, parse, verify
+
+    sides = []
+    for key in ("gold", "answer"):
+        found = parse(f"${request[key]}$", [LatexExtractionConfig()], parsing_timeout=None)
+        if not found or isinstance(found[0], str):
+            return {"equal": False, "why": "not read by the algebra system"}
+        sides.append(found[0])
+    equal = verify(sides[0], sides[1], float_rounding=30, numeric_precision=40, timeout_seconds=None)
+    return {"equal": bool(equal), "why": "simplified by math-verify and sympy"}
+
+
+def _load_originals() -> None:
+    from custom_metrics.math import original_scorers
+
+    original_scorers.load()
+
+
+def _original(request: Answer) -> Answer:
+    from custom_metrics.math import original_scorers
+
+    return original_scorers.score(request["scorer"], request["gold"], request["answer"])
+
+
+_KINDS: dict[str, tuple[Callable[[], None] | None, Callable[[Answer], Answer]]] = {
+    "equal": (None, _equal),
+    "math_verify": (_load_math_verify, _math_verify),
+    "original": (_load_originals, _original),
+}
+
+
+def _limit_memory(megabytes: int) -> None:
+    try:
+        import resource
+    except ImportError:  # no such limit on this system
+        return
+    limit = megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _is_full(megabytes: int) -> bool:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > megabytes * 1024 * 0.7
+
+
+def _set_timer(seconds: float) -> None:
+    if hasattr(signal, "ITIMER_PROF"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def main() -> None:
+    """Serve until the standard input ends."""
+    memory = int(sys.argv[1])
+    _limit_memory(memory)
+    sys.setrecursionlimit(6_000)
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints must not look like a reply
+    for line in sys.stdin:
+        request = json.loads(line)
+        load, work = _KINDS[request["kind"]]
+        if load is not None:
+            load()  # imports are not part of the case
+        _set_timer(request["cpu_seconds"])
+        try:
+            reply = work(request)
+        except (Exception, RecursionError) as error:  # noqa: BLE001 - a case must never end the worker
+            reply = {"equal": False, "why": f"{type(error).__name__} in the algebra system"}
+        _set_timer(0)
+        if _is_full(memory):
+            reply["leaving"] = True  # a full cache must not decide the next case
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()
