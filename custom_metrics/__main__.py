@@ -1,0 +1,77 @@
+"""`python -m custom_metrics list [PATTERN]`: every public metric with its signature, range and direction."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from custom_metrics import METRICS
+
+_RANGE = re.compile(r"\bin (\[[^\]]{1,40}[\])]|\(-inf, inf\))|\b(0(?:\.0)? or 1(?:\.0)?|0\.\.1(?:00)?)\b")
+_DIRECTION = re.compile(r"\b(higher|lower|smaller|larger|closer to \S+|nearer to \S+) is better\b", re.IGNORECASE)
+
+
+def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
+    """Read what a metric's signature and docstring say about it.
+
+    Args:
+        name: Public name.
+        function: The metric.
+
+    Returns:
+        `name`, `signature`, `summary` (first sentence), and `range` and `better`, empty where the docstring does not
+        name them.
+    """
+    text = inspect.getdoc(function) or ""
+    first = re.split(r"(?<=[.])\s(?=[A-Z`])", " ".join(text.split("\n\n", 1)[0].split()), maxsplit=1)[0]
+    found_range, found_direction = _RANGE.search(text), _DIRECTION.search(text)
+    return {
+        "name": name,
+        "signature": _signature(function),
+        "summary": first,
+        "range": next(filter(None, found_range.groups())) if found_range else "",
+        "better": found_direction.group(1).lower() if found_direction else "",
+    }
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    """Write the arguments without their types: `(prediction, reference, stemmer=False)`."""
+    parameters = inspect.signature(function).parameters.values()
+    return f"({', '.join(str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters)})"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the metrics whose name contains a pattern.
+
+    Returns:
+        0, or 2 where nothing matches.
+    """
+    parser = argparse.ArgumentParser(prog="python -m custom_metrics", description="The metrics of this package.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    lister = verbs.add_parser("list", help="metrics with signature, range and direction")
+    lister.add_argument("pattern", nargs="?", default="", help="only names that contain this")
+    lister.add_argument("--json", action="store_true", help="the same as data")
+    arguments = parser.parse_args(argv)
+    found = [describe(name, function) for name, function in METRICS.items() if arguments.pattern in name]
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+    else:
+        for metric in found:
+            notes = [
+                metric["range"] and f"range {metric['range']}",
+                metric["better"] and f"{metric['better']} is better",
+            ]
+            facts = "; ".join(filter(None, notes))
+            print(f"{metric['name']}{metric['signature']}\n    {metric['summary']}{f' ({facts})' if facts else ''}")
+    if not found:
+        print(f"no metric name contains {arguments.pattern!r}")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
