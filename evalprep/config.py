@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
 
 from evalprep.errors import Problems, near
+from evalprep.manifest import is_secret
 from evalprep.packs import ConfigKey, Pack
 from evalprep.yamlfile import YamlFile
 
@@ -260,6 +261,7 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, project_root: Pa
     if isinstance(core, Core):
         core = _absolute(core, source.folder, project_root)
         _check_paths(core, reader)
+        _check_secrets(core, reader)
         config = Config(core, sections, source.path, source.data)
     reader.problems.raise_if_any()
     assert config is not None
@@ -315,6 +317,18 @@ def _absolute(core: Core, folder: Path, project_root: Path) -> Core:
 
 def _inside(inner: Path, outer: Path) -> bool:
     return inner == outer or outer in inner.parents
+
+
+def _check_secrets(core: Core, reader: Reader) -> None:
+    """A command line is public on its machine, and lm-eval writes model arguments into every result file."""
+    for name in ("model_args", "gen_kwargs"):
+        for key, value in getattr(core, name).items():
+            if is_secret(str(key), value):
+                reader.problems.add(
+                    f"{name}.{key} looks like a credential, which would end up on the command line and in result files",
+                    where=reader.source.where(name, key),
+                    fix="remove it and set the environment variable instead (HF_TOKEN, OPENAI_API_KEY, ...)",
+                )
 
 
 def _check_paths(core: Core, reader: Reader) -> None:

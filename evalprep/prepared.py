@@ -90,6 +90,9 @@ def _table(chunk: list[dict[str, Any]], known: pa.Schema | None, task: str) -> p
         values = [row.get(name) for row in chunk]
         try:
             array = pa.array(values, type=fixed.get(name), from_pandas=False)
+            if "struct<>" in str(array.type):
+                values = [_without_empty(value) for value in values]  # parquet has no structs without fields
+                array = pa.array(values, from_pandas=False)
             if known is not None and name in known.names and array.type != known.field(name).type:
                 merged = (
                     pa.unify_schemas(
@@ -111,6 +114,13 @@ def _table(chunk: list[dict[str, Any]], known: pa.Schema | None, task: str) -> p
         fields.append(pa.field(name, array.type))
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _without_empty(value: Any) -> Any:
+    """The same value with null for every empty mapping."""
+    if isinstance(value, dict):
+        return {key: _without_empty(item) for key, item in value.items()} or None
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
 def _checked(rows: Iterable[Mapping[str, Any]], task: str) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 from evalprep.errors import Problem, near
 
 _PLACEHOLDER = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
+_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _QUOTES = re.compile(r"""["'][^"'\n]*\$\{[a-z][a-z0-9_]*\}""")
 
 
@@ -76,4 +77,5 @@ def render(
 
 
 def _as_yaml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    # YAML forbids some characters that JSON lets stand, but reads the same escapes.
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False, sort_keys=True))

@@ -137,7 +137,8 @@ def open_source(
     if path.is_dir():
         path = path.resolve()
         return Source(location, _select(path, config, split, where or location), config, split)
-    if location.startswith((".", "/", "~")) or location.count("/") != 1 or " " in location:
+    looks_local = location.startswith((".", "/", "~")) or is_data_file(path) or location.count("/") != 1
+    if looks_local or " " in location:
         raise BadInput(
             Problem(
                 what=f"no file or folder at {path}",

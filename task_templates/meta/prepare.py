@@ -117,12 +117,7 @@ def dataset_of(context: Context) -> Dataset:
         None,
     )
     if family is None or not (local or location.startswith("meta-llama/")):
-        looks_local = not local and (location.startswith((".", "/", "~")) or location.count("/") != 1)
-        what = (
-            f"there is no folder {context.folder / location}"
-            if looks_local
-            else f"{location!r} is not a known evals data set"
-        )
+        what = f"there is no folder {context.folder / location}, and {location!r} is not a known evals data set"
         raise BadInput(
             Problem(
                 what=what,

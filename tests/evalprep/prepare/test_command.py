@@ -1,0 +1,174 @@
+"""The printed command: what a shell and lm_eval make of it is what the config says."""
+
+import json
+import shlex
+
+import pytest
+
+from evalprep import command as commands
+from evalprep.command import build_command, model_location
+from evalprep.config import Core
+
+
+@pytest.fixture
+def core(tmp_path):
+    def make(**changes):
+        base = {
+            "model_name": "org/model",
+            "tasks": ("a",),
+            "work_dir": tmp_path / "work",
+            "output_path": tmp_path / "out",
+        }
+        return Core(**{**base, **changes})
+
+    return make
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    monkeypatch.setattr(commands, "gpu_names", lambda: ("Some GPU",))
+
+
+@pytest.fixture
+def cpu(monkeypatch):
+    monkeypatch.setattr(commands, "gpu_names", tuple)
+    monkeypatch.setattr(commands, "cpu_has_bfloat16", lambda: False)
+
+
+def pairs(argv, flag):
+    return argv[argv.index(flag) + 1]
+
+
+def test_gpu_command(core, gpu):
+    argv = build_command(core(data_parallel_size=4), tasks=["x", "y"], model="org/model").argv()
+    assert pairs(argv, "--model") == "vllm"
+    assert pairs(argv, "--model_args") == (
+        "pretrained=org/model,dtype=auto,tensor_parallel_size=1,data_parallel_size=4,gpu_memory_utilization=0.9,"
+        "max_model_len=8192,add_bos_token=True,seed=42"
+    )
+    assert pairs(argv, "--tasks") == "x,y"
+    assert pairs(argv, "--batch_size") == "auto"
+    assert pairs(argv, "--seed") == "42"
+    assert "--log_samples" in argv
+    assert "--limit" not in argv
+    assert "--apply_chat_template" not in argv
+
+
+def test_cpu_command_has_the_settings_that_work_there(core, cpu):
+    made = build_command(core(), tasks=["x"], model="org/model")
+    args = pairs(made.argv(), "--model_args")
+    for part in (
+        "dtype=float32",
+        "gpu_memory_utilization=0.2",
+        "enforce_eager=True",
+        "distributed_executor_backend=uni",
+    ):
+        assert part in args
+    assert made.env["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a b",
+        "a,b",
+        "it's",
+        'say "x"',
+        "{x}",
+        "007",
+        "true",
+        "None",
+        "1e5",
+        "ü",
+        "a=b;rm -rf /",
+        "$(touch x)",
+        "`x`",
+        "new\nline",
+    ],
+)
+def test_hostile_values_stay_one_value(core, gpu, value):
+    made = build_command(core(model_args={"tokenizer": value}), tasks=["x"], model=value)
+    words = shlex.split(made.text())
+    given = pairs(words, "--model_args")
+    data = json.loads(given) if given.startswith("{") else dict(item.split("=", 1) for item in given.split(","))
+    assert data["pretrained"] == value
+    assert data["tokenizer"] == value
+
+
+def test_lm_eval_parses_the_model_args_back(core, gpu):
+    import argparse
+
+    from lm_eval._cli.utils import MergeDictAction
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model_args", nargs="+", action=MergeDictAction)
+    for extra in ({}, {"chat_template_args": {"date": "10 Apr"}}, {"revision": "007"}):
+        made = build_command(core(model_args=extra), tasks=["x"], model="/data/my model")
+        parsed = parser.parse_args(["--model_args", pairs(shlex.split(made.text()), "--model_args")]).model_args
+        assert parsed == made.model_args
+
+
+def test_hf_form(core, cpu):
+    argv = build_command(core(backend="hf"), tasks=["x"], model="org/model").argv()
+    assert pairs(argv, "--model") == "hf"
+    assert pairs(argv, "--device") == "cpu"
+    assert "tensor_parallel_size" not in pairs(argv, "--model_args")
+
+
+def test_every_option_reaches_the_command(core, gpu):
+    made = build_command(
+        core(
+            batch_size="auto:4",
+            limit=0.5,
+            show_config=True,
+            log_samples=False,
+            verbosity="DEBUG",
+            num_fewshot=0,
+            apply_chat_template=True,
+            fewshot_as_multiturn=False,
+            system_instruction="Be kind.",
+            gen_kwargs={"max_gen_toks": 5},
+        ),
+        tasks=["x"],
+        model="m",
+    )
+    argv = made.argv()
+    assert pairs(argv, "--batch_size") == "auto:4"
+    assert pairs(argv, "--limit") == "0.5"
+    assert "--show_config" in argv
+    assert "--log_samples" not in argv
+    assert made.env["LMEVAL_LOG_LEVEL"] == "DEBUG"
+    assert pairs(argv, "--num_fewshot") == "0"
+    assert pairs(argv, "--fewshot_as_multiturn") == "false"
+    assert pairs(argv, "--gen_kwargs") == "max_gen_toks=5"
+    assert argv.index("--apply_chat_template") in {len(argv) - 1, argv.index("--fewshot_as_multiturn") - 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "local"),
+    [
+        ("org/model", "org/model", False),
+        ("./here", "{}/here", True),
+        ("here/", "{}/here", True),
+        ("./absent", "{}/absent", True),
+    ],
+)
+def test_model_locations(core, tmp_path, name, expected, local):
+    (tmp_path / "here").mkdir()
+    location, is_local, notes = model_location(core(model_name=name), tmp_path)
+    assert location == expected.format(tmp_path)
+    assert is_local is local
+    assert bool(notes) is name.endswith("absent")
+
+
+def test_run_yaml_says_the_same(core, gpu):
+    data = build_command(core(limit=3), tasks=["x"], model="m").run_yaml()
+    assert data["seed"] == [42] * 4
+    assert data["limit"] == 3
+    assert data["model_args"]["pretrained"] == "m"
+    assert "show_config" not in data
+
+
+def test_no_secret_of_the_environment_reaches_the_command(core, gpu, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_very_secret")
+    assert "hf_very_secret" not in build_command(core(), tasks=["x"], model="m").text()

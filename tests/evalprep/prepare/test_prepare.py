@@ -1,0 +1,324 @@
+"""The whole preparation, through the command that a user types."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evalprep.prepare import PROJECT_ROOT
+from evalprep.workdir import tree_files
+
+
+def prepare(config, *arguments, cwd=None, env=None):
+    return subprocess.run(
+        [sys.executable, str(PROJECT_ROOT / "prepare_eval.py"), "--config_path", str(config), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+    )
+
+
+def change(config, **keys):
+    config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), **keys}))
+
+
+def test_work_dir_and_command(tiny_project):
+    done = prepare(tiny_project)
+    assert done.returncode == 0, done.stderr
+    work = tiny_project.parent / "work_dir"
+    assert sorted(tree_files(work)) == [
+        "command.sh",
+        "meta/data/meta_math.parquet",
+        "meta/data/meta_mmlu_pro_instruct.parquet",
+        "meta/meta_instruct.yaml",
+        "meta/meta_math.yaml",
+        "meta/meta_mmlu_pro_instruct.yaml",
+        "run.yaml",
+    ]
+    manifest = json.loads((work / "manifest.json").read_text())
+    assert manifest["tasks"]["meta_math"]["join"]["exact"] == 3
+    assert manifest["tasks"]["meta_math"]["previous"] == {
+        "n": 3,
+        "micro": pytest.approx(2 / 3),
+        "macro": pytest.approx(0.75),
+        "subtasks": {"algebra": {"n": 2, "correct": 1}, "arithmetic": {"n": 1, "correct": 1}},
+    }
+    rows = pq.read_table(work / "meta/data/meta_math.parquet").to_pylist()
+    assert [row["target"] for row in rows] == ["5", "8", "7"]
+    assert [row["previously_is_correct"] for row in rows] == [True, False, True]
+    assert len({row["sample_id"] for row in rows}) == 3
+    assert "published 0.6667 micro, 0.7500 macro" in done.stderr
+
+
+def test_quiet_prints_the_command_and_nothing_else(tiny_project):
+    done = prepare(tiny_project, "--quiet")
+    assert done.stderr == ""
+    words = shlex.split(done.stdout)
+    assert done.stdout.count("\n") == 1
+    assert any(word.endswith("lm_eval") for word in words)
+    script = (tiny_project.parent / "work_dir" / "command.sh").read_text()
+    assert done.stdout.strip() in script
+
+
+def test_same_config_same_bytes(tiny_project):
+    work = tiny_project.parent / "work_dir"
+    assert prepare(tiny_project).returncode == 0
+    first, manifest = tree_files(work), json.loads((work / "manifest.json").read_text())
+    assert prepare(tiny_project).returncode == 0
+    again = json.loads((work / "manifest.json").read_text())
+    assert tree_files(work) == first
+    assert {**manifest, "created": ""} == {**again, "created": ""}
+
+
+def test_the_working_directory_does_not_matter(tiny_project, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert prepare(tiny_project, "--quiet").stdout == prepare(tiny_project, "--quiet", cwd=elsewhere).stdout
+
+
+@pytest.mark.parametrize("name", ["work dir", "it's", "w:#ö", "deep/er"])
+def test_any_folder_name_works(tiny_project, name):
+    change(tiny_project, work_dir=name)
+    done = prepare(tiny_project)
+    assert done.returncode == 0, done.stderr
+    folder = tiny_project.parent / name
+    task = yaml.safe_load((folder / "meta/meta_math.yaml").read_text().replace("!function ", ""))
+    assert task["dataset_kwargs"]["data_files"]["test"] == str(folder / "meta/data/meta_math.parquet")
+    assert str(folder) in shlex.split(done.stdout)
+
+
+def test_two_configs_two_work_dirs(tiny_project):
+    other = tiny_project.with_name("other.yaml")
+    other.write_text(tiny_project.read_text())
+    change(other, work_dir="second", tasks="meta_math")
+    assert prepare(tiny_project).returncode == prepare(other).returncode == 0
+    assert (tiny_project.parent / "work_dir/meta/meta_mmlu_pro_instruct.yaml").exists()
+    assert not (tiny_project.parent / "second/meta/meta_mmlu_pro_instruct.yaml").exists()
+
+
+def test_stale_tasks_go_away(tiny_project):
+    assert prepare(tiny_project).returncode == 0
+    change(tiny_project, tasks="meta_math")
+    assert prepare(tiny_project).returncode == 0
+    assert not (tiny_project.parent / "work_dir/meta/meta_mmlu_pro_instruct.yaml").exists()
+
+
+def test_an_edit_is_kept_while_its_template_is_the_same(tiny_project):
+    assert prepare(tiny_project).returncode == 0
+    task = tiny_project.parent / "work_dir/meta/meta_math.yaml"
+    task.write_text(task.read_text() + "# mine\n")
+    (task.parent / "notes.txt").write_text("mine too")
+    done = prepare(tiny_project)
+    assert done.returncode == 0
+    assert "kept your edit of meta/meta_math.yaml" in done.stderr
+    assert task.read_text().endswith("# mine\n")
+    assert (task.parent / "notes.txt").read_text() == "mine too"
+    assert prepare(tiny_project).returncode == 0
+    assert task.read_text().endswith("# mine\n"), "an edit survives every further preparation"
+
+
+def test_a_conflict_is_refused_and_force_keeps_both(tiny_project):
+    assert prepare(tiny_project).returncode == 0
+    task = tiny_project.parent / "work_dir/meta/meta_math.yaml"
+    edited = task.read_text() + "# mine\n"
+    task.write_text(edited)
+    change(tiny_project, meta={"max_gen_toks": {"meta_math": 77}})
+    done = prepare(tiny_project)
+    assert done.returncode == 2
+    assert "edited by hand" in done.stderr
+    assert task.read_text() == edited
+    assert prepare(tiny_project, "--force").returncode == 0
+    assert "max_gen_toks: 77" in task.read_text()
+    assert task.with_name("meta_math.yaml.yours").read_text() == edited
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        pytest.param(
+            {"tasks": "meta_matth"}, ["unknown task 'meta_matth'", "did you mean meta_math"], id="misspelt task"
+        ),
+        pytest.param(
+            {"tasks": "meta_pretrain"},
+            ["does not fit Tiny-Instruct-evals", "an instruct model's"],
+            id="pretrained group",
+        ),
+        pytest.param({"tasks": "meta_bbh"}, ["meta_bbh is no task of"], id="task of other family"),
+        pytest.param(
+            {"tasks": "meta_ifeval"}, ["has no config Tiny-Instruct-evals__ifeval__strict__details"], id="config absent"
+        ),
+        pytest.param(
+            {"evals_dataset": "data/Nothing-evals"},
+            ["there is no folder", "Llama-3.1-8B-Instruct-evals"],
+            id="no data set",
+        ),
+        pytest.param(
+            {"evals_dataset": "meta-llama/Meta-Llama-3.1-8B-Instruct-evals"},
+            ["not a known evals data set"],
+            id="old prefix",
+        ),
+        pytest.param(
+            {"ground_truth": {"math": "data/nope.jsonl"}},
+            ["no file or folder", "ground_truth.math"],
+            id="no ground truth",
+        ),
+        pytest.param(
+            {"ground_truth": {"maths": "x"}}, ["unknown key 'maths'", "did you mean math"], id="ground truth key"
+        ),
+        pytest.param({"max_model_len": 512}, ["meta_math may generate 5120 tokens"], id="context too short"),
+        pytest.param({"tasks": [{"task": "own"}]}, ["lacks dataset_path, doc_to_text"], id="inline task"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(tiny_project, keys, said):
+    change(tiny_project, **keys)
+    done = prepare(tiny_project)
+    assert done.returncode == 2
+    for part in said:
+        assert part in done.stderr
+    assert done.stdout == ""
+    assert not (tiny_project.parent / "work_dir").exists()
+
+
+def test_unmatched_rows_above_the_threshold(tiny_project):
+    truth = tiny_project.parent / "data/truth.jsonl"
+    truth.write_text(truth.read_text().splitlines()[0] + "\n")
+    done = prepare(tiny_project)
+    assert done.returncode == 2
+    assert "2 of 3 rows have no ground truth, first: 'What is 4 + 4?'" in done.stderr
+    assert not (tiny_project.parent / "work_dir").exists()
+    done = prepare(tiny_project, "--set", "meta.max_unmatched=0.9")
+    assert done.returncode == 0
+    assert "2 unmatched" in done.stderr
+
+
+def test_foreign_folder_is_refused(tiny_project):
+    work = tiny_project.parent / "work_dir"
+    work.mkdir()
+    (work / "thesis.txt").write_text("precious")
+    done = prepare(tiny_project)
+    assert done.returncode == 2
+    assert "not ours to replace" in done.stderr
+    assert (work / "thesis.txt").read_text() == "precious"
+
+
+def test_unwritable_parent(tiny_project):
+    if os.geteuid() == 0:
+        target = "/proc/nowhere/work"
+    else:
+        locked = tiny_project.parent / "locked"
+        locked.mkdir(mode=0o500)
+        target = str(locked / "work")
+    done = prepare(tiny_project, "--set", f"work_dir={target}")
+    assert done.returncode == 2
+    assert "cannot" in done.stderr
+
+
+def test_check_writes_nothing(tiny_project):
+    done = prepare(tiny_project, "--check")
+    assert done.returncode == 0, done.stderr
+    assert not (tiny_project.parent / "work_dir").exists()
+
+
+def test_errors_as_json(tiny_project):
+    change(tiny_project, limit=0)
+    done = prepare(tiny_project, "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["problems"][0]["what"].startswith("limit: 0")
+
+
+def test_a_kill_leaves_the_old_or_the_new_folder(tiny_project):
+    """Killed at many moments, the folder is always one that some complete preparation made."""
+    work = tiny_project.parent / "work_dir"
+    assert prepare(tiny_project).returncode == 0
+    old = tree_files(work)
+    change(tiny_project, limit=7)
+    whole = None
+    for delay in (0.05, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0):
+        process = subprocess.Popen(
+            [sys.executable, str(PROJECT_ROOT / "prepare_eval.py"), "--config_path", str(tiny_project), "--quiet"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        now = tree_files(work)
+        recorded = json.loads((work / "manifest.json").read_text())["files"]
+        assert now == recorded
+        if now != old:
+            whole = now
+    assert prepare(tiny_project).returncode == 0, "leftovers of killed runs do not stop the next one"
+    assert whole is None or tree_files(work) == whole
+    leftovers = [path.name for path in work.parent.iterdir() if "build" in path.name or path.name.endswith(".old")]
+    assert leftovers == []
+
+
+def test_no_secret_reaches_the_work_folder(tiny_project):
+    done = prepare(tiny_project, env={"HF_TOKEN": "hf_very_secret"})
+    assert done.returncode == 0
+    assert "hf_very_secret" not in done.stdout + done.stderr
+    for path in (tiny_project.parent / "work_dir").rglob("*"):
+        assert not path.is_file() or b"hf_very_secret" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "given", [{"api_key": "abc"}, {"token": "abc"}, {"x": "sk-abcdefgh1234"}, {"x": "hf_abcdefgh1234"}]
+)
+def test_a_credential_in_the_config_is_refused(tiny_project, given):
+    change(tiny_project, model_args=given)
+    done = prepare(tiny_project)
+    assert done.returncode == 2
+    assert "looks like a credential" in done.stderr
+    assert next(iter(given.values())) not in done.stderr
+
+
+def test_stock_and_inline_tasks_mix_with_a_pack(tiny_project):
+    inline = {
+        "task": "own_task",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": "x.jsonl"},
+        "doc_to_text": "q",
+        "doc_to_target": "a",
+    }
+    change(tiny_project, tasks=["meta_math", "arc_challenge", inline])
+    done = prepare(tiny_project)
+    assert done.returncode == 0, done.stderr
+    words = shlex.split(done.stdout)
+    assert words[words.index("--tasks") + 1] == "meta_math,arc_challenge,own_task"
+    written = yaml.safe_load((tiny_project.parent / "work_dir/inline/own_task.yaml").read_text())
+    assert written == inline
+    assert "HF_HUB_OFFLINE=1" not in done.stdout
+
+
+HEAVY = ("torch", "datasets", "pandas", "pyarrow", "lm_eval", "scipy", "sympy", "numpy")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--config_path", "BAD"]])
+def test_start_up_imports_nothing_heavy_and_is_quick(tmp_path, arguments):
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("model_nam: x\n")
+    arguments = [str(bad) if word == "BAD" else word for word in arguments]
+    code = (
+        "import runpy, sys, time\n"
+        f"sys.argv = ['prepare_eval.py', *{arguments!r}]\n"
+        f"try: runpy.run_path({str(PROJECT_ROOT / 'prepare_eval.py')!r}, run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules], 'CPU', time.process_time())\n"
+    )
+    times = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        last = done.stdout.splitlines()[-1]
+        assert "HEAVY []" in last
+        times.append(float(last.rsplit(" ", 1)[1]))
+    assert min(times) < 0.3
