@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from custom_metrics.token_logprobs.encode import Options
@@ -13,12 +13,30 @@ from custom_metrics.token_logprobs.response import parse
 CONTINUATIONS = "continuations"
 
 
+def token_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Row numbers for the harness' own table, the default `process_results`; suite scores read the responses.
+
+    Returns:
+        `prob` and `avg_loss` of the first continuation, `n_tokens` over all of them, `unscored` (continuations without
+        a scored token) and `refused` (those that did not fit).
+    """
+    del doc
+    responses = [parse(result) for result in results]
+    first = responses[0] if responses else parse(None)
+    return {
+        "prob": first.prob,
+        "avg_loss": first.avg_loss,
+        "n_tokens": sum(len(response.logprobs) for response in responses),
+        "unscored": sum(response.avg_loss is None and response.grad_norm is None for response in responses),
+        "refused": sum(bool(response.refused) for response in responses),
+    }
+
+
 class TokenLogprobs:
-    """What a `ConfigurableTask` has to do differently: emit our requests and read their answers.
+    """What a `ConfigurableTask` has to do differently: emit our requests.
 
     The task's `metadata.token_logprobs` holds `continuations` (a column with a string or a list of strings) and the
-    fields of `Options`. Per document the metrics are `prob` and `avg_loss` of the first continuation, `n_tokens` over
-    all of them, `unscored` (continuations without a scored token) and `refused` (those that did not fit).
+    fields of `Options`. Answers are read by `token_results` unless the YAML names a `process_results` of its own.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
@@ -29,6 +47,9 @@ class TokenLogprobs:
         settings = dict(config or {})
         # The harness resolves `class` to this type but does not know it as a field of the task.
         settings.pop("class", None)
+        # Set here and not by overriding the method: without it the harness looks each metric name up in its registry
+        # and then on the hub.
+        settings.setdefault("process_results", token_results)
         own = dict((settings.get("metadata") or {}).get("token_logprobs") or {})
         self._continuations = str(own.pop("continuations", CONTINUATIONS))
         self._options = own
@@ -46,19 +67,6 @@ class TokenLogprobs:
             Instance(request_type=self._request, doc=doc, arguments=(ctx, text, self._options), idx=position, **kwargs)
             for position, text in enumerate([texts] if isinstance(texts, str) else texts)
         ]
-
-    def process_results(self, doc: Mapping[str, Any], results: list[Any]) -> dict[str, Any]:
-        """Row numbers for the harness' own table; suite scores read the responses themselves."""
-        del doc
-        responses = [parse(result) for result in results]
-        first = responses[0] if responses else parse(None)
-        return {
-            "prob": first.prob,
-            "avg_loss": first.avg_loss,
-            "n_tokens": sum(len(response.logprobs) for response in responses),
-            "unscored": sum(response.avg_loss is None and response.grad_norm is None for response in responses),
-            "refused": sum(bool(response.refused) for response in responses),
-        }
 
 
 @functools.cache
