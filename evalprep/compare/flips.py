@@ -91,7 +91,7 @@ def text_of(sample: Sample) -> str:
 
 def extraction_failed(sample: Sample) -> bool:
     """Whether nothing could be extracted from the reply."""
-    return sample.filtered == INVALID or sample.values.get("unparsed") in (True, 1)
+    return sample.filtered == INVALID or sample.metrics.get("unparsed") in (True, 1)
 
 
 def truncated(sample: Sample, count: CountTokens | None = None) -> bool:
@@ -101,7 +101,7 @@ def truncated(sample: Sample, count: CountTokens | None = None) -> bool:
     where the model's tokenizer is at hand; else a reply counts that has at least 2.5 characters per allowed token and
     stops inside a sentence.
     """
-    own = sample.values.get("truncated")
+    own = sample.metrics.get("truncated")
     if own is not None:
         return own in (True, 1)
     limits = [sample.generation[key] for key in _LENGTH_KEYS if isinstance(sample.generation.get(key), int)]

@@ -74,7 +74,7 @@ class TaskRun:
         ]
         first = first_line(self.path)
         if first is not None:
-            usable = [name for name, value in first.values.items() if number_of(value)[1] and name not in _NOT_SCORES]
+            usable = [name for name, value in first.metrics.items() if number_of(value)[1] and name not in _NOT_SCORES]
             # An aggregate of pairs or texts has no value per row; what the lines hold decides.
             logged = [one for one in logged if one[0] in usable] or [(name, first.filter) for name in usable]
         metric, filter_name = self.metadata.get("primary_metric"), self.metadata.get("primary_filter")

@@ -33,7 +33,7 @@ class Sample(msgspec.Struct, kw_only=True):
     """One document under one filter, as lm-eval logged it.
 
     `resps` holds per request the list of its repeats; `filtered_resps` per request what the filter made of them.
-    `values` maps metric names to the values that `process_results` returned.
+    `metrics` maps metric names to the values that `process_results` returned.
     """
 
     sample_id: str
@@ -44,7 +44,7 @@ class Sample(msgspec.Struct, kw_only=True):
     resps: list[Any]
     filtered_resps: list[Any]
     filter: str
-    values: dict[str, Any]
+    metrics: dict[str, Any]
     doc_hash: str = ""
     prompt_hash: str = ""
     line: int = 0
@@ -144,7 +144,7 @@ def parse(raw: bytes, line: int = 0) -> Sample | Damage:
         resps=resps if isinstance(resps, list) else [],
         filtered_resps=filtered if isinstance(filtered, list) else [],
         filter=name,
-        values={str(key): value.get(str(key)) for key in keys if key not in RESERVED},
+        metrics={str(key): value.get(str(key)) for key in keys if key not in RESERVED},
         doc_hash=doc_hash,
         prompt_hash=str(value.get("prompt_hash") or ""),
         line=line,

@@ -280,7 +280,7 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
                     continue
                 filters[item.filter] = filters.get(item.filter, 0) + 1
                 if item.filter == filter_name:
-                    builder.add(_as_line(item), tuple(item.values), item.values.values(), place, len(raw))
+                    builder.add(_as_line(item), tuple(item.metrics), item.metrics.values(), place, len(raw))
                 continue
             filters[line.filter] = filters.get(line.filter, 0) + 1
             if line.filter != filter_name:

@@ -1,0 +1,12 @@
+"""The numbers of a run: tasks, groups and the suite scores that packs declare."""
+
+from evalprep.score.published import Published, published_for
+from evalprep.score.reference import open_reference
+from evalprep.score.spec import ScoreSpec, read_specs
+from evalprep.score.suite import Scores, SuiteScore, export, packs_of, score_run
+from evalprep.score.task import GroupScore, TaskScore
+
+__all__ = [
+    "GroupScore", "Published", "ScoreSpec", "Scores", "SuiteScore", "TaskScore", "export", "open_reference", "packs_of",
+    "published_for", "read_specs", "score_run",
+]  # fmt: skip

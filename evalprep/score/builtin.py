@@ -1,0 +1,175 @@
+"""The suite scores that need no code: means over rows, over subtasks, over other scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from custom_metrics import statistics
+from evalprep.results import UNKNOWN, Table, TaskRun
+
+
+@dataclass
+class Scored:
+    """Rows of one or several tasks as one column.
+
+    Args:
+        values: Scores.
+        weights: Observations behind each value.
+        groups: Subtask code per row; tasks without subtasks are one subtask each.
+        names: Subtask names.
+        clusters: Cluster code per row, or None when every row stands alone.
+        unscored: Rows without a number.
+    """
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    names: list[str]
+    clusters: NDArray[np.int64] | None
+    unscored: int
+
+
+def collect(tasks: Mapping[str, TaskRun], params: Mapping[str, Any]) -> Scored:
+    """Put the rows of some tasks together; `params` may name `metric` and `filter`."""
+    values, weights, groups, clusters = [], [], [], []
+    names: list[str] = []
+    unscored = next_cluster = 0
+    clustered = False
+    for task_name, task in tasks.items():
+        table = task.table(params.get("filter"))
+        metric = str(params.get("metric") or task.primary.metric)
+        column = table.metrics.get(metric, np.full(len(table), np.nan))
+        known = ~np.isnan(column)
+        unscored += int(np.sum(~known))
+        values.append(column[known])
+        weights.append(table.weights[metric][known] if metric in table.weights else np.ones(int(known.sum())))
+        codes, found = _subtasks(table, task_name)
+        groups.append(codes[known] + len(names))
+        names += found
+        own = table.cluster[known]
+        clustered = clustered or bool(table.clusters)
+        alone = own == UNKNOWN
+        own = np.where(alone, len(table.clusters) + np.cumsum(alone) - 1, own) + next_cluster
+        next_cluster += len(table.clusters) + int(alone.sum())
+        clusters.append(own)
+    if not values:
+        empty = np.empty(0)
+        return Scored(empty, empty, np.empty(0, dtype=np.int64), [], None, 0)
+    together = np.concatenate(clusters)
+    repeated = clustered and np.unique(together).size < together.size
+    return Scored(
+        np.concatenate(values),
+        np.concatenate(weights),
+        np.concatenate(groups),
+        names,
+        together if repeated else None,
+        unscored,
+    )
+
+
+def _subtasks(table: Table, task_name: str) -> tuple[NDArray[np.int64], list[str]]:
+    if not table.subtasks:
+        return np.zeros(len(table), dtype=np.int64), [task_name]
+    if (table.subtask == UNKNOWN).any():
+        codes = np.where(table.subtask == UNKNOWN, len(table.subtasks), table.subtask)
+        return codes, [*table.subtasks, f"{task_name} without subtask"]
+    return table.subtask, list(table.subtasks)
+
+
+def _result(value: float, stderr: float, scored: Scored, rule: str, *, degrees: int) -> dict[str, Any]:
+    result: dict[str, Any] = {"agg_value": value, "n": int(scored.values.size), "rule": rule}
+    if not math.isnan(stderr) and degrees > 0:
+        half = statistics.student_critical_value(0.95, degrees) * stderr
+        result |= {"stderr": stderr, "interval": [value - half, value + half]}
+    if scored.clusters is not None:
+        result["clusters"] = int(np.unique(scored.clusters).size)
+    if scored.unscored:
+        result["skipped"] = {"no number": scored.unscored}
+    return result
+
+
+def _nothing(scored: Scored) -> dict[str, Any]:
+    skipped = {"no number": scored.unscored} if scored.unscored else {}
+    return {"agg_value": None, "n": 0, "reason": "no row has a score", "skipped": skipped}
+
+
+def micro(scored: Scored) -> dict[str, Any]:
+    """Mean over rows (over all items where the metric returns lists), with its standard error.
+
+    Rows that share a document make the clustered error; see `custom_metrics.statistics.clustered_stderr`.
+    """
+    if scored.values.size == 0:
+        return _nothing(scored)
+    total = float(scored.weights.sum())
+    value = float(np.dot(scored.values, scored.weights)) / total
+    plain = scored.clusters is None and bool(np.all(scored.weights == 1))
+    clusters = np.arange(scored.values.size) if scored.clusters is None else scored.clusters
+    units = int(np.unique(clusters).size)
+    stderr = (
+        statistics.mean_stderr(scored.values)
+        if plain
+        else statistics.clustered_stderr(scored.values, clusters, weights=scored.weights, correction=True)
+    )
+    result = _result(value, stderr, scored, "mean over rows", degrees=units - 1)
+    low, high = result.get("interval", (None, None))
+    if plain and low is not None and set(np.unique(scored.values)) <= {0.0, 1.0}:
+        # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's does not.
+        low, high = statistics.wilson_interval(int(scored.values.sum()), int(scored.values.size))
+        result["interval"] = [low, high]
+    return result
+
+
+def macro(scored: Scored) -> dict[str, Any]:
+    r"""Mean of subtask means, with its standard error.
+
+    sqrt(sum_c (sum_{i in c} (x_i - mean_k(i)) f_k / (K n_k))^2) over clusters c, K subtasks of n_k rows, with
+    f_k = sqrt(n_k / (n_k - 1)); for rows that stand alone this is sqrt(sum_k se_k^2) / K.
+    """
+    if scored.values.size == 0:
+        return _nothing(scored)
+    size = len(scored.names)
+    weights = np.bincount(scored.groups, weights=scored.weights, minlength=size)
+    sums = np.bincount(scored.groups, weights=scored.values * scored.weights, minlength=size)
+    counts = np.bincount(scored.groups, minlength=size)
+    present = counts > 0
+    means = np.divide(sums, weights, out=np.zeros(size), where=present)
+    k = int(present.sum())
+    value = float(means[present].mean())
+    factor = np.sqrt(np.divide(counts, counts - 1, out=np.ones(size), where=counts > 1))
+    share = factor / (k * np.where(present, weights, 1.0))
+    influence = (scored.values - means[scored.groups]) * scored.weights * share[scored.groups]
+    if scored.clusters is not None:
+        influence = np.bincount(np.unique(scored.clusters, return_inverse=True)[1], weights=influence)
+    stderr = math.sqrt(float(np.dot(influence, influence)))
+    result = _result(value, stderr, scored, f"mean of {k} subtask means", degrees=influence.size - k)
+    result["parts"] = {name: float(mean) for name, mean, here in zip(scored.names, means, present, strict=True) if here}
+    return result
+
+
+def mean(inputs: Mapping[str, Mapping[str, Any]], tasks_of: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Mean of other scores; its error sqrt(sum se^2) / k is given only where they share no task.
+
+    Args:
+        inputs: Score name -> result.
+        tasks_of: Score name -> every task behind it.
+    """
+    values = {name: result.get("agg_value") for name, result in inputs.items()}
+    numbers = [value for value in values.values() if isinstance(value, (int, float))]
+    if not values or len(numbers) < len(values):
+        absent = ", ".join(name for name, value in values.items() if not isinstance(value, (int, float)))
+        return {"agg_value": None, "reason": f"no value of {absent or 'any score'}"}
+    value = sum(numbers) / len(numbers)
+    result: dict[str, Any] = {"agg_value": value, "rule": f"mean of {len(values)} scores", "parts": values}
+    behind = [task for name in inputs for task in tasks_of.get(name, ())]
+    errors = [one["stderr"] for one in inputs.values() if isinstance(one.get("stderr"), float)]
+    if len(set(behind)) == len(behind) and len(errors) == len(numbers):
+        stderr = math.hypot(*errors) / len(errors)
+        half = statistics.critical_value(0.95) * stderr
+        result |= {"stderr": stderr, "interval": [value - half, value + half]}
+    return result

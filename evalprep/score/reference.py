@@ -1,0 +1,54 @@
+"""The scores of a reference run: computed from another run's samples, or read from a log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput, Problem
+from evalprep.packs import Pack
+from evalprep.results import Run, load_run
+
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
+    """Open `--reference`: an lm-eval run, a log that a pack can read, or a `scores.json` of this tool.
+
+    Raises:
+        BadInput: none of these.
+    """
+    if path.is_file() or path.is_dir():
+        for pack in packs:
+            module = pack.module("references")
+            found = module.load(path) if module is not None else None
+            if found:
+                return {str(name): dict(result) for name, result in found.items()}
+        if (scores := _own_scores(path)) is not None:
+            return scores
+    try:
+        return load_run(path)
+    except BadInput as error:
+        if not path.exists():
+            raise
+        raise BadInput(
+            Problem(
+                what="neither a run nor a log of reference scores",
+                where=f"--reference {path}",
+                allowed="a folder that lm_eval wrote, a scores.json of `evalprep score`, or a log that the pack reads",
+            )
+        ) from error
+
+
+def _own_scores(path: Path) -> Results | None:
+    file = path / "scores.json" if path.is_dir() else path
+    if file.suffix != ".json" or not file.is_file():
+        return None
+    try:
+        content = json.loads(file.read_bytes())
+    except ValueError:
+        return None
+    scores = content.get("results") if isinstance(content, dict) and content.get("kind") == "evalprep scores" else None
+    return scores if isinstance(scores, dict) else None

@@ -1,0 +1,148 @@
+"""Scores as tables for the terminal, readable at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+from evalprep.score.published import Published
+from evalprep.score.suite import Scores, SuiteScore
+
+
+def number(value: Any) -> str:
+    """Four significant digits; `-` for None."""
+    return f"{value:.4g}" if isinstance(value, (int, float)) else "-"
+
+
+def bounds(result: Mapping[str, Any]) -> str:
+    """`[low, high]` of a result; empty without an interval."""
+    low, high = result.get("interval") or (None, None)
+    return "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False, width: int | None = None) -> None:
+    """Print scores.
+
+    Args:
+        scores: What to print.
+        file: Where to; standard output by default.
+        subtasks: Also one table of subtasks per task.
+        width: Columns; those of the terminal by default, 80 where there is none.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=file, width=width, highlight=False)
+    console.print(Text(scores.run))
+    sources: dict[str, str] = {}
+    if scores.tasks:
+        console.print(_tasks(scores, sources))
+    if scores.groups:
+        console.print(_groups(scores))
+    if subtasks:
+        for task in scores.tasks:
+            if task.subtasks:
+                table = _table(f"{task.task} by subtask", ("subtask", "left"), ("n", "right"), ("mean", "right"))
+                for row in task.subtasks:
+                    table.add_row(Text(row["subtask"]), str(row["n"]), number(row["value"]))
+                console.print(table)
+    if scores.suite:
+        console.print(_suite(scores, sources))
+        for score in scores.suite:
+            if score.value is None:
+                console.print(Text(f"{score.name}: {score.reason or 'no value'}", style="yellow"))
+    for text, mark in sources.items():
+        console.print(Text(f"{mark} {text}", style="dim"))
+    for task in scores.tasks:
+        if not task.declared and task.metric:
+            console.print(Text(f"{task.task} names no primary metric; {task.metric} was taken", style="dim"))
+        if not task.metric:
+            console.print(Text(f"{task.task} logged no score; `evalprep rescore` scores saved outputs", style="yellow"))
+        if task.damaged:
+            console.print(Text(f"{task.task}: {task.damaged} damaged lines were left out", style="yellow"))
+    for note in scores.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _table(title: str, *columns: tuple[str, str]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name, justify in columns:
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=justify == "right")  # type: ignore[arg-type]
+    return table
+
+
+def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
+    from rich.text import Text
+
+    table = _table(
+        "Tasks: mean over rows, mean of subtasks",
+        ("task", "left"),
+        ("metric", "left"),
+        *((name, "right") for name in ("n", "rows", "95% interval", "subtasks", "published", "unparsed")),
+    )
+    for task in scores.tasks:
+        table.add_row(
+            Text(task.task),
+            Text(task.metric or "-"),
+            str(task.n),
+            number(task.micro.get("agg_value")),
+            bounds(task.micro),
+            number((task.macro or {}).get("agg_value")),
+            _published(task.published, sources),
+            str(task.unparsed),
+        )
+    return table
+
+
+def _groups(scores: Scores) -> Any:
+    from rich.text import Text
+
+    table = _table(
+        "Groups: all rows pooled, mean of tasks",
+        ("group", "left"),
+        *((name, "right") for name in ("tasks", "n", "rows", "95% interval", "tasks' mean", "95% interval ")),
+    )
+    for group in scores.groups:
+        table.add_row(
+            Text(group.group),
+            str(len(group.tasks)),
+            str(group.micro.get("n", "-")),
+            number(group.micro.get("agg_value")),
+            bounds(group.micro),
+            number(group.macro.get("agg_value")),
+            bounds(group.macro),
+        )
+    return table
+
+
+def _suite(scores: Scores, sources: dict[str, str]) -> Any:
+    from rich.text import Text
+
+    with_reference = any(score.reference is not None for score in scores.suite)
+    columns = ["value", "95% interval", *(["reference"] if with_reference else []), "published", "n"]
+    table = _table("Suite scores", ("score", "left"), *((name, "right") for name in columns))
+    for score in scores.suite:
+        cells = [number(score.value), bounds(score.result)]
+        if with_reference:
+            cells.append(number(score.reference))
+        cells += [_published(score.published, sources), "" if score.n is None else str(score.n)]
+        table.add_row(Text(_name(score)), *cells)
+    return table
+
+
+def _name(score: SuiteScore) -> str:
+    arrow = {"up": " ↑", "down": " ↓", "zero": " →0"}.get(score.better, "")
+    return f"{score.name}{arrow}"
+
+
+def _published(entries: list[Published], sources: dict[str, str]) -> str:
+    """The reference value with the mark of its source; a user's result only where there is no reference."""
+    if not entries:
+        return ""
+    entry = entries[0]
+    text = entry.source + (f"; {entry.note}" if entry.note else "") + (" (a user's result)" if entry.sanity else "")
+    mark = sources.setdefault(text, f"[{len(sources) + 1}]")
+    return f"{number(entry.value)} {mark}"

@@ -1,0 +1,299 @@
+"""The suite scores of a run: a walk over the graph, with published scores beside the results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from custom_metrics import statistics
+from evalprep.packs import Pack
+from evalprep.results import Run, TaskRun
+from evalprep.score.builtin import collect, macro, mean, micro
+from evalprep.score.published import Published, published_for
+from evalprep.score.reference import Results
+from evalprep.score.spec import BUILT_IN, ScoreSpec, read_specs, resolve
+from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
+
+
+@dataclass
+class SuiteScore:
+    """One suite score.
+
+    Args:
+        name, pack, title, better, range, tags: As declared.
+        value: The number; None with a `reason`.
+        stderr, low, high: Its uncertainty, where it has one (95 % interval).
+        n: Rows behind it.
+        reference: The same score of the reference run.
+        published: Published values, the reference ones first.
+        result: The mapping that the function returned.
+    """
+
+    name: str
+    pack: str
+    title: str
+    better: str
+    range: tuple[float | None, float | None]
+    value: float | None
+    stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    reason: str = ""
+    reference: float | None = None
+    published: list[Published] = field(default_factory=list)
+    tags: Mapping[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass
+class Scores:
+    """Everything that `evalprep score` says about a run; `to_dict` gives it as plain data."""
+
+    run: str
+    model: str
+    tasks: list[TaskScore]
+    groups: list[GroupScore]
+    suite: list[SuiteScore]
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; NaN and infinity as None. `results` holds the full result of each suite score."""
+        plain = {
+            "kind": "evalprep scores",
+            "run": self.run,
+            "model": self.model,
+            "tasks": [asdict(task) for task in self.tasks],
+            "groups": [asdict(group) for group in self.groups],
+            "suite": [{key: value for key, value in asdict(score).items() if key != "result"} for score in self.suite],
+            "results": {score.name: score.result for score in self.suite},
+            "notes": self.notes,
+        }
+        return dict(_strict(plain))
+
+    def to_pandas(self) -> Any:
+        """One row per suite score as a data frame."""
+        import pandas as pd
+
+        hidden = {"result", "published", "tags", "range"}
+        return pd.DataFrame(
+            [{key: value for key, value in vars(score).items() if key not in hidden} for score in self.suite]
+        )
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def row_mappings(task: TaskRun) -> list[dict[str, Any]]:
+    """The samples of a task's primary filter as the mappings that score functions get (docs/architecture.md)."""
+    return [
+        {
+            "sample_id": sample.sample_id,
+            "index": sample.doc_id,
+            "doc": sample.doc,
+            "prompt": sample.prompt,
+            "target": sample.target,
+            "response": sample.response,
+            "filtered": sample.filtered,
+            "metrics": sample.metrics,
+            "subtask_name": sample.doc.get("subtask_name"),
+        }
+        for sample in task.samples()
+    ]
+
+
+class _Walk:
+    """One pack's graph over one run; rows of a task are read once and shared."""
+
+    def __init__(self, pack: Pack, run: Run, reference: Results | None) -> None:
+        self.pack, self.run, self.reference = pack, run, reference
+        self.specs = read_specs(pack)
+        self.results: dict[str, dict[str, Any]] = {}
+        self.tasks_of: dict[str, list[str]] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def applicable(self) -> list[str]:
+        """Scores with every task, own or inherited, in the run; a task of a score may also be missing in part."""
+        wanted = []
+        for name, spec in self.specs.items():
+            behind = [*spec.tasks, *(task for parent in spec.needs for task in self.tasks_of[parent])]
+            self.tasks_of[name] = list(dict.fromkeys(behind))
+            if any(task in self.run.tasks for task in self.tasks_of[name]):
+                wanted.append(name)
+        return wanted
+
+    def evaluate(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Results of these scores and of all that they need."""
+        self.applicable()
+        needed: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in needed:
+                needed.add(name)
+                waiting += self.specs[name].needs
+        for name, spec in self.specs.items():
+            if name in needed:
+                self.results[name] = self._one(spec)
+        return self.results
+
+    def _one(self, spec: ScoreSpec) -> dict[str, Any]:
+        absent = [task for task in spec.tasks if task not in self.run.tasks]
+        if absent:
+            return {"agg_value": None, "reason": f"no samples of {', '.join(absent)}"}
+        tasks = {task: self.run.tasks[task] for task in spec.tasks}
+        inputs = {name: self.results[name] for name in spec.needs}
+        if spec.function in BUILT_IN:
+            if spec.function == "mean":
+                return mean(inputs, self.tasks_of)
+            return (micro if spec.function == "micro" else macro)(collect(tasks, spec.params))
+        function = resolve(spec, self.pack)
+        reference = None
+        if self.reference is not None:
+            reference = {name: dict(self.reference[name]) for name in spec.reference if name in self.reference} or None
+        rows = {task: self._rows_of(task) for task in tasks}
+        try:
+            result = function(rows=rows, inputs=inputs, reference=reference, params=dict(spec.params))
+        except Exception as error:  # noqa: BLE001 - one broken score must not take the others with it
+            return {"agg_value": None, "reason": f"{spec.function} failed: {type(error).__name__}: {error}"}
+        if not isinstance(result, Mapping) or "agg_value" not in result:
+            return {"agg_value": None, "reason": f"{spec.function} returned no agg_value"}
+        return _with_uncertainty(dict(result))
+
+    def _rows_of(self, task: str) -> list[dict[str, Any]]:
+        if task not in self._rows:
+            self._rows[task] = row_mappings(self.run.tasks[task])
+        return self._rows[task]
+
+
+def _with_uncertainty(result: dict[str, Any]) -> dict[str, Any]:
+    """Add a standard error where the value is the plain mean of its `value_by_index` and the function gave none."""
+    value, rows = result.get("agg_value"), result.get("value_by_index")
+    if (
+        not isinstance(value, (int, float))
+        or "interval" in result
+        or "stderr" in result
+        or not isinstance(rows, Mapping)
+    ):
+        return result
+    columns = {key for row in rows.values() if isinstance(row, Mapping) for key in row}
+    for column in sorted(columns):
+        numbers = [row.get(column) for row in rows.values() if isinstance(row, Mapping)]
+        known = [float(number) for number in numbers if isinstance(number, (int, float))]
+        if len(known) > 1 and math.isclose(sum(known) / len(known), value, rel_tol=1e-9, abs_tol=1e-12):
+            estimate = statistics.mean_interval(known)
+            return result | {"stderr": estimate.stderr, "interval": [estimate.low, estimate.high], "n": len(known)}
+    return result
+
+
+def packs_of(run: Run, packs: Mapping[str, Pack]) -> list[Pack]:
+    """The packs that a run's tasks belong to, by their metadata or by their names."""
+    named = {str(task.metadata.get("pack")) for task in run.tasks.values()}
+    return [
+        pack
+        for name, pack in packs.items()
+        if name in named
+        or any(task in run.tasks for task in pack.tasks)
+        or any(task in run.tasks for spec in pack.suite_scores.values() for task in _task_names(spec))
+    ]
+
+
+def _task_names(spec: Any) -> list[str]:
+    if not isinstance(spec, Mapping):
+        return []
+    found = [spec.get("task"), *(spec.get("tasks") or [])]
+    return [name for name in found if isinstance(name, str)]
+
+
+def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: Run | Results | None = None) -> Scores:
+    """Score a run: every task, every group, and every suite score of its packs that its tasks allow.
+
+    Args:
+        run: The run.
+        packs: All packs; without them only tasks and groups are scored.
+        reference: A reference run, or its results, for scores that compare with one.
+
+    Raises:
+        BadInput: a mistake in a pack's declarations.
+    """
+    suite: list[SuiteScore] = []
+    tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
+    for pack in packs_of(run, packs or {}):
+        walk = _Walk(pack, run, None)
+        names = walk.applicable()
+        wanted = {name for one in names for name in walk.specs[one].reference}
+        walk.reference = _reference_results(pack, reference, wanted)
+        results = walk.evaluate(names)
+        published = list(published_for(run.model, pack.published)) if pack.published_file else []
+        for entry in published:
+            if entry.score in tasks:
+                tasks[entry.score].published.append(entry)
+        suite += [
+            _suite_score(walk.specs[name], results[name], published, walk.reference)
+            for name in walk.specs
+            if name in names
+        ]
+    return Scores(
+        run=run.label,
+        model=run.model,
+        tasks=list(tasks.values()),
+        groups=score_groups(run),
+        suite=suite,
+        notes=list(run.notes),
+    )
+
+
+def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[str]) -> Results | None:
+    if not isinstance(reference, Run):
+        return reference
+    return _Walk(pack, reference, None).evaluate(wanted) if wanted else {}
+
+
+def _suite_score(
+    spec: ScoreSpec, result: dict[str, Any], published: list[Published], reference: Results | None
+) -> SuiteScore:
+    value = result.get("agg_value")
+    low, high = result.get("interval") or (None, None)
+    other = (reference or {}).get(spec.name, {}).get("agg_value")
+    return SuiteScore(
+        name=spec.name,
+        pack=spec.pack,
+        title=spec.title,
+        better=spec.better,
+        range=spec.range,
+        value=float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None,
+        stderr=result.get("stderr"),
+        low=low,
+        high=high,
+        n=result.get("n"),
+        reason=str(result.get("reason") or ""),
+        reference=other,
+        published=[one for one in published if one.score == spec.name],
+        tags=spec.tags,
+        result=result,
+    )
+
+
+def export(scores: Scores, run: Run, packs: Mapping[str, Pack], out_dir: Path) -> list[Path]:
+    """Let each pack of the run write its own result files (`export.py`), and return what was written."""
+    written: list[Path] = []
+    for pack in packs_of(run, packs):
+        module = pack.module("export")
+        own = {score.name: score.result for score in scores.suite if score.pack == pack.name}
+        if module is not None and own:
+            written += [Path(path) for path in module.export(scores=own, run=run, out_dir=out_dir)]
+    return written

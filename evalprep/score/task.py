@@ -1,0 +1,107 @@
+"""Each task's own numbers: mean over rows and mean of subtasks side by side, subtask tables, groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evalprep.results import Run, TaskRun
+from evalprep.score.builtin import collect, macro, micro
+from evalprep.score.published import Published
+
+
+@dataclass
+class TaskScore:
+    """One task by its primary metric.
+
+    Args:
+        task, metric, filter: What was scored.
+        declared: Whether the task names that metric itself.
+        n: Rows.
+        unparsed: Replies from which nothing could be extracted.
+        micro, macro: Results of the built-in scores; `macro` is None without subtasks.
+        subtasks: `subtask`, `n`, `value` per subtask.
+        harness: What lm-eval itself reports for this metric and filter.
+        damaged: Lines of the samples file that could not be used.
+        published: Published values for this task by name.
+    """
+
+    task: str
+    metric: str
+    filter: str
+    declared: bool
+    n: int
+    unparsed: int
+    micro: dict[str, Any]
+    macro: dict[str, Any] | None
+    subtasks: list[dict[str, Any]] = field(default_factory=list)
+    harness: float | None = None
+    damaged: int = 0
+    published: list[Published] = field(default_factory=list)
+
+    @property
+    def value(self) -> float | None:
+        """The mean over rows."""
+        value = self.micro.get("agg_value")
+        return value if isinstance(value, float) else None
+
+
+@dataclass
+class GroupScore:
+    """One group: pooled rows (`micro`) and mean of the tasks' means (`macro`)."""
+
+    group: str
+    tasks: list[str]
+    micro: dict[str, Any]
+    macro: dict[str, Any]
+
+
+def score_task(name: str, task: TaskRun) -> TaskScore:
+    """Score one task by its primary metric."""
+    table = task.table()
+    scored = collect({name: task}, {})
+    result = TaskScore(
+        task=name,
+        metric=task.primary.metric,
+        filter=task.primary.filter,
+        declared=task.primary.declared,
+        n=len(table),
+        unparsed=int(np.sum(table.unparsed == 1)),
+        micro=micro(scored),
+        macro=macro(scored) if len(scored.names) > 1 else None,
+        damaged=len(table.damage),
+    )
+    logged = task.scores.get(f"{task.primary.metric},{task.primary.filter}")
+    result.harness = float(logged) if isinstance(logged, (int, float)) else None
+    if result.macro is not None:
+        counts = np.bincount(scored.groups, minlength=len(scored.names))
+        parts = result.macro.get("parts", {})
+        result.subtasks = [
+            {"subtask": one, "n": int(count), "value": parts.get(one)}
+            for one, count in sorted(zip(scored.names, counts, strict=True))
+            if count
+        ]
+    return result
+
+
+def score_groups(run: Run) -> list[GroupScore]:
+    """Score every group of the run that has at least two tasks with samples."""
+    children = run.results.get("group_subtasks")
+    groups = []
+    for name in children if isinstance(children, dict) else {}:
+        members = run.group(name)
+        if len(members) < 2:
+            continue
+        chosen = {member: run.tasks[member] for member in members}
+        scored = collect(chosen, {})
+        if len({task.primary.higher_is_better for task in chosen.values()}) > 1:
+            continue  # a mean of accuracies and perplexities means nothing
+        # Tasks take the place of subtasks.
+        sizes = [collect({member: task}, {}).values.size for member, task in chosen.items()]
+        scored.groups = np.repeat(np.arange(len(members)), sizes)
+        pooled = micro(scored)
+        scored.names = members
+        groups.append(GroupScore(name, members, pooled, macro(scored)))
+    return groups

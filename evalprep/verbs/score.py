@@ -1,0 +1,68 @@
+"""Score a run: every task, every group, and the suite scores that its packs declare, next to published values.
+
+Works on saved samples alone; no model is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
+    add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
+    add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
+    add("--subtasks", action="store_true", help="also a table per subtask")
+    add("--out", type=Path, metavar="DIR", help="where to write scores.json and the packs' own result files")
+    add("--no-write", action="store_true", help="write nothing")
+    add("--json", action="store_true", help="print the scores as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Score, print, write."""
+    from evalprep.errors import BadInput, Problem
+    from evalprep.packs import find_packs
+    from evalprep.results import load_run
+    from evalprep.score import export, open_reference, packs_of, score_run
+
+    run = load_run(args.run, timestamp=args.timestamp)
+    folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
+    if args.template_dir is not None and not folder.is_dir():
+        raise BadInput(Problem(what="no such folder", where=f"--template_dir {folder}"))
+    packs = find_packs(folder)
+    reference = None
+    if args.reference is not None:
+        reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
+    scores = score_run(run, packs, reference=reference)
+    written: list[Path] = []
+    problem = ""
+    if not args.no_write:
+        out = args.out or run.files.folder / f"scores_{run.files.stamp}"
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(scores.to_dict(), indent=2, ensure_ascii=False)
+            (out / "scores.json").write_text(text + "\n", encoding="utf-8")
+            written = [out / "scores.json", *export(scores, run, packs, out)]
+        except OSError as error:
+            if args.out is not None:
+                raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=f"--out {out}")) from error
+            problem = f"nothing written: {out.parent} is not writable; --out names another place"
+    if args.json:
+        print(json.dumps(scores.to_dict() | {"files": [str(path) for path in written]}, indent=2, ensure_ascii=False))
+    else:
+        from evalprep.score.screen import show
+
+        show(scores, subtasks=args.subtasks)
+        for path in written:
+            print(f"written: {path}")
+        if problem:
+            print(problem)
+        print(f"next: evalprep compare {args.run}")
+    return (
+        0 if any(task.micro.get("n") for task in scores.tasks) or any(s.value is not None for s in scores.suite) else 3
+    )
