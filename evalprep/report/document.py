@@ -1,0 +1,114 @@
+"""The report as plain data: every number of the page, the spreadsheet and the tables comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from evalprep import __version__
+from evalprep.compare import Comparison, compare_runs
+from evalprep.report.align import TaskRows, align
+from evalprep.report.browser import Browser, Flips
+from evalprep.report.facts import facts_of
+from evalprep.report.scores import scores_of
+from evalprep.report.task import task_of
+from evalprep.results import UNKNOWN, Run
+
+SCHEMA = 1
+
+
+@dataclass
+class Report:
+    """A report before it is written.
+
+    Args:
+        document: Everything but the samples, as strict JSON data.
+        index: The packed columns of the samples browser.
+        chunks: Its packed texts.
+        rows: The aligned rows of each task, for tables of samples.
+        flips: The flips of each comparison.
+    """
+
+    document: dict[str, Any]
+    index: str
+    chunks: list[str]
+    rows: list[TaskRows] = field(default_factory=list, repr=False)
+    flips: list[Flips] = field(default_factory=list, repr=False)
+
+
+def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
+    """What is compared: each run with its published verdicts, then each later run with the first."""
+    with_verdicts = [
+        (at, None)
+        for at, run in enumerate(runs)
+        if any((task.table().previous != UNKNOWN).any() for task in run.tasks.values())
+    ]
+    later = [(at, 0) for at, run in enumerate(runs) if at and set(run.tasks) & set(runs[0].tasks)]
+    return [*with_verdicts, *later]
+
+
+def _compare(runs: Sequence[Run], now: int, before: int | None) -> tuple[Comparison, Flips]:
+    tasks = None
+    if before is None:
+        found = runs[now].tasks.items()
+        tasks = [name for name, task in found if (task.table().previous != UNKNOWN).any()]
+    comparison = compare_runs(runs[now], None if before is None else runs[before], tasks=tasks)
+    flips = Flips()
+    for flip in comparison.flips():
+        flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
+    return comparison, flips
+
+
+def labels_of(runs: Sequence[Run]) -> list[str]:
+    """Short names that tell the runs apart: the model, with the time stamp where models repeat."""
+    names = [run.model.rstrip("/").rpartition("/")[2] or run.model for run in runs]
+    return [
+        name if names.count(name) == 1 else f"{name} {run.files.stamp[:19].replace('T', ' ')}"
+        for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def build_report(
+    runs: Sequence[Run], *, title: str = "", max_chars: int = 20_000, max_samples: int = 50_000, created: str = ""
+) -> Report:
+    """Read the runs once and put the report together.
+
+    Args:
+        runs: One run or several, side by side; the later ones are compared with the first.
+        title: Heading; by default the models' names.
+        max_chars: Longer texts of samples lose their middle.
+        max_samples: Samples whose texts go into the page; see `Browser`.
+        created: Time of creation in ISO form; now by default.
+    """
+    pairs = _pairs(runs)
+    compared = [_compare(runs, now, before) for now, before in pairs]
+    flips = [one for _, one in compared]
+    browser = Browser(runs, flips, max_chars=max_chars, max_samples=max_samples)
+    names = list(dict.fromkeys(name for run in runs for name in run.tasks))
+    rows = [align(name, runs) for name in names]
+    tasks = []
+    for number, task in enumerate(rows):
+        browser.add(number, task)
+        tasks.append(task_of(task))
+    index, chunks = browser.finish()
+    labels = labels_of(runs)
+    document = {
+        "schema": SCHEMA,
+        "evalprep": __version__,
+        "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
+        "title": title or " and ".join(dict.fromkeys(run.model.rstrip("/").rpartition("/")[2] for run in runs)),
+        "runs": [
+            {"label": label, "model": run.model, "stamp": run.files.stamp, "notes": run.notes, "facts": facts_of(run)}
+            for label, run in zip(labels, runs, strict=True)
+        ],
+        "tasks": tasks,
+        "scores": scores_of(runs),
+        "comparisons": [
+            {"now": now, "before": before, **comparison.to_dict()}
+            for (now, before), (comparison, _) in zip(pairs, compared, strict=True)
+        ],
+        "samples": {"rows": browser.total, "shown": len(browser.columns["task"]), "max_chars": max_chars},
+    }
+    return Report(document, index, chunks, rows, flips)

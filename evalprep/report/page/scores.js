@@ -1,0 +1,76 @@
+// Suite scores: one number over several tasks, its parts, and the distributions behind it.
+const isShare = (score) => Boolean(score.range) && score.range[0] === 0 && score.range[1] === 1;
+const scoreFormat = (score) => (isShare(score) ? "percent" : "plain");
+
+function publishedCell(score, number) {
+  if (!score.published || !score.published.length) return el("span", { class: "none" }, "–");
+  return score.published.map((one, row) => el("div", {}, num(["scores", number, "published", row, "value"], scoreFormat(score)), " ",
+    el("span", { class: "quiet small" }, one.url ? web(one.url, one.source || one.url) : one.source || "", one.note ? ` ${one.note}` : "")));
+}
+function scoreMarks(score) {
+  const marks = score.runs.map((run, which) => run && { value: run.agg_value, low: (run.interval || [])[0], high: (run.interval || [])[1], colour: runColour(which), name: runName(which) }).filter(Boolean);
+  for (const one of score.published || []) marks.push({ value: one.value, colour: "published", hollow: true, name: "published" });
+  return marks;
+}
+function scoreDomain(score) {
+  const values = scoreMarks(score).flatMap((mark) => [mark.value, mark.low, mark.high]).filter((value) => typeof value === "number");
+  if (score.range && score.range.every((end) => typeof end === "number")) return score.range;
+  const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+  return low === high ? [low, low + 1] : [low, high];
+}
+function scoreValue(score, number, which) {
+  const base = ["scores", number, "runs", which];
+  const run = score.runs[which];
+  if (!run) return null;
+  const format = scoreFormat(score);
+  const value = typeof run.agg_value === "number"
+    ? [el("b", {}, num([...base, "agg_value"], format)), " ", run.interval && range([...base, "interval", 0], [...base, "interval", 1], format)]
+    : el("span", { class: "quiet" }, run.reason || "no value");
+  return el("div", { class: "line" }, severalRuns && dot(which), value);
+}
+function suiteTable() {
+  if (!DOC.scores.length) return null;
+  const rows = DOC.scores.map((score, number) => [
+    [el("a", { class: "name", href: "#scores?score=" + encodeURIComponent(score.name) }, score.title || score.name), score.better === "down" && el("span", { class: "quiet small" }, "lower is better")],
+    score.runs.map((_, which) => scoreValue(score, number, which)),
+    [isShare(score) ? null : axis(scoreDomain(score), "plain"), intervals(scoreMarks(score), scoreDomain(score), scoreFormat(score))],
+    publishedCell(score, number),
+  ]);
+  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], "percent"));
+  return table("Suite scores with their 95 % intervals, next to published ones", [["Score"], ["Value", "score"], [picture, "picture"], ["Published", "source"]], rows, { class: "forest suite" });
+}
+function distributionChart(score, which) {
+  const found = Object.entries(score.runs[which].distributions || {});
+  const series = found.map(([name, values], place_) => ({ name, values: values.filter((value) => typeof value === "number"), colour: place_ ? runColour(place_ + which) : runColour(which) })).filter((one) => one.values.length);
+  return series.length ? distributions(series, score.title || score.name) : null;
+}
+function partsList(score, number, which) {
+  const parts = Object.entries(score.runs[which].parts || {}).filter(([, value]) => typeof value === "number");
+  if (!parts.length) return null;
+  const top = Math.max(1e-9, ...parts.map(([, value]) => value));
+  const share = isShare(score) && parts.every(([, value]) => value >= 0 && value <= 1);
+  return bars(`Parts of ${score.title || score.name}`, parts.map(([name]) => ({ name, path: ["scores", number, "runs", which, "parts", name], format: share ? "percent" : "plain" })), share ? 1 : top);
+}
+function scoreSection(score, number) {
+  const runs = score.runs.map((run, which) => {
+    if (!run) return null;
+    const base = ["scores", number, "runs", which];
+    const skipped = Object.entries(run.skipped || {}).map(([reason]) => el("li", {}, num([...base, "skipped", reason], "count"), ` left out: ${reason}`));
+    const notes = [].concat(run.notes || []).map((text) => el("li", {}, typeof text === "string" ? text : JSON.stringify(text)));
+    return el("div", { class: "score-run" }, scoreValue(score, number, which),
+      typeof run.n === "number" && el("p", { class: "quiet small" }, "n = ", num([...base, "n"], "count"), typeof run.stderr === "number" && [", standard error ", num([...base, "stderr"], "plain")]),
+      partsList(score, number, which), distributionChart(score, which),
+      (skipped.length > 0 || notes.length > 0) && el("ul", { class: "plain" }, skipped, notes));
+  });
+  return el("section", { id: "score-" + score.name }, el("h3", { tabindex: -1 }, score.title || score.name), score.explain && el("p", {}, score.explain),
+    el("p", { class: "quiet small" }, score.pack ? `${score.pack}: ` : "", score.name, score.rule ? `, ${score.rule}` : ""), runs,
+    score.published && score.published.length > 0 && el("p", {}, "Published: ", publishedCell(score, number)));
+}
+function scores(parameters) {
+  const wanted = parameters.get("score");
+  queueMicrotask(() => {
+    const section = wanted && document.getElementById("score-" + wanted);
+    if (section) { section.scrollIntoView(); section.querySelector("h3").focus({ preventScroll: true }); }
+  });
+  return [el("h2", { tabindex: -1 }, "Suite scores"), legend(), DOC.scores.map(scoreSection)];
+}

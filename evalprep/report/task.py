@@ -1,0 +1,151 @@
+"""One task of the report: score with interval, published verdicts, subtasks, extraction and length of its replies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from custom_metrics import statistics
+from evalprep.report.align import EMPTY, OTHER_PROMPT, TRUNCATED, UNPARSED, Replies, TaskRows
+from evalprep.report.text import plain
+from evalprep.results import UNKNOWN, Table
+
+_BINS = 24  # of the histogram of reply lengths
+_NAMED_LINES = 20  # damaged lines that are named
+Mask = NDArray[np.bool_]
+
+
+def estimate(table: Table, metric: str, mask: Mask | None = None) -> dict[str, Any]:
+    """Mean of a metric over some rows with its 95 % interval, and by which rule.
+
+    Rows that share a document give a clustered interval; scores of 0 and 1 a Wilson interval; lists of verdicts are
+    weighed by their length, each row a cluster of its own; anything else the normal interval.
+    """
+    values = table.metrics.get(metric)
+    if values is None:
+        return {"n": 0, "value": None, "low": None, "high": None, "stderr": None, "rule": "not scored"}
+    known = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
+    kept, codes = values[known], table.cluster[known]
+    # A code of its own for each row without a cluster.
+    alone = codes == UNKNOWN
+    codes = np.where(alone, np.arange(codes.size) + len(table.clusters), codes)
+    if metric in table.weights:
+        rule = "clustered by row"
+        found = statistics.clustered_interval(kept, codes, weights=table.weights[metric][known])
+    elif np.unique(codes).size < codes.size:
+        rule, found = "clustered", statistics.clustered_interval(kept, codes)
+    elif kept.size and bool(np.isin(kept, (0.0, 1.0)).all()):
+        low, high = statistics.wilson_interval(int(kept.sum()), int(kept.size))
+        rule, found = "Wilson", statistics.mean_interval(kept)._replace(low=low, high=high)
+    else:
+        rule, found = "normal", statistics.mean_interval(kept)
+    return dict(plain({**found._asdict(), "rule": rule}))
+
+
+def _published(table: Table, mask: Mask | None = None) -> dict[str, Any] | None:
+    flags = table.previous if mask is None else table.previous[mask]
+    known = flags[flags != UNKNOWN]
+    return {"n": int(known.size), "value": float(np.mean(known))} if known.size else None
+
+
+def _subtasks(table: Table, metric: str) -> list[dict[str, Any]]:
+    found = []
+    for code, name in enumerate(table.subtasks):
+        mask = table.subtask == code
+        entry = {"name": name, **estimate(table, metric, mask), "published": _published(table, mask)}
+        found.append(entry | {"unparsed": int((table.unparsed[mask] == 1).sum()), "rows": int(mask.sum())})
+    return sorted(found, key=lambda entry: entry["name"])
+
+
+def _macro(subtasks: list[dict[str, Any]]) -> float | None:
+    values = [entry["value"] for entry in subtasks if entry["value"] is not None]
+    return float(np.mean(values)) if values else None
+
+
+def _filters(replies: Replies, metric: str) -> list[dict[str, Any]]:
+    """How each filter did on the same replies, the primary one first."""
+    found = []
+    for name in sorted(replies.table.filters, key=lambda one: one != replies.table.filter):
+        table = replies.table if name == replies.table.filter else replies.task.table(name)
+        values = table.metrics.get(metric)
+        value = None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+        found.append({"name": name, "n": len(table), "value": value, "unparsed": int((table.unparsed == 1).sum())})
+    return found
+
+
+def _lengths(lengths: list[int]) -> dict[str, Any]:
+    """Histogram of reply lengths in characters, in logarithmic steps as replies range over magnitudes."""
+    known = np.array([value for value in lengths if value != UNKNOWN])
+    if not known.size:
+        return {"n": 0, "median": None, "max": None, "edges": [], "counts": []}
+    top = max(math.log10(int(known.max()) + 1), 0.5)
+    counts, edges = np.histogram(np.log10(known + 1), bins=_BINS, range=(0.0, top))
+    return {
+        "n": int(known.size),
+        "median": float(np.median(known)),
+        "max": int(known.max()),
+        "edges": [round(float(10**edge) - 1, 1) for edge in edges],
+        "counts": counts.tolist(),
+    }
+
+
+def _one_run(replies: Replies) -> dict[str, Any]:
+    task, table = replies.task, replies.table
+    metric = task.primary.metric
+    subtasks = _subtasks(table, metric)
+    damage = [{"line": item.line, "why": item.why} for item in table.damage]
+    return {
+        "rows": len(table),
+        "metric": metric,
+        "filter": table.filter,
+        "declared": task.primary.declared,
+        "score": estimate(table, metric),
+        "macro": _macro(subtasks),
+        "published": _published(table),
+        "metrics": _logged(task.scores),
+        "subtasks": subtasks,
+        "filters": _filters(replies, metric),
+        "unparsed": replies.count(UNPARSED),
+        "truncated": replies.count(TRUNCATED),
+        "empty": replies.count(EMPTY),
+        "other_prompt": replies.count(OTHER_PROMPT),
+        "not_as_prepared": int((table.prompt_as_prepared == 0).sum()),
+        "lengths": _lengths(replies.lengths),
+        "damaged": len(damage),
+        "damage": damage[:_NAMED_LINES],
+    }
+
+
+def _logged(scores: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The harness' own table of a task: metric, filter, value, standard error."""
+    found = []
+    for key, value in scores.items():
+        metric, comma, filter_name = key.partition(",")
+        if not comma or metric.endswith("_stderr"):
+            continue
+        stderr = scores.get(f"{metric}_stderr,{filter_name}")
+        if isinstance(value, (int, float)):
+            entry = {"metric": metric, "filter": filter_name, "value": plain(value)}
+            found.append(entry | {"stderr": plain(stderr) if isinstance(stderr, (int, float)) else None})
+    return found
+
+
+def task_of(rows: TaskRows) -> dict[str, Any]:
+    """A task's part of the document. The samples must have been read before: `Browser.add`."""
+    first = next(replies for replies in rows.replies if replies is not None)
+    values = first.table.metrics.get(first.task.primary.metric)
+    inside = values is not None and bool(((values >= 0) & (values <= 1) | np.isnan(values)).all())
+    return {
+        "name": rows.name,
+        "title": str(first.task.config.get("task_alias") or rows.name),
+        "description": str(first.task.metadata.get("description") or ""),
+        "pack": str(first.task.metadata.get("pack") or ""),
+        "higher_is_better": first.task.primary.higher_is_better,
+        "percent": inside,
+        "rows": len(rows.ids),
+        "runs": [None if replies is None else _one_run(replies) for replies in rows.replies],
+    }

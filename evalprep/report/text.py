@@ -1,0 +1,83 @@
+"""Texts and values made fit for a page: shortened, previewed, packed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_PREVIEW = 110
+_COLUMN = 300  # characters above which a further column of a row is left out
+_SHOWN_ELSEWHERE = frozenset(
+    ("sample_id", "prompt", "target", "subtask_name", "cluster_id", "previously_is_correct")
+    + ("previous_output_prediction_text",)
+)
+_MARKUP = re.compile(r"<\|[^|>]{1,40}\|>(?:(?:system|user|assistant)(?=<\||\s))?|\[/?INST\]|<</?SYS>>")
+
+
+def columns_of(doc: Mapping[str, Any], prompt: str) -> dict[str, Any]:
+    """Further columns of a row that are short and that the prompt does not already show."""
+    found = {}
+    for name, value in doc.items():
+        if name in _SHOWN_ELSEWHERE or value in (None, "", [], {}) or (isinstance(value, str) and value in prompt):
+            continue
+        if len(json.dumps(value, ensure_ascii=False, default=str)) <= _COLUMN:
+            found[name] = value
+    return found
+
+
+def preview(prompt: str, common: str = "") -> str:
+    """The beginning of what is particular to a prompt, on one line, without chat markup.
+
+    >>> preview("<|user|> Question: What is 2+2? Answer:", "<|user|> Question: ")
+    'What is 2+2? Answer:'
+    """
+    rest = prompt[len(common) :] if prompt.startswith(common) else prompt
+    return " ".join(_MARKUP.sub(" ", rest[: 6 * _PREVIEW]).split())[:_PREVIEW]
+
+
+def common_start(prompts: Sequence[str]) -> str:
+    """What all prompts begin with, back to the end of a word; nothing when that would leave one of them empty.
+
+    >>> common_start(["Choose. Q: one", "Choose. Q: two"])
+    'Choose. Q: '
+    """
+    shared = os.path.commonprefix(list(prompts)) if len(prompts) > 1 else ""
+    cut = max(shared.rfind(mark) for mark in (" ", "\n", ">")) + 1
+    return shared[:cut] if all(prompt[cut:].strip() for prompt in prompts) else ""
+
+
+def shorten(text: str, limit: int) -> str:
+    r"""A text of about `limit` characters at most: its beginning and its end, and a count of what lies between.
+
+    >>> shorten("abcdefghij", 4)
+    'ab\n[... 6 characters left out ...]\nij'
+    """
+    if len(text) <= limit:
+        return text
+    tail = limit // 2
+    return f"{text[: limit - tail]}\n[... {len(text) - limit} characters left out ...]\n{text[len(text) - tail :]}"
+
+
+def plain(value: Any) -> Any:
+    """A value as strict JSON has it: text keys, and null for NaN and infinities."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def pack(value: Any) -> str:
+    """JSON, compressed and in base64: no character of a hostile text ever meets the HTML parser."""
+    raw = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False)
+    compressor = zlib.compressobj(5, zlib.DEFLATED, 31)  # 31: the gzip container, which browsers can open
+    data = compressor.compress(raw.encode("utf-8", "replace")) + compressor.flush()
+    return base64.b64encode(data).decode("ascii")
