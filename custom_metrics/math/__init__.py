@@ -1,9 +1,24 @@
-"""Boxed-answer grading of mathematics."""
+"""Boxed-answer grading of mathematics: `grade` for one reply, and the scorers of other tools beside it.
+
+Conventions, cascade and bounds are in docs/math-grading.md.
+"""
 
 from __future__ import annotations
 
 from custom_metrics.math.extract import Box, extract_boxed, last_box
-from custom_metrics.math.grade import grade
+from custom_metrics.math.grade import grade, grade_answer
+from custom_metrics.math.originals import Disagreement, disagreements, score_original
 from custom_metrics.math.verdict import Method, Verdict
 
-__all__ = ["Box", "Method", "Verdict", "extract_boxed", "grade", "last_box"]
+__all__ = [
+    "Box",
+    "Disagreement",
+    "Method",
+    "Verdict",
+    "disagreements",
+    "extract_boxed",
+    "grade",
+    "grade_answer",
+    "last_box",
+    "score_original",
+]

@@ -55,7 +55,17 @@ def equal(left: Node, right: Node, oracle: Oracle) -> bool:
     Raises:
         NotExactError: The oracle cannot decide an expression.
     """
-    return _Comparison(oracle).equal(expand_signs(left), expand_signs(right))
+    return _Comparison(oracle).equal(expand_signs(_distribute(left)), expand_signs(_distribute(right)))
+
+
+def _distribute(node: Node) -> Node:
+    r"""`x \\ne 1, 2` says `x \\ne 1, x \\ne 2`; the same for equality."""
+    if node.op != "list" or node.value == ";" or node.args[0].op != "rel" or node.args[0].value not in {"=", "!="}:
+        return node
+    first, *rest = node.args
+    if not first.label or first.args[0].op == "tuple" or any(item.op in {"rel", "tuple"} for item in rest):
+        return node
+    return node._replace(args=(first, *(first._replace(args=(first.args[0], item)) for item in rest)))
 
 
 def expand_signs(node: Node) -> Node:
@@ -155,7 +165,10 @@ class _Comparison:
         units = [_unit(node) for node in (left, right)]
         if None not in units and units[0] != units[1]:
             return False
-        inner = [node.args[0] if unit is not None else node for node, unit in zip((left, right), units, strict=True)]
+        inner = [
+            node.args[0] if unit is not None else _without_letter(node, str(other))
+            for node, unit, other in zip((left, right), units, reversed(units), strict=True)
+        ]
         return self.equal(inner[0], inner[1])
 
     def percents(self, left: Node, right: Node) -> bool:
@@ -220,7 +233,10 @@ class _Comparison:
         return all(self.equal(one, other) for one, other in zip(left.args, right.args, strict=True))
 
     def sets(self, left: Node, right: Node) -> bool:
-        """Sets of real numbers, whichever way they are written."""
+        """Sets of real numbers, whichever way they are written; two inequalities must speak of one variable."""
+        variables = [symbols(node) for node in (left, right) if node.op in {"rel", "list"}]
+        if len(variables) == 2 and variables[0] != variables[1]:
+            return False
         found = as_real_set(left, self.oracle.order), as_real_set(right, self.oracle.order)
         if found[0] is not None and found[1] is not None:
             return realset.equal(found[0], found[1], self.oracle.order)
@@ -342,6 +358,14 @@ def _reversed(chain: Node) -> Node:
 
 def _unit(node: Node) -> str | None:
     return str(node.value) if node.op == "quantity" else "deg" if node.op == "deg" else None
+
+
+def _without_letter(node: Node, unit: str) -> Node:
+    """`5m` without its last factor where the other side has the unit m."""
+    if node.op != "mul":
+        return node
+    last, power = (node.args[1], "") if node.args[1].op != "pow" else (node.args[1].args[0], f"^{node.args[1].args[1].value}")
+    return node.args[0] if last.op == "sym" and f"{last.value}{power}" == unit else node
 
 
 def _same_numeral(left: Node, right: Node) -> bool:

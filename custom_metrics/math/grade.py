@@ -7,7 +7,6 @@ decides or passes on, and only the last one needs the worker process. Convention
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -144,9 +143,13 @@ def _ask(request: dict[str, Any]) -> Decision:
 
 def _comma_is_ambiguous(gold: str, answer: str) -> bool:
     """Whether a comma was read as a thousands separator on one side while the other side is a list."""
-    joined = [re.search(r"\d,\d{3}(?!\d)", text) is not None for text in (gold, answer)]
-    lists = ["," in text for text in (gold, answer)]
-    return any(joined) and all(lists)
+    if not any(re.search(r"\d,\d{3}(?!\d)", text) for text in (gold, answer)):
+        return False
+    try:
+        kinds = {parse(text).op for text in (gold, answer)}
+    except TooComplex:
+        return False
+    return bool(kinds & {"list", "tuple", "set"})
 
 
 def _same_letter_numeral(gold: str, answer: str) -> bool:
@@ -158,4 +161,3 @@ def _same_letter_numeral(gold: str, answer: str) -> bool:
     return len(bases) == 1
 
 
-METRICS: dict[str, Callable[..., Any]] = {}

@@ -144,6 +144,10 @@ class _Evaluation:
             return (max if name == "max" else min)(arguments)
         if name not in _FUNCTIONS or len(arguments) != 1:
             raise NotExactError(name)
+        if name in {"tanh", "coth"}:  # one minus something of the order exp(-2x)
+            self.magnitude = max(self.magnitude, float(min(abs(mp.re(arguments[0])), 10**6)) * 0.87)
+            if self.magnitude > MAX_MAGNITUDE:
+                raise NotExactError("too large")
         return _FUNCTIONS[name](arguments[0])
 
 

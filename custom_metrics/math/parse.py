@@ -32,7 +32,7 @@ _SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)(?:_(?:\{[^{}]*\}|\w|\\[a-z]+))?'*"
 _NAME_PART = rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|<vec>\{{[^{{}}]*\}}|<overline>\{{[^{{}}]*\}}|\|{_SYM}\||\|[A-Z]{{2}}\||\|\|{_SYM}\|\|)"
 _CALL = rf"{_SYM}(?:\^\{{?-1\}}?)?\([^()=]*\)"
 _NAME_LIKE = re.compile(
-    rf"(?:m?<angle>{_SYM}|{_CALL}|{_NAME_PART}|<frac>\{{{_NAME_PART}\}}\{{{_NAME_PART}\}}|{_NAME_PART}[/:]{_NAME_PART}"
+    rf"(?:m?<angle>(?:[A-Z]{{1,4}}|{_SYM})|{_CALL}|{_NAME_PART}|<frac>\{{{_NAME_PART}\}}\{{{_NAME_PART}\}}|{_NAME_PART}[/:]{_NAME_PART}"
     rf"|\({_NAME_PART}(?:,{_NAME_PART})+\)|<(?:sin|cos|tan|cot|ln|log)>(?:{_SYM}|\({_SYM}\))|\[[A-Z]{{3,6}}\]|\{{{_SYM}\}})"
 )
 
@@ -257,6 +257,13 @@ class _Parser:
         if based:
             base = words.NUMBER_WORDS.get(based.group(1).lower(), based.group(1))
             return Node("based", value=f"{_digits(node)}_{base}")
+        factor, phrase = words.multiplier(phrase)
+        if words.is_qualified(phrase):
+            raise TooComplex("words that change the value")
+        if factor != 1 and node.op == "quantity":
+            node = node._replace(args=(Node("mul", (node.args[0], number(factor))),))
+        elif factor != 1:
+            node = Node("mul", (node, number(factor)))
         return attach_unit(node, words.unit_form(phrase))
 
     def sets(self) -> Node:
@@ -315,7 +322,7 @@ class _Parser:
             self.position += 1
 
     def term(self) -> Node:
-        node = self.mixed() or self.factor()
+        node = self.factor()
         while True:
             if self.is_op("*"):
                 self.position += 1
@@ -357,7 +364,7 @@ class _Parser:
             self.position = start
             return None
         values = (top.value, bottom.value)
-        if all(isinstance(value, Fraction) and value.denominator == 1 for value in values) and not self.is_op("^", "!"):
+        if all(isinstance(value, Fraction) and value.denominator == 1 for value in values) and not self.is_power():
             above, below = values
             assert isinstance(above, Fraction)
             assert isinstance(below, Fraction)
@@ -365,6 +372,11 @@ class _Parser:
                 return Node("add", (number(_integer(whole.text)), number(above / below)))
         self.position, self.tokens = start, tokens
         return None
+
+    def is_power(self) -> bool:
+        """Whether an operator follows that would bind to the fraction alone; a degree mark does not."""
+        degrees = Token("cmd", "circ") in {self.peek(1), self.peek(2)}
+        return self.is_op("!") or (self.is_op("^") and not degrees)
 
     def starts_factor(self) -> bool:
         token = self.peek()
@@ -381,7 +393,7 @@ class _Parser:
         )
 
     def factor(self) -> Node:
-        node = self.atom()
+        node = self.mixed() or self.atom()
         while True:
             if self.is_op("^"):
                 self.position += 1
@@ -410,6 +422,11 @@ class _Parser:
         if base.op == "named":
             spelt = "".join(_spell(token) for token in self.group_tokens()).strip("{}")
             return Node("named", value=f"{base.value}^{spelt}")
+        spelt = "".join(_plain(self.tokens[self.position : self.position + 4])).replace(" ", "")
+        ordinal = re.match(r"\{?(?:th|st|nd|rd)(?![a-z])\}?", spelt)
+        if ordinal and base.op == "num":
+            self.group_tokens()
+            return base
         return Node("pow", (base, self.argument()))
 
     def temperature(self, base: Node) -> Node:
@@ -671,7 +688,7 @@ class _Parser:
         if self.is_op("(", "{", "["):
             return self.atom()
         sign = self.sign()
-        factors = [self.mixed() or self.factor()]
+        factors = [self.factor()]
         while self.starts_factor() and not self.is_op("(", "[", "\\{") and not self.is_cmd(*_FUNCTIONS):
             factors.append(self.factor())
         node = factors[0]

@@ -63,6 +63,13 @@ NUMBER_WORDS = {
     )
 }
 
+_MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+_QUALIFIERS = frozenset(
+    "or more less than at least most not no if when about approximately around except only but over under below above between "
+    "greater fewer plus minus times because since where unless half halves third thirds quarter quarters fourth fourths fifth "
+    "fifths sixth sixths eighth eighths tenth tenths hundredth hundredths thousandth thousandths factorial squared cubed".split()
+)
+
 _ALL_REALS = re.compile(r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers|the set of (?:all )?real numbers|(?:set )?of (?:all )?real numbers")
 _EMPTY = re.compile(r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none|no such (?:number|value)s?(?: exists?)?|does not exist|dne|undefined")
 
@@ -86,6 +93,28 @@ def set_named(text: str) -> str | None:
     if _EMPTY.fullmatch(form) and form not in {"undefined", "does not exist", "dne"}:
         return "empty"
     return None
+
+
+def multiplier(phrase: str) -> tuple[int, str]:
+    """Split a leading number word off a unit phrase.
+
+    >>> multiplier("million dollars")
+    (1000000, 'dollars')
+    """
+    first, _, rest = phrase.strip().partition(" ")
+    value = _MULTIPLIERS.get(first.lower().rstrip("s"), 1)
+    return value, phrase if value == 1 else rest
+
+
+def is_qualified(phrase: str) -> bool:
+    """Whether the words after a value change it, as `or more` does; then they are no unit.
+
+    >>> is_qualified("or more"), is_qualified("square inches")
+    (True, False)
+    """
+    found = re.findall(r"[a-z]+", phrase.lower())
+    measured = any(word in UNITS for word in found)
+    return any(word in _QUALIFIERS and not (measured and word in {"squared", "cubed"}) for word in found)
 
 
 def unit_form(text: str) -> str:

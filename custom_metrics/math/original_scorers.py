@@ -1,0 +1,109 @@
+r"""The scorers of other tools, run inside the worker process only.
+
+`llama`: the MATH scorer of the Llama evaluation recipe (llama-cookbook, commit 0e00335), written from its behaviour.
+`minerva`, `leaderboard`: the installed lm-eval's own functions. They are here for comparability, defects included; use
+`grade` to know whether an answer is right.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_REPLACED = [
+    ("an ", ""), ("a ", ""), (".$", "$"), ("\\$", ""), ("\\ ", ""), (" ", ""), ("mbox", "text"), (",\\text{and}", ","),
+    ("\\text{and}", ","), ("\\text{m}", "\\text{}"),
+]  # fmt: skip
+_DELETED = [
+    "square", "ways", "integers", "dollars", "mph", "inches", "ft", "hours", "km", "units", "\\ldots", "sue", "points", "feet",
+    "minutes", "digits", "cents", "degrees", "cm", "gm", "pounds", "meters", "meals", "edges", "students", "childrentickets",
+    "multiples", "\\text{s}", "\\text{.}", "\\text{\ns}", "\\text{}^2", "\\text{}^3", "\\text{\n}", "\\text{}",
+    "\\mathrm{th}", "^\\circ", "^{\\circ}", "\\;", ",\\!", "{,}", '"', "\\dots",
+]  # fmt: skip
+_TEMPLATE = "Final Answer: The final answer is"
+
+
+def load() -> None:
+    """Import what the scorers need, outside of any measured case."""
+    from lm_eval.tasks.leaderboard.math import utils as leaderboard  # noqa: F401
+    from lm_eval.tasks.minerva_math import utils as minerva  # noqa: F401
+
+
+def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
+    """Score one reply with the named scorer; an exception that would end its run is reported and counts as wrong."""
+    return {"llama": _llama, "minerva": _minerva, "leaderboard": _leaderboard}[scorer](gold, response)
+
+
+def _llama(gold: str, response: str) -> dict[str, Any]:
+    boxed = _last_box(response)
+    if boxed is None:
+        return {"equal": False, "why": "no box"}
+    if boxed.startswith("\\fbox"):
+        return {"equal": False, "why": "the original stops the run at a frame box"}
+    start = "\\boxed " if boxed.startswith("\\boxed ") else "\\boxed{"
+    answer = boxed[len(start) :] if start == "\\boxed " else boxed[len(start) : -1]
+    left, right = _normalise(answer), _normalise(gold)
+    if left.strip() == right.strip():
+        return {"equal": True, "why": "same text after its normalisation"}
+    return {"equal": _simplifies_to_zero(left, right), "why": "sympy"}
+
+
+def _last_box(text: str) -> str | None:
+    if "\\boxed " in text:
+        return "\\boxed " + text.split("\\boxed ")[-1].split("$")[0]
+    start = max(text.rfind("\\boxed"), -1)
+    if start < 0:
+        start = text.rfind("\\fbox")
+    if start < 0:
+        return None
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] == "{") - (text[position] == "}")
+        if depth == 0 and text[position] == "}":
+            return text[start : position + 1]
+    return None
+
+
+def _normalise(answer: str) -> str:
+    answer = answer.split("=")[-1]
+    for before, after in _REPLACED:
+        answer = answer.replace(before, after)
+    for literal in _DELETED:
+        answer = answer.replace(literal, "")
+    answer = re.sub(r"(.*?)(\$)(.*?)(\$)(.*)", r"$\3$", answer)
+    for command in ("text", "textbf", "overline"):
+        answer = re.sub(rf"\\{command}\{{(.*?)\}}", r"\1", answer)
+    answer = re.sub(r"\\boxed\{(.*)\}", r"\1", answer)
+    answer = re.sub(r"frac([^{])(.)", r"frac{\1}{\2}", answer)
+    answer = re.sub(r"sqrt([^{])", r"sqrt{\1}", answer)
+    answer = answer.replace("$", "")
+    return answer.replace(",", "") if answer.replace(",", "").isdigit() else answer
+
+
+def _simplifies_to_zero(left: str, right: str) -> bool:
+    import sympy
+    from sympy.parsing.latex import parse_latex
+
+    try:
+        return bool(sympy.simplify(parse_latex(left) - parse_latex(right)) == 0)
+    except Exception:  # noqa: BLE001 - whatever it raises, the original calls the answers different
+        return False
+
+
+def _minerva(gold: str, response: str) -> dict[str, Any]:
+    from lm_eval.tasks.minerva_math import utils
+
+    if _TEMPLATE not in response:
+        boxed = utils.last_boxed_only_string(response)
+        if boxed is not None and boxed.startswith(("\\boxed{", "\\boxed ")):
+            response = f"{_TEMPLATE} ${utils.remove_boxed(boxed)}$. I hope it is correct."
+    document = {"solution": f"$\\boxed{{{gold}}}$", "answer": utils.normalize_final_answer(gold)}
+    found = utils.process_results(document, [response])
+    return {"equal": bool(found["exact_match"]), "why": f"math_verify {found['math_verify']}"}
+
+
+def _leaderboard(gold: str, response: str) -> dict[str, Any]:
+    from lm_eval.tasks.leaderboard.math import utils
+
+    found = utils.process_results({"solution": f"$\\boxed{{{gold}}}$", "answer": gold}, [response])
+    return {"equal": bool(found["exact_match"]), "why": f"exact_match_original {found['exact_match_original']}"}

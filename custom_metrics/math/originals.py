@@ -1,0 +1,80 @@
+"""Scorers of other tools beside ours, and the samples on which they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from custom_metrics.math.bounded import Stopped, Worker
+from custom_metrics.math.grade import grade
+from custom_metrics.math.verdict import Verdict
+
+Scorer = Literal["llama", "minerva", "leaderboard"]
+SCORERS: tuple[Scorer, ...] = ("llama", "minerva", "leaderboard")
+CPU_SECONDS = 10.0
+"""Two comparisons of five seconds each, which is what the originals allow themselves."""
+
+_WORKER = Worker(cpu_seconds=CPU_SECONDS, memory_mb=1_024)
+
+
+class Disagreement(NamedTuple):
+    """A sample on which our grader and another scorer differ.
+
+    Attributes:
+        sample_id: The sample.
+        gold: The gold answer.
+        ours: Our verdict.
+        others: Scorer -> its verdict.
+    """
+
+    sample_id: str
+    gold: str
+    ours: Verdict
+    others: dict[str, bool]
+
+    def __str__(self) -> str:
+        differing = ", ".join(name for name, verdict in self.others.items() if verdict != self.ours.correct)
+        verdict = "right" if self.ours.correct else "wrong"
+        return f"{self.sample_id}: {self.ours.extracted!r} for {self.gold!r} is {verdict} ({self.ours.why}); not so: {differing}"
+
+
+def score_original(scorer: Scorer, gold: str, response: str) -> bool:
+    """Score a reply with another tool's scorer, inside the bounded worker.
+
+    Args:
+        scorer: `llama`, `minerva` or `leaderboard`.
+        gold: Content of the gold box.
+        response: The whole reply.
+
+    Returns:
+        Its verdict. A case that hangs or raises in the original is False here.
+    """
+    if len(response) > 2_000_000:
+        return False
+    try:
+        reply: dict[str, Any] = _WORKER.ask({"kind": "original", "scorer": scorer, "gold": gold, "answer": response})
+    except Stopped:
+        return False
+    return bool(reply["equal"])
+
+
+def disagreements(
+    samples: Iterable[tuple[str, str, str]], scorers: Iterable[Scorer] = SCORERS
+) -> list[Disagreement]:
+    """List the samples on which ours and any of the other scorers differ.
+
+    Args:
+        samples: `(sample id, gold, response)`.
+        scorers: The scorers to hold against ours.
+
+    Returns:
+        One entry per sample with a difference, in order.
+    """
+    names = tuple(scorers)
+    found = []
+    for sample_id, gold, response in samples:
+        ours = grade(gold, response)
+        others = {str(name): score_original(name, gold, response) for name in names}
+        if any(verdict != ours.correct for verdict in others.values()):
+            found.append(Disagreement(sample_id, gold, ours, others))
+    return found
