@@ -154,8 +154,8 @@ def _scores(
 ) -> dict[str, Result]:
     """All scores of one data set from its losses and recalls.
 
-    The logs measure the correct answer of the truth ratio in a pass of its own, called paraphrase for all four data sets;
-    for facts it is the original answer once more.
+    The logs measure the correct answer of the truth ratio in a pass of its own and call it paraphrase for all four data
+    sets; for facts it is the original answer once more.
     """
     results = {f"{prefix}_Q_A_Prob": _probability(answer), f"{prefix}_Q_A_PERT_Prob": _probability(wrong)}
     facts = prefix in {"ra", "wf"}
@@ -163,11 +163,10 @@ def _scores(
     ratio = truth_ratio(aggregator=aggregator, correct_avg_loss=paraphrase, wrong_avg_loss=wrong)
     results["forget_truth_ratio" if prefix == "forget" else f"{prefix}_Truth_Ratio"] = ratio
     if facts:
+        correct, options = (results[f"{prefix}_Q_A_{kind}"]["value_by_index"] for kind in ("Prob", "PERT_Prob"))
         results[f"{prefix}_Q_A_Prob_normalised"] = probability_w_options(
-            correct_prob={index: row["prob"] for index, row in results[f"{prefix}_Q_A_Prob"]["value_by_index"].items()},
-            wrong_prob={
-                index: row["prob"] for index, row in results[f"{prefix}_Q_A_PERT_Prob"]["value_by_index"].items()
-            },
+            correct_prob={index: row["prob"] for index, row in correct.items()},
+            wrong_prob={index: row["prob"] for index, row in options.items()},
         )
     else:
         results[f"{prefix}_Q_A_PARA_Prob"] = _probability(paraphrase)

@@ -5,7 +5,10 @@ Rows keep their position in the split as key, as text, so that results read back
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from custom_metrics.token_logprobs import Response, parse
@@ -213,13 +216,12 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     if not texts:
         return {"agg_value": None, "reason": "no generations"}
     name = str(params.get("classifier", GIBBERISH_CLASSIFIER))
+    if not _on_this_machine(name):
+        return {"agg_value": None, "reason": f"the classifier is not on this machine: `hf download {name}`"}
     try:
         logits, labels = _classify(name, list(texts.values()), int(params["max_length"]))
     except (OSError, ImportError, ValueError) as error:
-        reason = (
-            f"the classifier is not on this machine ({str(error).splitlines()[0]}); fetch it with `hf download {name}`"
-        )
-        return {"agg_value": None, "reason": reason}
+        return {"agg_value": None, "reason": f"the classifier {name} cannot be loaded: {str(error).splitlines()[0]}"}
     # Class 0 in OpenUnlearning; the classifier's own names decide where they say which class is clean text.
     clean = next((number for number, label in labels.items() if label.lower() == CLEAN_LABEL), 0)
     result = classifier_prob(logits_by_index=dict(zip(texts, logits, strict=True)), class_id=clean)
@@ -227,6 +229,15 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     result["value_by_index"] = {index: {"score": scores[index], "text": text} for index, text in texts.items()}
     result["notes"] = [f"classifier {name}, class {clean} ({labels.get(clean, 'unnamed')})"]
     return _interval(result, by_row.usable(scores.values()))
+
+
+def _on_this_machine(name: str) -> bool:
+    """Whether a model is a local folder or in the hub cache, asked without importing transformers or the network."""
+    if Path(name).is_dir():
+        return True
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(name, "config.json"), str)
 
 
 def _classify(name: str, texts: list[str], max_length: int) -> tuple[list[list[float]], dict[int, str]]:
@@ -263,6 +274,14 @@ def _reference(reference: Inputs | None) -> Mapping[str, Any] | None:
     return found if found.get("agg_value") is not None or _by_index(found) else None
 
 
+def _digest(reference: Inputs | None) -> dict[str, str]:
+    """Which reference a result was computed against, for the fingerprints of the result files."""
+    if not reference:
+        return {}
+    text = json.dumps(reference, sort_keys=True, default=str)
+    return {"reference_sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
 def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
     """KS p-value of the truth ratios of this model and of the retain model."""
     own, other = _only(inputs), _reference(reference)
@@ -278,6 +297,7 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
         own_ratios = {index: own_ratios[index] for index in shared}
         other_ratios = {index: other_ratios[index] for index in shared}
     result = ks_test(forget_scores=list(own_ratios.values()), retain_scores=list(other_ratios.values()))
+    result |= _digest(reference)
     pairs = [
         (own_value, other_value)
         for own_value, other_value in zip(own_ratios.values(), other_ratios.values(), strict=False)
@@ -441,7 +461,7 @@ def membership_reference(*, inputs: Inputs, reference: Inputs | None = None, **_
             for index, loss in losses.items()
         }
         blocks[side] = _block(scores)
-    return _attack_result(blocks)
+    return _attack_result(blocks) | _digest(reference)
 
 
 def privleak(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
@@ -467,7 +487,7 @@ def _relative(inputs: Inputs, reference: Inputs | None, formula: Callable[..., R
     if result["agg_value"] is None:
         return {**result, "reason": own.get("reason", result["reason"])}
     interval = _relative_interval(own, other, formula, has_reference=result["reference"] == "retain")
-    return {**result, **({"interval": interval} if interval else {})}
+    return {**result, **_digest(reference), **({"interval": interval} if interval else {})}
 
 
 def _relative_interval(
