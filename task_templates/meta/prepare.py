@@ -284,10 +284,8 @@ def _notes(context: Context, dataset: Dataset) -> list[str]:
     published = dataset.name.removesuffix("-evals")
     if model.lower() == published.lower():
         return []
-    return [
-        f"the model {model} is compared with published verdicts of {published}: "
-        "flips then tell the models apart, not two runs"
-    ]
+    told = f"the model {model} is compared with published verdicts of {published}"
+    return [f"{told}: flips then tell the models apart, not two runs"]
 
 
 def _published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
