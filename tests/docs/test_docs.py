@@ -1,0 +1,88 @@
+"""The documentation says what the code does."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from evalprep.config import Core
+from evalprep.packs import find_packs
+from evalprep.prepare import PROJECT_ROOT, load_config
+
+DOCS = PROJECT_ROOT / "docs"
+
+
+def test_every_config_key_is_explained():
+    text = (DOCS / "config.md").read_text()
+    packs = find_packs(PROJECT_ROOT / "task_templates")
+    for key in [*Core.model_fields, *packs["meta"].config]:
+        assert f"`{key}`" in text, key
+
+
+def test_every_pack_key_is_on_the_page_of_its_pack():
+    for pack in find_packs(PROJECT_ROOT / "task_templates").values():
+        page = (DOCS / "packs" / f"{pack.name}.md").read_text()
+        for key in pack.config:
+            assert key in page, f"{pack.name}: {key}"
+
+
+def test_shipped_config_is_valid_and_shows_every_common_key():
+    config, _ = load_config(PROJECT_ROOT / "eval_config.yaml")
+    assert config.core.tasks == ("meta_instruct",)
+    hidden = {
+        "model_revision",
+        "template_dir",
+        "num_fewshot",
+        "apply_chat_template",
+        "system_instruction",
+        "fewshot_as_multiturn",
+    }
+    assert set(Core.model_fields) - hidden <= set(config.given)
+
+
+def test_the_ten_line_pack_prepares_and_loads(tmp_path):
+    page = (DOCS / "writing-a-pack.md").read_text()
+    blocks = dict(re.findall(r"`(task_templates/[^`]+)`.*?```\w+\n(.*?)```", page, flags=re.DOTALL))
+    assert len(blocks) == 3
+    for name, text in blocks.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    config = tmp_path / "eval_config.yaml"
+    config.write_text(
+        yaml.safe_dump(
+            {"model_name": "a/b", "tasks": "spelling_all", "template_dir": "task_templates", "backend": "dummy"}
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, str(PROJECT_ROOT / "prepare_eval.py"), "--config_path", str(config)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    from lm_eval.tasks import TaskManager
+
+    manager = TaskManager(include_path=str(tmp_path / "work_dir"), include_defaults=False)
+    task = manager.load(["spelling_qa"])["tasks"]["spelling_qa"]
+    assert [task.doc_to_text(doc) for doc in task.eval_docs] == [
+        "Spell the plural of mouse:",
+        "Spell the plural of goose:",
+    ]
+    assert [task.doc_to_target(doc) for doc in task.eval_docs] == ["mice", "geese"]
+
+
+@pytest.mark.parametrize("page", sorted([PROJECT_ROOT / "README.md", *DOCS.rglob("*.md")]), ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_changelog_names_the_version():
+    from evalprep import __version__
+
+    assert f"## {__version__}" in (PROJECT_ROOT / "CHANGELOG.md").read_text()
