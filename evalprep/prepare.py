@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.check import Finding, check_tree
 from evalprep.command import Command, build_command, model_location
 from evalprep.config import Config, read_config, section_for
 from evalprep.errors import BadInput, Problem, Problems
@@ -35,12 +36,14 @@ class Preparation:
         commands: The command to paste; further ones where tasks need another back end.
         tasks: Task -> facts as in the manifest.
         notes: Sentences for the user.
+        findings: Warnings and notes of the check of the built tree.
     """
 
     work_dir: Path
     commands: list[Command]
     tasks: dict[str, dict[str, Any]]
     notes: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
 
 @dataclass
@@ -117,13 +120,14 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[_Wo
     return selection, work
 
 
-def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False) -> Preparation:
+def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, check: bool = True) -> Preparation:
     """Prepare everything for one run.
 
     Args:
         config: The validated configuration.
         packs: All packs.
         force: Replace files that the user edited where the generated content changed too (theirs is kept beside it).
+        check: Check the built tree before it is swapped in (`evalprep.check.check_tree`).
 
     Returns:
         The commands and facts.
@@ -143,8 +147,11 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False) -
         notes = [*(note for facts in tasks.values() for note in facts.pop("notes")), *notes]
         notes += carry_over(work_dir, build, force=force)
         write_manifest(build, config, work, tasks, groups, commands, files, notes)
+        findings = check_tree(build, config) if check else []
+        if errors := [one.as_problem() for one in findings if one.level == "error"]:
+            raise BadInput(errors)
         swap_in(build, work_dir)
-    return Preparation(work_dir, commands, tasks, notes)
+    return Preparation(work_dir, commands, tasks, notes, findings)
 
 
 def write_tasks(work: list[_Work], build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:

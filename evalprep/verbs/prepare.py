@@ -37,8 +37,7 @@ def main(args: argparse.Namespace) -> int:
     if args.check:
         selection, work = plan(config, packs)
         names = [name for item in work for name in item.plan.tasks] + selection.stock + list(selection.inline)
-        print(f"config ok, {len(names)} tasks: {', '.join(names)}")
-        return 0
+        return _check(args, names)
     done = prepare(config, packs, force=args.force)
     if args.json:
         print(
@@ -47,6 +46,7 @@ def main(args: argparse.Namespace) -> int:
                     "work_dir": str(done.work_dir),
                     "tasks": done.tasks,
                     "notes": done.notes,
+                    "findings": [one.as_dict() for one in done.findings],
                     "commands": [command.text() for command in done.commands],
                 },
                 indent=2,
@@ -58,6 +58,24 @@ def main(args: argparse.Namespace) -> int:
     for command in done.commands:
         print(command.text())
     return 0
+
+
+def _check(args: argparse.Namespace, names: list[str]) -> int:
+    """Everything that can be found before the run, without touching work_dir."""
+    from evalprep.check import Findings, check_full
+    from evalprep.check.target import config_target
+
+    findings = Findings()
+    with config_target(args.config_path, args.set) as target:
+        check_full(target.roots, target.requested, target.settings, findings)
+        found = target.final(findings)
+    errors = sum(one.level == "error" for one in found)
+    if args.json:
+        print(json.dumps({"tasks": names, "findings": [one.as_dict() for one in found]}, indent=2))
+    else:
+        print("\n".join(map(str, found)), file=sys.stderr)
+        print(f"{errors} errors" if errors else f"config ok, {len(names)} tasks: {', '.join(names)}")
+    return 2 if errors else 0
 
 
 def _report(done: Preparation) -> None:
@@ -75,6 +93,7 @@ def _report(done: Preparation) -> None:
                 f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous of {join['rows']}"
             )
     lines += [f"  note: {note}" for note in done.notes]
+    lines += [f"  {line}" for finding in done.findings for line in str(finding).splitlines()]
     lines += [
         "",
         f"the command below is also in {done.work_dir / 'command.sh'}",

@@ -1,0 +1,217 @@
+"""Every finding that `evalprep check` can make. docs/codes.md is this table: `python -m evalprep.check.codes`.
+
+A code never changes its meaning; a finding that is no longer made leaves a gap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LEVELS = ("error", "warning", "note")
+
+
+class Code(NamedTuple):
+    """One row of the table: the level, what it means and why it matters, what to do."""
+
+    level: str
+    meaning: str
+    fix: str
+
+
+FAMILIES = {
+    "EP1": "Task files, names and groups",
+    "EP2": "Settings of a task",
+    "EP3": "Loading through lm-eval",
+    "EP4": "Data",
+    "EP5": "Scoring",
+    "EP6": "Prompts and tokens",
+    "EP7": "Model, machine and command",
+}
+
+CODES: dict[str, Code] = {
+    # EP1: files
+    "EP101": Code("error", "A file is not valid YAML. lm-eval skips it in silence and later says that the task is unknown.",
+                  "mend the YAML"),
+    "EP102": Code("warning", "A task file ends in .yml; lm-eval reads .yaml only.", "rename it to .yaml"),
+    "EP103": Code("error", "An included file does not exist, cannot be read, or includes itself. lm-eval skips the task in silence.",
+                  "correct the path; it is relative to the including file"),
+    "EP104": Code("error", "Two files declare the same name. lm-eval takes the first in path order.", "rename one of them"),
+    "EP105": Code("warning", "A name is also the name of a task, group or tag of lm-eval; ours then replaces that one, also inside "
+                  "lm-eval's own groups.", "give it a prefix of your own"),
+    "EP106": Code("error", "A tag has the name of a task or group. lm-eval attaches the tag to that entry, so that asking for the tag "
+                  "runs only the one task.", "rename the tag"),
+    "EP107": Code("warning", "A YAML file is neither a task nor a group nor a class; lm-eval skips it in silence.",
+                  "add `task:` or `group:`, or give files that are only included another suffix"),
+    "EP108": Code("error", "A requested name is no task, group or tag of the folder.", "see the names that are there"),
+    "EP109": Code("error", "The `task` of a group is not a list; lm-eval loads such a group without members.", "write a YAML list"),
+    "EP110": Code("error", "A group names a member that does not exist.", "correct the name, or add the task"),
+    "EP111": Code("error", "A task is requested twice, alone and through a group, or through two groups. lm-eval refuses that.",
+                  "ask for the group alone"),
+    "EP112": Code("warning", "The folder holds things that are not tasks (a Python environment, results); lm-eval searches all of it.",
+                  "keep tasks in a folder of their own"),
+    "EP113": Code("warning", "`task_list` is not implemented in lm-eval 0.4.13: its entries are not registered.",
+                  "write one file per task with `include:`"),
+    "EP114": Code("warning", "A group has a custom aggregation function; lm-eval accepts and ignores it.",
+                  "use mean, and compute the number afterwards from the task scores"),
+    "EP115": Code("warning", "The path contains /lm_eval/tasks/, so that lm-eval imports its modules under the names of its own.",
+                  "keep the folder elsewhere"),
+    "EP116": Code("error", "A group contains itself.", "remove it from its own members"),
+    "EP117": Code("note", "The task is one of lm-eval's own; it was not checked.", "check it with --include_path"),
+    "EP118": Code("error", "A key is written twice in one mapping; YAML keeps the last in silence.", "remove one of them"),
+    "EP119": Code("error", "There is no folder at the include path, or nothing in it is a task; lm-eval says nothing about that.",
+                  "correct the path"),
+    # EP2: settings
+    "EP201": Code("error", "generation_kwargs lacks `do_sample` or `temperature`. vLLM samples at temperature 1 when neither is "
+                  "given (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`"),
+    "EP202": Code("error", "generation_kwargs lacks `until`; lm-eval then stops at the first blank line.",
+                  "write `until: []` for the end-of-text token alone, or the stop strings"),
+    "EP203": Code("warning", "There are no generation_kwargs: replies end at the first blank line or after 256 tokens.",
+                  "write until, do_sample, temperature and max_gen_toks"),
+    "EP204": Code("error", "A generation argument is unknown to vLLM, which raises after the model is loaded.",
+                  "remove it; vLLM takes the keys of SamplingParams"),
+    "EP205": Code("warning", "Generation arguments contradict each other.", "decide for greedy or for sampling"),
+    "EP206": Code("warning", "generation_kwargs has no max_gen_toks: replies are cut after 256 tokens.", "write max_gen_toks"),
+    "EP207": Code("error", "A metric of one's own has no `aggregation` or no `higher_is_better`; lm-eval fails on it.",
+                  "add both to its metric_list entry"),
+    "EP208": Code("error", "A metric is unknown to lm-eval; it would be fetched from the network as a program and run.",
+                  "compute it in process_results"),
+    "EP209": Code("error", "An aggregation is unknown to lm-eval.", "use one of lm-eval's, or `!function`"),
+    "EP210": Code("error", "A metric_list or filter_list entry has not the form that lm-eval reads.", "see lm-eval's task guide"),
+    "EP211": Code("warning", "The task has process_docs. lm-eval calls it six times per run, and serves the old result from its cache "
+                  "after the function was edited.", "prepare the rows beforehand"),
+    "EP212": Code("warning", "A zero-shot task without few-shot source: lm-eval copies the whole split into memory as a pool.",
+                  "add `fewshot_config: {sampler: first_n, samples: []}`"),
+    "EP213": Code("warning", "The task is marked unsafe_code: lm-eval asks for --confirm_run_unsafe_code after the model is loaded, "
+                  "and some metrics for HF_ALLOW_CODE_EVAL=1 after all generation.", "give the flag, or score afterwards"),
+    "EP214": Code("error", "data_files is a relative path; it is resolved against the folder in which lm_eval is started.",
+                  "write an absolute path"),
+    "EP215": Code("error", "A data file does not exist.", "prepare it, or correct the path"),
+    "EP216": Code("error", "A key is unknown to lm-eval, which refuses the task.", "correct its name, or move it into `metadata`"),
+    "EP217": Code("error", "The output_type is unknown.", "generate_until, multiple_choice, loglikelihood or loglikelihood_rolling"),
+    "EP218": Code("error", "Two filters have the same name; the second overwrites the first.", "rename one"),
+    "EP219": Code("error", "A filter is unknown to lm-eval.", "use one of lm-eval's, or `function: custom` with a filter_fn"),
+    "EP220": Code("error", "A regular expression of a filter cannot be compiled, or its group_select is out of range.",
+                  "mend the pattern"),
+    "EP221": Code("error", "A function named with !function does not exist.", "correct the name; `module.function`, beside the YAML or "
+                  "importable"),
+    "EP222": Code("error", "The module beside the YAML uses something that fails when lm-eval loads it: a relative import, an import "
+                  "of a file beside it, or @dataclass with postponed annotations.", "move the code into an importable package"),
+    "EP223": Code("error", "Two modules register the same filter, metric or aggregation name; lm-eval stops on the second.",
+                  "use `!function` instead of registering"),
+    "EP224": Code("note", "The standard error of this aggregation takes 100,000 resamples.", "score afterwards, or accept the time"),
+    "EP225": Code("warning", "The primary metric or filter named in `metadata` is not one of the task's.", "correct the name"),
+    "EP226": Code("error", "A stop string is empty or no text; the engine fails on it.", "remove it"),
+    "EP227": Code("warning", "generation_kwargs on a task that does not generate.", "remove them"),
+    "EP228": Code("warning", "`repeats` makes several replies that are equal, or of which only the first is scored.",
+                  "sample with a temperature and without a fixed seed, and use take_first_k"),
+    "EP229": Code("error", "The task has no dataset_path and no custom_dataset.", "name the data"),
+    "EP230": Code("error", "The task has no split to evaluate.", "write test_split"),
+    # EP3: loading
+    "EP301": Code("error", "lm-eval cannot load the task.", "see the message"),
+    "EP302": Code("note", "The data set is not on this machine and there is no network; rows, prompts and scoring were not checked.",
+                  "run the check where the data are"),
+    "EP303": Code("error", "doc_to_text is a word that is no column of the data: every prompt is that word.", "name a column"),
+    "EP304": Code("error", "The prompt of a row cannot be built.", "mend the template or the row"),
+    "EP305": Code("note", "The task builds requests of its own; scoring was not checked.", ""),
+    "EP306": Code("warning", "The named split is not the one that lm-eval evaluates.", "name test_split only"),
+    # EP4: data
+    "EP401": Code("error", "Rows have no sample_id; nothing can be joined after the run.", "prepare the data anew"),
+    "EP402": Code("note", "The data have no sample_id; results of two runs are joined by content.", "add a unique sample_id column"),
+    "EP403": Code("error", "A sample_id occurs twice.", "make ids unique"),
+    "EP404": Code("error", "A prompt is empty; the engine stops on it.", "remove the row, or mend its prompt"),
+    "EP405": Code("error", "A prompt or a gold answer is null.", "remove the row, or mend it"),
+    "EP406": Code("warning", "A number is NaN or infinite; lm-eval writes it as invalid JSON into the sample log.", "write null"),
+    "EP407": Code("error", "A data file cannot be read.", "prepare it anew"),
+    "EP408": Code("error", "The data have no rows.", "check the source"),
+    "EP409": Code("error", "Gold answers change their type from row to row, or a text that looks like a list is turned into one. "
+                  "lm-eval decides by the first row how all are compared.", "make the column one type; use doc_to_target with a column"),
+    "EP410": Code("note", "The same prompt occurs with different gold answers.", "look at the rows"),
+    "EP411": Code("error", "A gold answer is none of the choices.", "correct the row"),
+    "EP412": Code("error", "The splits of the data do not hold the one that the task evaluates.", "correct test_split"),
+    # EP5: scoring
+    "EP501": Code("error", "A filter or scorer raises. lm-eval writes nothing before all tasks are scored, so the whole run is lost.",
+                  "return a value for every reply"),
+    "EP502": Code("error", "A perfect reply, made from the row's own gold answer, does not score 1.", "mend the filter or the gold answer"),
+    "EP503": Code("error", "An empty reply is counted as right.", "an empty reply must score 0"),
+    "EP504": Code("error", "A reply that has nothing to do with the question is counted as right.", "tighten the filter or the scorer"),
+    "EP505": Code("note", "There is no gold answer to build a reply from; only failures of the scorer were looked for.", ""),
+    "EP506": Code("error", "The scorer returns a key that lm-eval's sample log uses itself, so that the log is overwritten.",
+                  "rename the metric"),
+    "EP507": Code("error", "The scorer does not return the same keys for every reply; averages are then taken over fewer rows.",
+                  "return every key for every row"),
+    "EP508": Code("error", "The scorer returns a key that metric_list does not declare. Anything but a number then ends the run.",
+                  "declare it with an aggregation, or do not return it"),
+    "EP509": Code("error", "The scorer returns a value that JSON cannot hold; lm-eval then leaves the sample log truncated.",
+                  "return numbers, texts, lists and mappings with text keys"),
+    "EP510": Code("warning", "The scorer returns NaN or infinity.", "return null or 0"),
+    "EP511": Code("warning", "A declared metric is never returned; lm-eval leaves it out of the results.", "remove it from metric_list"),
+    "EP512": Code("error", "An aggregation raises; the whole run is lost then.", "mend the aggregation"),
+    "EP513": Code("warning", "The scorer disagrees with the published verdict on the published outputs of many rows.",
+                  "look at the rows with `evalprep preview`"),
+    "EP514": Code("note", "The scorer disagrees with the published verdict on the published outputs of a few rows.", ""),
+    "EP515": Code("warning", "Scoring a reply takes long.", "bound the work per reply"),
+    "EP516": Code("error", "Scoring a reply goes over the time bound; such a reply would hold up the whole run.",
+                  "bound the work per reply, e.g. by its length"),
+    "EP517": Code("note", "A filter other than the primary one does not find some gold answers.", ""),
+    # EP6: tokens
+    "EP601": Code("note", "The model's tokenizer is not on this machine: begin-of-text, lengths and stop strings were not checked.",
+                  "download the model first, or pass --tokenizer FOLDER"),
+    "EP602": Code("error", "Prompts begin with more than one begin-of-text token.", "set add_bos_token: false, or remove it from the text"),
+    "EP603": Code("warning", "Prompts have no begin-of-text token although the tokenizer puts one by default.", "set add_bos_token: true"),
+    "EP604": Code("error", "Prompt and reply do not fit the context. lm-eval cuts such prompts from the left in silence.",
+                  "raise max_model_len, or lower max_gen_toks"),
+    "EP605": Code("error", "max_gen_toks does not leave room for a prompt; vLLM drops all of it and the run ends.",
+                  "raise max_model_len, or lower max_gen_toks"),
+    "EP606": Code("error", "The prompt holds chat markup already, and a chat template is applied on top.", "set apply_chat_template: false"),
+    "EP607": Code("note", "The model has a chat template, and neither the prompts nor the command use one.",
+                  "set apply_chat_template: true, unless the comparison wants it so"),
+    "EP608": Code("warning", "The prompt holds markup of another model family, which this tokenizer spells out letter by letter.",
+                  "use the data that belong to the model"),
+    "EP609": Code("warning", "A stop string can never act.", "remove it"),
+    "EP610": Code("error", "A stop string occurs inside a right reply, which is cut there.", "choose another stop string"),
+    "EP611": Code("warning", "A stop string is nothing but white space; models often begin a chat reply with it.", "use `until: []`"),
+    # EP7: model, machine, command
+    "EP701": Code("warning", "The model path begins with ./ or ends in /; lm-eval writes its results into a hidden or odd folder.",
+                  "write it without"),
+    "EP702": Code("error", "The model's folder does not exist or holds no model.", "correct the path, or download the model"),
+    "EP703": Code("error", "More GPUs are asked for than there are.", "tensor_parallel_size times data_parallel_size must not exceed them"),
+    "EP704": Code("error", "The disk has too little room for results and caches.", "free some, or choose another output_path"),
+    "EP705": Code("error", "NLTK's punkt_tab data are missing; lm-eval's IFEval would fail after all generation.",
+                  "python -m nltk.downloader punkt_tab, or set NLTK_DATA"),
+    "EP706": Code("error", "antlr4-python3-runtime is absent or not 4.11, so that answers in LaTeX cannot be parsed.",
+                  "pip install antlr4-python3-runtime==4.11.0"),
+    "EP707": Code("error", "The installed lm-eval is not one that this tool was tested with.", "pip install 'lm-eval>=0.4.12,<0.5'"),
+    "EP708": Code("warning", "model_args holds something like a password; lm-eval writes all of them into its results.",
+                  "use an environment variable"),
+    "EP710": Code("error", "The number of attention heads is not a multiple of tensor_parallel_size.", "choose a divisor"),
+    "EP711": Code("error", "max_model_len is longer than the model's own context; vLLM refuses to start.", "lower it"),
+    "EP712": Code("note", "The back end is not installed here.", "run the command where it is"),
+    "EP713": Code("warning", "Weights and cache do not fit the memory of the GPUs.", "more GPUs, a shorter context or a quantised model"),
+    "EP714": Code("note", "gen_kwargs of the config overrule the settings of every task.", ""),
+    "EP716": Code("warning", "log_samples is off; nothing can be compared or scored anew after the run.", "set log_samples: true"),
+    "EP718": Code("error", "data_parallel_size above 1 needs ray.", "pip install ray, or run shards"),
+    "EP719": Code("error", "enable_thinking needs think_end_token, and does not work with likelihood tasks.", "set think_end_token"),
+    "EP720": Code("warning", "batch_size is a number; vLLM then works on that many prompts at a time.", "set batch_size: auto"),
+    "EP721": Code("error", "model_args names both max_length and max_model_len.", "keep one"),
+    "EP722": Code("error", "A likelihood task cannot run on this back end.", "use vllm, hf or local-completions"),
+}  # fmt: skip
+
+
+def markdown() -> str:
+    """The table as docs/codes.md."""
+    lines = ["# Findings of `evalprep check`", "",
+             "Errors stop a preparation before anything is written (exit code 2); warnings and notes are printed. "
+             "See [check](commands/check.md).", ""]  # fmt: skip
+    for family, title in FAMILIES.items():
+        lines += [f"## {family}xx: {title}", "", "| code | level | meaning | what to do |", "|---|---|---|---|"]
+        lines += [
+            f"| {code} | {row.level} | {row.meaning} | {row.fix or '-'} |"
+            for code, row in CODES.items()
+            if code.startswith(family)
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

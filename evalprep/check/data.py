@@ -1,0 +1,200 @@
+"""EP214-EP215 and EP4: local data files, read column by column without lm-eval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalprep.check.finding import Findings
+from evalprep.check.tree import Leaf
+
+LISTED = 3  # rows named per finding
+_LOCAL = ("parquet", "json", "csv", "text")
+Relocate = Callable[[Path], Path]
+
+
+def listed(rows: Iterable[Any], count: int) -> str:
+    """`n rows: a, b, c, ...`."""
+    first = [str(row) for row, _ in zip(rows, range(LISTED), strict=False)]
+    return f"{count} row{'s' if count != 1 else ''}: {', '.join(first)}{', ...' if count > LISTED else ''}"
+
+
+def data_files(leaf: Leaf) -> dict[str, list[str]]:
+    """Split -> paths of a task on local files; empty for a task on a hub data set."""
+    kwargs = leaf.config.get("dataset_kwargs")
+    given = kwargs.get("data_files") if isinstance(kwargs, dict) else None
+    if leaf.config.get("dataset_path") not in _LOCAL or given is None:
+        return {}
+    by_split = given if isinstance(given, dict) else {"train": given}
+    return {str(split): [str(one) for one in (paths if isinstance(paths, list) else [paths])] for split, paths in by_split.items()}
+
+
+def eval_split(leaf: Leaf) -> str:
+    """The split that lm-eval evaluates: the test split if there is one, else the validation split."""
+    return str(leaf.config.get("test_split") or leaf.config.get("validation_split") or "")
+
+
+def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate = lambda path: path) -> list[Path]:
+    """Report paths that lm-eval will not find.
+
+    Args:
+        leaf: The task.
+        findings: Gets EP214, EP215 and EP412.
+        relocate: Turns the path of a prepared file into the place where it lies now, during a preparation.
+
+    Returns:
+        The files of the evaluated split that exist.
+    """
+    where, task = leaf.where("dataset_kwargs"), leaf.name
+    found: list[Path] = []
+    by_split, wanted = data_files(leaf), eval_split(leaf)
+    if by_split and wanted and wanted.partition("[")[0] not in by_split:
+        findings.add("EP412", leaf.where("test_split"), f"the split {wanted!r} is not among {', '.join(by_split)}", task=task)
+    for split, paths in by_split.items():
+        for text in paths:
+            if "://" in text:
+                continue
+            path = Path(text)
+            if not path.is_absolute():
+                findings.add("EP214", where, f"{text} is relative", task=task)
+                path = leaf.file.path.parent / path
+            path = relocate(path)
+            matches = sorted(path.parent.glob(path.name)) if any(sign in path.name for sign in "*?[") else [path]
+            missing = [one for one in matches if not one.is_file()]
+            if missing or not matches:
+                findings.add("EP215", where, f"{text} does not exist", task=task)
+            elif split == wanted.partition("[")[0]:
+                found += matches
+    return found
+
+
+def check_parquet(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool) -> int:
+    """Read the columns that matter of a task's parquet files.
+
+    Returns:
+        The number of rows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 0
+    scan = _Scan(leaf, findings, ours=ours)
+    for path in files:
+        try:
+            with pq.ParquetFile(path) as file:
+                wanted = scan.columns(file.schema_arrow)
+                for batch in file.iter_batches(columns=wanted):
+                    scan.add(batch)
+                rows += file.metadata.num_rows
+        except (OSError, pa.ArrowException) as error:
+            findings.add("EP407", str(path), f"cannot be read: {error}", task=leaf.name)
+            return rows
+    if files and rows == 0:
+        findings.add("EP408", str(files[0]), f"{leaf.name} has no rows", task=leaf.name)
+    scan.report(str(files[0]) if files else leaf.where())
+    return rows
+
+
+class _Scan:
+    """Collects what is wrong with the rows of one task, over several files."""
+
+    def __init__(self, leaf: Leaf, findings: Findings, *, ours: bool) -> None:
+        self.leaf, self.findings, self.ours = leaf, findings, ours
+        text, target = leaf.config.get("doc_to_text"), leaf.config.get("doc_to_target")
+        self.prompt = text if isinstance(text, str) else ""
+        self.target = target if isinstance(target, str) else ""
+        self.names: list[str] = []
+        self.ids: set[str] = set()
+        self.repeated: list[str] = []
+        self.empty: list[str] = []
+        self.null: list[str] = []
+        self.odd: dict[str, list[str]] = {}
+        self.types: dict[str, str] = {}
+        self.seen = 0
+        self.answers: dict[int, int] = {}
+        self.several: list[str] = []
+
+    def columns(self, schema: Any) -> list[str]:
+        """The columns to read: ids, prompt, gold answer, and every one that holds floats."""
+        self.names = list(schema.names)
+        floats = [field.name for field in schema if _has_float(field.type)]
+        return list(dict.fromkeys(name for name in ("sample_id", self.prompt, self.target, *floats) if name in schema.names))
+
+    def add(self, batch: Any) -> None:
+        """Look at one batch of rows."""
+        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
+        prompts, targets = columns.get(self.prompt), columns.get(self.target)
+        ids = columns.get("sample_id")
+        for number in range(batch.num_rows):
+            row = str(ids[number]) if ids is not None else str(self.seen + number)
+            if ids is not None:
+                if row in self.ids:
+                    self.repeated.append(row)
+                self.ids.add(row)
+            if prompts is not None:
+                if prompts[number] is None:
+                    self.null.append(row)
+                elif isinstance(prompts[number], str) and not prompts[number].strip():
+                    self.empty.append(row)
+            if targets is not None:
+                self._target(row, targets[number], prompts[number] if prompts is not None else None)
+            for name, values in columns.items():
+                if name not in {"sample_id", self.prompt} and _not_finite(values[number]):
+                    self.odd.setdefault(name, []).append(row)
+        self.seen += batch.num_rows
+
+    def _target(self, row: str, target: Any, prompt: Any) -> None:
+        if target is None:
+            self.null.append(row)
+            return
+        self.types.setdefault(_kind(target), row)
+        if isinstance(prompt, str):
+            key, value = hash(prompt), hash(str(target))
+            if self.answers.setdefault(key, value) != value:
+                self.several.append(row)
+
+    def report(self, where: str) -> None:
+        """Turn what was collected into findings."""
+        task, findings = self.leaf.name, self.findings
+        if self.seen and "sample_id" not in self.names:
+            findings.add("EP401" if self.ours else "EP402", where, f"{task} has no column sample_id", task=task)
+        for code, rows, what in (("EP403", self.repeated, "repeated ids in"), ("EP404", self.empty, "empty prompts in"),
+                                 ("EP405", self.null, "null prompts or gold answers in"),
+                                 ("EP410", self.several, "other gold answers for the same prompt in")):  # fmt: skip
+            if rows:
+                findings.add(code, where, f"{what} {listed(rows, len(rows))}", task=task)
+        for name, rows in self.odd.items():
+            findings.add("EP406", where, f"column {name!r} is not finite in {listed(rows, len(rows))}", task=task)
+        if len(self.types) > 1:
+            kinds = ", ".join(f"{kind} (first in {row})" for kind, row in self.types.items())
+            findings.add("EP409", where, f"column {self.target!r} holds {kinds}", task=task)
+
+
+def _kind(target: Any) -> str:
+    """How lm-eval takes a gold answer from a column: as it is (only a rendered template that looks like a list becomes one)."""
+    return {str: "a text", list: "a list"}.get(type(target), "a number")
+
+
+def _has_float(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_floating(kind):
+        return True
+    return any(_has_float(kind.field(number).type) for number in range(kind.num_fields))
+
+
+def _not_finite(value: Any) -> bool:
+    return any(isinstance(number, float) and not math.isfinite(number) for number in _scalars(value))
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _scalars(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _scalars(item)
+    else:
+        yield value

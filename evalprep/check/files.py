@@ -1,0 +1,49 @@
+"""EP1: the folder as a whole, before any task in it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from evalprep.check.finding import Findings
+from evalprep.check.tree import Tree, yaml_files
+
+
+def check_files(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
+    """Names, suffixes and foreign things below the include paths."""
+    for root in tree.roots:
+        if not root.is_dir():
+            findings.add("EP119", str(root), "is not a folder")
+            continue
+        for path in yaml_files(root, ".yml"):
+            findings.add("EP102", str(path), "lm-eval will not read it")
+        _foreign(root, findings)
+        if "/lm_eval/tasks/" in f"{root.as_posix()}/":
+            findings.add("EP115", str(root), "lies below a folder lm_eval/tasks")
+    if not tree.index and not findings.has_errors():
+        findings.add("EP119", ", ".join(map(str, tree.roots)), "no task in it")
+    for name, file in tree.index.items():
+        if name in stock:
+            findings.add("EP105", file.where("group" if file.kind == "group" else "task"), f"{name!r} is also a name of lm-eval's own",
+                         task=name)
+        if "task_list" in file.data:
+            findings.add("EP113", file.where("task_list"), "its entries will not exist", task=name)
+        for entry in file.data.get("aggregate_metric_list") or [] if file.kind == "group" else []:
+            if isinstance(entry, dict) and entry.get("aggregation") not in (None, "mean"):
+                findings.add("EP114", file.where("aggregate_metric_list"), f"aggregation of {entry.get('metric')!r} in the group {name}",
+                             task=name)
+    for tag, members in tree.tags.items():
+        if tag in tree.index:
+            findings.add("EP106", tree.index[members[0]].where("tag"), f"the tag {tag!r} is also the name of "
+                         f"{tree.index[tag].path}", task=members[0])
+        elif tag in stock:
+            findings.add("EP105", tree.index[members[0]].where("tag"), f"the tag {tag!r} is also a name of lm-eval's own", task=members[0])
+
+
+def _foreign(root: Path, findings: Findings) -> None:
+    """A Python environment or results below the include path: thousands of files that lm-eval parses at each start."""
+    for place in (root, *(child for child in root.iterdir() if child.is_dir())):
+        if (place / "pyvenv.cfg").exists():
+            findings.add("EP112", str(place), "is a Python environment")
+        elif any(place.glob("samples_*.jsonl")) or any(place.glob("*/samples_*.jsonl")):
+            findings.add("EP112", str(place), "holds results of a run")

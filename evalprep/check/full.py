@@ -1,0 +1,71 @@
+"""The whole check: files, then lm-eval's own loading, prompts, tokens and scoring. No model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalprep.check.finding import Findings
+from evalprep.check.loading import LoadedTask, build_requests, load_tasks
+from evalprep.check.model_files import model_folder
+from evalprep.check.prompts import chat_template, check_prompts, check_stops
+from evalprep.check.scoring import Scorer, check_scoring
+from evalprep.check.settings import RunSettings
+from evalprep.check.static import StaticCheck, check_static
+from evalprep.check.tokenizer import Tokenizer, load_tokenizer
+
+
+@dataclass
+class FullCheck:
+    """What the whole check saw.
+
+    Attributes:
+        static: The part from files alone.
+        loaded: Tasks that lm-eval could load, with their requests.
+        scorers: Task -> its filters and scorer, for tasks whose scoring was checked.
+        tokenizer: The model's tokenizer, None when it is not here.
+    """
+
+    static: StaticCheck
+    loaded: list[LoadedTask]
+    scorers: dict[str, Scorer]
+    tokenizer: Tokenizer | None
+
+
+def find_tokenizer(settings: RunSettings) -> Tokenizer | None:
+    """The tokenizer that the run will use, when it is on this machine."""
+    return load_tokenizer(model_folder(settings.tokenizer or settings.model, settings.folder))
+
+
+def check_full(roots: Sequence[Path], requested: Sequence[str] | None, settings: RunSettings, findings: Findings, *,
+               rows: int | None = None, progress: Callable[[str], None] = lambda _: None) -> FullCheck:
+    """Check everything that can be known without the model.
+
+    Args:
+        roots: Include paths.
+        requested: Names for `--tasks`, None for all tasks.
+        settings: The run.
+        findings: Gets what is found.
+        rows: Look at the first rows of each task only.
+        progress: Told what is being looked at.
+    """
+    progress("files")
+    static = check_static(roots, requested, settings, findings)
+    tokenizer = find_tokenizer(settings)
+    if tokenizer is None and static.leaves and settings.backend != "dummy":
+        findings.add("EP601", "tokenizer", f"{settings.tokenizer or settings.model or 'no model named'}")
+    progress("loading tasks")
+    loaded = load_tasks(static, settings, findings)
+    template = chat_template(tokenizer, settings)
+    scorers: dict[str, Scorer] = {}
+    for task in loaded:
+        progress(f"{task.name}: prompts")
+        build_requests(task, settings, template, findings, rows)
+        check_prompts(task, settings, tokenizer, findings)
+        progress(f"{task.name}: scoring {len(task.instances)} rows")
+        scorer = check_scoring(task, findings)
+        if scorer is not None:
+            scorers[task.name] = scorer
+        check_stops(task, tokenizer, scorer, findings)
+    return FullCheck(static, loaded, scorers, tokenizer)

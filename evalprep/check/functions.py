@@ -1,0 +1,172 @@
+"""EP221-EP223: functions named with !function, found by reading source code; nothing is imported or run."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalprep.check.finding import Findings
+from evalprep.check.tree import FunctionRef, Leaf
+from evalprep.errors import near
+
+
+def function_refs(value: Any) -> Iterator[FunctionRef]:
+    """Every !function below a value."""
+    if isinstance(value, FunctionRef):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from function_refs(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from function_refs(item)
+
+
+def check_functions(leaves: list[Leaf], findings: Findings) -> None:
+    """Each function exists where lm-eval will look for it, and its module can be loaded the way lm-eval loads it."""
+    registered: dict[str, Path] = {}
+    local: set[Path] = set()
+    for leaf in leaves:
+        for key, value in leaf.config.items():
+            for ref in function_refs(value):
+                source = _check_ref(ref, leaf, key, findings)
+                if source is not None and source not in local:
+                    local.add(source)
+                    _check_module(source, leaf, findings)
+                    _check_registrations(source, leaf, registered, findings)
+
+
+def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Path | None:
+    """Report a missing function; the module's file when it lies beside the YAML."""
+    where, task = leaf.where(key), leaf.name
+    module, _, name = ref.spec.rpartition(".")
+    if not module:
+        findings.add("EP221", where, f"!function {ref.spec} names no module", task=task)
+        return None
+    beside = (ref.folder / f"{module.replace('.', '/')}.py").resolve()
+    source = beside if beside.is_file() else _installed(module)
+    if source is None:
+        findings.add("EP221", where, f"there is no module {module!r} beside the YAML or installed", task=task)
+        return None
+    names = top_level_names(source)
+    if names is not None and name not in names:
+        findings.add("EP221", where, f"{source} has no {name!r}", task=task, fix=near(name, names))
+    return beside if beside.is_file() else None
+
+
+@cache
+def _installed(module: str) -> Path | None:
+    """The source file of an importable module. Parents are not imported, only the first part is looked up."""
+    first, *rest = module.split(".")
+    try:
+        spec = importlib.util.find_spec(first)
+    except (ImportError, ValueError):
+        return None
+    if spec is None:
+        return None
+    if not rest:
+        return Path(spec.origin) if spec.origin else None
+    for base in spec.submodule_search_locations or []:
+        stem = Path(base, *rest)
+        for candidate in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+@cache
+def _parsed(path: Path) -> ast.Module | None:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+@cache
+def top_level_names(path: Path) -> frozenset[str] | None:
+    """Names that a module defines; None where that cannot be read off its source (star imports, `__getattr__`, C code)."""
+    tree = _parsed(path)
+    if tree is None:
+        return None if path.suffix != ".py" else frozenset()
+    names: set[str] = set()
+    for node in _statements(tree.body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names.update(part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+    return None if {"*", "__getattr__"} & names else frozenset(names)
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements at module level, those under `if` and `try` included."""
+    for node in body:
+        yield node
+        for name in ("body", "orelse", "finalbody"):
+            if isinstance(node, ast.If | ast.Try | ast.With):
+                yield from _statements(getattr(node, name, []))
+        if isinstance(node, ast.Try):
+            for handler in node.handlers:
+                yield from _statements(handler.body)
+
+
+def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
+    tree = _parsed(source)
+    task = leaf.name
+    if tree is None:
+        findings.add("EP222", str(source), "is not valid Python", task=task)
+        return
+    postponed = False
+    for node in _statements(tree.body):
+        if isinstance(node, ast.ImportFrom):
+            postponed |= node.module == "__future__" and any(alias.name == "annotations" for alias in node.names)
+            if node.level:
+                findings.add("EP222", f"{source}:{node.lineno}", "a relative import: lm-eval loads the file without a package", task=task)
+            elif node.module:
+                _sibling(node.module, node.lineno, source, task, findings)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                _sibling(alias.name, node.lineno, source, task, findings)
+        elif isinstance(node, ast.ClassDef) and postponed:
+            decorators = {ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
+            if "dataclass" in decorators:
+                findings.add("EP222", f"{source}:{node.lineno}", f"@dataclass {node.name} with `from __future__ import annotations`",
+                             task=task)
+
+
+def _sibling(module: str, line: int, source: Path, task: str, findings: Findings) -> None:
+    first = module.partition(".")[0]
+    beside = source.with_name(f"{first}.py").exists() or (source.parent / first / "__init__.py").exists()
+    try:
+        found = importlib.util.find_spec(first) is not None
+    except (ImportError, ValueError):
+        found = False
+    if not found:
+        what = f"imports {first}, which lies beside it but is not importable" if beside else f"imports {first}, which is not installed"
+        findings.add("EP222", f"{source}:{line}", what, task=task)
+
+
+def _check_registrations(source: Path, leaf: Leaf, registered: dict[str, Path], findings: Findings) -> None:
+    tree = _parsed(source)
+    for node in _statements(tree.body if tree is not None else []):
+        for decorator in getattr(node, "decorator_list", []):
+            if not isinstance(decorator, ast.Call):
+                continue
+            kind = ast.unparse(decorator.func).rpartition(".")[2]
+            if kind not in {"register_filter", "register_metric", "register_aggregation", "register_model"}:
+                continue
+            for name in _texts(decorator):
+                earlier = registered.setdefault(f"{kind} {name}", source)
+                if earlier != source:
+                    findings.add("EP223", f"{source}:{decorator.lineno}", f"{kind}({name!r}) is also in {earlier}", task=leaf.name)
+
+
+def _texts(call: ast.Call) -> list[str]:
+    values = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in {"metric", "name"})]
+    return [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]

@@ -1,0 +1,149 @@
+"""EP7: the model's files, the machine, installed packages and the command's own arguments."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from evalprep.check.finding import Findings
+from evalprep.check.functions import function_refs
+from evalprep.check.model_files import model_folder, model_shape
+from evalprep.check.settings import RunSettings
+from evalprep.check.tree import Leaf
+from evalprep.hardware import gpu_names
+
+_SECRET = re.compile(r"(?i)(^|_)(token|api_?key|secret|password)$")
+_LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
+# Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.
+_LATEX = re.compile(r"(^|[._])(math|minerva|latex)")
+_NLTK_IFEVAL = re.compile(r"lm_eval\.tasks\.ifeval|^instructions")
+MIN_DISK = 512 * 2**20
+# lm-eval writes each prompt twice into the sample log, and datasets keeps an uncompressed copy.
+DISK_FACTOR = 4
+
+
+def check_machine(leaves: list[Leaf], settings: RunSettings, findings: Findings, *, data_bytes: int = 0) -> None:
+    """Everything about the run that is no task's own."""
+    check_model(settings, findings)
+    _check_gpus(settings, findings)
+    _check_packages(leaves, settings, findings)
+    _check_arguments(leaves, settings, findings)
+    _check_disk(settings, findings, data_bytes)
+
+
+def check_model(settings: RunSettings, findings: Findings) -> None:
+    """The model's path and shape."""
+    name = settings.model
+    if not name or settings.backend in {"dummy", None}:
+        return
+    if name.startswith("./") or (name.endswith("/") and name != "/"):
+        findings.add("EP701", "model_name", f"the model is written {name!r}")
+    folder = model_folder(name, settings.folder)
+    looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1
+    if folder is None:
+        if looks_local:
+            findings.add("EP702", "model_name", f"{name} is no folder")
+        return
+    if not (folder / "config.json").is_file() and not any(folder.glob("*.gguf")):
+        findings.add("EP702", "model_name", f"{folder} has no config.json")
+        return
+    shape = model_shape(folder)
+    if shape is None:
+        return
+    if settings.backend == "vllm" and shape.heads % settings.tensor_parallel_size:
+        findings.add("EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {settings.tensor_parallel_size} GPUs")
+    if settings.max_model_len and shape.context and settings.max_model_len > shape.context:
+        findings.add("EP711", "max_model_len", f"max_model_len {settings.max_model_len}, and the model has {shape.context}")
+
+
+def _check_gpus(settings: RunSettings, findings: Findings) -> None:
+    if settings.backend != "vllm":
+        return
+    wanted = settings.tensor_parallel_size * settings.data_parallel_size
+    names = gpu_names() if settings.device != "cpu" else ()
+    if settings.device == "gpu" and not names:
+        findings.add("EP703", "device", "device: gpu, and this machine shows none")
+    elif names and wanted > len(names):
+        findings.add("EP703", "tensor_parallel_size", f"{settings.tensor_parallel_size} x {settings.data_parallel_size} GPUs are asked "
+                     f"for, there are {len(names)}")
+    if settings.data_parallel_size > 1 and importlib.util.find_spec("ray") is None and importlib.util.find_spec("vllm") is not None:
+        findings.add("EP718", "data_parallel_size", "ray is not installed")
+
+
+def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
+    try:
+        found = tuple(int(part) for part in re.findall(r"\d+", version("lm_eval"))[:3])
+        if not (0, 4, 12) <= found < (0, 5, 0):
+            findings.add("EP707", "lm_eval", f"version {'.'.join(map(str, found))}")
+    except PackageNotFoundError:
+        findings.add("EP707", "lm_eval", "is not installed")
+    module = {"vllm": "vllm", "hf": "transformers"}.get(settings.backend or "")
+    if module and importlib.util.find_spec(module) is None:
+        findings.add("EP712", "backend", f"{module} is not installed here")
+    latex = [leaf.name for leaf in leaves if any(_LATEX.search(ref.spec) for ref in function_refs(leaf.config))]
+    if latex:
+        try:
+            runtime = version("antlr4-python3-runtime")
+        except PackageNotFoundError:
+            runtime = "absent"
+        if not runtime.startswith("4.11"):
+            findings.add("EP706", "antlr4-python3-runtime", f"is {runtime}, and {', '.join(latex)} parse LaTeX", task=latex[0])
+    ifeval = [leaf for leaf in leaves if any(_needs_punkt(ref.spec, ref.folder) for ref in function_refs(leaf.config))]
+    if ifeval and not punkt_tab():
+        findings.add("EP705", ifeval[0].where("process_results"), f"{ifeval[0].name} splits sentences with NLTK", task=ifeval[0].name)
+
+
+def _needs_punkt(spec: str, folder: Path) -> bool:
+    """Whether a function is lm-eval's IFEval or a copy of it; ours has a sentence splitter of its own."""
+    return bool(_NLTK_IFEVAL.search(spec)) or (not spec.startswith("custom_metrics.") and (folder / "instructions_util.py").exists())
+
+
+def punkt_tab() -> Path | None:
+    """NLTK's sentence data, looked for where NLTK looks, without importing it."""
+    places = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), str(Path.home() / "nltk_data"), "/usr/share/nltk_data",
+              "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data"]  # fmt: skip
+    import sys
+
+    places += [str(Path(sys.prefix, *parts)) for parts in (("nltk_data",), ("share", "nltk_data"), ("lib", "nltk_data"))]
+    for place in filter(None, places):
+        for name in ("punkt_tab", "punkt_tab.zip"):
+            if (path := Path(place, "tokenizers", name)).exists():
+                return path
+    return None
+
+
+def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
+    args = settings.model_args
+    for key, value in args.items():
+        if _SECRET.search(key) and isinstance(value, str) and value:
+            findings.add("EP708", f"model_args.{key}", "is written into the results of the run")
+    if "max_length" in args and "max_model_len" in args:
+        findings.add("EP721", "model_args", "max_length and max_model_len")
+    likelihood = [leaf for leaf in leaves if leaf.output_type in _LIKELIHOOD]
+    if args.get("enable_thinking") is True:
+        if not args.get("think_end_token"):
+            findings.add("EP719", "model_args.enable_thinking", "without think_end_token")
+        for leaf in likelihood:
+            findings.add("EP719", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name)
+    if settings.backend in {"local-chat-completions", "openai-chat-completions", "anthropic-chat"}:
+        for leaf in likelihood:
+            findings.add("EP722", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name)
+    if settings.gen_kwargs:
+        findings.add("EP714", "gen_kwargs", ", ".join(f"{key}={value}" for key, value in settings.gen_kwargs.items()))
+    if not settings.log_samples:
+        findings.add("EP716", "log_samples", "is false")
+    if settings.backend == "vllm" and isinstance(settings.batch_size, int):
+        findings.add("EP720", "batch_size", f"is {settings.batch_size}")
+
+
+def _check_disk(settings: RunSettings, findings: Findings, data_bytes: int) -> None:
+    if settings.output_path is None:
+        return
+    place = next(path for path in (settings.output_path, *settings.output_path.parents) if path.exists())
+    free, needed = shutil.disk_usage(place).free, MIN_DISK + DISK_FACTOR * data_bytes
+    if free < needed:
+        findings.add("EP704", str(settings.output_path), f"{free / 2**30:.1f} GiB free, about {needed / 2**30:.1f} GiB needed")

@@ -1,0 +1,147 @@
+"""EP207-EP228: metrics, aggregations, filters and the other keys of a task."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from evalprep.check.finding import Findings
+from evalprep.check.tree import FunctionRef, Leaf
+from evalprep.errors import near
+
+# The registries of lm-eval 0.4.13; a test holds them against the installed one.
+METRICS = frozenset({
+    "acc", "acc_all", "acc_bytes", "acc_mutual_info", "acc_norm", "bits_per_byte", "bleu", "brier_score", "bypass", "byte_perplexity",
+    "chrf", "chrf++", "exact_match", "f1", "likelihood", "mcc", "perplexity", "ter", "word_perplexity",
+})  # fmt: skip
+AGGREGATIONS = frozenset({
+    "bits_per_byte", "bleu", "brier_score", "bypass", "chrf", "chrf++", "f1", "matthews_corrcoef", "mean", "median", "nanmean",
+    "perplexity", "ter", "weighted_perplexity",
+})  # fmt: skip
+FILTERS = frozenset({
+    "custom", "format_span", "lowercase", "majority_vote", "map", "multi_choice_regex", "regex", "regex_pos", "remove_whitespace",
+    "take_first", "take_first_k", "uppercase",
+})  # fmt: skip
+OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
+TASK_KEYS = frozenset({
+    "task", "task_alias", "tag", "custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs", "training_split",
+    "validation_split", "test_split", "fewshot_split", "process_docs", "doc_to_text", "doc_to_target", "doc_to_image",
+    "doc_to_audio", "unsafe_code", "doc_to_choice", "process_results", "use_prompt", "description", "target_delimiter",
+    "fewshot_delimiter", "fewshot_config", "num_fewshot", "metric_list", "output_type", "generation_kwargs", "repeats",
+    "filter_list", "should_decontaminate", "doc_to_decontamination_query", "gen_prefix", "metadata",
+})  # fmt: skip
+# CPU seconds that 100,000 resamples of 1,000 values take (lm-eval 0.4.13, one core, measured with 2,000 resamples).
+BOOTSTRAP_SECONDS = {"perplexity": 13, "median": 25, "nanmean": 35, "f1": 800}
+
+
+def check_keys(leaf: Leaf, findings: Findings) -> None:
+    """Keys of the task itself: known, of a sensible type, with data and a split."""
+    task = leaf.name
+    if leaf.file.kind == "class":
+        return  # a class of one's own reads its config as it likes
+    for key in sorted(set(leaf.config) - TASK_KEYS):
+        findings.add("EP216", leaf.where(key), f"unknown key {key!r}", task=task, fix=near(key, TASK_KEYS))
+    if leaf.output_type not in OUTPUT_TYPES:
+        findings.add("EP217", leaf.where("output_type"), f"output_type {leaf.output_type!r}", task=task)
+    if not leaf.config.get("dataset_path") and not leaf.config.get("custom_dataset"):
+        findings.add("EP229", leaf.where(), f"{task} names no data", task=task)
+    if not any(leaf.config.get(key) for key in ("test_split", "validation_split")):
+        findings.add("EP230", leaf.where(), f"{task} names neither test_split nor validation_split", task=task)
+    if leaf.config.get("process_docs"):
+        findings.add("EP211", leaf.where("process_docs"), f"{task} has process_docs", task=task)
+    if leaf.config.get("unsafe_code"):
+        findings.add("EP213", leaf.where("unsafe_code"), f"{task} runs code that the model writes", task=task)
+    fewshot = leaf.config.get("fewshot_config")
+    has_source = leaf.config.get("fewshot_split") or (isinstance(fewshot, dict) and ("samples" in fewshot or fewshot.get("split")))
+    if not has_source and not leaf.config.get("num_fewshot"):
+        findings.add("EP212", leaf.where("fewshot_config"), f"{task} is zero-shot", task=task)
+
+
+def check_metrics(leaf: Leaf, findings: Findings) -> None:
+    """metric_list, the filters, and what metadata says about both."""
+    task, where = leaf.name, leaf.where("metric_list")
+    entries = leaf.config.get("metric_list")
+    if entries is not None and not isinstance(entries, list):
+        findings.add("EP210", where, f"metric_list is {type(entries).__name__}, not a list", task=task)
+        entries = None
+    for entry in entries or []:
+        name = entry.get("metric") if isinstance(entry, dict) else None
+        if isinstance(name, FunctionRef):
+            name = name.spec.rpartition(".")[2]
+        if not isinstance(name, str):
+            findings.add("EP210", where, f"{entry!r} has no `metric`", task=task)
+            continue
+        _check_metric(leaf, name, entry, where, findings)
+    filters = check_filters(leaf, findings)
+    names = metric_names(leaf)
+    wanted, wanted_filter = leaf.metadata.get("primary_metric"), leaf.metadata.get("primary_filter")
+    if isinstance(wanted, str) and names and wanted not in names:
+        findings.add("EP225", leaf.where("metadata"), f"primary_metric {wanted!r}", task=task, fix=f"one of {', '.join(names)}")
+    if isinstance(wanted_filter, str) and wanted_filter not in filters:
+        findings.add("EP225", leaf.where("metadata"), f"primary_filter {wanted_filter!r}", task=task, fix=f"one of {', '.join(filters)}")
+
+
+def metric_names(leaf: Leaf) -> list[str]:
+    """Names in metric_list, in order."""
+    names = []
+    for entry in leaf.config.get("metric_list") or []:
+        name = entry.get("metric") if isinstance(entry, dict) else None
+        names.append(name.spec.rpartition(".")[2] if isinstance(name, FunctionRef) else str(name))
+    return names
+
+
+def _check_metric(leaf: Leaf, name: str, entry: dict[str, Any], where: str, findings: Findings) -> None:
+    task = leaf.name
+    own = leaf.config.get("process_results") is not None or isinstance(entry.get("metric"), FunctionRef)
+    if name not in METRICS:
+        if not own or entry.get("hf_evaluate") is True:
+            findings.add("EP208", where, f"the metric {name!r} would be fetched", task=task, fix=near(name, METRICS))
+        missing = [key for key in ("aggregation", "higher_is_better") if key not in entry]
+        if missing and own:
+            findings.add("EP207", where, f"the metric {name!r} has no {' and no '.join(missing)}", task=task)
+    aggregation = entry.get("aggregation")
+    if isinstance(aggregation, str):
+        if aggregation not in AGGREGATIONS:
+            findings.add("EP209", where, f"aggregation {aggregation!r} of {name}", task=task, fix=near(aggregation, AGGREGATIONS))
+        elif aggregation in BOOTSTRAP_SECONDS:
+            seconds = BOOTSTRAP_SECONDS[aggregation]
+            findings.add("EP224", where, f"{aggregation} of {name}: about {seconds} s of CPU per 1,000 rows", task=task)
+
+
+def check_filters(leaf: Leaf, findings: Findings) -> list[str]:
+    """Names of the filters; what is wrong with them goes to `findings`."""
+    where, task = leaf.where("filter_list"), leaf.name
+    entries = leaf.config.get("filter_list")
+    if entries is None:
+        return ["none"]
+    names: list[str] = []
+    for entry in entries if isinstance(entries, list) else [entries]:
+        steps = entry.get("filter") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or "name" not in entry or not isinstance(steps, list) or not steps:
+            findings.add("EP210", where, f"the filter {entry!r} needs `name` and a list `filter`", task=task)
+            continue
+        if entry["name"] in names:
+            findings.add("EP218", where, f"two filters {entry['name']!r}", task=task)
+        names.append(str(entry["name"]))
+        for step in steps:
+            _check_step(step, where, task, findings)
+    return names
+
+
+def _check_step(step: Any, where: str, task: str, findings: Findings) -> None:
+    function = step.get("function") if isinstance(step, dict) else None
+    if isinstance(function, FunctionRef):
+        return
+    if not isinstance(function, str):
+        findings.add("EP210", where, f"the filter step {step!r} has no `function`", task=task)
+        return
+    if function not in FILTERS:
+        findings.add("EP219", where, f"the filter function {function!r}", task=task, fix=near(function, FILTERS))
+    if function == "custom" and not isinstance(step.get("filter_fn"), FunctionRef):
+        findings.add("EP210", where, "`function: custom` needs `filter_fn: !function ...`", task=task)
+    pattern = step.get("regex_pattern")
+    if isinstance(pattern, str):
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError) as error:
+            findings.add("EP220", where, f"{pattern!r}: {error}", task=task)

@@ -1,0 +1,58 @@
+"""Replies to test a scorer with: perfect ones made from the gold answer, an empty one, an unrelated one, hard ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# The ways in which evaluations ask for an answer. A filter finds a gold answer when it finds it in one of them.
+FORMS = (
+    "{gold}", "The best answer is {gold}.", "The answer is {gold}.", "So the answer is {gold}.", "The answer is ({gold}).",
+    "Answer: {gold}", "The final answer is: \\boxed{{{gold}}}", "Final Answer: The final answer is ${gold}$. I hope it is correct.",
+    "#### {gold}", " {gold}.", "({gold})", "```\n{gold}\n```",
+)  # fmt: skip
+# Lower case and without digits: no letter to choose, no number, no word of any question.
+UNRELATED = "lorem ipsum dolor sit amet, consectetur adipiscing elit"
+# Replies on which extraction and parsing get slow: long nesting, long runs, and a model that repeats itself.
+HARD = {
+    "20,000 opening brackets": "(" * 20_000,
+    "4,000 nested boxes": "\\boxed{" * 4_000,
+    "a 20,000-digit number": "\\boxed{" + "9" * 20_000 + "}",
+    "one sentence 2,000 times": "The answer is not sure. " * 2_000,
+    "40,000 blanks": " " * 40_000 + "x",
+    "a tower of powers": "\\boxed{" + "9^{" * 60 + "9" + "}" * 60 + "}",
+}
+
+
+def gold_texts(task: Any, doc: Mapping[str, Any]) -> list[str]:
+    """The gold answers of a row as texts; empty when the row has none."""
+    try:
+        gold = task.doc_to_target(doc)
+        choices = task.doc_to_choice(doc) if task.get_config("doc_to_choice") is not None else None
+    except Exception:  # noqa: BLE001 - a row whose gold cannot be read is reported where prompts are built
+        return []
+    if isinstance(choices, list) and isinstance(gold, int) and 0 <= gold < len(choices):
+        gold = choices[gold]
+    texts = [str(one) for one in (gold if isinstance(gold, list) else [gold]) if one is not None and str(one).strip()]
+    # A gold answer that is itself a phrase, as in "Answer: B".
+    texts += [match[1] for text in texts if (match := re.fullmatch(r"\s*[Aa]nswer:\s*(\S.*)", text, re.DOTALL))]
+    return texts
+
+
+def perfect_replies(task: Any, doc: Mapping[str, Any]) -> list[str]:
+    """Replies that a scorer ought to accept, the plainest first; any one of them is enough."""
+    golds = gold_texts(task, doc)
+    replies = [form.format(gold=gold) for gold in golds for form in FORMS]
+    solution = doc.get("solution")
+    if golds and isinstance(solution, str) and solution.strip():
+        replies.insert(0, solution)
+    return replies
+
+
+def published_reply(doc: Mapping[str, Any]) -> tuple[str, bool] | None:
+    """The published output of a row and its verdict; None where the row has not both."""
+    text, verdict = doc.get("previous_output_prediction_text"), doc.get("previously_is_correct")
+    if isinstance(text, list):
+        text = text[0] if text else None
+    return (text, verdict) if isinstance(text, str) and isinstance(verdict, bool) else None

@@ -1,0 +1,71 @@
+"""What the run will be: taken from a config, from the manifest of a work folder, or from arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalprep.config import Core
+
+CONTEXT_KEYS = ("max_model_len", "max_length")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The part of a run's settings that checks look at; None where it is not known.
+
+    Attributes:
+        model: Model id or folder, as written.
+        tokenizer: Folder or id of another tokenizer.
+        backend: lm-eval's name of the back end.
+        folder: Folder that a relative model path refers to.
+        ours: The tasks were prepared by this tool, so that rows must have sample ids.
+    """
+
+    model: str | None = None
+    tokenizer: str | None = None
+    backend: str | None = None
+    folder: Path = field(default_factory=Path.cwd)
+    device: str = "auto"
+    tensor_parallel_size: int = 1
+    data_parallel_size: int = 1
+    gpu_memory_utilization: float = 0.9
+    max_model_len: int | None = None
+    dtype: str = "auto"
+    batch_size: Any = "auto"
+    add_bos_token: bool | None = None
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    apply_chat_template: bool = False
+    system_instruction: str | None = None
+    fewshot_as_multiturn: bool | None = None
+    num_fewshot: int | None = None
+    limit: float | None = None
+    log_samples: bool = True
+    output_path: Path | None = None
+    ours: bool = False
+
+    @classmethod
+    def from_core(cls, core: Core, folder: Path) -> RunSettings:
+        """The settings of a validated config."""
+        extra = dict(core.model_args)
+        context = next((extra[key] for key in CONTEXT_KEYS if isinstance(extra.get(key), int)), core.max_model_len)
+        return cls(
+            model=core.model_name, tokenizer=extra.get("tokenizer"), backend=core.backend, folder=folder, device=core.device,
+            tensor_parallel_size=core.tensor_parallel_size, data_parallel_size=core.data_parallel_size,
+            gpu_memory_utilization=core.gpu_memory_utilization, max_model_len=context, dtype=core.dtype, batch_size=core.batch_size,
+            add_bos_token=extra.get("add_bos_token", core.add_bos_token), model_args=extra, gen_kwargs=dict(core.gen_kwargs),
+            apply_chat_template=core.apply_chat_template, system_instruction=core.system_instruction,
+            fewshot_as_multiturn=core.fewshot_as_multiturn, num_fewshot=core.num_fewshot, limit=core.limit,
+            log_samples=core.log_samples, output_path=core.output_path, ours=True,
+        )  # fmt: skip
+
+    @classmethod
+    def from_manifest(cls, manifest: Mapping[str, Any], work_dir: Path) -> RunSettings:
+        """The settings that a work folder was prepared with; a key that this version does not know is left out."""
+        given = manifest.get("config")
+        known = {key: value for key, value in (given if isinstance(given, dict) else {}).items() if key in Core.model_fields}
+        known = {"model_name": "unknown", "tasks": ["unknown"], **known}
+        return cls.from_core(Core.model_validate(known), work_dir.parent)

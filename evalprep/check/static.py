@@ -1,0 +1,109 @@
+"""The cheap half of the check: everything that can be known from files alone, in milliseconds.
+
+It runs at the end of every preparation. Nothing is imported that a task names, lm-eval neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalprep.check.data import check_data_files, check_parquet
+from evalprep.check.files import check_files
+from evalprep.check.finding import Finding, Findings
+from evalprep.check.functions import check_functions
+from evalprep.check.generation import check_generation
+from evalprep.check.machine import check_machine
+from evalprep.check.metrics import check_keys, check_metrics
+from evalprep.check.settings import RunSettings
+from evalprep.check.tree import Leaf, Tree, read_tree, select_leaves
+from evalprep.config import Config
+from evalprep.stock import stock_names
+
+
+@dataclass
+class StaticCheck:
+    """What the cheap half saw.
+
+    Attributes:
+        tree: The include paths.
+        leaves: The tasks that will run.
+        rows: Task -> number of rows, where the data are local parquet files.
+        requested: The names that were asked for and exist.
+    """
+
+    tree: Tree
+    leaves: list[Leaf]
+    rows: dict[str, int]
+    requested: list[str]
+
+
+def check_static(roots: Sequence[Path], requested: Sequence[str] | None, settings: RunSettings, findings: Findings,
+                 *, moved: tuple[Path, Path] | None = None) -> StaticCheck:
+    """Check task files, settings, data files, machine and command.
+
+    Args:
+        roots: Include paths.
+        requested: Names for `--tasks`; None for everything that is not only a part of a group.
+        settings: The run.
+        findings: Gets what is found.
+        moved: (final folder, folder in which its content lies now), during a preparation.
+    """
+    stock = stock_names()
+    tree = read_tree(roots, findings)
+    check_files(tree, findings, stock)
+    if requested is None:
+        groups = [name for name, file in tree.index.items() if file.kind == "group"]
+        for group in groups:  # each for itself: that several groups share a task matters only when they are asked for together
+            select_leaves(tree, [group], findings)
+        requested = [name for name in tree.index if name not in groups]
+    leaves = select_leaves(tree, requested, findings, stock)
+    rows: dict[str, int] = {}
+    data_bytes = 0
+    for leaf in leaves:
+        check_keys(leaf, findings)
+        check_generation(leaf, settings, findings)
+        check_metrics(leaf, findings)
+        files = check_data_files(leaf, findings, lambda path: _relocate(path, moved))
+        parquet = [path for path in files if leaf.config.get("dataset_path") == "parquet"]
+        if parquet:
+            rows[leaf.name] = check_parquet(leaf, parquet, findings, ours=settings.ours)
+        data_bytes += sum(path.stat().st_size for path in files)
+    check_functions(leaves, findings)
+    check_machine(leaves, settings, findings, data_bytes=data_bytes)
+    known = [name for name in requested if name in tree.index or name in tree.tags]
+    return StaticCheck(tree, leaves, rows, known)
+
+
+def _relocate(path: Path, moved: tuple[Path, Path] | None) -> Path:
+    if moved is not None and path.is_relative_to(moved[0]):
+        return moved[1] / path.relative_to(moved[0])
+    return path
+
+
+def check_tree(tree: Path, config: Config) -> list[Finding]:
+    """Check a tree that was just built for a configuration, before it is swapped in.
+
+    Args:
+        tree: The built folder; its YAMLs name data under `config.core.work_dir`.
+        config: The configuration.
+
+    Returns:
+        Findings, errors first; paths in them are those after the swap.
+    """
+    findings = Findings()
+    folder = config.path.parent.resolve() if config.path else Path.cwd()
+    settings = RunSettings.from_core(config.core, folder)
+    done = check_static([tree], None, settings, findings, moved=(config.core.work_dir, tree))
+    stock = stock_names()
+    for name in config.core.tasks:
+        if isinstance(name, str) and name in stock and name not in done.tree.index:
+            findings.add("EP117", name, "comes with lm-eval", task=name)
+    return [_final(one, tree.resolve(), config.core.work_dir) for one in findings.sorted()]
+
+
+def _final(finding: Finding, built: Path, final: Path) -> Finding:
+    """The same finding with paths below the work folder."""
+    return Finding(code=finding.code, task=finding.task, fix=finding.fix.replace(str(built), str(final)),
+                   where=finding.where.replace(str(built), str(final)), what=finding.what.replace(str(built), str(final)))

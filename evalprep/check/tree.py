@@ -1,0 +1,316 @@
+"""A folder of task YAMLs as lm-eval's index sees it, with what the index leaves out in silence.
+
+lm-eval 0.4.13 reads `**/*.yaml` below each include path in path order; what it cannot parse it skips at debug level. The
+same rules are followed here without importing lm-eval or the functions that the files name, so that a tree is read in
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalprep.check.finding import Findings
+from evalprep.errors import near
+
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+_GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
+
+
+@dataclass(frozen=True)
+class FunctionRef:
+    """A `!function module.name` that was not imported.
+
+    Args:
+        spec: The text after the tag.
+        folder: Folder of the file in which it stands; lm-eval looks for the module there first.
+    """
+
+    spec: str
+    folder: Path
+
+
+@dataclass
+class TaskFile:
+    """One YAML file with its includes merged in.
+
+    Args:
+        path: The file.
+        data: Its mapping; local keys win over included ones.
+        lines: Line of each top-level key of the file itself.
+        kind: `class`, `group`, `task`, or `other`.
+    """
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """What lm-eval takes the file for."""
+        return next((kind for kind in ("class", "group", "task") if kind in self.data), "other")
+
+    @property
+    def name(self) -> str:
+        """The name under which it is registered, empty when it has none."""
+        name = self.data.get("group" if self.kind == "group" else "task")
+        return name if isinstance(name, str) else ""
+
+    def where(self, key: str = "") -> str:
+        """`file:line (key)`."""
+        line = f":{self.lines[key]}" if key in self.lines else ""
+        return f"{self.path}{line}" + (f" ({key})" if key else "")
+
+
+@dataclass
+class Leaf:
+    """One task as it will run: its file, and what groups above it override.
+
+    Args:
+        name: Task name.
+        file: Where it is declared.
+        config: Its settings, functions as `FunctionRef`.
+    """
+
+    name: str
+    file: TaskFile
+    config: dict[str, Any]
+
+    def where(self, key: str = "") -> str:
+        """File, line and key."""
+        return self.file.where(key)
+
+    @property
+    def output_type(self) -> str:
+        """lm-eval's default is generate_until."""
+        return str(self.config.get("output_type") or "generate_until")
+
+    @property
+    def generation(self) -> dict[str, Any]:
+        """generation_kwargs, empty when absent."""
+        found = self.config.get("generation_kwargs")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata mapping, empty when absent."""
+        found = self.config.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass
+class Tree:
+    """Everything below the include paths.
+
+    Args:
+        roots: The include paths.
+        index: Name -> file, as lm-eval would register it.
+        tags: Tag -> task names.
+    """
+
+    roots: list[Path]
+    index: dict[str, TaskFile] = field(default_factory=dict)
+    tags: dict[str, list[str]] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Every name that `--tasks` may have."""
+        return [*self.index, *(tag for tag in self.tags if tag not in self.index)]
+
+
+def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) -> TaskFile | None:
+    """Read one YAML file and what it includes; None when lm-eval would skip it."""
+    path = path.resolve()
+    try:
+        text = path.read_text(encoding="utf-8")
+        loader = _Base(text)
+        try:
+            loader.yaml_constructors = {**_Base.yaml_constructors, "!function": _function_constructor(path.parent)}
+            node = loader.get_single_node()
+            lines, repeated = _marks(node)
+            data = loader.construct_document(node) if node is not None else None
+        finally:
+            loader.dispose()
+    except (OSError, UnicodeDecodeError) as error:
+        findings.add("EP101", str(path), f"cannot be read: {error}")
+        return None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        findings.add("EP101", place, f"is not valid YAML: {getattr(error, 'problem', None) or error}")
+        return None
+    for key, line in repeated:
+        findings.add("EP118", f"{path}:{line}", f"the key {key!r} is written twice")
+    if not isinstance(data, dict):
+        findings.add("EP101", str(path), f"holds a {type(data).__name__}, not a mapping")
+        return None
+    merged: dict[str, Any] = {}
+    includes = data.pop("include", [])
+    for include in includes if isinstance(includes, list) else [includes]:
+        target = (path.parent / str(include)).resolve()
+        if target in (*seen, path):
+            findings.add("EP103", f"{path} (include)", f"{include} includes itself")
+            return None
+        if not target.is_file():
+            findings.add("EP103", f"{path} (include)", f"{include} does not exist in {path.parent}")
+            return None
+        part = read_file(target, findings, seen=(*seen, path))
+        if part is None:
+            findings.add("EP103", f"{path} (include)", f"{include} cannot be read")
+            return None
+        part.data.pop("task_list", None)
+        merged.update(part.data)
+    merged.update(data)
+    return TaskFile(path, {str(key): value for key, value in merged.items()}, lines)
+
+
+def _marks(node: Any) -> tuple[dict[str, int], list[tuple[str, int]]]:
+    """Line of each top-level key, and every key that occurs twice in its mapping with the line of the second."""
+    lines: dict[str, int] = {}
+    repeated: list[tuple[str, int]] = []
+    waiting = [(node, True)]
+    while waiting:
+        one, top = waiting.pop()
+        if isinstance(one, yaml.SequenceNode):
+            waiting += [(item, False) for item in one.value]
+        elif isinstance(one, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in one.value:
+                line = key.start_mark.line + 1
+                if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                    if key.value in seen:
+                        repeated.append((key.value, line))
+                    seen.add(key.value)
+                    if top:
+                        lines.setdefault(key.value, line)
+                waiting.append((value, False))
+    return lines, repeated
+
+
+def _function_constructor(folder: Path) -> Any:
+    def construct(loader: Any, node: Any) -> FunctionRef:
+        return FunctionRef(str(loader.construct_scalar(node)), folder)
+
+    return construct
+
+
+def yaml_files(root: Path, suffix: str = ".yaml") -> Iterator[Path]:
+    """Files of a suffix below a folder, in lm-eval's order."""
+    found: list[Path] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in _IGNORED]
+        found += [Path(folder, name) for name in names if name.endswith(suffix)]
+    yield from sorted(found, key=lambda path: path.as_posix())
+
+
+def read_tree(roots: Iterable[Path], findings: Findings) -> Tree:
+    """Index the include paths as lm-eval does; a later path overrides an earlier one."""
+    tree = Tree([Path(root).resolve() for root in roots])
+    for root in tree.roots:
+        files = [file for path in yaml_files(root) if (file := read_file(path, findings)) is not None]
+        own: dict[str, TaskFile] = {}
+        for file in files:
+            name = file.name
+            if not name:
+                _explain_nameless(file, findings)
+                continue
+            if name in own:
+                findings.add("EP104", file.where("group" if file.kind == "group" else "task"),
+                             f"the name {name!r} is already taken by {own[name].path}", task=name)
+                continue
+            own[name] = file
+            tag = file.data.get("tag")
+            for one in [tag] if isinstance(tag, str) else tag or []:
+                tree.tags.setdefault(str(one), []).append(name)
+        tree.index.update(own)
+    return tree
+
+
+def _explain_nameless(file: TaskFile, findings: Findings) -> None:
+    """A file that lm-eval skips; its own run configurations may lie beside tasks and are no mistake."""
+    if {"model", "tasks"} <= set(file.data):
+        return
+    what = f"`{file.kind}` is not a text" if file.kind != "other" else "has neither `task` nor `group`"
+    findings.add("EP107", str(file.path), f"{what}; it will not be registered")
+
+
+def select_leaves(tree: Tree, requested: Iterable[str], findings: Findings, stock: Iterable[str] = ()) -> list[Leaf]:
+    """The tasks behind the requested names, groups and tags resolved; what is requested twice is reported."""
+    leaves: dict[str, Leaf] = {}
+    origin: dict[str, str] = {}
+    known_elsewhere = set(stock)
+    for entry in requested:
+        names = fnmatch.filter(tree.names(), entry) if any(sign in entry for sign in "*?[") else [entry]
+        if not names or (names == [entry] and entry not in tree.index and entry not in tree.tags):
+            if entry in known_elsewhere:
+                findings.add("EP117", entry, "comes with lm-eval", task=entry)
+            else:
+                fix = near(entry, tree.names()) or f"there are: {', '.join(sorted(tree.names())[:12]) or 'no tasks at all'}"
+                findings.add("EP108", entry, "is no task, group or tag of the folder", task=entry, fix=fix)
+            continue
+        for name in names:
+            for leaf in _expand(tree, name, {}, (), findings):
+                if leaf.name in leaves and origin[leaf.name] != name:
+                    findings.add("EP111", entry, f"{leaf.name} is requested through {origin[leaf.name]} and through {name}", task=leaf.name)
+                leaves[leaf.name] = leaf
+                origin[leaf.name] = name
+    return list(leaves.values())
+
+
+def _expand(tree: Tree, name: str, override: Mapping[str, Any], path: tuple[str, ...], findings: Findings) -> list[Leaf]:
+    if name in tree.tags and name not in tree.index:
+        return [leaf for member in tree.tags[name] for leaf in _expand(tree, member, override, (*path, name), findings)]
+    file = tree.index[name]
+    if file.kind != "group":
+        config = {key: value for key, value in {**file.data, **override}.items() if key not in {"tag", "group", "task_list"}}
+        return [Leaf(name, file, {**config, "task": name})]
+    if name in path:
+        findings.add("EP116", file.where("task"), f"the group {name} contains itself: {' > '.join((*path, name))}", task=name)
+        return []
+    return _members(tree, file, file.data, {**_overrides(file.data), **override}, (*path, name), findings)
+
+
+def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in _GROUP_KEYS | {"tag", "task_list"}}
+
+
+def _members(tree: Tree, file: TaskFile, data: Mapping[str, Any], override: Mapping[str, Any], path: tuple[str, ...],
+             findings: Findings) -> list[Leaf]:
+    members, name = data.get("task"), path[-1]
+    if not isinstance(members, list) or not members:
+        findings.add("EP109", file.where("task"), f"`task` of the group {name} is {members!r}", task=name)
+        return []
+    leaves: list[Leaf] = []
+    for member in members:
+        if isinstance(member, str):
+            if member not in tree.index and member not in tree.tags:
+                findings.add("EP110", file.where("task"), f"the group {name} names {member!r}, which does not exist",
+                             task=name, fix=near(member, tree.names()))
+                continue
+            leaves += _expand(tree, member, override, path, findings)
+        elif isinstance(member, dict) and "group" in member:
+            inner = str(member["group"])
+            if inner in tree.index:
+                leaves += _expand(tree, inner, {**override, **{k: v for k, v in member.items() if k != "group"}}, path, findings)
+            else:
+                leaves += _members(tree, file, member, {**override, **_overrides(member)}, (*path, f"{name}::{inner}"), findings)
+        elif isinstance(member, dict) and isinstance(member.get("task"), str):
+            inner = member["task"]
+            merged = {**override, **member}
+            if inner in tree.index or inner in tree.tags:
+                merged.pop("task")
+                leaves += _expand(tree, inner, merged, path, findings)
+            elif "dataset_path" in merged or "custom_dataset" in merged:
+                leaves.append(Leaf(f"{name}::{inner}", file, {**merged, "task": f"{name}::{inner}"}))
+            else:
+                findings.add("EP110", file.where("task"), f"the group {name} names {inner!r}, which does not exist",
+                             task=name, fix=near(inner, tree.names()))
+        else:
+            findings.add("EP109", file.where("task"), f"a member of the group {name} is {member!r}", task=name)
+    return leaves

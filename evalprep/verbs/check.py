@@ -1,0 +1,100 @@
+"""Find, without a GPU and before any model is loaded, what would spoil the run. Exit code 2 when there is an error."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_static
+from evalprep.check.target import Target, add_arguments, targets
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_arguments(parser)
+    parser.add_argument("--static", action="store_true", help="files only: do not load the tasks through lm-eval")
+    parser.add_argument("--rows", type=int, default=None, metavar="N", help="look at the first N rows of each task only")
+    parser.add_argument("--estimate", action="store_true", help="also estimate tokens, time and memory of the run")
+    parser.add_argument("--calibrate", type=int, default=None, metavar="N",
+                        help="measure the speed with N prompts on the real engine for the estimate; loads the model")
+    parser.add_argument("--explain", metavar="CODE", help="say what a code means, and stop")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Check each target; 2 when one has an error."""
+    if args.explain:
+        return _explain(args.explain.upper())
+    reports = []
+    for manager in targets(args):
+        with manager as target, _progress(args.json) as progress:
+            reports.append(_check(target, args, progress))
+    if args.json:
+        shown = [{key: value for key, value in report.items() if not key.startswith("_")} for report in reports]
+        print(json.dumps(shown if len(shown) > 1 else shown[0], indent=2, ensure_ascii=False))
+    else:
+        for report in reports:
+            _print(report)
+    return 2 if any(report["counts"]["error"] for report in reports) else 0
+
+
+def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], None]) -> dict[str, Any]:
+    findings = Findings()
+    estimate = None
+    if args.static:
+        static = check_static(target.roots, target.requested, target.settings, findings)
+        rows = static.rows
+    else:
+        done = check_full(target.roots, target.requested, target.settings, findings, rows=args.rows, progress=progress)
+        static, rows = done.static, {task.name: len(task.instances) for task in done.loaded}
+        if args.estimate or args.calibrate:
+            from evalprep.estimate import estimate_run
+
+            progress("estimating")
+            estimate = estimate_run(done, target.settings, calibrate=args.calibrate)
+    found = target.final(findings)
+    return {
+        "target": target.label, "tasks": {leaf.name: rows.get(leaf.name) for leaf in static.leaves},
+        "counts": {level: sum(one.level == level for one in found) for level in LEVELS},
+        "findings": [one.as_dict() for one in found], "estimate": estimate.as_dict() if estimate else None, "_found": found,
+        "_estimate": estimate,
+    }  # fmt: skip
+
+
+@contextlib.contextmanager
+def _progress(silent: bool) -> Iterator[Callable[[str], None]]:
+    """A status line on a terminal, nothing elsewhere."""
+    if silent or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading") as status:
+        yield status.update
+
+
+def _print(report: dict[str, Any]) -> None:
+    found: list[Finding] = report["_found"]
+    for one in found:
+        print(one)
+    if found:
+        print()
+    if report["_estimate"] is not None:
+        print(report["_estimate"].text())
+        print()
+    counts = ", ".join(f"{number} {level}{'s' if number != 1 else ''}" for level, number in report["counts"].items())
+    rows = sum(number or 0 for number in report["tasks"].values())
+    print(f"{report['target']}: {len(report['tasks'])} tasks, {rows} rows: {counts}")
+
+
+def _explain(code: str) -> int:
+    if code not in CODES:
+        print(f"unknown code {code}; see docs/codes.md", file=sys.stderr)
+        return 2
+    row = CODES[code]
+    print(f"{code} ({row.level}): {row.meaning}" + (f"\nfix: {row.fix}" if row.fix else ""))
+    return 0
