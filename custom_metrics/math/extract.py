@@ -14,9 +14,9 @@ MAX_REPLY = 2_000_000
 
 _BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])")
 _BARE_END = re.compile(r"\$|\\\)|\\\]|\n|\\f?boxed")
-_MATH_OPEN = re.compile(r"\$|\\\(|\\\[")
-_MATH_CLOSE = re.compile(r"\$|\\\)|\\\]")
 _NAMES = ("\\boxed", "\\fbox")
+_NEIGHBOURS = 20
+"""Boxes before the last one that may be around it."""
 
 
 class Box(NamedTuple):
@@ -106,10 +106,13 @@ def _read_bare(text: str, match: re.Match[str], position: int) -> Box | None:
     stop = _BARE_END.search(text, position)
     end = stop.start() if stop else len(text)
     content = text[position:end].strip()
-    line_start = text.rfind("\n", 0, match.start()) + 1
-    before = text[line_start : match.start()]
-    in_formula = len(_MATH_OPEN.findall(before)) > len(_MATH_CLOSE.findall(before)) - before.count("$")
-    in_formula = bool(stop and _MATH_CLOSE.fullmatch(stop.group())) and (in_formula or before.count("$") % 2 == 1)
+    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    closer = stop.group() if stop else ""
+    in_formula = {
+        "$": before.count("$") % 2 == 1,
+        r"\)": before.count(r"\(") > before.count(r"\)"),
+        r"\]": before.count(r"\[") > before.count(r"\]"),
+    }.get(closer, False)
     if not in_formula:
         content = content.split()[0].rstrip(".,;:") if content.split() else ""
         if not re.search(r"\d|\\", content) and len(content) != 1:
@@ -123,13 +126,14 @@ def _read_bare(text: str, match: re.Match[str], position: int) -> Box | None:
 def _outermost(text: str, earlier: list[re.Match[str]], closing: dict[int, int], box: Box) -> Box:
     """Widen to a box that contains the last one, as long as it is one formula, and drop the inner frames."""
     widest = box
-    for match in reversed(earlier):
-        outer = _read(text, match, closing)
-        if outer is None or outer.content is None or outer.end < widest.end:
+    for match in earlier[:-_NEIGHBOURS:-1]:
+        opening = text.find("{", match.end())
+        if text[match.end() : opening].strip() or closing.get(opening, -1) < widest.end:
+            continue  # closed before the last box, or never
+        content = text[opening + 1 : closing[opening]].strip()
+        if "$" in content or "\n\n" in content:
             break
-        if "$" in outer.content or "\n\n" in outer.content:
-            break
-        widest = outer
+        widest = Box(content, match.start(), closing[opening] + 1)
     if widest is box or widest.content is None:
         return box
     return widest._replace(content=re.sub(r"\\boxed\s*(?=\{)|\\fbox\s*(?=\{)", "", widest.content))

@@ -20,7 +20,7 @@ from custom_metrics.math.tokens import TooComplex
 from custom_metrics.math.tree import SHAPES, Node
 from custom_metrics.math.verdict import Method, Verdict
 
-CPU_SECONDS = 2.0
+CPU_SECONDS = 1.0
 """CPU time that the worker may spend on one answer."""
 MEMORY_MB = 384
 """Data segment of the worker."""

@@ -460,7 +460,7 @@ class _Parser:
         mantissa, _, exponent = text.lower().partition("e")
         if len(text) > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MAX_EXPONENT:
             raise TooComplex("digits")
-        return number(Fraction(mantissa.rstrip(".") if mantissa.endswith(".") else mantissa) * Fraction(10) ** int(exponent or 0))
+        return number(Fraction(mantissa.rstrip(".")) * Fraction(10) ** int(exponent or 0))
 
     def atom(self) -> Node:
         token = self.peek()
@@ -702,6 +702,8 @@ class _Parser:
 
 def attach_unit(node: Node, unit: str) -> Node:
     """Put a unit on a value, inside a relation or list on its last part."""
+    if not unit:
+        return node
     if unit == "%":
         return Node("percent", (node,))
     if unit == "deg":
@@ -710,7 +712,7 @@ def attach_unit(node: Node, unit: str) -> Node:
         return node
     if node.op == "quantity":
         raise TooComplex("two units")
-    return Node("quantity", (node,), unit) if unit else node
+    return Node("quantity", (node,), unit)
 
 
 def spelling(answer: str, *, thousands: bool = True) -> str:

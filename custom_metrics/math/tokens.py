@@ -101,7 +101,7 @@ _WORD_COMMANDS = {
 _SCAN = re.compile(
     r"""(?P<newline>\\\\(?:\s*\[[^\]]{0,20}\])?|\\cr(?![A-Za-z])|\\newline(?![A-Za-z]))
       | \\(?P<cmd>[A-Za-z]+\*?|.)
-      | (?P<num>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+(?![\d.A-Za-z]))?)
+      | (?P<num>(?:\d+(?:\.\d+|\.(?=\s*\\(?:overline|bar|dot)\b))?|\.\d+)(?:[eE][+-]?\d+(?![\d.A-Za-z]))?)
       | (?P<word>[A-Za-z]+)
       | (?P<op><=|>=|!=|/=|==|\*\*|:=|->|=>|[^\sA-Za-z\d])
       | (?P<space>\s+)""",

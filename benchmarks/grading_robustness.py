@@ -1,0 +1,127 @@
+"""Throw random and mutated strings at the math grader: no exception, no slow case, bounded memory.
+
+    python benchmarks/grading_robustness.py [--count 100000] [--json FILE]
+
+Prints one table: strings, exceptions, slowest case, methods, peak memory of the grader and of its worker.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from custom_metrics.math import grade
+from custom_metrics.math.grade import _WORKER
+
+FRAGMENTS = [
+    r"\frac", "{", "}", "1", "2", "3", "10", "x", "y", "n", "^", "_", "+", "-", "*", "/", "=", "<", r"\le", r"\ge", "(", ")", "[",
+    "]", ",", ";", ":", "|", r"\sqrt", r"\pi", "e", "i", r"\sin", r"\log", "!", "%", r"\%", r"\$", "$", r"\text{cm}", r"\text{ and }",
+    r"\pm", r"\infty", r"\cup", r"\{", r"\}", r"\begin{pmatrix}", r"\end{pmatrix}", "&", r"\\", r"\left", r"\right", r"^\circ",
+    r"\boxed{", r"\fbox{", r"\int", r"\sum_{k=1}^{n}", r"\lim_{x\to 0}", ".", "0", "999999999", "1e300", r"\overline", r"\in",
+    r"\mathbb{R}", r"\binom", r"\lfloor", r"\rfloor", "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\x00", "\ud800", "\N{GRINNING FACE}",
+]  # fmt: skip
+SEEDS = [
+    (r"\frac{1}{2}", "0.5"), ("[0,1)", r"0\le x<1"), (r"3\sqrt{2}", r"\sqrt{18}"), ("x^2-4", "(x-2)(x+2)"), ("1,2,3", r"\{3,2,1\}"),
+    (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{bmatrix}1&2\\3&4\end{bmatrix}"), (r"1\pm\sqrt5", r"1-\sqrt5,1+\sqrt5"),
+    ("y=2x+3", "2x-y+3=0"), (r"e^{i\pi}", "-1"), (r"5\text{ cm}^2", "5"), (r"50\%", r"\frac12"), (r"\sin^2 x+\cos^2 x", "1"),
+    ("(x,y)=(1,2)", "x=1,y=2"), (r"(-\infty,2)\cup(3,\infty)", r"x<2\text{ or }x>3"), (r"\sqrt{3+2\sqrt2}", r"1+\sqrt2"),
+    ("2516_8", "2516"), (r"\int_0^1 x\,dx", r"\frac12"), (r"x^{y^{z}}", "x^y"), (r"\binom{n}{2}", r"\frac{n(n-1)}{2}"),
+]  # fmt: skip
+
+
+def mutate(text: str, rng: random.Random) -> str:
+    """One to six random edits."""
+    for _ in range(rng.randint(1, 6)):
+        place = rng.randrange(len(text) + 1)
+        match rng.randrange(5):
+            case 0:
+                text = text[:place] + rng.choice(FRAGMENTS) + text[place:]
+            case 1:
+                text = text[:place] + text[place + rng.randint(1, 4) :]
+            case 2:
+                text = text[:place] + text[place:] * rng.randint(1, 3)
+            case 3:
+                text = text[:place] + chr(rng.choice([rng.randrange(32, 127), rng.randrange(0x2FFF), rng.randrange(0x10FFFF)])) + text[place:]
+            case _:
+                text = text[place:] + text[:place]
+    return text
+
+
+def samples(count: int, seed: int) -> list[tuple[str, str]]:
+    """Pairs of a gold answer and a reply: mutated answers, random fragments, and now and then a very long or deep one."""
+    rng = random.Random(seed)
+    found = []
+    for index in range(count):
+        gold, answer = rng.choice(SEEDS)
+        kind = index % 4
+        if kind == 0:
+            answer = mutate(answer, rng)
+        elif kind == 1:
+            gold, answer = mutate(gold, rng), mutate(answer, rng)
+        elif kind == 2:
+            answer = "".join(rng.choice(FRAGMENTS) for _ in range(rng.randint(1, 40)))
+        else:
+            answer = mutate(gold, rng) + rng.choice(["", "^" * 5, "!" * 9, "9" * rng.choice([10, 500, 5_000])])
+        if index % 500 == 0:
+            answer = rng.choice(["(", "{", r"\sqrt{", r"\frac{1}{", "x^{", "-", "["]) * rng.choice([20, 200, 20_000]) + answer
+        found.append((gold, answer if index % 7 == 0 else f"So the answer is $\\boxed{{{answer}}}$."))
+    return found
+
+
+def run(count: int, seed: int = 0) -> dict[str, object]:
+    """Grade `count` pairs and measure."""
+    methods: Counter[str] = Counter()
+    exceptions: list[str] = []
+    slowest, slowest_pair = 0.0, ("", "")
+    started, cpu = time.perf_counter(), time.process_time()
+    for gold, reply in samples(count, seed):
+        begun = time.perf_counter()
+        try:
+            methods[grade(gold, reply).method] += 1
+        except Exception as error:  # noqa: BLE001 - counting them is the purpose
+            exceptions.append(f"{type(error).__name__}: {gold[:60]!r} {reply[:80]!r}")
+        spent = time.perf_counter() - begun
+        if spent > slowest:
+            slowest, slowest_pair = spent, (gold[:80], reply[:120])
+    _WORKER.close()
+    return {
+        "strings": count,
+        "exceptions": len(exceptions),
+        "examples": exceptions[:5],
+        "slowest_s": round(slowest, 3),
+        "slowest_pair": slowest_pair,
+        "methods": dict(methods),
+        "wall_s": round(time.perf_counter() - started, 1),
+        "cpu_s": round(time.process_time() - cpu, 1),
+        "worker_cpu_s": round(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]), 1),
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "worker_peak_mb": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024),
+    }
+
+
+def main() -> int:
+    """Run and print; exit 1 when a bar is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    result = run(args.count, args.seed)
+    for name, value in result.items():
+        print(f"{name:16} {value}")
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=2) + "\n")
+    within = result["exceptions"] == 0 and float(str(result["slowest_s"])) < 5 and int(str(result["peak_mb"])) < 500
+    return 0 if within else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

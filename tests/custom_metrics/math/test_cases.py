@@ -1,0 +1,64 @@
+"""The labelled tables: every verdict, in both orders, and each reply as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from custom_metrics.math import grade, grade_answer
+from tests.custom_metrics.math.cases import CASES
+
+SHARED = Path(os.environ.get("EVALPREP_SHARED", Path(__file__).parents[4] / "shared"))
+PUBLIC = SHARED / "vectors" / "math_equiv.jsonl"
+
+TABLE = [
+    pytest.param(gold, answer, expected, id=f"{category}-{number}")
+    for category, cases in CASES.items()
+    for number, (gold, answer, expected) in enumerate(cases, 1)
+]
+
+
+@pytest.mark.parametrize(("gold", "answer", "expected"), TABLE)
+def test_pair(gold, answer, expected):
+    correct, method, why = grade_answer(gold, answer)
+    assert correct is expected, (method, why)
+
+
+@pytest.mark.parametrize(("gold", "answer", "expected"), TABLE)
+def test_pair_reversed(gold, answer, expected):
+    assert grade_answer(answer, gold)[0] is expected
+
+
+def test_tables_are_large_and_balanced():
+    labels = [expected for cases in CASES.values() for _, _, expected in cases]
+    assert len(labels) >= 400
+    assert labels.count(False) >= len(labels) // 4
+
+
+def test_unequal_golds_of_a_category_are_not_mixed_up():
+    """An answer of one pair against the gold of another pair: the two golds are different, so at most one can match."""
+    for cases in CASES.values():
+        golds = list(dict.fromkeys(gold for gold, _, _ in cases))[:25]
+        for index, gold in enumerate(golds):
+            for other in golds[index + 1 :]:
+                assert grade_answer(gold, other)[0] == grade_answer(other, gold)[0], (gold, other)
+
+
+@pytest.mark.skipif(not PUBLIC.exists(), reason="the public labelled replies are not on this machine")
+def test_public_replies():
+    wrong, false_accepts = [], []
+    for line in PUBLIC.read_text().splitlines():
+        case = json.loads(line)
+        started = time.perf_counter()
+        verdict = grade(case["gold"], case["response"])
+        assert time.perf_counter() - started < 60, case["id"]  # generous: the limit is CPU time
+        if verdict.correct != case["expected"]:
+            wrong.append((case["id"], verdict))
+            if verdict.correct:
+                false_accepts.append(case["id"])
+    assert not false_accepts
+    assert len(wrong) <= 3, wrong
