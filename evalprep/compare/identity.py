@@ -6,12 +6,12 @@ size or type (pretrained or instruction-tuned) is said before any number.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evalprep.manifest import read_manifest
 from evalprep.results import Run
 
 _SIZE = re.compile(r"(?<![\dA-Za-z.])(?:(?P<experts>\d+)x)?(?P<number>\d+(?:\.\d+)?)(?P<unit>[BbMm])(?![A-Za-z\d])")
@@ -62,8 +62,8 @@ def _in_words(count: float) -> str:
     return f"{count / 1e9:g}B" if count >= 1e9 else f"{count / 1e6:g}M"
 
 
-def manifest_of(run: Run) -> dict[str, Any]:
-    """The manifest of the work_dir that a run's tasks were prepared in; empty when it is gone.
+def prepared_folder(run: Run) -> Path | None:
+    """The work_dir that a run's tasks were prepared in; None when it is gone or the tasks come from elsewhere.
 
     The results file names each task's data file, and the manifest lies above it.
     """
@@ -71,14 +71,15 @@ def manifest_of(run: Run) -> dict[str, Any]:
         kwargs = task.config.get("dataset_kwargs")
         for file in _strings(kwargs.get("data_files") if isinstance(kwargs, Mapping) else None):
             for folder in list(Path(file).parents)[:_LEVELS_UP]:
-                path = folder / "manifest.json"
-                try:
-                    found = json.loads(path.read_bytes()) if path.is_file() else None
-                except (OSError, ValueError):
-                    found = None
-                if isinstance(found, dict) and found.get("schema"):
-                    return found
-    return {}
+                if read_manifest(folder) is not None:
+                    return folder
+    return None
+
+
+def manifest_of(run: Run) -> dict[str, Any]:
+    """The manifest of `prepared_folder`; empty without one."""
+    folder = prepared_folder(run)
+    return (read_manifest(folder) if folder is not None else None) or {}
 
 
 def _strings(value: Any) -> list[str]:

@@ -19,7 +19,7 @@ from evalprep.results.table import Table, first_line
 # Where a task does not name its primary metric: the first of these that it has, else its first numeric metric.
 # Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
 USUAL_METRICS = ("exact_match", "acc", "prompt_level_strict_acc", "pass@1", "f1", "acc_norm")
-_NOT_SCORES = frozenset({"unparsed", "truncated", "bypass"})
+NOT_SCORES = frozenset({"unparsed", "truncated", "bypass"})
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class TaskRun:
         logged = [
             (metric, filter_name)
             for metric, _, filter_name in (key.partition(",") for key in self.scores)
-            if filter_name and not metric.endswith("_stderr") and metric not in _NOT_SCORES
+            if filter_name and not metric.endswith("_stderr") and metric not in NOT_SCORES
         ]
         first = first_line(self.path)
         if first is not None:
-            usable = [name for name, value in first.metrics.items() if number_of(value)[1] and name not in _NOT_SCORES]
+            usable = [name for name, value in first.metrics.items() if number_of(value)[1] and name not in NOT_SCORES]
             # An aggregate of pairs or texts has no value per row; what the lines hold decides.
             logged = [one for one in logged if one[0] in usable] or [(name, first.filter) for name in usable]
         metric, filter_name = self.metadata.get("primary_metric"), self.metadata.get("primary_filter")
@@ -177,6 +177,33 @@ class Run:
                 waiting += children[one]
             seen.add(one)
         return list(found)
+
+    def to_pandas(self, *names: str) -> Any:
+        """Samples of some tasks or groups, all by default, as a data frame: one row per document, metrics as columns.
+
+        Raises:
+            BadInput: the run has no samples of a task.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "task": name,
+                    "sample_id": sample.sample_id,
+                    "doc_id": sample.doc_id,
+                    "subtask_name": sample.doc.get("subtask_name"),
+                    "prompt": sample.prompt,
+                    "target": sample.target,
+                    "response": sample.response,
+                    "answer": sample.answer,
+                    "previously_is_correct": sample.doc.get("previously_is_correct"),
+                    **sample.metrics,
+                }
+                for name, task in self.select(list(names)).items()
+                for sample in task.samples()
+            ]
+        )
 
 
 def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:

@@ -1,0 +1,7 @@
+"""A regression gate for CI: a policy, the comparison it demands, and a verdict with an exit code."""
+
+from evalprep.gate.decision import Check, Verdict, decide
+from evalprep.gate.junit import junit
+from evalprep.gate.policy import Policy, Rule, read_policy
+
+__all__ = ["Check", "Policy", "Rule", "Verdict", "decide", "junit", "read_policy"]

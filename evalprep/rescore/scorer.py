@@ -1,0 +1,160 @@
+"""A task's own filters and `process_results` over saved replies, in this process or in several."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalprep.compare.identity import prepared_folder
+from evalprep.errors import BadInput, Problem
+from evalprep.results import Run, Sample, TaskRun
+
+_CHUNK = 128  # documents per message to a worker
+_ROWS_PER_WORKER = 2_000  # a worker costs seconds of imports; below this it does not pay
+
+
+@dataclass(frozen=True)
+class ScorerPlace:
+    """How to load a task's scorer: its name and the folders that hold its YAML (none: lm-eval's own tasks)."""
+
+    task: str
+    roots: tuple[str, ...]
+
+
+@dataclass
+class Outcome:
+    """What today's scorer makes of one document: filter -> metrics, filter -> filtered replies, or an error."""
+
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    filtered: dict[str, list[Any]] = field(default_factory=dict)
+    replay: dict[str, dict[str, Any]] = field(default_factory=dict)
+    error: str = ""
+
+
+_task: Any = None  # the loaded task of this process; set once by `_start`
+
+
+def _start(place: ScorerPlace) -> None:
+    global _task  # noqa: PLW0603 - one task per worker process, loading it takes seconds
+    _task = load_task(place)
+
+
+def load_task(place: ScorerPlace) -> Any:
+    """The task object of lm-eval.
+
+    Raises:
+        BadInput: there is no such task, or it cannot be loaded.
+    """
+    import logging
+
+    from lm_eval.tasks import TaskManager
+
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    try:
+        manager = TaskManager(include_path=list(place.roots) or None, include_defaults=not place.roots)
+        return manager.load([place.task])["tasks"][place.task]
+    except Exception as error:
+        raise BadInput(
+            Problem(
+                what=f"task {place.task} cannot be loaded: {type(error).__name__}: {error}",
+                where=", ".join(place.roots) or "lm-eval's own tasks",
+                fix="prepare again with the same config, or name the folder of the task YAMLs with --work_dir",
+            )
+        ) from error
+
+
+def find_scorer(run: Run, task: TaskRun, work_dir: Path | None) -> ScorerPlace:
+    """Where the YAML of a task lies: `work_dir`, the folder it was prepared in, or the place that the run names."""
+    if work_dir is not None:
+        return ScorerPlace(task.name, (str(work_dir.resolve()),))
+    source = task.metadata.get("config_source")
+    candidates = [prepared_folder(run), Path(source).parent if isinstance(source, str) else None]
+    for folder in candidates:
+        if folder is not None and folder.is_dir() and "lm_eval" not in folder.parts:
+            return ScorerPlace(task.name, (str(folder.resolve()),))
+    return ScorerPlace(task.name, ())
+
+
+def _replies(task: Any, resps: Sequence[Any]) -> list[Any]:
+    """The replies of one request as the harness had them: it logs likelihoods as text."""
+    kind = task.OUTPUT_TYPE
+    if kind in {"loglikelihood", "multiple_choice"}:
+        return [(float(one[0]), str(one[1]) == "True") if isinstance(one, list) else one for one in resps]
+    if kind == "loglikelihood_rolling":
+        return [float(one[0] if isinstance(one, list) else one) for one in resps]
+    return list(resps)
+
+
+def _instances(task: Any, sample: Sample, resps: Sequence[Any]) -> list[Any]:
+    from lm_eval.api.instance import Instance
+
+    kind = "loglikelihood" if task.OUTPUT_TYPE == "multiple_choice" else task.OUTPUT_TYPE
+    found = []
+    for number, request in enumerate(resps):
+        arguments = sample.arguments.get(f"gen_args_{number}") or {}
+        instance = Instance(kind, sample.doc, tuple(arguments.values()), number, (task.config.task, sample.doc_id, 1))
+        instance.resps = _replies(task, request if isinstance(request, list) else [request])
+        found.append(instance)
+    return found
+
+
+def _score(task: Any, sample: Sample, resps: Sequence[Any]) -> tuple[dict[str, dict[str, Any]], dict[str, list[Any]]]:
+    """Metrics and filtered replies per filter."""
+    instances = _instances(task, sample, resps)
+    metrics, filtered = {}, {}
+    for ensemble in task._filters:  # noqa: SLF001 - the harness offers no public access
+        ensemble.apply(instances)
+        replies = [instance.filtered_resps[ensemble.name] for instance in instances]
+        metrics[ensemble.name] = dict(task.process_results(dict(sample.doc), list(replies)))
+        filtered[ensemble.name] = replies
+    return metrics, filtered
+
+
+def score_sample(task: Any, sample: Sample) -> Outcome:
+    """Score one saved sample, and the output published for it where the row has one; never raises."""
+    outcome = Outcome()
+    try:
+        outcome.metrics, outcome.filtered = _score(task, sample, sample.resps)
+        published = sample.previous_output
+        if published is not None and task.OUTPUT_TYPE == "generate_until" and len(sample.resps) == 1:
+            outcome.replay, _ = _score(task, sample, [[published]])
+    except Exception as error:  # noqa: BLE001 - a scorer that fails on one reply must not hide the others
+        outcome.error = f"{type(error).__name__}: {error}"
+    return outcome
+
+
+def _score_chunk(samples: list[Sample]) -> list[Outcome]:
+    return [score_sample(_task, sample) for sample in samples]
+
+
+def outcomes(place: ScorerPlace, loaded: Any, samples: Iterator[Sample], jobs: int) -> Iterator[tuple[Sample, Outcome]]:
+    """Score samples in order, with the loaded task in this process or in `jobs` others; memory stays bounded."""
+    if jobs <= 1:
+        yield from ((sample, score_sample(loaded, sample)) for sample in samples)
+        return
+    import multiprocessing
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+    # Forking after torch has started threads can hang; fresh processes cannot.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(place,)) as pool:
+        waiting: deque[tuple[list[Sample], Future[list[Outcome]]]] = deque()
+        for chunk in iter(lambda: list(islice(samples, _CHUNK)), []):
+            waiting.append((chunk, pool.submit(_score_chunk, chunk)))
+            if len(waiting) > 4 * jobs:
+                first, future = waiting.popleft()
+                yield from zip(first, future.result(), strict=True)
+        while waiting:
+            first, future = waiting.popleft()
+            yield from zip(first, future.result(), strict=True)
+
+
+def workers_for(rows: int, jobs: int | None = None) -> int:
+    """Processes worth starting for this many rows."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return jobs if jobs is not None else max(1, min(available, rows // _ROWS_PER_WORKER))

@@ -1,0 +1,55 @@
+"""The outcome of rescoring as text for the terminal."""
+
+from __future__ import annotations
+
+from evalprep.rescore.tally import TaskRescore
+from evalprep.results import Run
+
+_SHOWN = 10  # changed samples per task
+_SCORERS = ("evalprep", "lm_eval", "math-verify", "sympy", "rouge-score")
+
+
+def show(run: Run, results: list[TaskRescore], now: dict[str, str], changed: dict[str, list[str | None]]) -> None:
+    """Print what rescoring changed.
+
+    Args:
+        run: The run.
+        results: One per task.
+        now: Installed versions.
+        changed: Package -> version of the run and version now, where they differ.
+    """
+    print(run.label)
+    print(f"scored by {', '.join(f'{name} {now[name]}' for name in _SCORERS if name in now)}")
+    for name, (old, new) in changed.items():
+        print(f"  {name} was {old}, is {new or 'not installed'}")
+    for result in results:
+        print(f"\n{result.task}: {result.metric} ({result.filter}), {result.n} samples")
+        if result.scorer_changed is not None and result.previous is not None:
+            parts = ", ".join(result.scorer_changed)
+            state = f"changed since the run ({parts})" if parts else "as in the run"
+            print(f"  scorer in the task YAML: {state}")
+        before = "not scored" if result.previous is None else f"{result.previous:.4f}"
+        after = "-" if result.now is None else f"{result.now:.4f}"
+        print(f"  before {before}, now {after}; {result.up} up, {result.down} down, {result.first_scored} scored first")
+        for change in result.changes[:_SHOWN]:
+            old, new = (_short(text) for text in (change.before_answer, change.now_answer))
+            moved = f"{change.before} -> {change.now}"
+            print(f"    {change.sample_id}: {moved}; answer {old} -> {new}; gold {_short(change.target)}")
+        if len(result.changes) > _SHOWN:
+            print(f"    and {len(result.changes) - _SHOWN} more (--json lists all)")
+        for reason, count in result.errors.items():
+            print(f"  {count} failed: {reason}")
+        if replay := result.replay:
+            print(
+                f"  published outputs through this scorer: {replay.agree} of {replay.n} verdicts as published, "
+                f"{replay.milder} right only here, {replay.stricter} only there"
+            )
+            print(
+                f"  verdicts that differ from the published ones: {replay.scorer_differs} by the scorer, "
+                f"{replay.model_differs} by the model's output"
+            )
+
+
+def _short(text: str, length: int = 24) -> str:
+    text = " ".join(text.split())
+    return repr(text if len(text) <= length else f"{text[: length - 3]}...")

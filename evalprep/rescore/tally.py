@@ -1,0 +1,183 @@
+"""What rescoring a task changed, and whether the scorer or the model makes the difference to published verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from evalprep.compare.identity import manifest_of
+from evalprep.rescore.scorer import Outcome
+from evalprep.results import Primary, Run, Sample, TaskRun
+from evalprep.results.run import NOT_SCORES, USUAL_METRICS
+from evalprep.results.sample import number_of
+
+_SCORER_KEYS = ("process_results", "filter_list", "metric_list")
+_NAMED = 100  # ids of disagreeing rows that are kept
+
+
+@dataclass(frozen=True)
+class Change:
+    """One sample whose score is another one now."""
+
+    sample_id: str
+    before: float | None
+    now: float | None
+    before_answer: str
+    now_answer: str
+    target: str
+
+
+@dataclass
+class Replay:
+    """Published outputs through our scorer.
+
+    Args:
+        n: Rows with a published output and verdict.
+        agree: Rows on which our scorer gives the published verdict.
+        milder, stricter: Rows that only our scorer, or only the published one, calls right.
+        scorer_differs: Of the rows whose verdict differs from the published one, those whose published output we score
+            differently too.
+        model_differs: The others: the same scorer, another output.
+        ids: The first rows on which the scorers differ.
+    """
+
+    n: int = 0
+    agree: int = 0
+    milder: int = 0
+    stricter: int = 0
+    scorer_differs: int = 0
+    model_differs: int = 0
+    ids: list[str] = field(default_factory=list)
+
+
+@dataclass
+class TaskRescore:
+    """One task scored anew; `to_dict` gives it as plain data.
+
+    Args:
+        task, metric, filter: What was scored.
+        n: Documents.
+        previous, now: Mean scores; `previous` is None where nothing had been scored.
+        up, down: Documents whose score rose and fell.
+        first_scored: Documents that had no score before.
+        errors: Reason -> documents on which the scorer failed.
+        scorer_changed: Which parts of the task's scorer read differently now; None when the run does not tell.
+        changes: Every changed document.
+        replay: Published outputs through our scorer; None without them.
+    """
+
+    task: str
+    metric: str
+    filter: str
+    n: int = 0
+    previous: float | None = None
+    now: float | None = None
+    up: int = 0
+    down: int = 0
+    first_scored: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+    scorer_changed: list[str] | None = None
+    changes: list[Change] = field(default_factory=list)
+    replay: Replay | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+def primary_of(task: TaskRun, fresh: Any) -> Primary:
+    """What to look at: the run's own choice, else what the loaded task names (a `--predict_only` run has no metric)."""
+    names = [name for name in fresh.aggregation() if name not in NOT_SCORES]
+    metadata = fresh.config.metadata or {}
+    filters = [ensemble.name for ensemble in fresh._filters]  # noqa: SLF001 - as above
+    wanted = task.primary.metric or metadata.get("primary_metric")
+    metric = (
+        wanted if wanted in names else next((one for one in USUAL_METRICS if one in names), names[0] if names else "")
+    )
+    chosen = metadata.get("primary_filter") if not task.primary.metric else task.primary.filter
+    filter_name = str(chosen) if chosen in filters else filters[0]
+    return Primary(str(metric), filter_name, wanted == metric, fresh.higher_is_better().get(metric) is not False)
+
+
+def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
+    """Parts of the scorer whose logged source or settings differ from today's; None when the run has no config."""
+    if not task.config:
+        return None
+    now = fresh.dump_config()
+
+    def text(config: Any, key: str) -> str:
+        return json.dumps(config.get(key), default=str, sort_keys=True)
+
+    return [key for key in _SCORER_KEYS if text(task.config, key) != text(now, key)]
+
+
+def tally(
+    result: TaskRescore, primary: Primary, pairs: Iterator[tuple[Sample, Outcome]]
+) -> Iterator[tuple[Sample, Outcome]]:
+    """Count changes into `result` while the pairs pass through."""
+    sums = [0.0, 0.0]
+    counts = [0, 0]
+    for sample, outcome in pairs:
+        result.n += 1
+        if outcome.error:
+            result.errors[outcome.error] = result.errors.get(outcome.error, 0) + 1
+        before = _value(sample.metrics, primary.metric) if sample.filter == primary.filter else None
+        now = _value(outcome.metrics.get(primary.filter, {}), primary.metric)
+        for at, value in enumerate((before, now)):
+            if value is not None:
+                sums[at] += value
+                counts[at] += 1
+        if before is None and now is not None:
+            result.first_scored += 1
+        elif before != now:
+            result.up += int(now is not None and before is not None and now > before)
+            result.down += int(now is None or (before is not None and now < before))
+            answer = outcome.filtered.get(primary.filter, [])
+            result.changes.append(
+                Change(
+                    sample.sample_id,
+                    before,
+                    now,
+                    sample.answer,
+                    str(answer[0] if len(answer) == 1 else answer),
+                    sample.target,
+                )
+            )
+        _count_replay(result, primary, sample, outcome, now)
+        yield sample, outcome
+    result.previous = sums[0] / counts[0] if counts[0] else None
+    result.now = sums[1] / counts[1] if counts[1] else None
+
+
+def _value(metrics: dict[str, Any], name: str) -> float | None:
+    number, weight = number_of(metrics.get(name))
+    return number if weight else None
+
+
+def _count_replay(result: TaskRescore, primary: Primary, sample: Sample, outcome: Outcome, now: float | None) -> None:
+    verdict = sample.doc.get("previously_is_correct")
+    again = _value(outcome.replay.get(primary.filter, {}), primary.metric)
+    if verdict is None or again is None:
+        return
+    replay = result.replay = result.replay or Replay()
+    published, ours = bool(verdict), again >= 0.5
+    replay.n += 1
+    replay.agree += int(published == ours)
+    replay.milder += int(ours and not published)
+    replay.stricter += int(published and not ours)
+    if published != ours and len(replay.ids) < _NAMED:
+        replay.ids.append(sample.sample_id)
+    if now is not None and (now >= 0.5) != published:
+        replay.scorer_differs += int(published != ours)
+        replay.model_differs += int(published == ours)
+
+
+def versions_before(run: Run) -> dict[str, str]:
+    """Package versions that the run was prepared and scored with, as far as its files tell."""
+    found = manifest_of(run).get("versions")
+    versions = {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+    if isinstance(run.results.get("lm_eval_version"), str):
+        versions["lm_eval"] = run.results["lm_eval_version"]
+    return versions

@@ -1,0 +1,107 @@
+"""Rescored samples in lm-eval's own layout, so that every verb reads them like a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput, Problem
+from evalprep.rescore.scorer import Outcome
+from evalprep.results import Run, Sample
+
+
+class RunWriter:
+    """Writes rescored samples in lm-eval's own layout, so that every verb reads them like a run."""
+
+    def __init__(self, run: Run, folder: Path) -> None:
+        self.run, self.folder = run, folder
+        self.stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005 - as lm-eval names its files
+        self.results: dict[str, Any] = {
+            key: {} for key in ("results", "configs", "higher_is_better", "versions", "n-samples")
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(
+                Problem(what=f"cannot write: {error.strerror}", where=str(folder), fix="name another place with --out")
+            ) from error
+
+    def write(self, name: str, task: Any, pairs: Iterator[tuple[Sample, Outcome]]) -> None:
+        """Write one task's samples, filter by filter, and keep its aggregated scores."""
+        filters = [ensemble.name for ensemble in task._filters]  # noqa: SLF001 - the harness offers no public access
+        parts = [self.folder / f".{self.stamp}_{at}.part" for at in range(len(filters))]
+        values: dict[tuple[str, str], list[Any]] = {}
+        files = [part.open("w", encoding="utf-8", errors="surrogatepass") for part in parts]
+        count = 0
+        try:
+            for sample, outcome in pairs:
+                count += 1
+                for file, filter_name in zip(files, filters, strict=True):
+                    metrics = outcome.metrics.get(filter_name, {})
+                    file.write(_line(sample, outcome, filter_name, metrics))
+                    for metric, value in metrics.items():
+                        values.setdefault((metric, filter_name), []).append(value)
+        finally:
+            for file in files:
+                file.close()
+        with (self.folder / f"samples_{name}_{self.stamp}.jsonl").open("wb") as target:
+            for part in parts:
+                with part.open("rb") as source:
+                    shutil.copyfileobj(source, target)
+                part.unlink()
+        scores: dict[str, Any] = {"alias": name, "sample_len": count}
+        aggregation = task.aggregation()
+        for (metric, filter_name), column in values.items():
+            try:
+                scores[f"{metric},{filter_name}"] = aggregation[metric](column)
+            except Exception as error:  # noqa: BLE001 - an aggregation that fails leaves its score out, not the run
+                scores[f"{metric},{filter_name}"] = f"{type(error).__name__}: {error}"
+        self.results["results"][name] = scores
+        self.results["configs"][name] = task.dump_config()
+        self.results["higher_is_better"][name] = task.higher_is_better()
+        self.results["versions"][name] = self.run.results.get("versions", {}).get(name)
+        self.results["n-samples"][name] = {"original": count, "effective": count}
+
+    def finish(self) -> None:
+        """Write the results file: the run's own, with the new scores in it."""
+        kept = {key: value for key, value in self.run.results.items() if key not in {*self.results, "groups"}}
+        content = (
+            kept | self.results | {"rescored": {"from": str(self.run.files.folder), "stamp": self.run.files.stamp}}
+        )
+        path = self.folder / f"results_{self.stamp}.json"
+        path.write_text(json.dumps(content, indent=2, default=str, ensure_ascii=False), encoding="utf-8")
+
+
+def _line(sample: Sample, outcome: Outcome, filter_name: str, metrics: dict[str, Any]) -> str:
+    fields = {
+        "doc_id": sample.doc_id,
+        "doc": sample.doc,
+        "target": sample.target,
+        "arguments": sample.arguments,
+        "resps": sample.resps,
+        "filtered_resps": _as_logged(outcome.filtered.get(filter_name, [])),
+        "filter": filter_name,
+        "metrics": list(metrics),
+        "doc_hash": sample.doc_hash,
+        "prompt_hash": sample.prompt_hash,
+        "target_hash": hashlib.sha256(sample.target.encode("utf-8", "surrogatepass")).hexdigest(),
+    }
+    if outcome.error:
+        fields["error"] = outcome.error
+    return json.dumps(fields | metrics, default=_plain, ensure_ascii=False) + "\n"
+
+
+def _as_logged(value: Any) -> Any:
+    """Nested lists with every leaf as text, as the harness logs filtered replies."""
+    return [_as_logged(one) for one in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()  # numpy scalars
+    return list(value) if isinstance(value, (set, frozenset, tuple)) else str(value)

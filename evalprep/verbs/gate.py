@@ -1,0 +1,59 @@
+"""Hold a run against a policy: may it replace the other run (or the published verdicts)?
+
+Exit code: 0 passed, 1 failed, 2 bad input, 3 not enough evidence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="the run to judge")
+    add("other", metavar="OTHER", nargs="?", help="what it may not fall behind; by default the published verdicts")
+    add("--policy", type=Path, required=True, metavar="FILE", help="YAML file, see docs/commands/gate.md")
+    add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
+    add("--other-timestamp", default="newest", help="the same for OTHER")
+    add("--template_dir", type=Path, help="folder of the packs, for suite scores (default: task_templates)")
+    add("--junit", type=Path, metavar="FILE", help="write the outcome as JUnit XML")
+    add("--output", type=Path, metavar="FILE", help="write the outcome as JSON")
+    add("--json", action="store_true", help="print the outcome as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Decide, print, write."""
+    from evalprep.errors import BadInput, Problem
+    from evalprep.gate import decide, junit, read_policy
+    from evalprep.packs import find_packs
+    from evalprep.results import load_run
+
+    policy = read_policy(args.policy)
+    run = load_run(args.run, timestamp=args.timestamp)
+    other = load_run(args.other, timestamp=args.other_timestamp) if args.other else None
+    folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
+    verdict = decide(run, other, policy, find_packs(folder) if policy.suite else None)
+    data = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
+    for path, text in ((args.junit, junit(verdict)), (args.output, data + "\n")):
+        if path is not None:
+            try:
+                path.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=str(path))) from error
+    if args.json:
+        print(data)
+        return verdict.exit_code
+    print(f"{verdict.run} against {verdict.other}: {verdict.status}")
+    for warning in verdict.warnings:
+        print(f"warning: {warning}")
+    for check in verdict.checks:
+        print(f"  {check.status:<19}  {check.name} ({check.n} pairs): {check.message}")
+    for path in (args.junit, args.output):
+        if path is not None:
+            print(f"written: {path}")
+    if verdict.exit_code:
+        print(f"next: evalprep compare {args.run}{f' {args.other}' if args.other else ''}")
+    return verdict.exit_code

@@ -1,0 +1,71 @@
+"""Score saved samples anew with today's scorers, without the model, and say which verdicts changed and why.
+
+Works for `--predict_only` runs too. Published outputs that rows carry go through the same scorer, which tells a
+difference of scorers from a difference of models. The result is written as a run of its own that every verb reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("--work_dir", type=Path, help="folder of the task YAMLs (default: where the run's tasks were prepared)")
+    add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
+    add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
+    add("--jobs", type=int, help="processes (default: one per 2,000 rows, at most one per core)")
+    add("--out", type=Path, metavar="DIR", help="where to write the rescored run (default: rescored_<stamp> beside it)")
+    add("--no-write", action="store_true", help="write no samples")
+    add("--json", action="store_true", help="print the outcome as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Rescore, print, write."""
+    import contextlib
+    import os
+    import sys
+
+    from evalprep.errors import BadInput, Problem
+    from evalprep.manifest import versions
+    from evalprep.rescore import RunWriter, rescore_task, versions_before
+    from evalprep.results import load_run
+
+    if args.jobs is not None and args.jobs < 1:
+        raise BadInput(Problem(what=f"--jobs {args.jobs}", allowed="a whole number >= 1"))
+    if args.work_dir is not None and not args.work_dir.is_dir():
+        raise BadInput(Problem(what="no such folder", where=f"--work_dir {args.work_dir}"))
+    os.environ.setdefault("TQDM_DISABLE", "1")  # lm-eval and datasets draw bars while they load
+    run = load_run(args.run, timestamp=args.timestamp)
+    out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
+    writer = RunWriter(run, out) if out is not None else None
+    with contextlib.redirect_stdout(sys.stderr):  # task code may print; standard output is ours
+        results = [
+            rescore_task(run, name, work_dir=args.work_dir, jobs=args.jobs, writer=writer)
+            for name in run.select(args.tasks)
+        ]
+    if writer is not None:
+        writer.finish()
+    before, now = versions_before(run), versions()
+    changed = {key: [before[key], now.get(key)] for key in before if before[key] != now.get(key)}
+    if args.json:
+        data = {
+            "run": run.label,
+            "tasks": [result.to_dict() for result in results],
+            "versions": now,
+            "versions_changed": changed,
+            "written": str(out) if out is not None else None,
+        }
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        from evalprep.rescore.screen import show
+
+        show(run, results, now, changed)
+        if out is not None:
+            print(f"rescored run written to {out}")
+            print(f"next: evalprep compare {out}")
+    return 0 if any(result.now is not None for result in results) else 3
