@@ -8,6 +8,7 @@ class: !function custom_metrics.token_logprobs.TokenLogprobTask
 output_type: loglikelihood
 doc_to_text: prompt
 doc_to_target: target
+process_results: !function custom_metrics.token_logprobs.token_results
 metric_list:
   - {metric: prob, aggregation: !function custom_metrics.token_logprobs.mean_present, higher_is_better: true}
 metadata:
@@ -32,11 +33,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from custom_metrics.token_logprobs.response import Response, count, mean_present, parse
+from custom_metrics.token_logprobs.task import token_results
 
 if TYPE_CHECKING:
     TokenLogprobTask: type
 
-__all__ = ["Response", "TokenLogprobTask", "count", "mean_present", "parse"]
+__all__ = ["Response", "TokenLogprobTask", "count", "mean_present", "parse", "token_results"]
 
 
 def __getattr__(name: str) -> Any:

@@ -104,6 +104,8 @@ class _Scan:
         self.leaf, self.findings, self.ours = leaf, findings, ours
         text, target = leaf.config.get("doc_to_text"), leaf.config.get("doc_to_target")
         self.prompt = text if isinstance(text, str) else ""
+        # A likelihood without a prompt is one of the whole text; only generation needs something to continue.
+        self.generates = leaf.output_type == "generate_until"
         self.target = target if isinstance(target, str) else ""
         self.names: list[str] = []
         self.ids: set[str] = set()
@@ -136,7 +138,7 @@ class _Scan:
             if prompts is not None:
                 if prompts[number] is None:
                     self.null.append(row)
-                elif isinstance(prompts[number], str) and not prompts[number].strip():
+                elif self.generates and isinstance(prompts[number], str) and not prompts[number].strip():
                     self.empty.append(row)
             if targets is not None:
                 self._target(row, targets[number], prompts[number] if prompts is not None else None)
@@ -150,7 +152,7 @@ class _Scan:
             self.null.append(row)
             return
         self.types.setdefault(_kind(target), row)
-        if isinstance(prompt, str):
+        if isinstance(prompt, str) and prompt.strip():
             key, value = hash(prompt), hash(str(target))
             if self.answers.setdefault(key, value) != value:
                 self.several.append(row)
