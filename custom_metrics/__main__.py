@@ -11,7 +11,8 @@ from typing import Any
 
 from custom_metrics import METRICS
 
-_RANGE = re.compile(r"\bin (\[[^\]]{1,40}[\])]|\(-inf, inf\))|\b(0(?:\.0)? or 1(?:\.0)?|0\.\.1(?:00)?)\b")
+_INTERVAL = re.compile(r"\bin (\[[^\]]{1,40}[\])]|\(-inf, inf\))")
+_VERDICT = re.compile(r"\b(0(?:\.0)? or 1(?:\.0)?)\b")
 _DIRECTION = re.compile(r"\b(higher|lower|smaller|larger|closer to \S+|nearer to \S+) is better\b", re.IGNORECASE)
 
 
@@ -28,12 +29,12 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
     """
     text = inspect.getdoc(function) or ""
     first = re.split(r"(?<=[.])\s(?=[A-Z`])", " ".join(text.split("\n\n", 1)[0].split()), maxsplit=1)[0]
-    found_range, found_direction = _RANGE.search(text), _DIRECTION.search(text)
+    found_range, found_direction = _INTERVAL.search(text) or _VERDICT.search(text), _DIRECTION.search(text)
     return {
         "name": name,
         "signature": _signature(function),
         "summary": first,
-        "range": next(filter(None, found_range.groups())) if found_range else "",
+        "range": found_range.group(1) if found_range else "",
         "better": found_direction.group(1).lower() if found_direction else "",
     }
 

@@ -49,7 +49,7 @@ class Row:
 
     @property
     def metric(self) -> str:
-        return str(self.data.get("metric") or "math.grade")
+        return str(self.data.get("metric") or "math_grade")
 
     @property
     def inputs(self) -> dict[str, Any]:

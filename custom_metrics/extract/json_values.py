@@ -8,6 +8,7 @@ of longest, no repair), is `custom_metrics.science.reply.json_parse`.
 
 from __future__ import annotations
 
+import bisect
 import json
 import re
 from typing import Any, Literal, NoReturn
@@ -45,9 +46,14 @@ def _is(value: Any, kind: Kind) -> bool:
     return isinstance(value, (dict, list))
 
 
-def _longest(text: str, kind: Kind) -> Any:
-    """Return the longest complete value of a kind that is not part of a longer complete value, or None."""
+def _complete(text: str, kind: Kind) -> tuple[Any, list[tuple[int, int]]]:
+    """Decode at each opening bracket that is not part of a complete value before it.
+
+    Returns:
+        The longest complete value of a kind, or None, and start and end of every complete value.
+    """
     best, best_length = None, 0
+    spans: list[tuple[int, int]] = []
     budget = _MAX_DECODED_CHARS
     opener = _OPENER.search(text)
     attempts = 0
@@ -63,10 +69,11 @@ def _longest(text: str, kind: Kind) -> Any:
             budget -= 10_000
             end = start + 1
         else:
+            spans.append((start, end))
             if end - start > best_length and _is(value, kind):
                 best, best_length = value, end - start
         opener = _OPENER.search(text, end)
-    return best
+    return best, spans
 
 
 def _too_deep(text: str) -> bool:
@@ -78,15 +85,26 @@ def _too_deep(text: str) -> bool:
     return False
 
 
-def _repaired(text: str, kind: Kind) -> Any:
-    """Return what json-repair makes of the first region that looks like a value of a kind, or None."""
+def _is_outside(position: int, spans: list[tuple[int, int]]) -> bool:
+    before = bisect.bisect_right(spans, position, key=lambda span: span[0])
+    return before == 0 or position >= spans[before - 1][1]
+
+
+def _repaired(text: str, kind: Kind, complete: list[tuple[int, int]]) -> Any:
+    """Return what json-repair makes of the first region that looks like a value of a kind, or None.
+
+    A region that begins inside a complete value is part of that value and not damaged.
+    """
     import json_repair
 
     patterns = {"object": (_LIKE_OBJECT,), "array": (_LIKE_ARRAY,), "any": (_LIKE_OBJECT, _LIKE_ARRAY)}[kind]
-    starts = [found.start() for pattern in patterns if (found := pattern.search(text))]
-    if not starts:
+    first = [
+        next((found.start() for found in pattern.finditer(text) if _is_outside(found.start(), complete)), None)
+        for pattern in patterns
+    ]
+    start = min((position for position in first if position is not None), default=None)
+    if start is None:
         return None
-    start = min(starts)
     last_closer = max(text.rfind("}"), text.rfind("]"))
     # Without a closing bracket behind it the value was cut off, and everything up to the end belongs to it.
     region = text[start : last_closer + 1] if last_closer > start else text[start:]
@@ -126,11 +144,11 @@ def extract_json(text: str, kind: Kind = "any") -> tuple[Any, JsonStatus]:
         if value is None or value == "null":
             return None, "null"
         return (value, "valid") if kind == "any" or _is(value, kind) else (None, "failed")
-    value = _longest(text, kind)
+    value, complete = _complete(text, kind)
     if value is not None:
         return value, "extracted"
     try:
-        value = _repaired(text, kind)
+        value = _repaired(text, kind, complete)
     except Exception:  # noqa: BLE001 - json-repair promises no exception classes, and a reply must not stop a run
         value = None
     return (value, "repaired") if value is not None else (None, "failed")

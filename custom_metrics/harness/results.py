@@ -36,7 +36,7 @@ def _never_raising(**failure: Any) -> Callable[[Callable[[Doc, Results], Values]
         @functools.wraps(score)
         def safe(doc: Doc, results: Results) -> Values:
             try:
-                return {**failure, **score(doc, results), "scorer_error": 0}
+                return {**failure, "scorer_error": 0, **score(doc, results)}
             except Exception as error:  # noqa: BLE001 - see the module's promise
                 _log.warning("%s: sample %s was not scored: %r", score.__name__, doc.get("sample_id"), error)
                 return {**failure, "scorer_error": 1}
@@ -166,17 +166,19 @@ def math(doc: Doc, results: Results) -> Values:
         "exact_match": float(verdict.correct),
         "unparsed": float(verdict.extracted is None),
         "timeout": float(verdict.method == "timeout"),
-        "original_llama": _original_llama(gold, _reply(results)),
+        **_original_llama(gold, _reply(results)),
     }
 
 
-def _original_llama(gold: str, text: str) -> float:
+def _original_llama(gold: str, text: str) -> Values:
+    """Score by the recipe's own scorer; it stands beside ours, so its failure must not take ours down."""
     try:
-        from custom_metrics.math.originals import llama_recipe
+        from custom_metrics.math.originals import score_original
 
-        return float(llama_recipe(gold=gold, response=text))
-    except Exception:  # noqa: BLE001 - it stands beside our score and must not take it down
-        return 0.0
+        return {"original_llama": float(score_original("llama", gold, text))}
+    except Exception as error:  # noqa: BLE001 - see above
+        _log.warning("original_llama: not scored: %r", error)
+        return {"original_llama": 0.0, "scorer_error": 1}
 
 
 def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:

@@ -9,6 +9,7 @@ among equally long subsequences included (rougeLsum depends on it).
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ Scores = dict[str, dict[str, float]]
 ROUGE_TYPES: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 MAX_TABLE_CELLS = 25_000_000
 MAX_WORDS = 20_000
-"""Of longer texts only this many words are scored."""
+MAX_LINES = 7_000
+"""Of longer texts only this many words, and this many lines that hold any, are scored."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -40,6 +42,10 @@ def _tokenizer(stemmer: bool) -> Any:
 
 
 def _shorten(text: str) -> str:
+    """Bound a text; lines without a word go too, since rougeLsum compares every pair of lines for nothing."""
+    if text.count("\n") >= MAX_LINES:
+        worded = (line for line in text.lower().split("\n") if _WORD.search(line))
+        text = "\n".join(itertools.islice(worded, MAX_LINES))
     if len(text) < 2 * MAX_WORDS:  # a word and its blank take two characters at least
         return text
     text = text.lower()
@@ -149,7 +155,7 @@ def rouge_scores(
     Reference implementation: `rouge-score` 0.1.2, equal to 1e-12.
 
     Args:
-        prediction: Text of the model; words after the 20,000th are left out.
+        prediction: Text of the model; what follows the 20,000th word or the 7,000th line is left out.
         reference: Reference text; the same.
         types: Which of `rouge1` to `rouge9`, `rougeL`, `rougeLsum`.
         stemmer: Whether words of more than three letters are stemmed (Porter).
