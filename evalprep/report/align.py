@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,14 @@ class Replies:
     def count(self, flag: int) -> int:
         """How many replies carry a flag."""
         return sum(1 for value in self.flags if value & flag)
+
+    def score(self, at: int) -> float | None:
+        """The primary metric of an aligned row; None where it has none."""
+        values = self.table.metrics.get(self.task.primary.metric)
+        if values is None or self.rows[at] == UNKNOWN:
+            return None
+        value = float(values[self.rows[at]])
+        return None if math.isnan(value) else value
 
     def read(self) -> Iterator[tuple[Sample, dict[str, str]] | None]:
         """Each aligned row's sample with the answer that every filter found, streamed; None where there is none."""

@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from evalprep.compare.flips import text_of, token_counter
-from evalprep.report.align import Replies, TaskRows
+from evalprep.report.align import TaskRows
 from evalprep.report.text import columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
 
@@ -120,7 +120,7 @@ class Browser:
         for name, value in row.items():
             self.columns[name].append(value)
         for run, replies in enumerate(task.replies):
-            self.by_run["score"][run].append(None if replies is None else _score(replies, at))
+            self.by_run["score"][run].append(None if replies is None else replies.score(at))
             self.by_run["flags"][run].append(flags[run])
         for comparison, flips in enumerate(self.flips):
             direction, cause = flips.of(task.name, task.ids[at])
@@ -140,7 +140,7 @@ class Browser:
             reply: dict[str, Any] = {
                 "output": cut(text_of(sample)),
                 "answers": {name: cut(answer) for name, answer in answers.items()},
-                "values": plain(sample.values),
+                "values": plain(sample.metrics),
             }
             if sample.prompt != first.prompt:
                 reply["prompt"] = cut(sample.prompt)
@@ -175,14 +175,6 @@ class Browser:
 def _subtask(sample: Sample) -> str:
     value = sample.doc.get("subtask_name")
     return "" if value is None else str(value)
-
-
-def _score(replies: Replies, at: int) -> float | None:
-    values = replies.table.metrics.get(replies.task.primary.metric)
-    if values is None or replies.rows[at] == UNKNOWN:
-        return None
-    score: float | None = plain(float(values[replies.rows[at]]))
-    return score
 
 
 def _starts(task: TaskRows) -> dict[str, str]:

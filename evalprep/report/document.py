@@ -12,9 +12,10 @@ from evalprep.compare import Comparison, compare_runs
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
-from evalprep.report.scores import scores_of
+from evalprep.report.scores import groups_of, suite_of
 from evalprep.report.task import task_of
 from evalprep.results import UNKNOWN, Run
+from evalprep.score import Scores
 
 SCHEMA = 1
 
@@ -62,21 +63,32 @@ def _compare(runs: Sequence[Run], now: int, before: int | None) -> tuple[Compari
 
 
 def labels_of(runs: Sequence[Run]) -> list[str]:
-    """Short names that tell the runs apart: the model, with the time stamp where models repeat."""
+    """Short names that tell the runs apart: the model, with the time of the run where models repeat."""
     names = [run.model.rstrip("/").rpartition("/")[2] or run.model for run in runs]
-    return [
-        name if names.count(name) == 1 else f"{name} {run.files.stamp[:19].replace('T', ' ')}"
-        for name, run in zip(names, runs, strict=True)
-    ]
+    days = {run.files.stamp[:10] for run in runs}
+    labels = []
+    for name, run in zip(names, runs, strict=True):
+        day, _, time = run.files.stamp[:19].partition("T")
+        moment = " ".join(([day] if len(days) > 1 else []) + [time.replace("-", ":")])
+        labels.append(name if names.count(name) == 1 else f"{name}, {moment}")
+    # Copies of one run in two folders.
+    return [f"{label} ({at + 1})" if labels.count(label) > 1 else label for at, label in enumerate(labels)]
 
 
 def build_report(
-    runs: Sequence[Run], *, title: str = "", max_chars: int = 20_000, max_samples: int = 50_000, created: str = ""
+    runs: Sequence[Run],
+    *,
+    scores: Sequence[Scores] = (),
+    title: str = "",
+    max_chars: int = 20_000,
+    max_samples: int = 50_000,
+    created: str = "",
 ) -> Report:
     """Read the runs once and put the report together.
 
     Args:
         runs: One run or several, side by side; the later ones are compared with the first.
+        scores: The suite scores of each run, from `evalprep.score.score_run`; none by default.
         title: Heading; by default the models' names.
         max_chars: Longer texts of samples lose their middle.
         max_samples: Samples whose texts go into the page; see `Browser`.
@@ -104,7 +116,8 @@ def build_report(
             for label, run in zip(labels, runs, strict=True)
         ],
         "tasks": tasks,
-        "scores": scores_of(runs),
+        "scores": suite_of(scores),
+        "groups": groups_of(scores),
         "comparisons": [
             {"now": now, "before": before, **comparison.to_dict()}
             for (now, before), (comparison, _) in zip(pairs, compared, strict=True)

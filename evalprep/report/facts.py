@@ -60,7 +60,10 @@ def _prepared(run: Run) -> list[dict[str, str]]:
     found = [
         _entry("Preparation", "prepared", manifest.get("created")),
         _entry("Preparation", "command", command.get("text") if isinstance(command, dict) else None),
-        *(_entry("Versions", f"{name} at preparation", value) for name, value in _mapping(manifest.get("versions")).items()),
+        *(
+            _entry("Versions", f"{name} at preparation", value)
+            for name, value in _mapping(manifest.get("versions")).items()
+        ),
     ]
     for source in manifest.get("sources") or []:
         if isinstance(source, dict):

@@ -1,13 +1,100 @@
-"""Suite scores of the runs, as `evalprep score` computes them."""
+"""Suite scores and groups of several runs, lined up by name.
+
+A score's result may bring more than its number, and any pack may use that: `explain` (one sentence, here or in
+pack.yaml), `parts` (name -> number), `notes`, `skipped`, and `distributions` (name -> numbers), which are drawn over
+one another, for instance the truth ratios of a model and of its reference. Without `distributions`, graded values in
+`value_by_index` are drawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from evalprep.results import Run
+from evalprep.report.text import plain
+from evalprep.score import GroupScore, Scores, SuiteScore
+
+_DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same
+_KEPT = ("agg_value", "interval", "stderr", "n", "rule", "clusters", "reason", "parts", "skipped")
 
 
-def scores_of(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Every suite score with its result per run."""
-    return []
+def suite_of(scores: Sequence[Scores]) -> list[dict[str, Any]]:
+    """Every suite score of any run, with its result per run; None where a run does not have it."""
+    by_name = [{score.name: score for score in one.suite} for one in scores]
+    names = dict.fromkeys(name for one in by_name for name in one)
+    return [_line_up([one.get(name) for one in by_name]) for name in names]
+
+
+def _line_up(found: Sequence[SuiteScore | None]) -> dict[str, Any]:
+    first = next(score for score in found if score is not None)
+    explain = next((str(score.result["explain"]) for score in found if score and score.result.get("explain")), "")
+    published: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for score in found:
+        for entry in score.published if score else ():
+            published.setdefault((entry.value, entry.source, entry.note), asdict(entry))
+    return {
+        "name": first.name,
+        "title": first.title,
+        "pack": first.pack,
+        "better": first.better,
+        "range": list(first.range),
+        "explain": explain,
+        "published": plain(list(published.values())),
+        "runs": [None if score is None else _result(score) for score in found],
+    }
+
+
+def _result(score: SuiteScore) -> dict[str, Any]:
+    result = score.result
+    notes = result.get("notes") or []
+    shown = {name: result[name] for name in _KEPT if result.get(name) is not None}
+    drawn = result.get("distributions") or _by_index(result.get("value_by_index"))
+    return dict(
+        plain(shown | {"agg_value": score.value, "reference": score.reference})
+        | {
+            "notes": [str(note) for note in ([notes] if isinstance(notes, str) else notes)],
+            "distributions": {str(name): thin(values) for name, values in drawn.items()},
+        }
+    )
+
+
+def _by_index(rows: Any) -> dict[str, list[float]]:
+    """Columns of `value_by_index` that hold graded values: a histogram of zeros and ones says nothing."""
+    columns: dict[str, list[float]] = {}
+    for row in rows.values() if isinstance(rows, Mapping) else ():
+        for name, value in row.items() if isinstance(row, Mapping) else ():
+            if isinstance(value, float) and math.isfinite(value):
+                columns.setdefault(str(name), []).append(value)
+    graded = {name: values for name, values in columns.items() if len(set(values)) > 2}
+    # Several columns have several scales; one alone is sure to be the score itself.
+    return graded if len(graded) == 1 else {}
+
+
+def thin(values: Iterable[Any]) -> dict[str, Any]:
+    """A distribution as its size and at most 1,000 of its sorted values, in even steps, both ends kept.
+
+    >>> thin([3, 1, 2])
+    {'n': 3, 'values': [1.0, 2.0, 3.0]}
+    """
+    known = sorted(float(one) for one in values if isinstance(one, (int, float)) and math.isfinite(one))
+    size = len(known)
+    if size > _DRAWN:
+        known = [known[round(at * (size - 1) / (_DRAWN - 1))] for at in range(_DRAWN)]
+    return {"n": size, "values": [float(f"{one:.6g}") for one in known]}
+
+
+def groups_of(scores: Sequence[Scores]) -> list[dict[str, Any]]:
+    """The harness' groups of any run: all rows pooled, and the mean of the tasks' means."""
+    by_name = [{group.group: group for group in one.groups} for one in scores]
+    names = dict.fromkeys(name for one in by_name for name in one)
+    return [{"name": name, "runs": [_group(one.get(name)) for one in by_name]} for name in names]
+
+
+def _group(group: GroupScore | None) -> dict[str, Any] | None:
+    if group is None:
+        return None
+    kept = ("agg_value", "interval", "n", "rule")
+    parts = {kind: {name: getattr(group, kind).get(name) for name in kept} for kind in ("micro", "macro")}
+    return dict(plain({"tasks": group.tasks, **parts}))

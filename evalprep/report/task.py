@@ -9,41 +9,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from custom_metrics import statistics
 from evalprep.report.align import EMPTY, OTHER_PROMPT, TRUNCATED, UNPARSED, Replies, TaskRows
 from evalprep.report.text import plain
 from evalprep.results import UNKNOWN, Table
+from evalprep.score.builtin import Scored, collect, micro
+from evalprep.score.task import score_task
 
 _BINS = 24  # of the histogram of reply lengths
 _NAMED_LINES = 20  # damaged lines that are named
 Mask = NDArray[np.bool_]
 
 
-def estimate(table: Table, metric: str, mask: Mask | None = None) -> dict[str, Any]:
-    """Mean of a metric over some rows with its 95 % interval, and by which rule.
-
-    Rows that share a document give a clustered interval; scores of 0 and 1 a Wilson interval; lists of verdicts are
-    weighed by their length, each row a cluster of its own; anything else the normal interval.
-    """
-    values = table.metrics.get(metric)
-    if values is None:
-        return {"n": 0, "value": None, "low": None, "high": None, "stderr": None, "rule": "not scored"}
-    known = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
-    kept, codes = values[known], table.cluster[known]
-    # A code of its own for each row without a cluster.
-    alone = codes == UNKNOWN
-    codes = np.where(alone, np.arange(codes.size) + len(table.clusters), codes)
-    if metric in table.weights:
-        rule = "clustered by row"
-        found = statistics.clustered_interval(kept, codes, weights=table.weights[metric][known])
-    elif np.unique(codes).size < codes.size:
-        rule, found = "clustered", statistics.clustered_interval(kept, codes)
-    elif kept.size and bool(np.isin(kept, (0.0, 1.0)).all()):
-        low, high = statistics.wilson_interval(int(kept.sum()), int(kept.size))
-        rule, found = "Wilson", statistics.mean_interval(kept)._replace(low=low, high=high)
-    else:
-        rule, found = "normal", statistics.mean_interval(kept)
-    return dict(plain({**found._asdict(), "rule": rule}))
+def estimate(scored: Scored, mask: Mask | None = None) -> dict[str, Any]:
+    """Mean over rows, or over some of them, with its 95 % interval: what `evalprep score` says of the same rows."""
+    if mask is not None:
+        clusters = None if scored.clusters is None else scored.clusters[mask]
+        if clusters is not None and np.unique(clusters).size == clusters.size:
+            clusters = None  # the shared documents are elsewhere in the task
+        scored = Scored(scored.values[mask], scored.weights[mask], scored.groups[mask], scored.names, clusters, 0)
+    found = micro(scored)
+    low, high = found.get("interval") or (None, None)
+    shown = {"value": found["agg_value"], "low": low, "high": high, "stderr": found.get("stderr"), "n": found["n"]}
+    return dict(plain(shown))
 
 
 def _published(table: Table, mask: Mask | None = None) -> dict[str, Any] | None:
@@ -52,18 +39,13 @@ def _published(table: Table, mask: Mask | None = None) -> dict[str, Any] | None:
     return {"n": int(known.size), "value": float(np.mean(known))} if known.size else None
 
 
-def _subtasks(table: Table, metric: str) -> list[dict[str, Any]]:
+def _subtasks(table: Table, scored: Scored) -> list[dict[str, Any]]:
     found = []
     for code, name in enumerate(table.subtasks):
         mask = table.subtask == code
-        entry = {"name": name, **estimate(table, metric, mask), "published": _published(table, mask)}
+        entry = {"name": name, **estimate(scored, scored.groups == code), "published": _published(table, mask)}
         found.append(entry | {"unparsed": int((table.unparsed[mask] == 1).sum()), "rows": int(mask.sum())})
     return sorted(found, key=lambda entry: entry["name"])
-
-
-def _macro(subtasks: list[dict[str, Any]]) -> float | None:
-    values = [entry["value"] for entry in subtasks if entry["value"] is not None]
-    return float(np.mean(values)) if values else None
 
 
 def _filters(replies: Replies, metric: str) -> list[dict[str, Any]]:
@@ -96,18 +78,19 @@ def _lengths(lengths: list[int]) -> dict[str, Any]:
 def _one_run(replies: Replies) -> dict[str, Any]:
     task, table = replies.task, replies.table
     metric = task.primary.metric
-    subtasks = _subtasks(table, metric)
+    scored = collect({task.name: task}, {})
+    score = score_task(task.name, task)
     damage = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),
         "metric": metric,
         "filter": table.filter,
         "declared": task.primary.declared,
-        "score": estimate(table, metric),
-        "macro": _macro(subtasks),
+        "score": estimate(scored),
+        "macro": plain(score.macro["agg_value"]) if score.macro else None,
         "published": _published(table),
         "metrics": _logged(task.scores),
-        "subtasks": subtasks,
+        "subtasks": _subtasks(table, scored),
         "filters": _filters(replies, metric),
         "unparsed": replies.count(UNPARSED),
         "truncated": replies.count(TRUNCATED),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,10 @@ from typing import Any
 _PREVIEW = 110
 _COLUMN = 300  # characters above which a further column of a row is left out
 _SHOWN_ELSEWHERE = frozenset(
-    ("sample_id", "prompt", "target", "subtask_name", "cluster_id", "previously_is_correct")
-    + ("previous_output_prediction_text",)
+    (
+        *("sample_id", "prompt", "target", "subtask_name", "cluster_id"),
+        *("previously_is_correct", "previous_output_prediction_text"),
+    )
 )
 _MARKUP = re.compile(r"<\|[^|>]{1,40}\|>(?:(?:system|user|assistant)(?=<\||\s))?|\[/?INST\]|<</?SYS>>")
 
@@ -34,21 +35,24 @@ def columns_of(doc: Mapping[str, Any], prompt: str) -> dict[str, Any]:
 def preview(prompt: str, common: str = "") -> str:
     """The beginning of what is particular to a prompt, on one line, without chat markup.
 
-    >>> preview("<|user|> Question: What is 2+2? Answer:", "<|user|> Question: ")
+    >>> preview("<|user|> Question: What is 2+2? Answer:", "<|user|> Question:")
     'What is 2+2? Answer:'
     """
-    rest = prompt[len(common) :] if prompt.startswith(common) else prompt
+    rest = prompt.removeprefix(common)
     return " ".join(_MARKUP.sub(" ", rest[: 6 * _PREVIEW]).split())[:_PREVIEW]
 
 
 def common_start(prompts: Sequence[str]) -> str:
-    """What all prompts begin with, back to the end of a word; nothing when that would leave one of them empty.
+    r"""What all prompts begin with, back to the end of a line or a colon; nothing where one of them has no more.
 
-    >>> common_start(["Choose. Q: one", "Choose. Q: two"])
-    'Choose. Q: '
+    >>> common_start(["Choose.\nQ: a cat", "Choose.\nQ: a dog"])
+    'Choose.\nQ:'
     """
-    shared = os.path.commonprefix(list(prompts)) if len(prompts) > 1 else ""
-    cut = max(shared.rfind(mark) for mark in (" ", "\n", ">")) + 1
+    # Two texts tell what all share: the first and the last in order.
+    first, last = min(prompts), max(prompts)
+    size = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    shared = first[:size] if len(prompts) > 1 else ""
+    cut = max(shared.rfind(mark) for mark in ("\n", ":", "|>")) + 1
     return shared[:cut] if all(prompt[cut:].strip() for prompt in prompts) else ""
 
 

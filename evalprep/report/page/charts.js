@@ -84,9 +84,9 @@ function distributions(series, title) {
     sorted.forEach((value, index) => { path += `H${(400 * (value - low)) / (high - low)}V${100 - (100 * (index + 1)) / sorted.length}`; });
     steps.append(svg("path", { class: "curve " + one.colour, d: path + "H400" }));
   }
-  const words = `${title}: ${series.map((one) => `${one.name}, ${plural(one.values.length, "value")}`).join("; ")}; from ${FORMATS.plain(low)} to ${FORMATS.plain(high)}`;
+  const words = `${title}: ${series.map((one) => `${one.name}, ${plural(one.n, "value")}`).join("; ")}; from ${FORMATS.plain(low)} to ${FORMATS.plain(high)}`;
   return el("figure", { class: "distributions" },
     el("div", {}, el("h4", {}, "Histogram"), histogram(counted, edges, words, ticks)),
     el("div", {}, el("h4", {}, "Share at or below"), steps, el("span", { class: "axis three", "aria-hidden": "true" }, ticks.map(([, text]) => el("span", {}, text)))),
-    el("figcaption", {}, series.map((one) => el("span", { class: "key" }, el("span", { class: "dot " + one.colour, "aria-hidden": "true" }), `${one.name} (${plural(one.values.length, "value")})`))));
+    el("figcaption", {}, series.map((one) => el("span", { class: "key" }, el("span", { class: "dot " + one.colour, "aria-hidden": "true" }), `${one.name} (${plural(one.n, "value")})`))));
 }

@@ -13,15 +13,15 @@ function differenceRow(comparison, which, item, path, name, domain) {
   const filters = { comparison: which, ...(item.task ? { task: item.task } : {}) };
   const cells = [
     name,
+    verdict(item.task ? item.verdict : comparison.overall_verdict, SHORT),
     num([...path, "n"], "count"),
     [num([...path, "previous"], comparison.before === null ? "percent" : format), " → ", el("b", {}, num([...path, "now"], format))],
-    [el("b", {}, num([...path, "delta"], moved)), " ", range([...path, "low"], [...path, "high"], moved), item.clusters !== null && el("span", { class: "quiet small" }, ` clustered, ${item.clusters} documents`)],
+    [el("b", {}, num([...path, "delta"], moved)), " ", range([...path, "low"], [...path, "high"], moved), item.clusters !== null && el("span", { class: "quiet small below" }, "clustered, ", num([...path, "clusters"], "count"), " documents")],
     intervals([{ value: item.delta, low: item.low, high: item.high, colour: runColour(comparison.now), name: "difference" }], domain, moved, 0),
     [link({ ...filters, flip: "gained" }, "+", num([...path, "gained"], "count")), " / ", link({ ...filters, flip: "lost" }, "\u2212", num([...path, "lost"], "count"))],
     num([...path, "agreement"]),
     item.task ? num([...path, "p_holm"], "p") : num([...path, "p"], "p"),
     num([...path, "mde"], format),
-    verdict(item.task ? item.verdict : comparison.overall_verdict),
   ];
   if (!item.task) cells.kind = "total";
   return cells;
@@ -62,10 +62,10 @@ function comparisonSection(which) {
     el("h3", {}, severalRuns && dot(comparison.now), `${runName(comparison.now)} against ${other}`),
     comparison.warnings.map((warning) => note("warning", warning)),
     table(`Paired difference on the same samples with its ${Math.round(100 * comparison.confidence)} % interval, in points`, [
-      ["Task"], ["n", "number"], ["Before → now", "number"], ["Difference", "score"], [picture, "picture"], ["Gained / lost", "number"],
+      ["Task"], ["Verdict"], ["n", "number"], ["Before → now", "number"], ["Difference", "score"], [picture, "picture"], ["Gained / lost", "number"],
       ["Agree %", "number"], [el("abbr", { title: "p-value, adjusted over the tasks by Holm's method; of all samples together, unadjusted" }, "p (Holm)"), "number"],
-      [el("abbr", { title: "Smallest true difference that a comparison of this size would find with 80 % probability" }, "Detectable"), "number"], ["Verdict"],
-    ], rows),
+      [el("abbr", { title: "Smallest true difference that a comparison of this size would find with 80 % probability" }, "Detectable"), "number"],
+    ], rows, { class: "paired" }),
     comparison.macro_delta !== null && comparison.tasks.length > 1 && el("p", {}, "Mean of the tasks' differences, each task weighing the same: ",
       el("b", {}, num([...base, "macro_delta"], "points")), " points ", range([...base, "macro_low"], [...base, "macro_high"], "points"), "."),
     causesTable(comparison, which),

@@ -76,7 +76,7 @@ const FORMATS = {
   plain: (value) => minus(String(Number(value.toPrecision(4)))),
   difference: (value) => minus(signed(String(Number(value.toPrecision(3))))),
   count: (value) => value.toLocaleString("en-US"),
-  p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "<0.0001" : String(Number(value.toPrecision(2)))),
+  p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "< 0.0001" : String(Number(value.toPrecision(2)))),
 };
 const valueAt = (path) => path.reduce((value, key) => (value === null || value === undefined ? undefined : value[key]), DOC);
 
@@ -113,6 +113,7 @@ function table(caption, columns, rows, attributes = {}) {
 }
 const note = (kind, ...children) => el("p", { class: "note " + kind }, ...children);
 const link = (filters, ...children) => el("a", { href: "#samples?" + new URLSearchParams(filters) }, ...children);
-function web(url, text) {
-  return /^https?:\/\//i.test(url) ? el("a", { href: url, rel: "noopener noreferrer", target: "_blank" }, text) : text;
+// Text whose web addresses are links; nothing else ever becomes one.
+function web(text) {
+  return text.split(/(https?:\/\/[^\s<>"')\]]+)/).map((part, place_) => (place_ % 2 ? el("a", { href: part, rel: "noopener noreferrer", target: "_blank" }, part) : part));
 }

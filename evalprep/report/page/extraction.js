@@ -8,9 +8,9 @@ function auditTable() {
   const rows = DOC.tasks.flatMap((task, number) => task.runs.map((run, which) => {
     if (!run) return null;
     const base = ["tasks", number, "runs", which];
-    const share = (kind) => [link({ task: task.name, run: which, reply: kind }, num([...base, kind], "count")),
+    const share = (kind) => run[kind] === 0 ? num([...base, kind], "count") : [link({ task: task.name, run: which, reply: kind }, num([...base, kind], "count")),
       svg("svg", { class: "bar", width: 64, height: 10, "aria-hidden": "true" }, svg("rect", { class: "track", width: "100%", height: 6, y: 2, rx: 2 }), svg("rect", { class: "warn", width: px(run[kind] / (run.rows || 1)), height: 6, y: 2, rx: 2 }))];
-    return [[severalRuns && dot(which), task.title, severalRuns && el("span", { class: "quiet small" }, run ? runName(which) : "")], num([...base, "rows"], "count"), ...AUDIT.map(([kind]) => share(kind)),
+    return [[severalRuns && dot(which), task.title, severalRuns && el("span", { class: "quiet small below" }, runName(which))], num([...base, "rows"], "count"), ...AUDIT.map(([kind]) => share(kind)),
       num([...base, "not_as_prepared"], "count"), num([...base, "damaged"], "count"), num([...base, "lengths", "median"], "count"), num([...base, "lengths", "max"], "count")];
   })).filter(Boolean);
   const columns = [["Task"], ["Rows", "number"], ...AUDIT.map(([, label, why]) => [el("abbr", { title: why }, label), "number share"]),
@@ -21,7 +21,7 @@ function auditTable() {
 function filterTables() {
   const rows = DOC.tasks.flatMap((task, number) => task.runs.flatMap((run, which) => (run && run.filters.length > 1 ? run.filters.map((one, row) => {
     const base = ["tasks", number, "runs", which, "filters", row];
-    return [[severalRuns && dot(which), `${task.title} `], [one.name, row === 0 && el("span", { class: "quiet" }, " (used)")], num([...base, "value"], task.percent ? "percent" : "plain"), num([...base, "unparsed"], "count"), num([...base, "n"], "count")];
+    return [[severalRuns && dot(which), task.title, severalRuns && el("span", { class: "quiet small below" }, runName(which))], [one.name, row === 0 && el("span", { class: "quiet" }, " (used)")], num([...base, "value"], task.percent ? "percent" : "plain"), num([...base, "unparsed"], "count"), num([...base, "n"], "count")];
   }) : [])));
   if (!rows.length) return null;
   return [el("h3", {}, "The same replies under each filter"), el("p", {}, "A strict filter reads answers only in the published form. Where it finds far fewer than the tolerant one, the model answers but not in that form."),

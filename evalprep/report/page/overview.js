@@ -10,11 +10,16 @@ function summaryCard(which) {
     el("p", {}, "On ", num([...path, "n"], "count"), " samples: ",
       link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"), ", ",
       link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"), ", ",
-      num([...path, "agreement"]), " % agree; p = ", num([...path, "p"], "p"), "."),
+      num([...path, "agreement"]), " % agree (", probability([...path, "p"]), ")."),
     comparison.warnings.map((warning) => note("warning", warning)));
 }
+function probability(path) {
+  const value = valueAt(path);
+  return typeof value === "number" && [value < 1e-4 ? "p " : "p = ", num(path, "p")];
+}
 const WORDS = { better: "▲ Better", worse: "▼ Worse", same: "= Same", unclear: "≈ No difference shown", "nothing to compare": "Nothing to compare" };
-const verdict = (name) => el("span", { class: "chip " + name.replaceAll(" ", "-") }, WORDS[name] || name);
+const SHORT = { ...WORDS, unclear: "≈ Unclear", "nothing to compare": "No pairs" };
+const verdict = (name, words = WORDS) => el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
 
 function taskMarks(task, number) {
   const marks = [];
@@ -53,6 +58,18 @@ function taskScores() {
   return table(severalRuns ? "Score of each run with its 95 % interval, in percent" : "Score with its 95 % interval, in percent",
     [["Task"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]], rows, { class: "forest" });
 }
+function groupTable() {
+  if (!DOC.groups.length) return null;
+  const cell = (number, kind) => (run, which) => run && el("div", { class: "line" }, severalRuns && dot(which), el("b", {}, num(["groups", number, "runs", which, kind, "agg_value"])), " ",
+    run[kind].interval && range(["groups", number, "runs", which, kind, "interval", 0], ["groups", number, "runs", which, kind, "interval", 1]));
+  const rows = DOC.groups.map((group, number) => [
+    group.name,
+    group.runs.map((run, which) => run && el("div", { class: "line" }, num(["groups", number, "runs", which, "micro", "n"], "count"))),
+    group.runs.map(cell(number, "micro")),
+    group.runs.map(cell(number, "macro")),
+  ]);
+  return table("Groups, in percent: all rows pooled, and the mean of the tasks' scores", [["Group"], ["n", "number"], ["Rows pooled", "score"], ["Mean of tasks", "score"]], rows);
+}
 function legend() {
   const anyPublished = DOC.tasks.some((task) => task.runs.some((run) => run && run.published));
   return el("p", { class: "legend" }, DOC.runs.map((run, which) => el("span", { class: "key" }, dot(which), run.label)),
@@ -67,6 +84,7 @@ function overview() {
     el("div", { class: "cards" }, DOC.comparisons.map((_, which) => summaryCard(which))),
     legend(),
     taskScores(),
+    groupTable(),
     suiteTable(),
     notes,
   ];

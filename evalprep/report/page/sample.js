@@ -129,7 +129,7 @@ function buildSamples(holder, state) {
     const total = STORE.columns.task.length;
     const say = (rows, more) => { status.textContent = `${FORMATS.count(rows.length)} of ${plural(total, "sample")}${more || ""}`; };
     const query = (VIEW.state.search || "").toLowerCase();
-    if (!query) { VIEW.list.show(candidates); say(candidates); holder.removeAttribute("aria-busy"); return; }
+    if (!query) { VIEW.list.show(candidates); say(candidates); settle(); return; }
     holder.setAttribute("aria-busy", "true");
     VIEW.list.show([]);
     let shown = 0;
@@ -143,7 +143,12 @@ function buildSamples(holder, state) {
     if (found === null || round !== VIEW.round) return;
     VIEW.list.show(found, true);
     say(found);
+    settle();
+  };
+  // Where list and sample stand side by side, the first one is open at once.
+  const settle = () => {
     holder.removeAttribute("aria-busy");
+    if (window.innerWidth > 860) VIEW.list.go(0, false);
   };
   const reset = el("button", { type: "button", onclick: () => { box.value = ""; changed({}); } }, "Clear filters");
   const limited = DOC.samples.shown < DOC.samples.rows;

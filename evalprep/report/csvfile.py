@@ -1,0 +1,63 @@
+"""CSV: the scores, and every sample with its texts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalprep.report.document import Report
+from evalprep.report.rows import Cell, header, sample_rows
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def harmless(cell: Cell) -> Cell:
+    """A text that a spreadsheet would take for a formula gets an apostrophe in front, as OWASP advises.
+
+    >>> harmless("=1+1"), harmless(-1.5)
+    ("'=1+1", -1.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([harmless(name) for name in names])
+        writer.writerows([harmless(cell) for cell in row] for row in rows)
+
+
+SCORE_COLUMNS = ("run", "kind", "name", "part", "metric", "n", "value", "low", "high", "stderr", "published")
+
+
+def score_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
+    """Every score of a document, one per row: tasks, their subtasks, suite scores."""
+    labels = [run["label"] for run in document["runs"]]
+    for task in document["tasks"]:
+        for label, run in zip(labels, task["runs"], strict=True):
+            if run is None:
+                continue
+            metric = f"{run['metric']},{run['filter']}"
+            parts = [("task", "", run["score"], run["published"])]
+            parts += [("subtask", one["name"], one, one["published"]) for one in run["subtasks"]]
+            for kind, part, score, published in parts:
+                numbers = [score[name] for name in ("n", "value", "low", "high", "stderr")]
+                yield [label, kind, task["name"], part, metric, *numbers, published["value"] if published else None]
+    for score in document["scores"]:
+        published = score["published"][0]["value"] if score["published"] else None
+        for label, run in zip(labels, score["runs"], strict=True):
+            if run is not None:
+                low, high = run.get("interval") or (None, None)
+                numbers = [run.get("n"), run["agg_value"], low, high, run.get("stderr")]
+                yield [label, "suite score", score["name"], "", "", *numbers, published]
+
+
+def write_csv(report: Report, folder: Path) -> list[Path]:
+    """Write `scores.csv` and `samples.csv`, and return their paths."""
+    scores, samples = folder / "scores.csv", folder / "samples.csv"
+    _write(scores, SCORE_COLUMNS, score_rows(report.document))
+    rows = ([task.name, *row] for task in report.rows for row in sample_rows(report, task))
+    _write(samples, ["task", *header(report)], rows)
+    return [scores, samples]

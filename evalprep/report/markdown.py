@@ -1,0 +1,122 @@
+"""Markdown: the numbers of the report for a pull request, an issue or a notebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from evalprep.compare.screen import percent, probability
+from evalprep.report.document import Report
+from evalprep.report.rows import comparison_names
+from evalprep.score.screen import number
+
+# An underscore inside a word is no markup, and task names are full of them.
+_SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<!\w)_|_(?!\w))")
+
+
+def escape(text: str) -> str:
+    r"""Text that Markdown shows as it is, on one line.
+
+    >>> escape("a|b <i>")
+    'a\\|b \\<i\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(names)} |"
+    yield f"|{'|'.join([' --- '] + [' ---: '] * (len(names) - 1))}|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def _range(low: float | None, high: float | None, *, binary: bool, sign: bool = False) -> str:
+    if low is None or high is None:
+        return ""
+    return f" [{percent(low, binary=binary, sign=sign)}, {percent(high, binary=binary, sign=sign)}]"
+
+
+def _scores(document: dict[str, Any]) -> Iterator[list[str]]:
+    for task in document["tasks"]:
+        cells, published = [], "-"
+        for run in task["runs"]:
+            if run is None:
+                cells.append("-")
+                continue
+            score = run["score"]
+            bounds = _range(score["low"], score["high"], binary=task["percent"])
+            cells.append(f"{percent(score['value'], binary=task['percent'])}{bounds}")
+            if published == "-" and run["published"]:
+                published = percent(run["published"]["value"])
+        rows = "/".join(dict.fromkeys(str(run["rows"]) for run in task["runs"] if run))
+        yield [escape(task["name"]), rows, *cells, published]
+
+
+def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
+    for score in document["scores"]:
+        cells = []
+        for run in score["runs"]:
+            if run is None:
+                cells.append("-")
+            elif run["agg_value"] is None:
+                cells.append(escape(run.get("reason", "-")))
+            else:
+                bounds = run.get("interval")
+                cells.append(
+                    number(run["agg_value"]) + (f" [{number(bounds[0])}, {number(bounds[1])}]" if bounds else "")
+                )
+        published = [f"{number(one['value'])} ({escape(one['source'])})" for one in score["published"][:1]]
+        yield [escape(score["title"] or score["name"]), *cells, "".join(published) or "-"]
+
+
+def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
+    items = [(task["task"], task, task["p_holm"], task["verdict"]) for task in comparison["tasks"]]
+    if comparison["overall"] and len(items) > 1:
+        overall = comparison["overall"]
+        items.append(("all samples", overall, overall["p"], comparison["overall_verdict"]))
+    for name, item, p, verdict in items:
+        binary = item["binary"]
+        before = percent(item["previous"], binary=binary or comparison["before"] is None)
+        delta = percent(item["delta"], binary=binary, sign=True)
+        yield [
+            escape(name),
+            str(item["n"]),
+            f"{before} → {percent(item['now'], binary=binary)}",
+            delta + _range(item["low"], item["high"], binary=binary, sign=True),
+            f"+{item['gained']} / -{item['lost']}",
+            probability(p),
+            verdict,
+        ]
+
+
+def render_markdown(report: Report) -> str:
+    """The report's numbers as Markdown tables; samples are left to the page and the spreadsheet."""
+    document = report.document
+    labels = [escape(run["label"]) for run in document["runs"]]
+    lines = [f"# {escape(document['title'])}", ""]
+    lines += [f"Runs: {', '.join(labels)}. Percent, 95 % intervals in brackets.", ""]
+    lines += [*_table(["Task", "n", *labels, "published, same rows"], _scores(document))]
+    if document["scores"]:
+        lines += ["## Suite scores", "", *_table(["Score", *labels, "published"], _suite(document))]
+    for name, comparison in zip(comparison_names(report), document["comparisons"], strict=True):
+        lines += [f"## {escape(name[0].upper() + name[1:])}", ""]
+        lines += [f"> {escape(warning)}\n" for warning in comparison["warnings"]]
+        names = ["Task", "n", "before → now", "difference in points", "gained / lost", "p (Holm)", "verdict"]
+        lines += _table(names, _compared(comparison))
+    lines += ["## Replies", ""]
+    names = ["Task", "run", "rows", "no answer found", "cut off", "empty", "damaged lines"]
+    audit = [
+        [
+            escape(task["name"]),
+            label,
+            *(str(run[kind]) for kind in ("rows", "unparsed", "truncated", "empty", "damaged")),
+        ]
+        for task in document["tasks"]
+        for label, run in zip(labels, task["runs"], strict=True)
+        if run
+    ]
+    lines += _table(names, audit)
+    lines.append(f"Written {document['created']} by evalprep {document['evalprep']}.")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,63 @@
+"""Samples as rows of a table, one per sample with all runs side by side, for spreadsheets and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalprep.compare.flips import text_of
+from evalprep.report.align import TRUNCATED, UNPARSED, TaskRows
+from evalprep.report.document import Report
+from evalprep.results import UNKNOWN
+
+Cell = str | int | float | None
+_DIRECTIONS = ("", "gained", "lost")
+
+
+def comparison_names(report: Report) -> list[str]:
+    """A name for each comparison: the run's label, and what it is held against."""
+    labels = [run["label"] for run in report.document["runs"]]
+    found = []
+    for one in report.document["comparisons"]:
+        other = "published verdicts" if one["before"] is None else labels[one["before"]]
+        found.append(f"{labels[one['now']]} against {other}" if len(labels) > 1 else f"against {other}")
+    return found
+
+
+def header(report: Report) -> list[str]:
+    """Column names of `sample_rows`."""
+    labels = [run["label"] for run in report.document["runs"]]
+    several = len(labels) > 1
+    names = ["sample_id", "doc_id", "subtask", "target", "published_correct"]
+    for label in labels:
+        of = f" ({label})" if several else ""
+        names += [f"{name}{of}" for name in ("score", "unparsed", "truncated", "answer", "output")]
+    names += ["published_output"]
+    for name in comparison_names(report):
+        names += [f"flip {name}", f"cause {name}"]
+    return [*names, "prompt"]
+
+
+def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Cell]]:
+    """The rows of one task, every sample of it, texts in full."""
+    streams = [None if replies is None else replies.read() for replies in task.replies]
+    for at, sample_id in enumerate(task.ids):
+        found = [None if stream is None else next(stream) for stream in streams]
+        first, _ = next(one for one in found if one is not None)
+        subtask = first.doc.get("subtask_name")
+        base = next(one for one in task.replies if one is not None and one.rows[at] != UNKNOWN)
+        previous = int(base.table.previous[base.rows[at]])
+        row: list[Cell] = [sample_id, first.doc_id, None if subtask is None else str(subtask), first.target]
+        row.append(None if previous == UNKNOWN else previous)
+        for replies, one in zip(task.replies, found, strict=True):
+            if replies is None or one is None:
+                row += [None] * 5
+                continue
+            flags = replies.flags[at]
+            row += [replies.score(at), int(bool(flags & UNPARSED)), int(bool(flags & TRUNCATED))]
+            row += [one[0].answer, text_of(one[0])]
+        row.append(first.previous_output)
+        for flips in report.flips:
+            direction, cause = flips.of(task.name, sample_id)
+            row += [_DIRECTIONS[direction] or None, flips.causes[cause] or None]
+        row.append(first.prompt)
+        yield row

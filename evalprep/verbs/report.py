@@ -1,0 +1,130 @@
+"""Write one offline HTML page about one or several runs: scores, comparisons, every sample; also xlsx, CSV, Markdown.
+
+The page holds everything and asks the network for nothing. With several runs, the later ones are compared with the
+first; rows with published verdicts are compared with these as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalprep.results import Run
+    from evalprep.score import Scores
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("--out", type=Path, metavar="DIR", help="where to write (default: report_<time stamp> beside the first run)")
+    add(
+        "--format",
+        default="html",
+        metavar="LIST",
+        help="html, xlsx, csv, md, json; several with commas (default: html)",
+    )
+    add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
+    add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
+    add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
+    add("--title", default="", help="heading (default: the models' names)")
+    add("--max-samples", type=int, default=50_000, metavar="N", help="samples in the page (default: 50000)")
+    add("--max-chars", type=int, default=20_000, metavar="N", help="longer texts lose their middle (default: 20000)")
+    add("--json", action="store_true", help="print the report's numbers as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Read, score, compare, write."""
+    from evalprep.report import build_report, write_report
+
+    formats = [name.strip() for name in args.format.split(",") if name.strip()]
+    runs = _open(args, formats)
+    out = args.out or runs[0].files.folder / f"report_{runs[0].files.stamp}"
+    _check_folder(out)
+    scores, notes = _scores(runs, args)
+    for run in runs:
+        run.notes += [note for note in notes if note not in run.notes]
+    report = build_report(runs, scores=scores, title=args.title, max_chars=args.max_chars, max_samples=args.max_samples)
+    written = [str(path) for path in write_report(report, out, formats)]
+    if args.json:
+        print(json.dumps(report.document | {"files": written}, indent=2, ensure_ascii=False))
+        return 0
+    for note in dict.fromkeys(note for run in runs for note in run.notes):
+        print(f"note: {note}")
+    for path in written:
+        print(f"written: {path}")
+    if "html" in formats:
+        print("next: open report.html in a browser; no server and no network are needed")
+    return 0
+
+
+def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
+    """The runs, or every mistake in the arguments at once."""
+    from evalprep.errors import BadInput, Problems, near
+    from evalprep.report import FORMATS
+    from evalprep.results import load_run
+
+    problems = Problems()
+    for name in formats or [""]:
+        if name not in FORMATS:
+            problems.add(
+                f"unknown format {name!r}", where="--format", allowed=", ".join(FORMATS), fix=near(name, FORMATS)
+            )
+    if "xlsx" in formats:
+        try:
+            import xlsxwriter  # noqa: F401 - asked for before any work is done
+        except ImportError:
+            problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
+    for option in ("max_samples", "max_chars"):
+        if getattr(args, option) < 1:
+            problems.add(f"{getattr(args, option)} is not a positive number", where=f"--{option.replace('_', '-')}")
+    if args.template_dir is not None and not args.template_dir.is_dir():
+        problems.add("no such folder", where=f"--template_dir {args.template_dir}")
+    runs = []
+    for path in args.runs:
+        try:
+            run = load_run(path, timestamp=args.timestamp)
+        except BadInput as error:
+            problems.extend(error.problems)
+            continue
+        if not run.tasks:
+            problems.add(
+                "the run has no samples files", where=str(run.files.folder), fix="run lm_eval with --log_samples"
+            )
+        runs.append(run)
+    problems.raise_if_any()
+    return runs
+
+
+def _check_folder(out: Path) -> None:
+    from evalprep.errors import BadInput, Problem
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise BadInput(
+            Problem(what=f"cannot write: {error.strerror}", where=f"--out {out}", fix="--out names another place")
+        ) from error
+
+
+def _scores(runs: Sequence[Run], args: argparse.Namespace) -> tuple[list[Scores], list[str]]:
+    """The suite scores of each run; a mistake in a pack leaves them out of the page, and says so."""
+    from evalprep.errors import BadInput
+    from evalprep.packs import find_packs
+    from evalprep.score import open_reference, score_run
+
+    try:
+        packs = find_packs(args.template_dir or Path(__file__).resolve().parents[2] / "task_templates")
+        reference = None if args.reference is None else open_reference(args.reference, packs.values())
+        return [score_run(run, packs, reference=reference) for run in runs], []
+    except BadInput as error:
+        if args.reference is not None:
+            raise
+        return [], [f"suite scores are left out: {problem.where}: {problem.what}" for problem in error.problems]
