@@ -14,6 +14,7 @@ from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
 from evalprep.report.scores import groups_of, suite_of
 from evalprep.report.task import task_of
+from evalprep.report.text import plain
 from evalprep.results import UNKNOWN, Run
 from evalprep.score import Scores
 
@@ -32,9 +33,9 @@ class Report:
         flips: The flips of each comparison.
     """
 
-    document: dict[str, Any]
-    index: str
-    chunks: list[str]
+    document: dict[str, Any] = field(repr=False)
+    index: str = field(repr=False)
+    chunks: list[str] = field(repr=False)
     rows: list[TaskRows] = field(default_factory=list, repr=False)
     flips: list[Flips] = field(default_factory=list, repr=False)
 
@@ -124,4 +125,4 @@ def build_report(
         ],
         "samples": {"rows": browser.total, "shown": len(browser.columns["task"]), "max_chars": max_chars},
     }
-    return Report(document, index, chunks, rows, flips)
+    return Report(plain(document), index, chunks, rows, flips)

@@ -69,11 +69,17 @@ def shorten(text: str, limit: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as strict JSON has it: text keys, and null for NaN and infinities."""
+    """A value as strict JSON in UTF-8 has it: text keys, null for NaN and infinities, `?` for half a character.
+
+    >>> plain({1: [float("nan"), "\\ud83d"]})
+    {'1': [None, '?']}
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {plain(str(key)): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value

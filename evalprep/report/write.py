@@ -40,7 +40,7 @@ def write_report(report: Report, folder: Path, formats: Sequence[str] = ("html",
         elif kind == "xlsx":
             write_xlsx(report, path)
         elif kind == "md":
-            path.write_text(render_markdown(report), encoding="utf-8", errors="replace")
+            path.write_text(render_markdown(report), encoding="utf-8")
         else:
             path.write_text(
                 json.dumps(report.document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace"
