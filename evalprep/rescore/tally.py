@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from evalprep.results.run import NOT_SCORES, USUAL_METRICS
 from evalprep.results.sample import number_of
 
 _SCORER_KEYS = ("process_results", "filter_list", "metric_list")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NAMED = 100  # ids of disagreeing rows that are kept
 
 
@@ -108,7 +110,8 @@ def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
     now = fresh.dump_config()
 
     def text(config: Any, key: str) -> str:
-        return json.dumps(config.get(key), default=str, sort_keys=True)
+        # Functions inside lists are logged with their address in memory.
+        return _ADDRESS.sub("", json.dumps(config.get(key), default=str, sort_keys=True))
 
     return [key for key in _SCORER_KEYS if text(task.config, key) != text(now, key)]
 

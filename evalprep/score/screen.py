@@ -77,23 +77,15 @@ def _table(title: str, *columns: tuple[str, str]) -> Any:
 def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
     from rich.text import Text
 
-    table = _table(
-        "Tasks: mean over rows, mean of subtasks",
-        ("task", "left"),
-        ("metric", "left"),
-        *((name, "right") for name in ("n", "rows", "95% interval", "subtasks", "published", "unparsed")),
-    )
+    with_published = any(task.published for task in scores.tasks)
+    columns = ["n", "rows", "95% interval", "subtasks", *(["published"] if with_published else []), "unparsed"]
+    table = _table("Tasks: mean over rows, mean of subtasks", ("task", "left"), *((name, "right") for name in columns))
     for task in scores.tasks:
-        table.add_row(
-            Text(task.task),
-            Text(task.metric or "-"),
-            str(task.n),
-            number(task.micro.get("agg_value")),
-            bounds(task.micro),
-            number((task.macro or {}).get("agg_value")),
-            _published(task.published, sources),
-            str(task.unparsed),
-        )
+        cells = [str(task.n), number(task.micro.get("agg_value")), bounds(task.micro)]
+        cells.append(number((task.macro or {}).get("agg_value")))
+        if with_published:
+            cells.append(_published(task.published, sources))
+        table.add_row(Text(task.task), *cells, str(task.unparsed))
     return table
 
 
@@ -103,12 +95,11 @@ def _groups(scores: Scores) -> Any:
     table = _table(
         "Groups: all rows pooled, mean of tasks",
         ("group", "left"),
-        *((name, "right") for name in ("tasks", "n", "rows", "95% interval", "tasks' mean", "95% interval ")),
+        *((name, "right") for name in ("n", "rows", "95% interval", "tasks' mean", "95% interval ")),
     )
     for group in scores.groups:
         table.add_row(
             Text(group.group),
-            str(len(group.tasks)),
             str(group.micro.get("n", "-")),
             number(group.micro.get("agg_value")),
             bounds(group.micro),

@@ -1,0 +1,109 @@
+"""Every way to name a run, and what happens when there are several."""
+
+import pytest
+
+from evalprep.errors import BadInput
+from evalprep.results import find_run, load_run
+from tests.evalprep.results.writing import STAMP, Row, write_run
+
+LATER = "2026-03-02T09-30-00.5"
+
+
+@pytest.mark.parametrize("model", ["org__model", ".__m", "a b"], ids=["plain", "hidden folder", "blank in the name"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        lambda home: home.parent,
+        lambda home: home.parent.parent,
+        lambda home: home,
+        lambda home: home / f"results_{STAMP}.json",
+    ],
+    ids=["output folder", "folder above", "model folder", "results file"],
+)
+def test_every_way_to_name_a_run(tmp_path, model, where):
+    home = write_run(tmp_path / "out", {"t": [Row("a")], "group::t two": [Row("a")]}, model=model)
+    found = find_run(where(home))
+    assert (found.folder, found.stamp) == (home, STAMP)
+    assert list(found.samples) == ["group::t two", "t"]
+
+
+def test_a_samples_file_is_a_run_of_one_task(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a")], "u": [Row("a")]})
+    run = load_run(home / f"samples_t_{STAMP}.jsonl")
+    assert list(run.tasks) == ["t"]
+    assert run.tasks["t"].primary.metric == "exact_match"
+    assert run.notes == []
+
+
+def test_the_newest_run_is_taken_and_said_so(tmp_path):
+    write_run(tmp_path, {"t": [Row("a")], "u": [Row("a")]})
+    write_run(tmp_path, {"t": [Row("a"), Row("b")]}, stamp=LATER)
+    newest = load_run(tmp_path)
+    assert (newest.files.stamp, list(newest.tasks)) == (LATER, ["t"])
+    assert any("2 runs" in note and LATER in note for note in newest.notes)
+    assert list(load_run(tmp_path, timestamp="2026-03-01").tasks) == ["t", "u"]
+    each = load_run(tmp_path, timestamp="each")
+    assert {name: len(task.table()) for name, task in each.tasks.items()} == {"t": 2, "u": 1}
+
+
+def test_a_lone_results_file_does_not_hide_the_samples_before_it(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a")]})
+    (home / f"results_{LATER}.json").write_text("{}")
+    assert find_run(tmp_path).stamp == STAMP
+
+
+def test_output_path_with_a_json_name(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a")]})
+    (home / f"results_{STAMP}.json").rename(home / f"mine_{STAMP}.json")
+    found = find_run(home)
+    assert found.results == home / f"mine_{STAMP}.json"
+    assert list(found.samples) == ["t"]
+
+
+def test_several_models_take_the_newest_and_name_the_others(tmp_path):
+    write_run(tmp_path, {"t": [Row("a")]}, model="old")
+    write_run(tmp_path, {"t": [Row("a")]}, model="new", stamp=LATER)
+    found = find_run(tmp_path)
+    assert found.folder.name == "new"
+    assert any("old" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty", "other.json"])
+def test_no_run_is_bad_input(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(BadInput) as caught:
+        find_run(tmp_path / name)
+    assert caught.value.problems[0].where.endswith(name)
+
+
+@pytest.mark.parametrize("stamp", ["2026-03", "1999"], ids=["ambiguous", "unknown"])
+def test_a_stamp_that_does_not_name_one_run(tmp_path, stamp):
+    write_run(tmp_path, {"t": [Row("a")]})
+    write_run(tmp_path, {"t": [Row("a")]}, stamp=LATER)
+    with pytest.raises(BadInput) as caught:
+        find_run(tmp_path, timestamp=stamp)
+    assert LATER in caught.value.problems[0].allowed
+
+
+def test_missing_pieces_are_notes(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a")], "u": [Row("a")]})
+    (home / f"samples_u_{STAMP}.jsonl").unlink()
+    assert any("no samples file of u" in note for note in load_run(tmp_path).notes)
+    (home / f"results_{STAMP}.json").write_text('{"results": {"t"')
+    run = load_run(tmp_path)
+    assert any("damaged" in note for note in run.notes)
+    assert run.tasks["t"].primary.metric == "exact_match"
+    (home / f"results_{STAMP}.json").unlink()
+    assert any("no results file" in note for note in load_run(tmp_path).notes)
+
+
+def test_groups_resolve_to_tasks(tmp_path):
+    children = {"outer": ["inner", "t"], "inner": ["u"], "loop": ["loop"]}
+    write_run(tmp_path, {"t": [Row("a")], "u": [Row("a")]}, extra={"group_subtasks": children})
+    run = load_run(tmp_path)
+    assert sorted(run.group("outer")) == ["t", "u"]
+    assert run.group("loop") == run.group("unknown") == []
+    assert sorted(run.select(["outer"])) == ["t", "u"]
+    with pytest.raises(BadInput, match="no samples of task 'x'"):
+        run.select(["x"])

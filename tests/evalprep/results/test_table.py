@@ -1,0 +1,232 @@
+"""Lines into columns: ids, verdicts, damage, odd values, and the same answer from both readers and the cache."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalprep.results import Damage, Sample, load_run, read_samples, read_table
+from evalprep.results.cache import cached_table
+from tests.evalprep.results.writing import STAMP, Row, line, write_run
+
+
+def lines_file(tmp_path, lines):
+    path = tmp_path / f"samples_t_{STAMP}.jsonl"
+    path.write_bytes(b"".join(text if isinstance(text, bytes) else text.encode() for text in lines))
+    return path
+
+
+def test_columns(tmp_path):
+    rows = [
+        Row("a", 1.0, previous=True, cluster="d1", subtask="x"),
+        Row("b", 0.0, previous=False, cluster="d1", subtask="y", answer="[invalid]"),
+        Row("c", True, subtask="x", sent="another prompt", published="A"),
+    ]
+    table = load_run(write_run(tmp_path, {"t": rows})).tasks["t"].table()
+    assert table.ids == ["a", "b", "c"]
+    assert table.metrics["exact_match"].tolist() == [1, 0, 1]
+    assert table.previous.tolist() == [1, 0, -1]
+    assert table.unparsed.tolist() == [0, 1, 0]
+    assert table.prompt_as_prepared.tolist() == [1, 1, 0]
+    assert (table.subtasks, table.subtask.tolist()) == (["x", "y"], [0, 1, 0])
+    assert (table.clusters, table.cluster.tolist()) == (["d1"], [0, 0, -1])
+    assert [sample.sample_id for sample in table.read([2, 0])] == ["c", "a"]
+    assert next(table.read([2])).previous_output == "A"
+
+
+GOOD = line(Row("good"), 0) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (b"\n", "blank"),
+        (b"[1, 2]\n", "not an object but list"),
+        (b"null\n", "not an object but NoneType"),
+        (GOOD[:80].encode() + b"\n", "cut off"),
+        (b"{'single': 1}\n", "not JSON"),
+        (b"\xff\xfe{}\n", "not JSON"),
+        (b'{"filter": "none", "metrics": ["m"], "m": 1}\n', "no `doc`"),
+        (b'{"doc": {}, "filter": 3, "metrics": ["filter"]}\n', "`filter` is not a name"),
+        (b"[" * 100_000 + b"\n", "nested too deeply"),
+    ],
+    ids=["blank", "list", "null", "truncated", "not json", "not utf-8", "no doc", "filter overwritten", "deep"],
+)
+def test_a_damaged_line_is_named_and_costs_only_itself(tmp_path, bad, why):
+    path = lines_file(tmp_path, [GOOD, bad, line(Row("after"), 1)])
+    table = read_table(path, "none")
+    assert table.ids == ["good", "after"]
+    assert [(damage.line, damage.why.startswith(why)) for damage in table.damage] == [(2, True)]
+    streamed = list(read_samples(path))
+    assert [type(item) for item in streamed] == [Sample, Damage, Sample]
+
+
+def test_an_empty_file_has_no_rows(tmp_path):
+    table = read_table(lines_file(tmp_path, []), "none")
+    assert (len(table), table.damage, table.metrics) == (0, [], {})
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "weight"),
+    [
+        ("NaN", None, None),
+        ("Infinity", np.inf, None),
+        ("true", 1.0, None),
+        ("null", None, None),
+        ('"0.5"', None, None),
+        ("[true, false, true, true]", 0.75, 4),
+        ("[]", None, 0),
+        ('{"a": 1}', None, None),
+        ("1" + "0" * 400, None, None),
+    ],
+    ids=["nan", "infinity", "bool", "null", "text", "list", "empty list", "mapping", "beyond float"],
+)
+def test_metric_values(tmp_path, value, number, weight):
+    text = line(Row("a", correct=12345), 0).replace("12345", value)
+    table = read_table(lines_file(tmp_path, [text + "\n"]), "none")
+    found = table.metrics["exact_match"][0]
+    assert np.isnan(found) if number is None else found == number
+    if weight is not None:
+        assert table.weights["exact_match"].tolist() == [weight]
+
+
+def test_lines_with_other_metrics_line_up(tmp_path):
+    rows = [{"a": 1.0}, {"b": 2.0, "odd name,": 5}, {"a": 3.0, "b": 4.0}]
+    lines = [line(Row(str(at), metrics=metrics), at) + "\n" for at, metrics in enumerate(rows)]
+    table = read_table(lines_file(tmp_path, lines), "none")
+    assert table.metrics["a"].tolist() == pytest.approx([1, np.nan, 3], nan_ok=True)
+    assert table.metrics["b"].tolist() == pytest.approx([np.nan, 2, 4], nan_ok=True)
+    assert table.metrics["odd name,"].tolist() == pytest.approx([np.nan, 5, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("docs", "ids", "source"),
+    [
+        ([{"sample_id": 7}, {"sample_id": "x"}], ["7", "x"], "sample_id"),
+        ([{"id": "p"}, {"id": "q"}], ["p", "q"], "id"),
+        ([{"question_id": 1}, {"question_id": 2}], ["1", "2"], "question_id"),
+        ([{"id": "p", "q": 1}, {"id": "p", "q": 2}], None, "doc_hash"),
+        ([{"q": 1}, {"q": 2}], None, "doc_hash"),
+        ([{"id": None, "q": 1}, {"id": "", "q": 2}], None, "doc_hash"),
+    ],
+    ids=["sample_id", "id", "question_id", "id repeats", "no id column", "empty ids"],
+)
+def test_row_identity(tmp_path, docs, ids, source):
+    lines = []
+    for at, doc in enumerate(docs):
+        content = json.loads(line(Row("unused"), at))
+        content |= {"doc": doc, "doc_hash": f"hash{at}"}
+        lines.append(json.dumps(content) + "\n")
+    table = read_table(lines_file(tmp_path, lines), "none")
+    assert table.id_source == source
+    assert table.ids == (ids or ["hash0", "hash1"])
+
+
+def test_filters_are_kept_apart_and_the_declared_one_is_primary(tmp_path):
+    declared = {"primary_metric": "exact_match", "primary_filter": "flexible-extract"}
+    filters = ("strict-match", "flexible-extract")
+    home = write_run(tmp_path, {"t": [Row("a"), Row("b")]}, metadata=declared, filters=filters)
+    task = load_run(home).tasks["t"]
+    assert (task.primary.metric, task.primary.filter, task.primary.declared) == (*declared.values(), True)
+    assert task.table().filters == {"strict-match": 2, "flexible-extract": 2}
+    assert [sample.filter for sample in task.samples("strict-match")] == ["strict-match"] * 2
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        ({"unparsed": 0.0, "acc_norm": 1.0, "acc": 0.0}, "acc"),
+        ({"bleu": [1, 2], "own": 0.5}, "bleu"),
+        ({"own": {"a": 1}, "other": 0.5}, "other"),
+        ({"bypass": None}, ""),
+    ],
+    ids=["usual before others", "lists of numbers count", "mappings do not", "predict only"],
+)
+def test_the_guess_of_a_primary_metric(tmp_path, metrics, expected):
+    task = load_run(write_run(tmp_path, {"t": [Row("a", metrics=metrics)]})).tasks["t"]
+    assert (task.primary.metric, task.primary.declared) == (expected, False)
+
+
+def test_the_cache_gives_the_same_table_and_survives_damage(tmp_path, monkeypatch):
+    rows = [Row(f"r{at}", at % 2, previous=bool(at % 3), cluster=f"d{at // 2}", subtask="é") for at in range(20)]
+    rows.append(Row("list", metrics={"exact_match": [1, 0]}))
+    task = load_run(write_run(tmp_path, {"t": rows})).tasks["t"]
+    with task.path.open("a") as file:
+        file.write("{broken\n")
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("EVALPREP_CACHE", str(folder))
+    plain = read_table(task.path, "none")
+    for state in ("written", "read", "damaged"):
+        cached = cached_table(task.path, "none", small=0)
+        assert cached.ids == plain.ids, state
+        assert cached.damage == plain.damage
+        assert (cached.clusters, cached.subtasks, cached.filters) == (plain.clusters, plain.subtasks, plain.filters)
+        for name in ("doc_id", "prompt_hash", "response_hash", "previous", "cluster", "offset", "length"):
+            assert getattr(cached, name).tolist() == getattr(plain, name).tolist()
+        np.testing.assert_array_equal(cached.metrics["exact_match"], plain.metrics["exact_match"])
+        np.testing.assert_array_equal(cached.weights["exact_match"], plain.weights["exact_match"])
+        (entry,) = folder.glob("*.parquet")
+        if state == "read":
+            entry.write_bytes(b"not parquet")
+
+
+def test_a_changed_file_is_another_entry_and_an_unusable_folder_no_error(tmp_path, monkeypatch):
+    path = lines_file(tmp_path, [GOOD])
+    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "cache"))
+    assert len(cached_table(path, "none", small=0)) == 1
+    path.write_text(GOOD + line(Row("second"), 1) + "\n")
+    assert len(cached_table(path, "none", small=0)) == 2
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "file"))
+    assert len(cached_table(path, "none", small=0)) == 2
+
+
+texts = st.text(max_size=30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(texts, texts, st.booleans(), st.floats(allow_nan=True)), max_size=8), st.booleans())
+def test_the_fast_reader_agrees_with_the_tolerant_one(tmp_path_factory, rows, with_nan):
+    folder = tmp_path_factory.mktemp("lines")
+    lines = [
+        line(Row(f"{at}{name}", value, previous=previous, response=text, prompt=text), at) + "\n"
+        for at, (name, text, previous, value) in enumerate(rows)
+    ]
+    if with_nan:  # sends lines through the tolerant reader
+        lines = [text.replace('"filter"', '"other": NaN, "filter"') for text in lines]
+    path = folder / f"samples_t_{STAMP}.jsonl"
+    path.write_bytes("".join(lines).encode("utf-8", "surrogatepass"))
+    table = read_table(path, "none")
+    samples = [item for item in read_samples(path) if isinstance(item, Sample)]
+    assert table.ids == [sample.sample_id for sample in samples]
+    assert [sample.response for sample in table.read(range(len(table)))] == [row[1] for row in rows]
+    assert table.previous.tolist() == [int(row[2]) for row in rows]
+    np.testing.assert_array_equal(table.metrics.get("exact_match", np.empty(0)), [row[3] for row in rows])
+
+
+_MEASURE = """
+import resource, sys
+from pathlib import Path
+from evalprep.results import read_table
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+table = read_table(Path(sys.argv[1]), "none")
+print(len(table), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_two_hundred_megabytes_are_read_in_less_than_a_hundred(tmp_path):
+    path = tmp_path / f"samples_t_{STAMP}.jsonl"
+    template = line(Row("row-0", response="x" * 600, prompt="y" * 600), 0) + "\n"
+    rows = 200_000_000 // len(template) + 1
+    with path.open("w") as file:
+        file.writelines(template.replace("row-0", f"row-{at}") for at in range(rows))
+    done = subprocess.run([sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True)
+    path.unlink()
+    count, grown = map(int, done.stdout.split())
+    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+    assert count == rows
+    assert grown * unit < 100_000_000
