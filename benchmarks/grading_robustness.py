@@ -49,7 +49,11 @@ def mutate(text: str, rng: random.Random) -> str:
             case 2:
                 text = text[:place] + text[place:] * rng.randint(1, 3)
             case 3:
-                text = text[:place] + chr(rng.choice([rng.randrange(32, 127), rng.randrange(0x2FFF), rng.randrange(0x10FFFF)])) + text[place:]
+                text = (
+                    text[:place]
+                    + chr(rng.choice([rng.randrange(32, 127), rng.randrange(0x2FFF), rng.randrange(0x10FFFF)]))
+                    + text[place:]
+                )
             case _:
                 text = text[place:] + text[:place]
     return text
@@ -71,7 +75,10 @@ def samples(count: int, seed: int) -> list[tuple[str, str]]:
         else:
             answer = mutate(gold, rng) + rng.choice(["", "^" * 5, "!" * 9, "9" * rng.choice([10, 500, 5_000])])
         if index % 500 == 0:
-            answer = rng.choice(["(", "{", r"\sqrt{", r"\frac{1}{", "x^{", "-", "["]) * rng.choice([20, 200, 20_000]) + answer
+            answer = (
+                rng.choice(["(", "{", r"\sqrt{", r"\frac{1}{", "x^{", "-", "["]) * rng.choice([20, 200, 20_000])
+                + answer
+            )
         found.append((gold, answer if index % 7 == 0 else f"So the answer is $\\boxed{{{answer}}}$."))
     return found
 

@@ -7,6 +7,7 @@ in `exact` answers in the calling process or raises `NotExactError`, the one in 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Protocol
 
@@ -83,13 +84,15 @@ def _choices(node: Node) -> list[Node]:
     if len(signs) > MAX_SIGNS:
         raise NotExactError("too many double signs")
     linked = "-+" in signs  # \mp refers to the \pm beside it
-    patterns = [(True,) * len(signs), (False,) * len(signs)] if linked else itertools.product((True, False), repeat=len(signs))
+    patterns = (
+        [(True,) * len(signs), (False,) * len(signs)] if linked else itertools.product((True, False), repeat=len(signs))
+    )
     return [_choose(node, iter(pattern)) for pattern in patterns] if signs else [node]
 
 
-def _choose(node: Node, upper: itertools.chain[bool] | object) -> Node:
+def _choose(node: Node, upper: Iterator[bool]) -> Node:
     if node.op == "pm":
-        plus = next(upper) == (node.value == "+-")  # type: ignore[call-overload]
+        plus = next(upper) == (node.value == "+-")
         args = tuple(_choose(arg, upper) for arg in node.args)
         last = args[-1] if plus else Node("neg", (args[-1],))
         return last if len(args) == 1 else Node("add", (args[0], last))
@@ -286,14 +289,22 @@ class _Comparison:
     def assignments(self, assigned: dict[str, Node], other: Node) -> bool:
         """`x = 3, y = 4` against `(3, 4)` or `3, 4`: in alphabetical order, or as written when the names are longer."""
         names = sorted(assigned) if all(len(name) == 1 for name in assigned) else list(assigned)
-        if other.op not in {"tuple", "list"} or len(other.args) != len(names) or other.value not in {"()", ",", "and", ";"}:
+        if (
+            other.op not in {"tuple", "list"}
+            or len(other.args) != len(names)
+            or other.value not in {"()", ",", "and", ";"}
+        ):
             return False
         return all(self.equal(assigned[name], value) for name, value in zip(names, other.args, strict=True))
 
     def two_assignments(self, first: dict[str, Node], second: dict[str, Node], left: Node, right: Node) -> bool:
         if first.keys() == second.keys():
             return all(self.equal(value, second[name]) for name, value in first.items())
-        return left.op == right.op == "list" and len(left.args) == len(right.args) and self.match(list(left.args), list(right.args))
+        return (
+            left.op == right.op == "list"
+            and len(left.args) == len(right.args)
+            and self.match(list(left.args), list(right.args))
+        )
 
 
 def value_of(relation: Node) -> Node | None:
@@ -303,6 +314,8 @@ def value_of(relation: Node) -> Node | None:
     last = relation.args[-1]
     if relation.label:
         return None if len(relation.args) > 2 and last.op == "sym" else last
+    if last.op == "sym" and not symbols(relation.args[0]):  # `11 = x`
+        return relation.args[0] if len(relation.args) == 2 else None
     return None if any(symbols(arg) for arg in relation.args) else last
 
 
@@ -364,7 +377,9 @@ def _without_letter(node: Node, unit: str) -> Node:
     """`5m` without its last factor where the other side has the unit m."""
     if node.op != "mul":
         return node
-    last, power = (node.args[1], "") if node.args[1].op != "pow" else (node.args[1].args[0], f"^{node.args[1].args[1].value}")
+    last, power = (
+        (node.args[1], "") if node.args[1].op != "pow" else (node.args[1].args[0], f"^{node.args[1].args[1].value}")
+    )
     return node.args[0] if last.op == "sym" and f"{last.value}{power}" == unit else node
 
 

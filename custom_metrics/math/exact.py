@@ -132,6 +132,8 @@ def _function(name: str, values: list[Fraction]) -> Fraction:
         return Fraction(math.floor(values[0]) if name == "floor" else math.ceil(values[0]))
     if name == "binom":
         return Fraction(math.comb(_whole(values[0], 2_000), _whole(values[1], 2_000)))
+    if name == "mod" and values[1] > 0:
+        return values[0] - values[1] * math.floor(values[0] / values[1])
     if name in {"max", "min"}:
         return max(values) if name == "max" else min(values)
     if name in {"gcd", "lcm"}:
@@ -194,7 +196,9 @@ class _Field:
         base, exponent = node.args
         power = rational(exponent)
         if power.denominator == 2:
-            return self.image(Node("pow", (Node("root", (base, Node("num", value=Fraction(2)))), _num(power.numerator))))
+            return self.image(
+                Node("pow", (Node("root", (base, Node("num", value=Fraction(2)))), _num(power.numerator)))
+            )
         if power.denominator != 1 or abs(power) > MAX_POWER:
             raise NotExactError("exponent")
         above, below = self.image(base)
@@ -291,7 +295,9 @@ def same_equation(first: Node, second: Node) -> bool:
         UndefinedError: One of them has no value.
     """
     for prime in _FIELDS:
-        images = [(_Field(prime, point).image(first)[0], _Field(prime, point).image(second)[0]) for point in range(_POINTS)]
+        images = [
+            (_Field(prime, point).image(first)[0], _Field(prime, point).image(second)[0]) for point in range(_POINTS)
+        ]
         (a, b), *others = images
         if a == 0 or b == 0:
             return all(left == right == 0 for left, right in images)

@@ -159,5 +159,3 @@ def _same_letter_numeral(gold: str, answer: str) -> bool:
         return False
     bases = {match.group(2) for match in found if match and match.group(2)}
     return len(bases) == 1
-
-

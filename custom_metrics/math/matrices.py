@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from custom_metrics.math.tokens import TooComplex
 from custom_metrics.math.tree import Node, add
 
 MAX_ENTRIES = 144
@@ -37,6 +38,25 @@ def value(node: Node) -> Node | None:
         case "pow":
             return _power(parts[0], node.args[1])
     return None
+
+
+def determinant(matrix: Node) -> Node:
+    """Return the determinant of a square matrix of up to four rows, expanded along the first row.
+
+    Raises:
+        TooComplex: Not such a matrix.
+    """
+    if matrix.op != "matrix" or len(set(shape(matrix))) != 1 or shape(matrix)[0] > 4:
+        raise TooComplex("a determinant")
+    first, *rest = (row.args for row in matrix.args)
+    if not rest:
+        return first[0]
+    terms = []
+    for column, entry in enumerate(first):
+        minor = Node("matrix", tuple(Node("row", row[:column] + row[column + 1 :]) for row in rest))
+        product = Node("mul", (entry, determinant(minor)))
+        terms.append(Node("neg", (product,)) if column % 2 else product)
+    return add(*terms)
 
 
 def _map(matrix: Node, change: object) -> Node:
@@ -85,8 +105,14 @@ def _power(base: Node | None, exponent: Node) -> Node | None:
     if base is None:
         return None
     if exponent.op == "sym" and exponent.value == "T":
-        return Node("matrix", tuple(Node("row", entries) for entries in zip(*(row.args for row in base.args), strict=True)))
-    if exponent.op != "num" or not isinstance(exponent.value, Fraction) or exponent.value not in range(1, MAX_POWER + 1):
+        return Node(
+            "matrix", tuple(Node("row", entries) for entries in zip(*(row.args for row in base.args), strict=True))
+        )
+    if (
+        exponent.op != "num"
+        or not isinstance(exponent.value, Fraction)
+        or exponent.value not in range(1, MAX_POWER + 1)
+    ):
         return None
     if len(set(shape(base))) != 1 or shape(base)[0] > 4:
         return None

@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from mpmath import mp, mpf
+from mpmath import mp, mpf  # type: ignore[import-untyped]  # no stubs are published
 
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.tree import Node, subtract, symbols

@@ -50,7 +50,7 @@ def _llama(gold: str, response: str) -> dict[str, Any]:
 
 def _last_box(text: str) -> str | None:
     if "\\boxed " in text:
-        return "\\boxed " + text.split("\\boxed ")[-1].split("$")[0]
+        return "\\boxed " + text.rsplit("\\boxed ", maxsplit=1)[-1].split("$", maxsplit=1)[0]
     start = max(text.rfind("\\boxed"), -1)
     if start < 0:
         start = text.rfind("\\fbox")
@@ -65,7 +65,7 @@ def _last_box(text: str) -> str | None:
 
 
 def _normalise(answer: str) -> str:
-    answer = answer.split("=")[-1]
+    answer = answer.rsplit("=", maxsplit=1)[-1]
     for before, after in _REPLACED:
         answer = answer.replace(before, after)
     for literal in _DELETED:

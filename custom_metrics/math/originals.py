@@ -58,9 +58,7 @@ def score_original(scorer: Scorer, gold: str, response: str) -> bool:
     return bool(reply["equal"])
 
 
-def disagreements(
-    samples: Iterable[tuple[str, str, str]], scorers: Iterable[Scorer] = SCORERS
-) -> list[Disagreement]:
+def disagreements(samples: Iterable[tuple[str, str, str]], scorers: Iterable[Scorer] = SCORERS) -> list[Disagreement]:
     """List the samples on which ours and any of the other scorers differ.
 
     Args:

@@ -28,7 +28,9 @@ REALS: RealSet = ((Cut(MINUS_INFINITY, after=True), Cut(INFINITY, after=False)),
 
 def interval(low: Node, high: Node, *, low_closed: bool, high_closed: bool) -> RealSet:
     """Return the interval between two endpoints; infinite endpoints are always open."""
-    return ((Cut(low, after=not low_closed or low == MINUS_INFINITY), Cut(high, after=high_closed and high != INFINITY)),)
+    return (
+        (Cut(low, after=not low_closed or low == MINUS_INFINITY), Cut(high, after=high_closed and high != INFINITY)),
+    )
 
 
 def point(value: Node) -> RealSet:
@@ -39,7 +41,11 @@ def point(value: Node) -> RealSet:
 def union(sets: list[RealSet], order: Order) -> RealSet:
     """Return the union, with overlapping and touching intervals merged."""
     pieces = [piece for one in sets for piece in one if compare(piece[0], piece[1], order) < 0]
-    pieces.sort(key=cmp_to_key(lambda a, b: compare(a[0], b[0], order)))
+
+    def by_start(one: tuple[Cut, Cut], other: tuple[Cut, Cut]) -> int:
+        return compare(one[0], other[0], order)
+
+    pieces.sort(key=cmp_to_key(by_start))
     merged: list[tuple[Cut, Cut]] = []
     for low, high in pieces:
         if merged and compare(low, merged[-1][1], order) <= 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from custom_metrics.math import realset
-from custom_metrics.math.exact import NotExactError, UndefinedError
+from custom_metrics.math.exact import UndefinedError
 from custom_metrics.math.realset import Order, RealSet
 from custom_metrics.math.tree import INFINITY, Node, number, symbols
 
@@ -45,7 +45,8 @@ def _read(node: Node, order: Order) -> RealSet | None:
         case "rel":
             return _solve(node, order)
         case "builder":
-            return _read(node.args[1], order) if node.args[0].op in {"sym", "named", "rel"} else None
+            real = node.args[0].op == "sym" or node.args[0] == Node("named", value="R")
+            return _read(node.args[1], order) if real else None
         case "union" | "inter" | "minus" | "list":
             return _combine(node, order)
     return None
@@ -79,8 +80,9 @@ def _combine(node: Node, order: Order) -> RealSet | None:
             return None
         if node.value == "or":
             return realset.union(known, order)
-        excluded = all(item.value == "!=" for item in node.args)
-        return realset.intersection(known, order) if node.value == "and" or excluded else None
+        common = realset.intersection(known, order)
+        # a bare comma joins conditions, unless no number could meet them: then it joins cases
+        return common if common or node.value == "and" else realset.union(known, order)
     if node.op == "union":
         return realset.union(known, order)
     if node.op == "minus":
@@ -190,6 +192,3 @@ def _line(node: Node) -> tuple[Node, Node, str] | None:
     if node.op == "div" and places[0] == 0:
         return Node("div", (inner[0], rest[0])), Node("div", (inner[1], rest[0])), inner[2]
     return None
-
-
-__all__ = ["NotExactError", "as_real_set", "is_set_like"]

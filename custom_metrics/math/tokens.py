@@ -71,7 +71,19 @@ _FONTS = {
 }  # fmt: skip
 _TEXTS = {"text", "textbf", "textit", "textrm", "textsf", "texttt", "textnormal", "textup", "textsc", "mbox", "hbox", "mathrm",
           "operatorname", "textmd", "textsl"}  # fmt: skip
-_WITH_ARGUMENT = {"hspace", "vspace", "phantom", "hphantom", "vphantom", "color", "tag", "label", "kern", "mkern", "mspace"}
+_WITH_ARGUMENT = {
+    "hspace",
+    "vspace",
+    "phantom",
+    "hphantom",
+    "vphantom",
+    "color",
+    "tag",
+    "label",
+    "kern",
+    "mkern",
+    "mspace",
+}
 _SAME = {
     "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac", "dbinom": "binom", "tbinom": "binom",
     "leq": "le", "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne", "lt": "<", "gt": ">",
@@ -87,8 +99,7 @@ _SAME = {
 }  # fmt: skip
 _OPERATORS = {"<", ">", "*", "/", "|", "||", "{", "}", "[", "]", "(", ")", ":", "'"}
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar".split()
+    ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega", "ell", "hbar"]
 )
 _WORD_COMMANDS = {
     "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "arcsin", "arccos": "arccos",
@@ -101,7 +112,7 @@ _WORD_COMMANDS = {
 _SCAN = re.compile(
     r"""(?P<newline>\\\\(?:\s*\[[^\]]{0,20}\])?|\\cr(?![A-Za-z])|\\newline(?![A-Za-z]))
       | \\(?P<cmd>[A-Za-z]+\*?|.)
-      | (?P<num>(?:\d+(?:\.\d+|\.(?=\s*\\(?:overline|bar|dot)\b))?|\.\d+)(?:[eE][+-]?\d+(?![\d.A-Za-z]))?)
+      | (?P<num>(?:\d+(?:\.\d+|\.(?=\s*\\(?:overline|bar|dot)\b))?|\.\d+)(?:[eE][+-]?\d+(?![\dA-Za-z]|\.\d))?)
       | (?P<word>[A-Za-z]+)
       | (?P<op><=|>=|!=|/=|==|\*\*|:=|->|=>|[^\sA-Za-z\d])
       | (?P<space>\s+)""",
@@ -112,6 +123,10 @@ _EXPLICIT_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\s*\\!|\\!\s*,|\\,)\s*
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3})+)(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?: \d{3})+)(?![\d])")
 _DECIMAL_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
+
+
+_LETTERS = re.compile(r"\(?[A-Z]\)?(?:\s*(?:,\s*and|,|and|or)\s*\(?[A-Z]\)?)+")
+"""Several choices in one text: `A, C and D`."""
 
 
 class TooComplex(Exception):  # noqa: N818 - a verdict about the input, not a failure of the program
@@ -187,7 +202,7 @@ def _scan(text: str) -> list[Token]:
 
 
 def _operator(value: str) -> list[Token]:
-    if value in {"$", "~", "`", "​"}:
+    if value in {"$", "~", "`"}:
         return []
     same = {"<=": "le", ">=": "ge", "!=": "ne", "/=": "ne"}
     if value in same:
@@ -227,9 +242,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
         tokens.append(Token("op", "\\" + name))
     elif name in _SPACING:
         pass
-    elif name in _WITH_ARGUMENT:
-        return _argument(text, position)[1]
-    elif name in {"textcolor", "colorbox", "stackrel", "overset", "underset"}:
+    elif name in _WITH_ARGUMENT or name in {"textcolor", "colorbox", "stackrel", "overset", "underset"}:
         return _argument(text, position)[1]
     elif name in _FONTS:
         pass
@@ -278,5 +291,7 @@ def _text(content: str, *, upright: bool) -> list[Token]:
     if upright and stripped in _WORD_COMMANDS:
         return _named(_WORD_COMMANDS[stripped])
     if re.fullmatch(r"[-+]?[\d.,]+\s*(?:%|\\%)?", stripped) or re.match(r"[-+(]?\s*\d", stripped) or "\\" in stripped:
+        return _scan(stripped)
+    if _LETTERS.fullmatch(stripped):
         return _scan(stripped)
     return [Token("text", stripped)]

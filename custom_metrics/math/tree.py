@@ -66,6 +66,21 @@ def symbols(node: Node) -> frozenset[str]:
 INFINITY = Node("const", value="inf")
 MINUS_INFINITY = Node("neg", (INFINITY,))
 SHAPES = frozenset(
-    {"list", "tuple", "set", "builder", "matrix", "rel", "union", "inter", "minus", "named", "ratio", "quantity", "based", "text"}
+    {
+        "list",
+        "tuple",
+        "set",
+        "builder",
+        "matrix",
+        "rel",
+        "union",
+        "inter",
+        "minus",
+        "named",
+        "ratio",
+        "quantity",
+        "based",
+        "text",
+    }
 )
 """Kinds that are no expressions."""

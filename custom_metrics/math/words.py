@@ -50,7 +50,9 @@ _UNIT_NAMES = {
 UNITS = {spelling: unit for unit, names in _UNIT_NAMES.items() for spelling in [unit, *names.lower().split()]}
 """Spelling -> unit. Other words after a number are units too, under their own name without a plural s."""
 
-PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {"in", "pa", "hz", "min", "rad", "deg"} | {"inches"}
+PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {"in", "pa", "hz", "min", "rad", "deg"} | {
+    "inches"
+}
 """Units that are recognised without a text macro: `10 cm`."""
 
 SHORT_WORDS = {"yes", "no", "odd", "all", "none", "not", "one", "two", "six", "ten", "red", "am", "pm", "is", "if", "of",
@@ -59,19 +61,21 @@ SHORT_WORDS = {"yes", "no", "odd", "all", "none", "not", "one", "two", "six", "t
 NUMBER_WORDS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
     )
 }
 
 _MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUALIFIERS = frozenset(
-    "or more less than at least most not no if when about approximately around except only but over under below above between "
-    "greater fewer plus minus times because since where unless half halves third thirds quarter quarters fourth fourths fifth "
-    "fifths sixth sixths eighth eighths tenth tenths hundredth hundredths thousandth thousandths factorial squared cubed".split()
+    ["or", "more", "less", "than", "at", "least", "most", "not", "no", "if", "when", "about", "approximately", "around", "except", "only", "but", "over", "under", "below", "above", "between", "greater", "fewer", "plus", "minus", "times", "because", "since", "where", "unless", "half", "halves", "third", "thirds", "quarter", "quarters", "fourth", "fourths", "fifth", "fifths", "sixth", "sixths", "eighth", "eighths", "tenth", "tenths", "hundredth", "hundredths", "thousandth", "thousandths", "factorial", "squared", "cubed"]
 )
 
-_ALL_REALS = re.compile(r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers|the set of (?:all )?real numbers|(?:set )?of (?:all )?real numbers")
-_EMPTY = re.compile(r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none|no such (?:number|value)s?(?: exists?)?|does not exist|dne|undefined")
+_ALL_REALS = re.compile(
+    r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers|the set of (?:all )?real numbers|(?:set )?of (?:all )?real numbers"
+)
+_EMPTY = re.compile(
+    r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none|no such (?:number|value)s?(?: exists?)?|does not exist|dne|undefined"
+)
 
 
 def text_form(text: str) -> str:
@@ -93,6 +97,20 @@ def set_named(text: str) -> str | None:
     if _EMPTY.fullmatch(form) and form not in {"undefined", "does not exist", "dne"}:
         return "empty"
     return None
+
+
+def is_announcement(text: str) -> bool:
+    """Whether the words only announce the answer, as `Answer:` does.
+
+    >>> is_announcement("The final answer is: "), is_announcement("Area")
+    (True, False)
+    """
+    return (
+        re.fullmatch(
+            r"(?:(?:so )?(?:the )?(?:final )?answer(?: is)?|(?:thus|so|therefore|hence))[:,. ]*", text.strip().lower()
+        )
+        is not None
+    )
 
 
 def multiplier(phrase: str) -> tuple[int, str]:
@@ -142,7 +160,9 @@ def unit_form(text: str) -> str:
         elif token == "/":
             parts.append("/")
         else:
-            unit = UNITS.get(token) or (token[:-1] if len(token) > 3 and token.endswith("s") and not token.endswith("ss") else token)
+            unit = UNITS.get(token) or (
+                token[:-1] if len(token) > 3 and token.endswith("s") and not token.endswith("ss") else token
+            )
             parts.append(unit + power)
             power = ""
     form = " ".join(parts).replace(" / ", "/").replace("^1 ", " ")

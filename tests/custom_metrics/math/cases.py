@@ -485,7 +485,11 @@ CASES: dict[str, list[tuple[str, str, bool]]] = {
         ("(6,31,-1)", "(6,31,-1)", True),
         (r"125\text{ miles}", r"125\textnormal{ miles}", True),
         (r"\frac{1}{3\sqrt[3]{x}^2}", r"\frac{1}{3x^{2/3}}", True),
-        (r"\frac{\sqrt{\sqrt{11}+\sqrt{194}}}{15+2\sqrt{33}}", r"\frac{\sqrt{\sqrt{11}+\sqrt{194}}}{2\sqrt{33}+15}", True),
+        (
+            r"\frac{\sqrt{\sqrt{11}+\sqrt{194}}}{15+2\sqrt{33}}",
+            r"\frac{\sqrt{\sqrt{11}+\sqrt{194}}}{2\sqrt{33}+15}",
+            True,
+        ),
         (r"\{-1\}\cup[0,7)", r"[0,7)\cup\{-1\}", True),
         (r"W(n)=1\text{ and }W(n)=-1", r"W(n)=\pm1", True),
         (r"x_{1}=2,\quad x_{2}=3", r"2\text{ and }3", True),

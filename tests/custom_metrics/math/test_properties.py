@@ -28,11 +28,21 @@ def notations(value: Fraction) -> list[str]:
     """The same number in the notations of the field."""
     sign = "-" if value < 0 else ""
     top, bottom = abs(value.numerator), value.denominator
-    found = [latex(value), f"{value.numerator}/{bottom}", rf"\dfrac{{{3 * value.numerator}}}{{{3 * bottom}}}", f"x={value}"]
+    found = [
+        latex(value),
+        f"{value.numerator}/{bottom}",
+        rf"\dfrac{{{3 * value.numerator}}}{{{3 * bottom}}}",
+        f"x={value}",
+    ]
     if bottom != 1 and top > bottom:
         found.append(rf"{sign}{top // bottom}\frac{{{top % bottom}}}{{{bottom}}}")
     if bottom == 1:
-        found += [f"{value.numerator:,}", f"{value.numerator}.0", f"\\text{{{value.numerator}}}", f"{value.numerator}\\text{{ cm}}"]
+        found += [
+            f"{value.numerator:,}",
+            f"{value.numerator}.0",
+            f"\\text{{{value.numerator}}}",
+            f"{value.numerator}\\text{{ cm}}",
+        ]
     if set(prime for prime in (2, 5) if bottom % prime == 0) and 10**8 % bottom == 0:
         decimal = str(top * 10**8 // bottom).rjust(9, "0")
         found.append(f"{sign}{decimal[:-8]}.{decimal[-8:]}".rstrip("0"))
@@ -77,8 +87,18 @@ def test_spacing_does_not_matter(pair, data):
 @settings(max_examples=200, deadline=None)
 def test_layout_commands_do_not_matter(pair):
     gold, answer = pair
-    formatted = answer.replace("(", r"\left(").replace(")", r"\right)") if r"\left" not in answer and r"\(" not in answer else answer
-    for shown in (formatted, answer.replace(r"\frac", r"\dfrac"), f"${answer}$", rf"\displaystyle {answer}", f"{answer}."):
+    formatted = (
+        answer.replace("(", r"\left(").replace(")", r"\right)")
+        if r"\left" not in answer and r"\(" not in answer
+        else answer
+    )
+    for shown in (
+        formatted,
+        answer.replace(r"\frac", r"\dfrac"),
+        f"${answer}$",
+        rf"\displaystyle {answer}",
+        f"{answer}.",
+    ):
         if "$" in answer and shown.startswith("$"):
             continue
         assert grade_answer(gold, shown)[0], shown
@@ -147,6 +167,8 @@ def test_an_answer_equals_itself(answer):
 
 
 @pytest.mark.parametrize("gold", ["5", r"\frac{1}{2}", "(1,2)", r"\text{yes}", "x=2"])
-@pytest.mark.parametrize("reply", ["", "5", r"\boxed{", r"\boxed{}", r"\boxed{\text{}}", r"\boxed{ }", r"\boxed{\,}", r"\boxed{?}"])
+@pytest.mark.parametrize(
+    "reply", ["", "5", r"\boxed{", r"\boxed{}", r"\boxed{\text{}}", r"\boxed{ }", r"\boxed{\,}", r"\boxed{?}"]
+)
 def test_nothing_is_never_right(gold, reply):
     assert not grade(gold, reply).correct
