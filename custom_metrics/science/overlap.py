@@ -11,14 +11,10 @@ from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
 from custom_metrics.science.normalize import Counts, add
+from custom_metrics.text.rouge import rouge_scores
 
 ROUGES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 MAX_ORDER = 4
-
-
-def _encodable(text: str) -> str:
-    """Text without lone surrogates, which JSON escapes can produce and native scorers refuse."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @lru_cache(maxsize=1)
@@ -27,13 +23,6 @@ def _tokenizer() -> Callable[[str], str]:
 
     tokenizer: Callable[[str], str] = Tokenizer13a()
     return tokenizer
-
-
-@lru_cache(maxsize=1)
-def _rouge_scorer() -> Any:
-    from rouge_score_rs import RougeScorer
-
-    return RougeScorer(list(ROUGES), use_stemmer=False)
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
@@ -103,9 +92,8 @@ def rouge_rows(predictions: Sequence[str], references: Sequence[str]) -> list[di
         ValueError: the two differ in length.
     """
     pairs = list(zip(predictions, references, strict=True))
-    scorer = _rouge_scorer()
-    scores = [scorer.score(_encodable(reference), _encodable(prediction)) for prediction, reference in pairs]
-    return [{name: score[name].fmeasure for name in ROUGES} for score in scores]
+    scores = [rouge_scores(prediction=ours, reference=theirs, types=ROUGES) for ours, theirs in pairs]
+    return [{name: score[name]["fmeasure"] for name in ROUGES} for score in scores]
 
 
 def rouge(predictions: Sequence[str], references: Sequence[str], mode: str = CORRECTED) -> dict[str, float | None]:

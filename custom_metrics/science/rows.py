@@ -11,8 +11,8 @@ from custom_metrics.science.fact_checking_f1 import fact_counts
 from custom_metrics.science.list_f1 import list_counts
 from custom_metrics.science.mode import CORRECTED, is_compat
 from custom_metrics.science.ner_f1 import ner_counts
-from custom_metrics.science.normalize import Counts
-from custom_metrics.science.overlap import bleu_counts, canonical_json, rouge_rows
+from custom_metrics.science.normalize import Counts, precision_recall_f1
+from custom_metrics.science.overlap import bleu_counts, bleu_result, canonical_json, rouge_rows
 from custom_metrics.science.relation_f1 import relation_counts
 from custom_metrics.science.reply import json_parse, strip_eos
 from custom_metrics.science.tasks import Task
@@ -112,3 +112,26 @@ def _answer_rouge(row: Row, mode: str) -> Counts:
     answer = predicted_answer(row.pred, mode)
     reference = row.ref["answer"] if isinstance(row.ref, Mapping) else None
     return rouge_rows([answer or ""], [predicted_answer({"answer": reference}, mode) or ""])[0]
+
+
+def row_score(task: Task, row: Row) -> float:
+    """One number in [0, 1] for a row, higher is better, to compare models row by row.
+
+    F1 of the row (1 where nothing was expected and nothing given) for lists, entities and relations (token overlap);
+    whether the verdict is right; answer F1; ROUGE-L; BLEU of the row. The published scores are formed over the corpus
+    and are no means of these.
+    """
+    counts = row.counts
+    if task.kind == "fact":
+        return float(isinstance(row.pred, Mapping) and (row.pred.get("verdict") or "NEI") == row.ref["verdict"])
+    if task.kind == "qa":
+        return counts["answer_f1"]
+    if task.kind == "summary":
+        return counts["rougeL"]
+    if task.kind == "text":
+        return bleu_result(counts)
+    prefix, correct = {"list": ("", "correct"), "ner": ("typed_", "typed_correct"), "relation": ("", "overlap")}[
+        task.kind
+    ]
+    preds, refs = counts[f"{prefix}preds"], counts[f"{prefix}refs"]
+    return 1.0 if preds == refs == 0 else float(precision_recall_f1(counts[correct], preds, refs)["f1"])

@@ -1,0 +1,112 @@
+"""What the task YAMLs of the science pack name: `process_results` and aggregations.
+
+lm-eval writes nothing before all tasks are scored, so nothing here raises: a reply on which scoring fails counts as a
+failed reply and sets `scorer_error` to 1.
+
+Micro F1 and corpus BLEU are no means of row values. Such metrics are logged as the counts that a row adds (a mapping),
+and the aggregation forms the score from the sums. `row_score` is a number per row in [0, 1] for paired comparisons.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from custom_metrics.science.normalize import Counts, add, precision_recall_f1
+from custom_metrics.science.overlap import ROUGES, bleu_result
+from custom_metrics.science.reply import count_statuses
+from custom_metrics.science.rows import Row, row_score, score_row
+from custom_metrics.science.tasks import TASKS, Task
+
+_log = logging.getLogger(__name__)
+
+# Metric -> the columns of a row's counts that stand for correct, predicted and expected.
+_F1: dict[str, dict[str, tuple[str, str, str]]] = {
+    "list": {"f1": ("correct", "preds", "refs")},
+    "ner": {
+        "f1": ("typed_correct", "typed_preds", "typed_refs"),
+        "f1_untyped": ("untyped_correct", "untyped_preds", "untyped_refs"),
+    },
+    "relation": {
+        "f1_overlap": ("overlap", "preds", "refs"),
+        "f1_overlap_strict": ("strict", "preds", "refs"),
+        "f1_substring": ("substring", "preds", "refs"),
+        "f1_exact": ("exact", "preds", "refs"),
+    },
+    "fact": {
+        "f1_label": ("label_correct", "label_preds", "label_refs"),
+        "f1_evidence_sent": ("sentence_correct", "sentence_preds", "sentence_refs"),
+        "f1_evidence_token": ("token_correct", "token_preds", "token_refs"),
+    },
+}
+_MEANS = {
+    "qa": {"f1_answer": "answer_f1", "f1_evidence": "evidence_f1"},
+    "summary": {name: name for name in ROUGES},
+}
+
+
+def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """Score one reply in corrected mode.
+
+    Args:
+        doc: A prepared row; `task` names the task, `target` is the reference.
+        results: The reply.
+
+    Returns:
+        `row_score`, `bleu` (counts), `unparsed`, `scorer_error`, for JSON tasks `json_status` (the parse status), and
+        the metrics of the task: F1 scores as counts, means as numbers.
+    """
+    task = TASKS[str(doc["task"])]
+    reply = results[0] if results else ""
+    if isinstance(reply, (list, tuple)):
+        reply = reply[0] if reply else ""
+    try:
+        return _values(task, score_row(task, str(reply), str(doc["target"]))) | {"scorer_error": 0}
+    except Exception as error:  # noqa: BLE001 - one reply must not lose the run, see above
+        _log.warning("sample %s was not scored: %r", doc.get("sample_id"), error)
+        return _values(task, score_row(task, "", "")) | {"scorer_error": 1}
+
+
+def _values(task: Task, row: Row) -> dict[str, Any]:
+    counts = row.counts
+    values: dict[str, Any] = {"row_score": row_score(task, row), "unparsed": int(not row.parsed)}
+    values["bleu"] = {name: value for name, value in counts.items() if name.startswith("bleu_")}
+    if task.is_json:
+        values["json_status"] = row.status
+    for metric, columns in _F1.get(task.kind, {}).items():
+        values[metric] = {
+            name: counts[column] for name, column in zip(("correct", "preds", "refs"), columns, strict=True)
+        }
+    return values | {metric: counts[column] for metric, column in _MEANS.get(task.kind, {}).items()}
+
+
+def _sum(rows: Iterable[Mapping[str, float]]) -> Counts:
+    total: Counts = {}
+    for row in rows:
+        add(total, dict(row))
+    return total
+
+
+def micro_f1(rows: Iterable[Mapping[str, float]]) -> float:
+    """F1 of counts summed over rows, in [0, 1], higher is better.
+
+    >>> micro_f1([{"correct": 1, "preds": 1, "refs": 1}, {"correct": 0, "preds": 1, "refs": 1}])
+    0.5
+    """
+    total = _sum(rows)
+    return float(precision_recall_f1(*(total.get(name, 0) for name in ("correct", "preds", "refs")))["f1"])
+
+
+def corpus_bleu(rows: Iterable[Mapping[str, float]]) -> float:
+    """Corpus BLEU of counts summed over rows, in [0, 1], higher is better."""
+    return bleu_result(_sum(rows))
+
+
+def frac_success(statuses: Iterable[str]) -> float:
+    """Share of replies whose JSON could be used (`valid_json`, `extract_success`), in [0, 1], higher is better.
+
+    >>> frac_success(["valid_json", "null_json", "extract_failure", "extract_success"])
+    0.5
+    """
+    return count_statuses(statuses)["frac_success"]

@@ -1,0 +1,218 @@
+"""Result files in the layout of the original programme: three JSON files and the raw predictions of each task, tables.
+
+`<out_dir>/by_model/<model>/<task>/` holds one model's files; `<out_dir>/tables/` is made anew from all models there, so
+that scoring several runs into one folder gives one table of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
+from custom_metrics.science.mode import CORRECTED
+from custom_metrics.science.model_order import model_sort
+from custom_metrics.science.rows import Row, score_row
+from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+
+MISSING = "missing"
+JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
+_MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
+
+Cell = float | str
+Line = list[Cell]
+
+
+def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:
+    """Write one run's files, then the tables over all models in `out_dir`.
+
+    Args:
+        scores: Suite score -> result, for the judges' ratings.
+        run: The run.
+        out_dir: Where to write.
+
+    Returns:
+        The model's folder and the tables.
+    """
+    folder = out_dir / "by_model" / run.files.folder.name
+    present = [name for name in TASKS if name in run.tasks]
+    for name in present:
+        _write_task(run.tasks[name], folder / name, scores.get(JUDGED.get(name, "")))
+    return [folder, *write_tables(out_dir)] if present else []
+
+
+# ---- one task of one model
+
+
+def _write_task(task: Any, folder: Path, judge: Mapping[str, Any] | None) -> None:
+    kind = TASKS[task.name]
+    samples = list(task.samples())
+    rows = [score_row(kind, _reply(sample), _reference(sample)) for sample in samples]
+    metrics = task_metrics(kind, rows)
+    if judge is not None:
+        _add_judge(metrics, kind.kind, judge)
+    flat = flat_metrics(kind, metrics)
+    source = {"samples": task.path.name, "sha256": _sha256(task.path), "rows": len(rows), "mode": CORRECTED}
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "raw_predictions.jsonl").open("w", encoding="utf-8") as file:
+        for sample, row in zip(samples, rows, strict=True):
+            file.write(json.dumps(_raw(sample, row)) + "\n")
+    _write_json(folder / "metrics.json", metrics | {"source": source})
+    _write_json(folder / "metrics_flat.json", flat)
+    _write_json(folder / "metrics_summary.json", summary_metrics(kind, flat))
+
+
+def _reply(sample: Any) -> str:
+    found = sample.filtered if isinstance(sample.filtered, str) else sample.response
+    if isinstance(found, str):
+        return found
+    return str(found[0]) if found else ""
+
+
+def _reference(sample: Any) -> str:
+    """The reference as the data set has it; lm-eval's `target` is no JSON where a template rendered a list."""
+    columns = (sample.doc.get(column) for column in ("target", "output"))
+    return next((text for text in columns if isinstance(text, str)), sample.target)
+
+
+def _raw(sample: Any, row: Row) -> dict[str, Any]:
+    return {"sample_id": sample.doc.get("_instance_id") or sample.sample_id, "prompt": sample.prompt, "pred": row.reply,
+            "ref": row.reference, "status": row.status}  # fmt: skip
+
+
+def _add_judge(metrics: dict[str, Any], kind: str, judge: Mapping[str, Any]) -> None:
+    """Put a judge's mean rating where the original has it; None says that there is none."""
+    value = judge.get("agg_value")
+    if kind == "qa":
+        metrics["results"]["all"]["scores"]["lm_judge"] = value
+    else:
+        metrics["lm_judge"] = {"reference_comparison": {"lm_judge_n_samples": judge.get("n") or 0, "avg_rating": value}}
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# ---- tables over all models
+
+
+def write_tables(out_dir: Path) -> list[Path]:
+    """Make `tables/` from every model under `by_model/`: a table per task, the summary, what is missing, a spreadsheet.
+
+    A cell without a value says `missing`; `missing.tsv` names each with its reason. Returns the files that are over all
+    tasks.
+    """
+    folder = out_dir / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    by_model = out_dir / "by_model"
+    models = model_sort(sorted(entry.name for entry in by_model.iterdir() if entry.is_dir()))
+    flat = {model: {name: _read(by_model / model / name / "metrics_flat.json") for name in TASKS} for model in models}
+    sheets: dict[str, list[Line]] = {"summary": _summary(models, flat)}
+    for name in TASKS:
+        keys = list(dict.fromkeys(key for model in models for key in flat[model][name] or {}))
+        if keys:
+            rows = [[model, *(_cell(flat[model][name], key) for key in keys)] for model in models]
+            sheets[name] = [["model", *keys], *rows]
+    sheets["missing"] = [["model", "task", "metric", "reason"], *_missing(models, flat)]
+    for name, lines in sheets.items():
+        _write_tsv(folder / f"{name}.tsv", lines)
+    sheets["unparsable"] = [["model", "task", "sample_id", "reply"], *_unparsable(by_model, models)]
+    return [folder / "summary.tsv", folder / "missing.tsv", *_write_spreadsheet(folder / "tables.xlsx", sheets)]
+
+
+def _read(path: Path) -> dict[str, float | None] | None:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def _cell(flat: Mapping[str, float | None] | None, key: str) -> Cell:
+    value = None if flat is None else flat.get(key)
+    return MISSING if value is None else value
+
+
+def _columns(flat: Mapping[str, dict[str, float | None] | None]) -> list[float | None]:
+    """A model's summary columns, in percent."""
+    values = []
+    for name, metric in SUMMARY_COLUMNS:
+        value = summary_metrics(TASKS[name], flat[name] or {})[metric]
+        values.append(None if value is None else 100 * value)
+    return values
+
+
+def _summary(models: Iterable[str], flat: Mapping[str, Any]) -> list[Line]:
+    """Two header rows as in the original, values in percent; mean and median over the columns that have a value."""
+    lines: list[Line] = [
+        ["", *(TASKS[name].alias for name, _ in SUMMARY_COLUMNS), "mean", "median", "columns"],
+        ["", *(metric for _, metric in SUMMARY_COLUMNS), "", "", ""],
+    ]
+    for model in models:
+        values = _columns(flat[model])
+        known = [value for value in values if value is not None]
+        ends: Line = [statistics.fmean(known), statistics.median(known)] if known else [MISSING, MISSING]
+        lines.append([model, *(MISSING if value is None else value for value in values), *ends, len(known)])
+    return lines
+
+
+def _missing(models: Iterable[str], flat: Mapping[str, Any]) -> list[Line]:
+    lines: list[Line] = []
+    for model in models:
+        for name, task in TASKS.items():
+            if flat[model][name] is None:
+                lines.append([model, name, "all", "no samples file"])
+                continue
+            for metric, value in summary_metrics(task, flat[model][name]).items():
+                if value is None:
+                    why = (
+                        "no judge has rated the replies" if metric.startswith("lm_judge") else "no row to take it from"
+                    )
+                    lines.append([model, name, metric, why])
+    return lines
+
+
+def _unparsable(by_model: Path, models: Iterable[str]) -> list[Line]:
+    lines: list[Line] = []
+    for model in models:
+        for name in TASKS:
+            file = by_model / model / name / "raw_predictions.jsonl"
+            for text in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+                row = json.loads(text)
+                if row["status"] == "extract_failure":
+                    lines.append([model, name, str(row["sample_id"]), row["pred"][:_MAX_CELL]])
+    return lines
+
+
+def _write_tsv(path: Path, lines: Sequence[Line]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(lines)
+
+
+def _write_spreadsheet(path: Path, sheets: Mapping[str, Sequence[Line]]) -> list[Path]:
+    """All tables as one workbook; nothing where the optional package is absent."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        return []
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(str(path), options) as book:
+        bold = book.add_format({"bold": True})
+        formats = {"summary": book.add_format({"num_format": "0.00"})}
+        for name, lines in sheets.items():
+            sheet = book.add_worksheet(name[:31])  # a sheet's name has at most 31 characters
+            number = formats.get(name) or book.add_format({"num_format": "0.0000"})
+            headers = 2 if name == "summary" else 1
+            for place, line in enumerate(lines):
+                for column, cell in enumerate(line):
+                    style = bold if place < headers else number if isinstance(cell, float) else None
+                    sheet.write(place, column, cell, style)
+            sheet.freeze_panes(headers, 1)
+            sheet.set_column(0, 0, 28)
+    return [path]

@@ -1,0 +1,296 @@
+"""Rows of SciRIFF with complete prompts: task filter, wrapper, worked example, room for the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields
+from custom_metrics.science.reply import json_parse
+from custom_metrics.science.tasks import TASKS
+from evalprep.packapi import BadInput, Context, Plan, Problem, TaskData, near
+
+Row = dict[str, Any]
+COLUMNS = ("input", "output", "_instance_id")
+ONE_SHOT = "evidence_inference"
+TARGET_DELIMITER = "\n"
+FEWSHOT_DELIMITER = "\n\n\n"
+PLACE = "{input}"
+
+WRAPPERS = {
+    "general": PLACE,
+    "tulu": f"<|user|>\n{PLACE}\n<|assistant|>",
+    "llama2": f"<s>[INST] <<SYS>>\nYou are a helpful and honest assistant.\n<</SYS>>\n\n{PLACE} [/INST]",
+    "llama3": "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n"
+    "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n<|eot_id|>"
+    f"<|start_header_id|>user<|end_header_id|>\n\n{PLACE}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+    "qwen": "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
+    f"<|im_start|>user\n{PLACE}<|im_end|>\n<|im_start|>assistant\n",
+}
+
+# (input, output) pairs of worked examples and the input of the question -> the prompt.
+Wrap = Callable[[Sequence[tuple[str, str]], str], str]
+
+
+def plan(context: Context) -> Plan:
+    """Check everything that can be checked before a file is written: wrapper, columns, rows of every wanted task."""
+    planned = context.static_plan()
+    section = context.section
+    _check_wrapper(context)
+    try:
+        rows = _rows(context, section.split)
+        if ONE_SHOT in planned.tasks and section.fewshot_split != section.split:
+            _rows(context, section.fewshot_split)
+    except BadInput as error:
+        context.problems.extend(error.problems)
+        return planned
+    for task in planned.tasks:
+        if task not in rows:
+            context.problems.add(
+                f"no rows of the task {task}",
+                where=f"{section.dataset} [{section.context}] split {section.split}",
+                allowed=f"tasks found: {', '.join(sorted(rows)) or 'none'}",
+                fix=near(task, rows),
+            )
+    return planned
+
+
+def prepare(context: Context, task: str) -> TaskData:
+    """Rows of one task: `prompt`, `target`, `task`, `cluster_id`, for one-shot prompts `shot_id`."""
+    section = context.section
+    rows = _rows(context, section.split)[task]
+    shots = _shots(context, rows) if task == ONE_SHOT else [()] * len(rows)
+    wrap = _wrap(context)
+    prepared = [_prepared(task, row, examples, wrap) for row, examples in zip(rows, shots, strict=True)]
+    limit, notes = _room(context, task, prepared)
+    notes += _bad_references(task, prepared)
+    return TaskData(rows=prepared, values={"max_gen_toks": limit}, notes=notes)
+
+
+def _prepared(task: str, row: Row, examples: Sequence[Row], wrap: Wrap) -> Row:
+    prepared = {
+        "sample_id": row["_instance_id"],
+        "prompt": wrap([(example["input"], example["output"]) for example in examples], row["input"]),
+        "target": row["output"],
+        "task": task,
+        "cluster_id": _document(task, row["input"]),
+    }
+    if examples:
+        prepared["shot_id"] = examples[0]["_instance_id"]
+    return prepared
+
+
+def _document(task: str, prompt: str) -> str | None:
+    """What rows on the same paper share; None where each row has a text of its own."""
+    fields = {"mup_single_document_summarization": mup_prompt_fields, "qasper_abstractive_qa": qasper_prompt_fields}
+    return fields[task](prompt)["title"] if task in fields else None
+
+
+# ---- rows
+
+
+def _rows(context: Context, split: str) -> dict[str, list[Row]]:
+    """Rows of one split by task, in file order; the data set holds at most 2,500 of a task.
+
+    Raises:
+        BadInput: a missing config, split or column, a row without text or without a usable id.
+    """
+    key = f"rows {split}"
+    if key not in context.cache:
+        section = context.section
+        source = context.open(
+            section.dataset,
+            config=str(section.context),
+            split=split,
+            revision=section.revision,
+            where="science.dataset",
+        )
+        source.require(COLUMNS, where="science.dataset")
+        by_task: dict[str, list[Row]] = {}
+        damaged: list[str] = []
+        for number, row in enumerate(source.rows(COLUMNS)):
+            if not all(isinstance(row[column], str) for column in COLUMNS) or ":" not in row["_instance_id"]:
+                damaged.append(str(number))
+                continue
+            name = row["_instance_id"].split(":")[0]
+            if name in TASKS:
+                by_task.setdefault(name, []).append(row)
+        if damaged:
+            raise BadInput(
+                Problem(
+                    what=f"{len(damaged)} rows lack input, output or an _instance_id like task:split:number",
+                    where=f"{source.describe()}, row {', '.join(damaged[:5])}",
+                    fix="choose another data set or mend the rows",
+                )
+            )
+        context.cache[key] = by_task
+    return context.cache[key]  # type: ignore[no-any-return]
+
+
+def _bad_references(task: str, rows: Iterable[Row]) -> list[str]:
+    """A note on references that no reply can match, because they are not the JSON that the task asks for."""
+    default, name = TASKS[task].default, TASKS[task].original_class
+    if default is None:
+        return []
+    bad = [row["sample_id"] for row in rows if not _is_reference(row["target"], default, name)]
+    return [f"{task}: {len(bad)} references are not the task's JSON ({', '.join(bad[:3])})"] if bad else []
+
+
+def _is_reference(text: str, default: Any, name: str) -> bool:
+    parsed = json_parse(text, default, name)
+    return parsed["status"] == "valid_json" and isinstance(parsed["value"], type(default))
+
+
+# ---- prompts
+
+
+def _check_wrapper(context: Context) -> None:
+    section, core = context.section, context.config.core
+    if section.wrapper is not None and section.wrapper.count(PLACE) != 1:
+        context.problems.add(
+            f"the wrapper holds {PLACE} {section.wrapper.count(PLACE)} times",
+            where="science.wrapper",
+            allowed=f"exactly one {PLACE}",
+        )
+    bare = section.wrapper is None and section.prompt_family == "general"
+    if core.apply_chat_template and not bare:
+        context.problems.add(
+            "apply_chat_template would wrap prompts that are wrapped already",
+            where="apply_chat_template",
+            allowed="true only with science.prompt_family: general and no science.wrapper",
+            fix="set apply_chat_template: false",
+        )
+    if section.prompt_family == "chat" and section.wrapper is None:
+        try:
+            _wrap(context)([], "x")
+        except BadInput as error:
+            context.problems.extend(error.problems)
+
+
+def _wrap(context: Context) -> Wrap:
+    section = context.section
+    if section.wrapper is None and section.prompt_family == "chat":
+        return partial(_chat, _chat_template(context.locate(context.config.core.model_name)))
+    return partial(_plain, section.wrapper or WRAPPERS[section.prompt_family])
+
+
+def _plain(wrapper: str, shots: Sequence[tuple[str, str]], text: str) -> str:
+    """Examples as whole turns before the question, the way lm-eval writes few-shot prompts."""
+    before, _, after = wrapper.partition(PLACE)
+    turns = "".join(f"{before}{shot}{after}{TARGET_DELIMITER}{answer}{FEWSHOT_DELIMITER}" for shot, answer in shots)
+    return f"{turns}{before}{text}{after}"
+
+
+def _chat(template: Callable[[list[dict[str, str]]], str], shots: Sequence[tuple[str, str]], text: str) -> str:
+    messages = []
+    for shot, answer in shots:
+        messages += [{"role": "user", "content": shot}, {"role": "assistant", "content": answer}]
+    return template([*messages, {"role": "user", "content": text}])
+
+
+@cache
+def _chat_template(model: str) -> Callable[[list[dict[str, str]]], str]:
+    """The model's chat template.
+
+    Raises:
+        BadInput: the tokenizer cannot be loaded or has no template.
+    """
+    from transformers import AutoTokenizer
+
+    fix = "choose a prompt_family that is written out, or prompt_family: general with apply_chat_template: true"
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(model)
+    except Exception as error:
+        raise BadInput(
+            Problem(what=f"the tokenizer of {model} cannot be loaded: {error}", where="science.prompt_family", fix=fix)
+        ) from error
+    if not getattr(tokenizer, "chat_template", None):
+        raise BadInput(Problem(what=f"{model} has no chat template", where="science.prompt_family", fix=fix))
+    return partial(_apply, tokenizer)
+
+
+def _apply(tokenizer: Any, messages: list[dict[str, str]]) -> str:
+    return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+
+def _shots(context: Context, rows: Sequence[Row]) -> Iterator[tuple[Row]]:
+    """One worked example per row, the one that lm-eval 0.4.13 draws with the same seed.
+
+    From the evaluated split it draws two rows and takes the first that is not the question; from another split one.
+    """
+    section = context.section
+    same = section.fewshot_split == section.split
+    pool = rows if same else _rows(context, section.fewshot_split).get(ONE_SHOT, [])
+    if len(pool) < 1 + same:
+        raise BadInput(
+            Problem(
+                what=f"{len(pool)} rows of {ONE_SHOT} to draw a worked example from",
+                where=f"{section.dataset} [{section.context}] split {section.fewshot_split}",
+                fix="choose another science.fewshot_split",
+            )
+        )
+    random = Random(section.fewshot_seed)  # noqa: S311 - a draw to repeat, not a secret
+    for row in rows:
+        drawn = random.sample(pool, 1 + same)
+        yield (next(one for one in drawn if one["_instance_id"] != row["_instance_id"]),)
+
+
+# ---- room for the reply
+
+
+def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tuple[int, list[str]]:
+    """How long a reply may be, and what to say of prompts that leave too little room.
+
+    Raises:
+        BadInput: `too_long: error` and a prompt that is too long, or no room at all.
+    """
+    wanted, window = context.section.max_gen_toks, context.config.core.max_model_len
+    lengths = _lengths(context, [str(row["prompt"]) for row in rows])
+    if lengths is None:
+        return wanted, [f"{task}: prompt lengths are not checked, there is no tokenizer.json for the model here"]
+    pairs = zip(lengths, rows, strict=True)
+    over = sorted((-length, str(row["sample_id"])) for length, row in pairs if length + wanted > window)
+    if not over:
+        return wanted, []
+    longest, which = -over[0][0], over[0][1]
+    facts = (
+        f"{task}: {len(over)} of {len(rows)} prompts leave less than {wanted} of {window} tokens for the reply; "
+        f"the longest, {which}, has {longest}"
+    )
+    if context.section.too_long == "lower" and window - longest > 0:
+        return window - longest, [f"{facts}; max_gen_toks is lowered to {window - longest}"]
+    if context.section.too_long == "warn" and wanted < window:
+        return wanted, [f"{facts}; vLLM cuts such prompts from the left, where the instruction stands"]
+    raise BadInput(
+        Problem(
+            what=facts,
+            where="science.max_gen_toks",
+            fix=f"raise max_model_len to {longest + wanted}, lower science.max_gen_toks, or set science.too_long",
+        )
+    )
+
+
+def _lengths(context: Context, prompts: list[str]) -> list[int] | None:
+    """Tokens of each prompt, None without a tokenizer file of the model (nothing is downloaded for a check)."""
+    file = _tokenizer_file(context.locate(context.config.core.model_name))
+    if file is None:
+        return None
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(file))
+    return [len(encoded.ids) for encoded in tokenizer.encode_batch(prompts)]
+
+
+def _tokenizer_file(model: str) -> Path | None:
+    local = Path(model) / "tokenizer.json"
+    if local.is_file():
+        return local
+    if model.count("/") != 1 or model.startswith((".", "/", "~")):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(model, "tokenizer.json")
+    return Path(cached) if isinstance(cached, str) else None

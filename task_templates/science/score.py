@@ -1,0 +1,135 @@
+"""Suite scores of SciRIFF: corpus metrics of each task in both modes, mean and median of the summary columns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
+from custom_metrics.science.interval import bootstrap_interval
+from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields, scaled
+from custom_metrics.science.mode import COMPAT, CORRECTED
+from custom_metrics.science.rows import Row, row_score, score_row
+from custom_metrics.science.tasks import TASKS, Task
+
+Sample = Mapping[str, Any]
+COMPAT_PREFIX = "compat."
+
+
+def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+    """One task, scored anew from its samples.
+
+    The value is the metric `params["metric"]` in corrected mode over all rows, `by_metric` has the others with their
+    intervals; `parts` hold every flat metric, and those that the original programme gives under `compat.`.
+    """
+    name, samples = next(iter(rows.items()))
+    kind = TASKS[name]
+    if not samples:
+        return {"agg_value": None, "reason": f"no samples of {name}"}
+    scored = [_scored(kind, sample, CORRECTED) for sample in samples]
+    metrics = task_metrics(kind, scored)
+    flat = flat_metrics(kind, metrics)
+    values = summary_metrics(kind, flat)
+    if kind.kind == "relation":
+        values["f1_overlap_strict"] = flat["all_overlap_strict_f1"]
+    documents = [_document(name, sample) for sample in samples]
+    intervals = {metric: bootstrap_interval(kind, metric, scored, documents) for metric in values}
+    parts = {key: value for key, value in flat.items() if value is not None}
+    parts |= {f"json_{status}": count for status, count in metrics.get("json_counts", {}).items()}
+    compat, notes = _compat(kind, samples)
+    parts |= {f"{COMPAT_PREFIX}{key}": value for key, value in compat.items() if value is not None}
+    if bad := metrics.get("extra", {}).get("bad_references"):
+        notes.append(f"{bad} references are not the task's JSON and stand as the default")
+    by_metric = {
+        metric: {"agg_value": value, "n": len(samples)} | _bounds(intervals[metric])
+        for metric, value in values.items()
+        if value is not None
+    }
+    return by_metric[str(params["metric"])] | {
+        "by_metric": by_metric,
+        "parts": parts,
+        "notes": notes,
+        "value_by_index": {
+            str(sample["index"]): {"row_score": row_score(kind, row), "json_status": row.status}
+            for sample, row in zip(samples, scored, strict=True)
+        },
+    }
+
+
+def _bounds(interval: tuple[float, float] | None) -> dict[str, list[float]]:
+    return {} if interval is None else {"interval": list(interval)}
+
+
+def _compat(kind: Task, samples: Sequence[Sample]) -> tuple[dict[str, float | None], list[str]]:
+    """The flat metrics of the original; where it stops at a reply, only the sentence that it does."""
+    try:
+        flat = flat_metrics(kind, task_metrics(kind, [_scored(kind, one, COMPAT) for one in samples], COMPAT))
+    except Exception as error:  # noqa: BLE001 - reproducing the original's exceptions is what the mode is for
+        return {}, [f"the original programme stops on these replies with {type(error).__name__}: {error}"]
+    return flat, []
+
+
+def _scored(kind: Task, sample: Sample, mode: str) -> Row:
+    reply = sample["filtered"] if isinstance(sample["filtered"], str) else sample["response"]
+    if not isinstance(reply, str):
+        reply = str(reply[0]) if reply else ""
+    return score_row(kind, reply, reference_of(sample), mode)
+
+
+def reference_of(sample: Sample) -> str:
+    """The reference as the data set has it.
+
+    The column is preferred to lm-eval's `target`, which is no longer JSON where a template rendered a list.
+    """
+    for column in ("target", "output"):
+        if isinstance(sample["doc"].get(column), str):
+            return str(sample["doc"][column])
+    return str(sample["target"])
+
+
+def _document(name: str, sample: Sample) -> str | None:
+    """The paper that rows share, from the prepared row or, for other runs, from the prompt."""
+    known = sample["doc"].get("cluster_id")
+    if isinstance(known, str):
+        return known
+    fields = {"mup_single_document_summarization": mup_prompt_fields, "qasper_abstractive_qa": qasper_prompt_fields}
+    return fields[name](str(sample["prompt"]))["title"] if name in fields else None
+
+
+def part(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+    """A further metric, `params["metric"]`, of a task that is scored already."""
+    (name, result), *_rest = inputs.items()
+    found = result.get("by_metric", {}).get(params["metric"])
+    return found or {"agg_value": None, "reason": result.get("reason") or f"{name} has no {params['metric']}"}
+
+
+def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
+    """Mean rating of a judge, scaled from 1..5 to 0..1, ratings of 1 included.
+
+    A rating stands in `judge_rating` among a sample's metrics; null is a reply of the judge that could not be read.
+    """
+    (name, samples), *_rest = rows.items()
+    ratings = [sample["metrics"]["judge_rating"] for sample in samples if "judge_rating" in sample["metrics"]]
+    known = [scaled(float(rating)) for rating in ratings if isinstance(rating, (int, float))]
+    if not known:
+        return {"agg_value": None, "reason": f"no judge has rated {name}"}
+    result: dict[str, Any] = {"agg_value": statistics.fmean(known), "n": len(known)}
+    unread = len(ratings) - len(known)
+    if unread:
+        result["skipped"] = {"unreadable judgement": unread}
+    return result
+
+
+def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+    """Mean or median of the summary columns that have a value; a task with two columns weighs double, as published."""
+    values = {name: result["agg_value"] for name, result in inputs.items() if result.get("agg_value") is not None}
+    absent = [name for name in inputs if name not in values]
+    if not values:
+        return {"agg_value": None, "reason": "no summary column has a value"}
+    value = statistics.median(values.values()) if params["statistic"] == "median" else statistics.fmean(values.values())
+    result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values}
+    if absent:
+        result["notes"] = [f"over {len(values)} of {len(inputs)} columns, without {', '.join(absent)}"]
+        result["skipped"] = {f"no value: {name}": 1 for name in absent}
+    return result
