@@ -1,4 +1,4 @@
-# ruff: noqa: E501, RUF001 - tables of pieces read better wide, and odd characters are the point
+# ruff: noqa: RUF001 - odd characters are the point
 """Random and mutated replies, for tests and for `benchmarks/robustness_extract.py`."""
 
 import random

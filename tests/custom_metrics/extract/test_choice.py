@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - replies use full-width brackets
 import pytest
 
 from custom_metrics.extract.choice import extract_choice, extract_direct_choice

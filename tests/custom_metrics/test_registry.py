@@ -1,0 +1,65 @@
+import inspect
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import custom_metrics.__main__ as listing
+from custom_metrics import METRICS
+
+OURS = [name for name in METRICS if name.startswith(("extract.", "text.", "ifeval."))]
+
+
+def test_finds_every_table_of_the_package():
+    assert {"extract.choice", "text.rouge_scores", "ifeval.check", "math_equal"} <= set(METRICS)
+    assert list(METRICS) == sorted(METRICS)
+    assert len(METRICS) == len(set(METRICS))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_says_what_it_does(name):
+    function = METRICS[name]
+    assert callable(function)
+    described = listing.describe(name, function)
+    assert described["summary"], name
+    parameters = inspect.signature(function).parameters.values()
+    assert all(each.kind is not inspect.Parameter.POSITIONAL_ONLY for each in parameters)
+
+
+def test_unknown_name_is_a_key_error():
+    with pytest.raises(KeyError):
+        METRICS["no.such"]
+
+
+def test_list_names_signature_range_and_direction(capsys):
+    assert listing.main(["list", "text.rouge"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("text.rouge_scores(prediction, reference, types=")
+    assert "range [0, 1]" in printed
+    assert "higher is better" in printed
+
+
+def test_list_as_data(capsys):
+    assert listing.main(["list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == list(METRICS)
+    assert set(rows[0]) == {"name", "signature", "summary", "range", "better"}
+
+
+def test_list_of_nothing_is_bad_input(capsys):
+    assert listing.main(["list", "no.such"]) == 2
+    assert "no.such" in capsys.readouterr().out
+
+
+def test_scorers_load_without_the_heavy_packages(project_root):
+    """A harness worker imports what its task names; torch and lm-eval come only where a function needs them."""
+    code = (
+        "import sys, custom_metrics.harness.filters, custom_metrics.harness.results, custom_metrics.ifeval, "
+        "custom_metrics.text.rouge, custom_metrics.text.bleu, custom_metrics.extract.json_values; "
+        "print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=project_root, capture_output=True, text=True, check=True)
+    heavy = {"torch", "datasets", "pandas", "pyarrow", "scipy", "sympy", "lm_eval", "nltk", "sacrebleu", "json_repair"}
+    assert not heavy & set(re.split(r"\s+", done.stdout))
