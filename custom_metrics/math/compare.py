@@ -47,7 +47,7 @@ class ExactOracle:
     @staticmethod
     def factor(first: Node, second: Node) -> int:
         """Not decided here."""
-        raise NotExactError("a factor")
+        raise NotExactError(f"a factor between {first.op} and {second.op}")
 
 
 def equal(left: Node, right: Node, oracle: Oracle) -> bool:
@@ -320,7 +320,7 @@ def value_of(relation: Node) -> Node | None:
 
 
 def _unwrap(node: Node) -> Node:
-    """A set or list of one element is the element; `\\{x = 2\\}` and the like included."""
+    """A set or list of one element is the element."""
     while node.op in {"list", "set"} and len(node.args) == 1:
         node = node.args[0]
     return node

@@ -23,8 +23,8 @@ MAX_POWER = 10**6
 
 _SMALL_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)
 _PRODUCT = 8 * math.prod(_SMALL_PRIMES)
-# Primes p = k * 8 * 3 * 5 * ... * 59 + 1. By quadratic reciprocity -1, 2 and every odd prime up to 59 are squares mod p,
-# so the imaginary unit and square roots of smooth integers have images in the field.
+# Primes p = k * 8 * 3 * 5 * ... * 59 + 1. By quadratic reciprocity -1, 2 and every odd prime up to 59 are squares
+# modulo p, so the imaginary unit and square roots of smooth integers have images in the field.
 _FIELDS = tuple(k * _PRODUCT + 1 for k in (378958212153, 1008619717278))
 _POINTS = 3
 

@@ -5,68 +5,19 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from custom_metrics.math import matrices, words
+from custom_metrics.math import words
+from custom_metrics.math.commands import ACCENTS, FUNCTIONS, MATRICES, CommandParser
+from custom_metrics.math.stream import digits, plain, spell
 from custom_metrics.math.tokens import Token, TooComplex
-from custom_metrics.math.tree import INFINITY, Node, add, negative, number
+from custom_metrics.math.tree import Node, add, negative, number
 
 MAX_DIGITS = 400
 MAX_EXPONENT = 400
 """Largest power of ten in scientific notation."""
-_FUNCTIONS = {"sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc", "sinh", "cosh",
-              "tanh", "coth", "ln", "log", "lg", "exp", "gcd", "lcm", "max", "min", "Re", "Im", "arg", "cis", "abs", "det"}  # fmt: skip
-_INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot", "sec": "arcsec", "csc": "arccsc"}
-_ACCENTS = {"vec", "hat", "tilde", "overline", "dot", "widehat", "widetilde", "overleftrightarrow", "acute", "check"}
-_MATRICES = {
-    "begin:matrix",
-    "begin:pmatrix",
-    "begin:bmatrix",
-    "begin:Bmatrix",
-    "begin:array",
-    "begin:smallmatrix",
-    "begin:vmatrix",
-}
-_NUMBER_SETS = {"mathbb:R": "R", "mathbb:Z": "Z", "mathbb:N": "N", "mathbb:Q": "Q", "mathbb:C": "C"}
 
 
-class ExpressionParser:
-    """The stream of tokens and the grammar of expressions."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.position = 0
-        self.bar_closes = 0  # inside |...|, a bar ends it
-        self.bar_separates = False  # directly inside \{...\}, a bar or colon starts the condition
-
-    # the stream
-
-    def peek(self, ahead: int = 0) -> Token:
-        index = self.position + ahead
-        return self.tokens[index] if index < len(self.tokens) else Token("end", "")
-
-    def is_op(self, *texts: str) -> bool:
-        token = self.peek()
-        return token.kind == "op" and token.text in texts
-
-    def is_cmd(self, *texts: str) -> bool:
-        token = self.peek()
-        return token.kind == "cmd" and token.text in texts
-
-    def take(self, *texts: str) -> bool:
-        if self.peek().kind in {"op", "cmd"} and self.peek().text in texts:
-            self.position += 1
-            return True
-        return False
-
-    def expect(self, text: str) -> None:
-        if not self.take(text):
-            raise TooComplex(f"expected {text}")
-
-    def items(self) -> Node:
-        """Items between separators: the grammar of shapes."""
-        raise NotImplementedError
-
-    def connective(self) -> str | None:
-        return words.CONNECTIVES.get(self.peek().text.strip().strip(",").strip().lower())
+class ExpressionParser(CommandParser):
+    """Sums, products, powers, numerals and brackets."""
 
     def words(self) -> Node:
         """Words that stand where an expression is expected: a name of a set, a number word, or a text answer."""
@@ -82,6 +33,7 @@ class ExpressionParser:
         return Node("text", value=words.text_form(phrase)) if value is None else number(value)
 
     def sum(self) -> Node:
+        """Terms with signs between them; a double sign keeps both readings."""
         terms: list[Node] = []
         node: Node | None = None
         while True:
@@ -105,6 +57,7 @@ class ExpressionParser:
         return add(*terms)
 
     def sign(self) -> str | None:
+        """Consume signs and return their product, or None without one."""
         sign: str | None = None
         while True:
             if self.is_op("+"):
@@ -118,6 +71,7 @@ class ExpressionParser:
             self.position += 1
 
     def term(self) -> Node:
+        """Factors with or without an operator between them."""
         node = self.factor()
         while True:
             if self.is_op("*"):
@@ -134,6 +88,7 @@ class ExpressionParser:
                 return node
 
     def signed_factor(self) -> Node:
+        """The factor after `*` or `/`, which may carry a sign."""
         sign = self.sign()
         if sign in {"+-", "-+"}:
             return Node("pm", (self.factor(),), sign)
@@ -175,6 +130,7 @@ class ExpressionParser:
         return self.is_op("!") or (self.is_op("^") and not degrees)
 
     def starts_factor(self) -> bool:
+        """Whether the token at hand can begin a factor without an operator before it."""
         token = self.peek()
         if token.kind in {"num", "name"}:
             return True
@@ -186,13 +142,11 @@ class ExpressionParser:
             return self.peek(2).kind != "text"
         return token.kind == "cmd" and (
             token.text
-            in _FUNCTIONS
-            | _ACCENTS
-            | _MATRICES
-            | {"sqrt", "binom", "lfloor", "lceil", "langle", "pi", "infty", "angle"}
+            in FUNCTIONS | ACCENTS | MATRICES | {"sqrt", "binom", "lfloor", "lceil", "langle", "pi", "infty", "angle"}
         )
 
     def factor(self) -> Node:
+        """A mixed number or an atom with its powers, factorials, percent and degree marks."""
         node = self.mixed() or self.atom()
         while True:
             if self.is_op("^"):
@@ -213,6 +167,7 @@ class ExpressionParser:
                 return node
 
     def power(self, base: Node) -> Node:
+        """What follows `^`: a degree mark, an ordinal ending, or an exponent."""
         if self.is_cmd("circ"):
             self.position += 1
             return self.temperature(base)
@@ -230,6 +185,7 @@ class ExpressionParser:
         return Node("pow", (base, self.argument()))
 
     def temperature(self, base: Node) -> Node:
+        """A degree mark, with the letter of a temperature scale when the answer ends with it."""
         token = self.peek()
         scale = token.text.strip()
         if token.kind in {"text", "name"} and scale in {"C", "F"} and self.peek(1).kind == "end":
@@ -255,6 +211,7 @@ class ExpressionParser:
         return negative(node) if sign == "-" else node
 
     def numeral(self) -> Node:
+        """A decimal numeral, exactly."""
         text = self.peek().text
         self.position += 1
         mantissa, _, exponent = text.lower().partition("e")
@@ -263,6 +220,7 @@ class ExpressionParser:
         return number(Fraction(mantissa.rstrip(".")) * Fraction(10) ** int(exponent or 0))
 
     def atom(self) -> Node:
+        """A numeral, a name, a bracket or a command."""
         token = self.peek()
         if token.kind == "num":
             repeating = self.repeating()
@@ -300,6 +258,7 @@ class ExpressionParser:
         return Node("based", value=f"{digits.lstrip('0') or '0'}_{words.NUMBER_WORDS.get(base, base)}")
 
     def name(self) -> Node:
+        """A letter with its subscript and primes; `e` and `i` are constants."""
         name = self.peek().text
         self.position += 1
         if self.is_op("_"):
@@ -312,24 +271,8 @@ class ExpressionParser:
             return Node("const", value=name)
         return Node("sym", value=name)
 
-    def group_tokens(self) -> list[Token]:
-        """Tokens of a group or one token, uninterpreted."""
-        if not self.is_op("{"):
-            token = self.peek()
-            if token.kind == "end":
-                raise TooComplex("an operand is missing")
-            self.position += 1
-            return [token, *self.group_tokens()] if token == Token("op", "-") else [token]
-        depth, start = 0, self.position
-        while True:
-            depth += self.is_op("{") - self.is_op("}")
-            if self.peek().kind == "end":
-                raise TooComplex("a group is open")
-            self.position += 1
-            if depth == 0:
-                return self.tokens[start + 1 : self.position - 1]
-
     def bracket(self, opening: str) -> Node:
+        """What begins with an opening bracket."""
         if opening in {"|", "||"}:
             return self.bars(opening)
         if opening not in {"(", "[", "{", "\\{"}:
@@ -343,6 +286,7 @@ class ExpressionParser:
             self.bar_closes, self.bar_separates = bars, separates
 
     def bracketed(self, opening: str) -> Node:
+        """The inside of a bracket: a group, a set, a tuple, an interval, or one expression."""
         if opening == "\\{" and self.take("\\}"):
             return Node("named", value="empty")
         inner = self.items()
@@ -369,6 +313,7 @@ class ExpressionParser:
         return inner
 
     def bars(self, opening: str) -> Node:
+        """An absolute value."""
         self.position += 1
         self.bar_closes += 1
         inner = self.sum()
@@ -376,152 +321,8 @@ class ExpressionParser:
         self.expect(opening)
         return Node("abs", (inner,))
 
-    def command(self, name: str) -> Node:
-        self.position += 1
-        if name == "frac":
-            return Node("div", (self.argument(single_digit=True), self.argument(single_digit=True)))
-        if name == "sqrt":
-            index = number(2)
-            if self.is_op("["):
-                self.position += 1
-                index = self.sum()
-                self.expect("]")
-            return Node("root", (self.argument(), index))
-        if name == "binom":
-            return Node("fn", (self.argument(single_digit=True), self.argument(single_digit=True)), "binom")
-        if name in {"lfloor", "lceil"}:
-            inner = self.sum()
-            self.expect("rfloor" if name == "lfloor" else "rceil")
-            return Node("fn", (inner,), "floor" if name == "lfloor" else "ceil")
-        if name == "langle":
-            inner = self.items()
-            self.expect("rangle")
-            return Node("tuple", inner.args if inner.op == "list" else (inner,), "()")
-        if name == "pi":
-            return Node("const", value="pi")
-        if name == "infty":
-            return INFINITY
-        if name == "emptyset":
-            return Node("named", value="empty")
-        if name in _NUMBER_SETS:
-            return self.number_set(_NUMBER_SETS[name])
-        if name in _MATRICES:
-            matrix = self.matrix()
-            return matrices.determinant(matrix) if name == "begin:vmatrix" else matrix
-        if name in {"angle", "triangle"}:
-            letters = ""
-            while self.peek().kind == "name":
-                letters += self.peek().text
-                self.position += 1
-            return Node("sym", value=f"{name} {letters}")
-        if name in _ACCENTS:
-            return Node("sym", value=name + "{" + "".join(spell(token) for token in self.group_tokens()) + "}")
-        if name == "ldots":
-            return Node("sym", value="...")
-        if name in _FUNCTIONS:
-            return self.function(name)
-        raise TooComplex(f"command {name}")
-
-    def number_set(self, name: str) -> Node:
-        if self.is_op("_", "^"):
-            self.position += 1
-            mark = "".join(spell(token) for token in self.group_tokens())
-            return Node("named", value=name + {"+": ">0", ">0": ">0", "-": "<0", "<0": "<0"}.get(mark, "^" + mark))
-        return Node("named", value=name)
-
-    def matrix(self) -> Node:
-        rows: list[list[Node]] = [[]]
-        while True:
-            if self.peek().kind == "cmd" and self.peek().text.startswith("end:"):
-                self.position += 1
-                break
-            if self.is_op("\\\\"):
-                self.position += 1
-                rows.append([])
-            elif self.is_op("&"):
-                self.position += 1
-            else:
-                rows[-1].append(self.item())
-        kept = [Node("row", tuple(row)) for row in rows if row]
-        if not kept or len({len(row.args) for row in kept}) != 1:
-            raise TooComplex("a ragged matrix")
-        return Node("matrix", tuple(kept))
-
-    def function(self, name: str) -> Node:
-        power: Node | None = None
-        base: Node | None = None
-        while self.is_op("^", "_"):
-            mark = self.peek().text
-            self.position += 1
-            if mark == "^":
-                power = self.argument()
-            else:
-                base = self.argument(single_digit=self.peek().kind == "num" and not self.follows_argument())
-        if name in {"gcd", "lcm", "max", "min"}:
-            inner = self.atom()
-            return Node("fn", inner.args if inner.op in {"tuple", "set"} else (inner,), name)
-        if power is not None and power == number(-1) and name in _INVERSE:
-            name, power = _INVERSE[name], None
-        inner = self.function_argument()
-        if name == "det":
-            return matrices.determinant(inner)
-        if name in {"log", "lg", "ln"}:
-            known = {"ln": Node("const", value="e"), "lg": number(10)}.get(name, base)
-            node = Node("log", (inner,) if known is None else (inner, known))
-        elif base is not None:
-            raise TooComplex("a subscript")
-        elif name == "exp":
-            node = Node("pow", (Node("const", value="e"), inner))
-        elif name == "abs":
-            node = Node("abs", (inner,))
-        elif name == "cis":
-            node = Node("pow", (Node("const", value="e"), Node("mul", (Node("const", value="i"), inner))))
-        else:
-            node = Node("fn", (inner,), name)
-        return node if power is None else Node("pow", (node, power))
-
-    def follows_argument(self) -> bool:
-        """Whether something that can be an argument follows the subscript at hand."""
-        self.position += 1
-        found = self.starts_factor()
-        self.position -= 1
-        return found
-
-    def function_argument(self) -> Node:
-        if self.is_op("(", "{", "["):
-            return self.atom()
-        sign = self.sign()
-        factors = [self.factor()]
-        while self.starts_factor() and not self.is_op("(", "[", "\\{") and not self.is_cmd(*_FUNCTIONS):
-            factors.append(self.factor())
-        node = factors[0]
-        for factor in factors[1:]:
-            node = Node("mul", (node, factor))
-        while self.is_op("/") and self.peek(1).kind == "num":
-            self.position += 1
-            node = Node("div", (node, self.factor()))
-        return negative(node) if sign == "-" else node
-
-
-def spell(token: Token) -> str:
-    if token.kind == "cmd":
-        return f"<{token.text}>"
-    if token.kind == "text":
-        return f'"{words.text_form(token.text)}"'
-    return token.text
-
-
-def plain(tokens: list[Token]) -> list[str]:
-    return [token.text for token in tokens]
-
 
 def _integer(text: str) -> int:
     if len(text) > MAX_DIGITS:
         raise TooComplex("digits")
     return int(text)
-
-
-def digits(node: Node) -> str:
-    if node.op == "num" and isinstance(node.value, Fraction) and node.value.denominator == 1:
-        return str(node.value)
-    raise TooComplex("a base on something that is no numeral")

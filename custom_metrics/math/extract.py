@@ -79,10 +79,10 @@ def _brace_pairs(text: str, start: int) -> dict[int, int]:
     pairs: dict[int, int] = {}
     open_at: list[int] = []
     for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, start):
-        token = match.group()
-        if token == "{":
+        brace = match.group()
+        if brace == "{":
             open_at.append(match.start())
-        elif token == "}" and open_at:
+        elif brace == "}" and open_at:
             pairs[open_at.pop()] = match.start()
     return pairs
 

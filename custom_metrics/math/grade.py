@@ -120,9 +120,11 @@ def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decisi
 
 
 def _name(node: Node) -> str:
-    names = {"rel": "relations", "tuple": "tuples or intervals", "quantity": "values or units", "deg": "values or units",
-             "text": "texts", "based": "numerals", "list": "lists", "set": "sets", "matrix": "matrices", "ratio": "ratios",
-             "percent": "percentages", "union": "sets", "named": "sets"}  # fmt: skip
+    names = {
+        "rel": "relations", "tuple": "tuples or intervals", "quantity": "values or units",
+        "deg": "values or units", "text": "texts", "based": "numerals", "list": "lists", "set": "sets",
+        "matrix": "matrices", "ratio": "ratios", "percent": "percentages", "union": "sets", "named": "sets",
+    }  # fmt: skip
     return names.get(node.op, "expressions")
 
 

@@ -2,8 +2,8 @@ r"""Comparison of expressions by evaluation with many digits; runs in the worker
 
 What `exact` cannot decide (nested and higher roots, exponentials, logarithms, trigonometry, symbolic exponents) is
 evaluated with mpmath at fixed points. A first pass with 30 digits measures the largest and smallest magnitude
-:math:`10^{\pm M}` of any intermediate result; the second pass uses :math:`60 + 2M` digits, and two values are equal when
-they differ by less than :math:`10^{-(30+M)}` of the larger of them and one. Symbols stand for real numbers of either
+:math:`10^{\pm M}` of any intermediate result; the second pass uses :math:`60 + 2M` digits, and two values are equal
+when they differ by less than :math:`10^{-(30+M)}` of the larger of them and one. Symbols stand for real numbers of either
 sign; points at which a step leaves the real numbers do not count unless the expression speaks of the imaginary unit.
 """
 
@@ -25,7 +25,8 @@ _TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "cot": mp.cot, "sec": mp.sec, "csc": mp.csc, "arcsin": mp.asin,
-    "arccos": mp.acos, "arctan": mp.atan, "arccot": lambda x: mp.pi / 2 - mp.atan(x), "arcsec": mp.asec, "arccsc": mp.acsc,
+    "arccos": mp.acos, "arctan": mp.atan, "arccot": lambda x: mp.pi / 2 - mp.atan(x), "arcsec": mp.asec,
+    "arccsc": mp.acsc,
     "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "coth": mp.coth, "floor": mp.floor, "ceil": mp.ceil, "Re": mp.re,
     "Im": mp.im, "arg": mp.arg,
 }  # fmt: skip

@@ -35,7 +35,8 @@ class Disagreement(NamedTuple):
     def __str__(self) -> str:
         differing = ", ".join(name for name, verdict in self.others.items() if verdict != self.ours.correct)
         verdict = "right" if self.ours.correct else "wrong"
-        return f"{self.sample_id}: {self.ours.extracted!r} for {self.gold!r} is {verdict} ({self.ours.why}); not so: {differing}"
+        why = f"{verdict} ({self.ours.why})"
+        return f"{self.sample_id}: {self.ours.extracted!r} for {self.gold!r} is {why}; not so: {differing}"
 
 
 def score_original(scorer: Scorer, gold: str, response: str) -> bool:

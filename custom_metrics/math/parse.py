@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 
 from custom_metrics.math import words
-from custom_metrics.math.expressions import ExpressionParser, digits, plain, spell
+from custom_metrics.math.expressions import ExpressionParser
+from custom_metrics.math.stream import digits, plain, spell
 from custom_metrics.math.tokens import Token, TooComplex, tokenise
 from custom_metrics.math.tree import Node, negative, number
 
@@ -24,7 +25,10 @@ _DERIVATIVE = re.compile(
 )
 
 _SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)(?:_(?:\{[^{}]*\}|\w|\\[a-z]+))?'*"
-_NAME_PART = rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|<vec>\{{[^{{}}]*\}}|<overline>\{{[^{{}}]*\}}|\|{_SYM}\||\|[A-Z]{{2}}\||\|\|{_SYM}\|\|)"
+_NAME_PART = (
+    rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|<(?:vec|overline)>\{{[^{{}}]*\}}"
+    rf"|\|{_SYM}\||\|[A-Z]{{2}}\||\|\|{_SYM}\|\|)"
+)
 _CALL = rf"{_SYM}(?:\^\{{?-1\}}?)?\([^()=]*\)"
 _NAME_LIKE = re.compile(
     rf"(?:m?<angle>(?:[A-Z]{{1,4}}|{_SYM})|{_CALL}|{_NAME_PART}|<frac>\{{{_NAME_PART}\}}\{{{_NAME_PART}\}}|{_NAME_PART}[/:]{_NAME_PART}"
@@ -122,7 +126,7 @@ class _AnswerParser(ExpressionParser):
             self.position += 1
 
     def item(self) -> Node:
-        """A relation chain; of `A \\Rightarrow B` only B."""
+        r"""Read a relation chain; of `A \Rightarrow B` only B."""
         node = self.relation()
         while self.is_cmd("Rightarrow") and self.peek(1).kind != "end":
             self.position += 1

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - look-alikes of ASCII characters are what this table is about
 r"""LaTeX, Unicode and plain notation -> one stream of tokens; the first normal form of an answer.
 
 What does not change the meaning is gone afterwards: spacing, `\left` and `\right`, fonts, display style, dollar signs
@@ -58,19 +59,25 @@ _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ", 
 _SUBSCRIPT = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙₓ", "0123456789+-()nx")
 
 _SPACING = {
-    ",", ";", ":", "!", " ", ">", "/", "\n", "\t", "quad", "qquad", "thinspace", "medspace", "thickspace", "enspace", "nobreak",
+    ",", ";", ":", "!", " ", ">", "/", "\n", "\t", "quad", "qquad", "thinspace", "medspace", "thickspace",
+    "enspace", "nobreak",
     "negthinspace", "left", "right", "middle", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "biggl",
     "biggr", "Biggl", "Biggr", "bigm", "displaystyle", "textstyle", "scriptstyle", "limits", "nolimits", "hfill",
-    "normalsize", "large", "Large", "small", "bf", "rm", "it", "sf", "tt", "bfseries", "itshape", "boldmath", "centering",
-    "mathstrut", "strut", "notag", "nonumber", "(", ")", "[", "]", "ensuremath", "protect", "mathop", "mathrel", "mathbin",
+    "normalsize", "large", "Large", "small", "bf", "rm", "it", "sf", "tt", "bfseries", "itshape", "boldmath",
+    "centering",
+    "mathstrut", "strut", "notag", "nonumber", "(", ")", "[", "]", "ensuremath", "protect", "mathop", "mathrel",
+    "mathbin",
     "mathord", "mathopen", "mathclose", "noindent", "par", "allowbreak", "linebreak", "newline", "relax", "hline",
 }  # fmt: skip
 _FONTS = {
-    "mathbf", "mathit", "mathsf", "mathtt", "mathcal", "mathscr", "mathfrak", "boldsymbol", "bm", "pmb", "mathnormal", "cancel",
+    "mathbf", "mathit", "mathsf", "mathtt", "mathcal", "mathscr", "mathfrak", "boldsymbol", "bm", "pmb",
+    "mathnormal", "cancel",
     "bcancel", "xcancel", "underline", "underbrace", "boxed", "fbox", "framebox", "smash", "bold", "emph", "mathds",
 }  # fmt: skip
-_TEXTS = {"text", "textbf", "textit", "textrm", "textsf", "texttt", "textnormal", "textup", "textsc", "mbox", "hbox", "mathrm",
-          "operatorname", "textmd", "textsl"}  # fmt: skip
+_TEXTS = {
+    "text", "textbf", "textit", "textrm", "textsf", "texttt", "textnormal", "textup", "textsc", "mbox", "hbox",
+    "mathrm", "operatorname", "textmd", "textsl",
+}  # fmt: skip
 _WITH_ARGUMENT = {
     "hspace",
     "vspace",
@@ -85,27 +92,74 @@ _WITH_ARGUMENT = {
     "mspace",
 }
 _SAME = {
-    "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac", "dbinom": "binom", "tbinom": "binom",
-    "leq": "le", "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne", "lt": "<", "gt": ">",
-    "times": "*", "cdot": "*", "ast": "*", "star": "*", "div": "/", "varnothing": "emptyset", "empty": "emptyset", "lbrace": "{",
-    "rbrace": "}", "backslash": "setminus", "smallsetminus": "setminus", "vert": "|", "lvert": "|", "rvert": "|", "mid": "|",
+    "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "nicefrac": "frac", "sfrac": "frac", "dbinom": "binom",
+    "tbinom": "binom",
+    "leq": "le", "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne",
+    "lt": "<", "gt": ">",
+    "times": "*", "cdot": "*", "ast": "*", "star": "*", "div": "/", "varnothing": "emptyset", "empty": "emptyset",
+    "lbrace": "{",
+    "rbrace": "}", "backslash": "setminus", "smallsetminus": "setminus", "vert": "|", "lvert": "|", "rvert": "|",
+    "mid": "|",
     "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")",
-    "wedge": "land", "vee": "lor", "dots": "ldots", "cdots": "ldots", "dotsc": "ldots", "dotsb": "ldots", "vdots": "ldots",
+    "wedge": "land", "vee": "lor", "dots": "ldots", "cdots": "ldots", "dotsc": "ldots", "dotsb": "ldots",
+    "vdots": "ldots",
     "bigcup": "cup", "bigcap": "cap", "simeq": "approx", "cong": "approx", "sim": "approx", "thickapprox": "approx",
-    "imath": "i", "jmath": "j", "isin": "in", "colon": ":", "degree": "circ", "rightarrow": "to", "longrightarrow": "to",
-    "implies": "Rightarrow", "iff": "Leftrightarrow", "Longrightarrow": "Rightarrow", "tg": "tan", "ctg": "cot", "cosec": "csc",
+    "imath": "i", "jmath": "j", "isin": "in", "colon": ":", "degree": "circ", "rightarrow": "to",
+    "longrightarrow": "to",
+    "implies": "Rightarrow", "iff": "Leftrightarrow", "Longrightarrow": "Rightarrow", "tg": "tan", "ctg": "cot",
+    "cosec": "csc",
     "arctg": "arctan", "lg": "lg", "exponentialE": "e", "varphi": "phi", "varepsilon": "epsilon", "vartheta": "theta",
     "overrightarrow": "vec", "bar": "overline", "prime": "'", "lbrace*": "{",
 }  # fmt: skip
 _OPERATORS = {"<", ">", "*", "/", "|", "||", "{", "}", "[", "]", "(", ")", ":", "'"}
 GREEK = frozenset(
-    ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega", "ell", "hbar"]
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Pi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+        "ell",
+        "hbar",
+    ]
 )
 _WORD_COMMANDS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "arcsin", "arccos": "arccos",
-    "arctan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "log": "log", "ln": "ln", "exp": "exp", "sqrt": "sqrt",
-    "pi": "pi", "infinity": "infty", "infty": "infty", "inf": "infty", "oo": "infty", "frac": "frac", "max": "max", "min": "min",
-    "gcd": "gcd", "lcm": "lcm", "Re": "Re", "Im": "Im", "cis": "cis", "theta": "theta", "alpha": "alpha", "beta": "beta",
+    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "arcsin",
+    "arccos": "arccos",
+    "arctan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "log": "log", "ln": "ln", "exp": "exp",
+    "sqrt": "sqrt",
+    "pi": "pi", "infinity": "infty", "infty": "infty", "inf": "infty", "oo": "infty", "frac": "frac", "max": "max",
+    "min": "min",
+    "gcd": "gcd", "lcm": "lcm", "Re": "Re", "Im": "Im", "cis": "cis", "theta": "theta", "alpha": "alpha",
+    "beta": "beta",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "abs": "abs", "cot^{-1}": "arccot", "det": "det",
 }  # fmt: skip
 
@@ -231,7 +285,7 @@ def _named(name: str) -> list[Token]:
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     """Append the tokens of one command; returns where to go on."""
-    name = name.rstrip("*") if name not in {"*"} else name
+    name = name if name == "*" else name.rstrip("*")
     if name == "%":
         tokens.append(Token("op", "%"))
     elif name == "$":

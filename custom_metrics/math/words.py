@@ -55,26 +55,103 @@ PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {"in", "p
 }
 """Units that are recognised without a text macro: `10 cm`."""
 
-SHORT_WORDS = {"yes", "no", "odd", "all", "none", "not", "one", "two", "six", "ten", "red", "am", "pm", "is", "if", "of",
-               "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real"}  # fmt: skip
+SHORT_WORDS = {
+    "yes", "no", "odd", "all", "none", "not", "one", "two", "six", "ten", "red", "am", "pm", "is", "if", "of",
+    "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real",
+}  # fmt: skip
 
 NUMBER_WORDS = {
     word: value
     for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+        ]
     )
 }
 
 _MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUALIFIERS = frozenset(
-    ["or", "more", "less", "than", "at", "least", "most", "not", "no", "if", "when", "about", "approximately", "around", "except", "only", "but", "over", "under", "below", "above", "between", "greater", "fewer", "plus", "minus", "times", "because", "since", "where", "unless", "half", "halves", "third", "thirds", "quarter", "quarters", "fourth", "fourths", "fifth", "fifths", "sixth", "sixths", "eighth", "eighths", "tenth", "tenths", "hundredth", "hundredths", "thousandth", "thousandths", "factorial", "squared", "cubed"]
+    [
+        "or",
+        "more",
+        "less",
+        "than",
+        "at",
+        "least",
+        "most",
+        "not",
+        "no",
+        "if",
+        "when",
+        "about",
+        "approximately",
+        "around",
+        "except",
+        "only",
+        "but",
+        "over",
+        "under",
+        "below",
+        "above",
+        "between",
+        "greater",
+        "fewer",
+        "plus",
+        "minus",
+        "times",
+        "because",
+        "since",
+        "where",
+        "unless",
+        "half",
+        "halves",
+        "third",
+        "thirds",
+        "quarter",
+        "quarters",
+        "fourth",
+        "fourths",
+        "fifth",
+        "fifths",
+        "sixth",
+        "sixths",
+        "eighth",
+        "eighths",
+        "tenth",
+        "tenths",
+        "hundredth",
+        "hundredths",
+        "thousandth",
+        "thousandths",
+        "factorial",
+        "squared",
+        "cubed",
+    ]
 )
 
 _ALL_REALS = re.compile(
-    r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers|the set of (?:all )?real numbers|(?:set )?of (?:all )?real numbers"
+    r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers"
+    r"|(?:set )?of (?:all )?real numbers"
 )
 _EMPTY = re.compile(
-    r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none|no such (?:number|value)s?(?: exists?)?|does not exist|dne|undefined"
+    r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none"
+    r"|no such (?:number|value)s?(?: exists?)?"
 )
 
 
@@ -94,7 +171,7 @@ def set_named(text: str) -> str | None:
     form = text_form(text)
     if _ALL_REALS.fullmatch(form):
         return "R"
-    if _EMPTY.fullmatch(form) and form not in {"undefined", "does not exist", "dne"}:
+    if _EMPTY.fullmatch(form):
         return "empty"
     return None
 
@@ -146,22 +223,22 @@ def unit_form(text: str) -> str:
     lowered = re.sub(r"[{}\\().,]", " ", lowered)
     parts: list[str] = []
     power = ""
-    for token in re.findall(r"[^\W\d_]+|[$%]|\^\s*-?\s*\d+|/|-?\d+", lowered):
-        if token in {"square", "sq"}:
+    for word in re.findall(r"[^\W\d_]+|[$%]|\^\s*-?\s*\d+|/|-?\d+", lowered):
+        if word in {"square", "sq"}:
             power = "^2"
-        elif token in {"cubic", "cu"}:
+        elif word in {"cubic", "cu"}:
             power = "^3"
-        elif token in {"squared", "cubed"} and parts:
-            parts[-1] += "^2" if token == "squared" else "^3"
-        elif token.startswith("^") and parts:
-            parts[-1] += token.replace(" ", "")
-        elif token in {"a", "an", "the", "of"}:
+        elif word in {"squared", "cubed"} and parts:
+            parts[-1] += "^2" if word == "squared" else "^3"
+        elif word.startswith("^") and parts:
+            parts[-1] += word.replace(" ", "")
+        elif word in {"a", "an", "the", "of"}:
             continue
-        elif token == "/":
+        elif word == "/":
             parts.append("/")
         else:
-            unit = UNITS.get(token) or (
-                token[:-1] if len(token) > 3 and token.endswith("s") and not token.endswith("ss") else token
+            unit = UNITS.get(word) or (
+                word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
             )
             parts.append(unit + power)
             power = ""
