@@ -24,10 +24,11 @@ _OPEN = r"(?:[\s*_`\"'“”‘’«„$(\[{（【<~]|\\[(\[]|\\(?:text|textbf|t
 _ALONE = r"(?![^\W_]|['’]\w|-\w|\+|\.[A-Za-z]\b|\s{0,2}=)"
 _LETTER = rf"{_OPEN}{{0,16}}(?P<letter>[A-Za-z]){_ALONE}"
 _CLOSE = r"[\s*_`\"'”’.)\]}$）】>!]"
-_LINK = r"(?:[\s*_:：=]|\b(?:is|was|be|must|clearly|definitely|therefore|thus|then|indeed)\b)"
+_LINK = r"(?:[\s*_:：=]|\b(?:is|was|be|must|clearly|definitely|therefore|thus|then|indeed|probably|most|likely|actually|still)\b)"
 _LABEL = r"(?:the\s+)?(?:option|choice|letter|statement|answer)\b\s*"
 _HEAD = (
-    r"(?:answers?|(?:correct|right|best|final|appropriate|accurate|my)\s+(?:option|choice|letter|selection|statement))"
+    r"(?:answers?|ans|(?:correct|right|best|final|appropriate|accurate|my)\s+"
+    r"(?:option|choice|letter|selection|statement|one))"
 )
 
 _STATEMENTS = tuple(
@@ -43,6 +44,8 @@ _STATEMENTS = tuple(
         rf"^[#*_ ]{{0,8}}(?:final\s+|the\s+|correct\s+)?answer[*_:： ]{{0,8}}\n{_LETTER}(?={_CLOSE}{{0,8}}$)",
         # "Answer B" as a whole line
         rf"^[#*_ ]{{0,8}}(?:final\s+)?answer\s{_LETTER}{_CLOSE}{{0,8}}$",
+        # "<answer>B</answer>"
+        rf"<answer>{_LETTER}",
         # "I choose (B)", "we select option B"
         rf"\b(?:choose|select|pick|go\s+with|opt\s+for)\s+(?:{_LABEL})?{_LETTER}",
         # "option B is correct", "(B) is the right answer"
@@ -55,12 +58,16 @@ _STATEMENTS = tuple(
 )
 _BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{(?P<content>(?:[^{}]|\{[^{}]{0,200}\}){0,200})\}")
 _BOXED = re.compile(rf"{_LETTER}(?:[\s*_)\]}}$]|\\[)\]])*(?:(?<=[)\]}}*]\s).*|[.:,](?:\s.*)?)?", re.DOTALL)
-_OPENING = re.compile(rf"{_LETTER}(?={_CLOSE}{{0,8}}(?:(?<=[).])\s|[:,;、。]|$|\n|\s[-–—]\s))")
+# "A: ..." opens an answer in a question-and-answer text and names no letter.
+_OPENING = re.compile(
+    rf"\A[#*\s]{{0,8}}(?i:{_LABEL})?{_LETTER}(?={_CLOSE}{{0,8}}(?:(?<=[).])\s|(?<!A):|[,;、。]|$|\n|\s[-–—]\s))"
+)
 _DIRECT = re.compile(rf"\A{_LETTER}")
 _OPTION_LINE = re.compile(r"^[^\w\n]{0,4}([A-Z])[).:]", re.MULTILINE)
-_WHOLE_LINE = re.compile(rf"[#>\s]{{0,8}}(?:{_LABEL})?{_LETTER}{_CLOSE}*", re.IGNORECASE)
+_WHOLE_LINE = re.compile(rf"\A[#>\s]{{0,8}}(?:{_LABEL})?{_LETTER}{_CLOSE}*\Z", re.IGNORECASE)
+_MAX_LETTER_LINE = 40
 _CONCLUSION = re.compile(
-    r"\b(?i:so|thus|therefore|hence|consequently|conclude|implies|gives|leaves|option|choice|answer|is|be)[\s,:]{1,4}"
+    r"\b(?i:so|thus|therefore|hence|consequently|conclude|implies|gives|leaves|guess|say|option|choice|answer|is|be)[\s,:]{1,4}"
     rf"(?i:{_LABEL})?{_OPEN}{{0,16}}(?P<letter>[A-Z]){_ALONE}{_CLOSE}{{0,8}}$"
 )
 _MARKED = re.compile(r"(?:[(（\[【]\s?|\*\*\(?|\\text(?:bf)?\{\(?)(?P<letter>[A-Z])(?=\s?[)）\]】]|\)?[.:]?\*\*|\)?\})")
@@ -75,6 +82,7 @@ _HEDGE = re.compile(
 _WORD_AFTER = re.compile(
     r"[ \t]+(?!(?:because|since|as|and|or|for|due|given|which|is|with|based|but|by|if|when|while)\b)[a-z]"
 )
+_END_TOKENS = re.compile(r"(?:\s{0,8}(?:</s>|<\|\w{1,20}\|>)){1,8}\s{0,8}\Z")
 _BLANK_THEN_MORE = re.compile(r"[ \t]+\S")
 
 
@@ -106,7 +114,8 @@ def extract_choice(text: str, letters: str = "ABCD", *, prefer: Literal["last", 
 
     In this order: statements and boxes ("best answer is B", "Answer: (B)", "B is correct", `\boxed{B}`), among which
     the last (or first) wins; a reply that begins with the letter ("B. Because ..."); a line that is only the letter;
-    a last line that concludes with it ("Therefore, B."); the one marked letter of the last line ("... **(B)** ...").
+    a last line that begins or concludes with it ("**B. 12 m/s**", "Therefore, B."); the one marked letter of the last
+    line ("... **(B)** ...").
 
     Args:
         text: A reply without thinking traces.
@@ -126,27 +135,27 @@ def extract_choice(text: str, letters: str = "ABCD", *, prefer: Literal["last", 
     """
     if len(text) > MAX_CHARS:
         text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
+    text = _END_TOKENS.sub("", text)
     statements = [found for pattern in _STATEMENTS for found in _letters(pattern, text, letters)]
     statements.extend(_boxed_letters(text, letters))
     if statements:
         return (max if prefer == "last" else min)(statements)[1]
 
-    text = text.strip()
-    opening = _OPENING.match(text)
-    lists_options = len(set(_OPTION_LINE.findall(text))) > 1
-    if opening and not lists_options:
-        for _, letter in _letters(_OPENING, text[: opening.end() + 40], letters):
-            return letter
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line in reversed(lines) if prefer == "last" else lines:
-        if len(line) <= 40 and _WHOLE_LINE.fullmatch(line):
-            for _, letter in _letters(_WHOLE_LINE, line, letters):
-                return letter
     if not lines:
         return None
+    # A reply that repeats the options begins lines with letters that it does not choose.
+    opening = () if len(set(_OPTION_LINE.findall(text))) > 1 else (_OPENING,)
+    short_lines = [line for line in lines if len(line) <= _MAX_LETTER_LINE]
+    attempts = [
+        *((pattern, text.strip()[:400]) for pattern in opening),
+        *((_WHOLE_LINE, line) for line in (reversed(short_lines) if prefer == "last" else short_lines)),
+        *((pattern, lines[-1][-400:]) for pattern in (*opening, _CONCLUSION)),
+    ]
+    for pattern, where in attempts:
+        for _, letter in _letters(pattern, where, letters):
+            return letter
     last = lines[-1][-400:]
-    for _, letter in _letters(_CONCLUSION, last, letters):
-        return letter
     marked = {letter for _, letter in _letters(_MARKED, last, letters)}
     return marked.pop() if len(marked) == 1 else None
 

@@ -36,6 +36,16 @@ FORMS = {
     "lower case in brackets": ("the answer is (b) because", "B"),
     "letter A, reason": ("The answer is A because it fits", "A"),
     "unicode brackets": ("The answer is （C）", "C"),
+    "last line with its text": ("A reason.\n\n**C. 12 m/s**", "C"),
+    "tag": ("<answer>B</answer>", "B"),
+    "end token": ("C<|eot_id|>", "C"),
+    "abbreviated": ("Ans: B", "B"),
+    "hedged adverb": ("The answer is most likely B.", "B"),
+    "guess": ("I am not sure, but I'd guess C.", "C"),
+    "option, then its text": ("**Option C**: the moon", "C"),
+    "in place of a box": ("\\boxed{\\textbf{(D)}\\ 5}", "D"),
+    "reasons against others": ("A is incorrect, B is incorrect, C is correct", "C"),
+    "concluding aside": ("The value is 5 m/s (option C).", "C"),
     "explained": ("I think it is B\nAnswer: I think it is B", "B"),
 }
 NONE = {
@@ -58,6 +68,10 @@ NONE = {
     "options repeated": "A: red\nB: blue\nC: green",
     "unfinished box": "\\boxed{B",
     "two marked": "So (A) and (B) are both out",
+    "not one but another": "The answer is not A but B.",
+    "either": "The answer to the question is either B or C.",
+    "question and answer": "Q: What is it?\nA: It is the sun.",
+    "a letter not offered, then one in passing": "Z. something, B, more words",
     "not offered": "The answer is E",
 }
 
