@@ -1,6 +1,6 @@
-"""Score a run: every task, every group, and the suite scores that its packs declare, next to published values.
+"""Score runs: every task, every group, and the suite scores that their packs declare, next to published values.
 
-Works on saved samples alone; no model is needed.
+Works on saved samples alone; no model is needed. Several runs with one --out share the packs' own tables there.
 """
 
 from __future__ import annotations
@@ -8,12 +8,18 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalprep.packs import Pack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json or samples_*.jsonl")
     add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
@@ -27,14 +33,25 @@ def main(args: argparse.Namespace) -> int:
     """Score, print, write."""
     from evalprep.errors import BadInput, Problem
     from evalprep.packs import find_packs
-    from evalprep.results import load_run
-    from evalprep.score import export, open_reference, packs_of, score_run
 
-    run = load_run(args.run, timestamp=args.timestamp)
     folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
     if args.template_dir is not None and not folder.is_dir():
         raise BadInput(Problem(what="no such folder", where=f"--template_dir {folder}"))
     packs = find_packs(folder)
+    found = [_score(place, args, packs) for place in args.runs]
+    if args.json:
+        data = [scores for scores, _ in found]
+        print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
+    return 0 if all(scored for _, scored in found) else 3
+
+
+def _score(place: str, args: argparse.Namespace, packs: Mapping[str, Pack]) -> tuple[dict[str, Any], bool]:
+    """Score one run; its scores as data, and whether it has any."""
+    from evalprep.errors import BadInput, Problem
+    from evalprep.results import load_run
+    from evalprep.score import export, open_reference, packs_of, score_run
+
+    run = load_run(place, timestamp=args.timestamp)
     reference = None
     if args.reference is not None:
         reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
@@ -43,18 +60,18 @@ def main(args: argparse.Namespace) -> int:
     problem = ""
     if not args.no_write:
         out = args.out or run.files.folder / f"scores_{run.files.stamp}"
+        # Each of several runs keeps its scores under its own name; what packs write is theirs to share.
+        file = "scores.json" if len(args.runs) == 1 else f"scores_{run.files.folder.name}_{run.files.stamp}.json"
         try:
             out.mkdir(parents=True, exist_ok=True)
             text = json.dumps(scores.to_dict(), indent=2, ensure_ascii=False)
-            (out / "scores.json").write_text(text + "\n", encoding="utf-8")
-            written = [out / "scores.json", *export(scores, run, packs, out)]
+            (out / file).write_text(text + "\n", encoding="utf-8")
+            written = [out / file, *export(scores, run, packs, out)]
         except OSError as error:
             if args.out is not None:
                 raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=f"--out {out}")) from error
             problem = f"nothing written: {out.parent} is not writable; --out names another place"
-    if args.json:
-        print(json.dumps(scores.to_dict() | {"files": [str(path) for path in written]}, indent=2, ensure_ascii=False))
-    else:
+    if not args.json:
         from evalprep.score.screen import show
 
         show(scores, subtasks=args.subtasks)
@@ -62,7 +79,6 @@ def main(args: argparse.Namespace) -> int:
             print(f"written: {path}")
         if problem:
             print(problem)
-        print(f"next: evalprep compare {args.run}")
-    return (
-        0 if any(task.micro.get("n") for task in scores.tasks) or any(s.value is not None for s in scores.suite) else 3
-    )
+        print(f"next: evalprep compare {place}")
+    has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)
+    return scores.to_dict() | {"files": [str(path) for path in written]}, has_any
