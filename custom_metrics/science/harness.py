@@ -50,19 +50,20 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     """Score one reply in corrected mode.
 
     Args:
-        doc: A prepared row; `task` names the task, `target` is the reference.
+        doc: A prepared row (`task` names the task, `target` is the reference) or a row of the data set itself.
         results: The reply.
 
     Returns:
         `row_score`, `bleu` (counts), `unparsed`, `scorer_error`, for JSON tasks `json_status` (the parse status), and
         the metrics of the task: F1 scores as counts, means as numbers.
     """
-    task = TASKS[str(doc["task"])]
+    task = TASKS[str(doc.get("task") or doc["_instance_id"].split(":")[0])]
+    reference = str(doc["target"] if "target" in doc else doc["output"])
     reply = results[0] if results else ""
     if isinstance(reply, (list, tuple)):
         reply = reply[0] if reply else ""
     try:
-        return _values(task, score_row(task, str(reply), str(doc["target"]))) | {"scorer_error": 0}
+        return _values(task, score_row(task, str(reply), reference)) | {"scorer_error": 0}
     except Exception as error:  # noqa: BLE001 - one reply must not lose the run, see above
         _log.warning("sample %s was not scored: %r", doc.get("sample_id"), error)
         return _values(task, score_row(task, "", "")) | {"scorer_error": 1}

@@ -118,10 +118,13 @@ def row_score(task: Task, row: Row) -> float:
     """One number in [0, 1] for a row, higher is better, to compare models row by row.
 
     F1 of the row (1 where nothing was expected and nothing given) for lists, entities and relations (token overlap);
-    whether the verdict is right; answer F1; ROUGE-L; BLEU of the row. The published scores are formed over the corpus
-    and are no means of these.
+    whether the verdict is right; answer F1; ROUGE-L; BLEU of the row. A reply without usable JSON has 0, although the
+    default that stands for it may happen to be right. The published scores are formed over the corpus and are no means
+    of these.
     """
     counts = row.counts
+    if not row.parsed:
+        return 0.0
     if task.kind == "fact":
         return float(isinstance(row.pred, Mapping) and (row.pred.get("verdict") or "NEI") == row.ref["verdict"])
     if task.kind == "qa":
