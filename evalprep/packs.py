@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,31 +116,27 @@ class Pack:
         Raises:
             BadInput: the file cannot be imported.
         """
-        path = self.folder / f"{stem}.py"
-        if not path.is_file():
+        if not (self.folder / f"{stem}.py").is_file():
             return None
-        name = f"_evalprep_pack_{self.name}_{stem}"
-        known = sys.modules.get(name)
-        if known is not None and getattr(known, "__file__", None) == str(path):
-            return known
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        # Registered before it runs: dataclasses and pickling look their module up by name.
-        sys.modules[name] = module
+        # The folder becomes a package under a name of its own, so that a pack's modules may import each other
+        # (`from .rows import ...`) and two packs of one name in two template folders stay apart.
+        package = f"_evalprep_pack_{self.name}_{zlib.crc32(str(self.folder).encode()):08x}"
+        if package not in sys.modules:
+            parent = ModuleType(package)
+            parent.__path__ = [str(self.folder)]
+            sys.modules[package] = parent
         try:
-            spec.loader.exec_module(module)
+            return importlib.import_module(f"{package}.{stem}")
+        except BadInput:
+            raise
         except Exception as error:
-            del sys.modules[name]
             raise BadInput(
                 Problem(
                     what=f"cannot be imported: {type(error).__name__}: {error}",
-                    where=str(path),
+                    where=str(self.folder / f"{stem}.py"),
                     fix="mend the pack's module",
                 )
             ) from error
-        return module
 
 
 def find_packs(template_dir: Path) -> dict[str, Pack]:

@@ -158,7 +158,7 @@ def test_mmlu_prompt_ends_before_the_letter(prepared):
 def test_ifeval_hazards_parse_exactly_or_name_their_row(fixtures):
     from evalprep.errors import BadInput
 
-    module = find_packs(PROJECT_ROOT / "task_templates")["meta"].module("prepare")
+    module = find_packs(PROJECT_ROOT / "task_templates")["meta"].module("truth")
     for case in map(json.loads, (fixtures / "ifeval_hazards.jsonl").open()):
         row = {"input_question": case["input_question"], "input_question_hash": "abc123"}
         if case["expected_error"]:

@@ -1,0 +1,107 @@
+"""Which evals data set a run uses: where it is, which family it belongs to, which tasks it offers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalprep.packapi import BadInput, Context, Problem, config_names, near
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The evals data set of this run: where it is and what it offers."""
+
+    location: str
+    name: str
+    family: dict[str, Any]
+    configs: tuple[str, ...]
+
+    def config_of(self, task: str) -> str:
+        """Config name of a task."""
+        return f"{self.name}__{self.family['tasks'][task]}__details"
+
+    def offered(self) -> list[str]:
+        """Tasks whose config exists."""
+        return [task for task in self.family["tasks"] if self.config_of(task) in self.configs]
+
+
+@cache
+def families() -> dict[str, Any]:
+    """The table of families."""
+    with (HERE / "families.yaml").open(encoding="utf-8") as handle:
+        return yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+
+
+def known_names() -> list[str]:
+    """Published data sets, for messages."""
+    names = []
+    for family in families()["families"]:
+        pattern = family["pattern"].replace("\\", "")
+        sizes = re.search(r"\(([^)]*)\)", pattern)
+        if not family.get("local_only") and family["name"] != "demo":
+            names += (
+                [f"meta-llama/{pattern.replace(sizes[0], size)}" for size in sizes[1].split("|")]
+                if sizes
+                else [f"meta-llama/{pattern}"]
+            )
+    return names
+
+
+def dataset_of(context: Context) -> Dataset:
+    """Find the evals data set and its family.
+
+    Raises:
+        BadInput: the name is none of the published ones and no local folder, or the data cannot be reached.
+    """
+    if "dataset" in context.cache:
+        return context.cache["dataset"]
+    location = context.section.evals_dataset.rstrip("/")
+    where = f"{context.config.path} (evals_dataset)"
+    name = location.rsplit("/", 1)[-1]
+    found = context.locate(location)
+    local = Path(found).is_dir()
+    family = next(
+        (
+            entry
+            for entry in families()["families"]
+            if re.fullmatch(entry["pattern"], name)
+            and (local or not (entry.get("local_only") or entry["name"] == "demo"))
+        ),
+        None,
+    )
+    if family is None or not (local or location.startswith("meta-llama/")):
+        what = f"there is no folder {context.folder / location}, and {location!r} is not a known evals data set"
+        raise BadInput(
+            Problem(
+                what=what,
+                where=where,
+                fix=near(location, known_names()) or "give the path of a local copy",
+                allowed=f"a local folder whose name ends in -evals, or {', '.join(known_names())}",
+            )
+        )
+    configs = config_names(found, folder=context.folder, revision=revision_of(context, "evals")) or _configs_from_files(
+        found, name
+    )
+    dataset = Dataset(found, name, family, tuple(configs))
+    context.cache["dataset"] = dataset
+    return dataset
+
+
+def _configs_from_files(location: str, name: str) -> list[str]:
+    """Config names of a copy that lost its card, from the names of its files."""
+    files = (re.match(r"Details_(.+?)_\d{4}-\d\d-\d\d", path.name) for path in Path(location).rglob("Details_*"))
+    return sorted({f"{name}__{match[1]}__details" for match in files if match})
+
+
+def revision_of(context: Context, which: str) -> str | None:
+    """Pinned revision of one of the data sets."""
+    given = context.section.revision
+    return (given if which == "evals" else None) if isinstance(given, str) else given.get(which)
