@@ -1,4 +1,4 @@
-"""Every finding that `evalprep check` can make. docs/codes.md is this table: `python -m evalprep.check.codes`.
+"""Every finding that `evalprep check` can make. docs/codes.md is this table: `evalprep check --explain all`.
 
 A code never changes its meaning; a finding that is no longer made leaves a gap.
 """
@@ -113,7 +113,6 @@ CODES: dict[str, Code] = {
     "EP303": Code("error", "doc_to_text is a word that is no column of the data: every prompt is that word.", "name a column"),
     "EP304": Code("error", "The prompt of a row cannot be built.", "mend the template or the row"),
     "EP305": Code("note", "The task builds requests of its own; scoring was not checked.", ""),
-    "EP306": Code("warning", "The named split is not the one that lm-eval evaluates.", "name test_split only"),
     # EP4: data
     "EP401": Code("error", "Rows have no sample_id; nothing can be joined after the run.", "prepare the data anew"),
     "EP402": Code("note", "The data have no sample_id; results of two runs are joined by content.", "add a unique sample_id column"),
@@ -211,7 +210,3 @@ def markdown() -> str:
         ]
         lines.append("")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")

@@ -70,24 +70,21 @@ def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate = lambda
     return found
 
 
-def check_parquet(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool) -> int:
-    """Read the columns that matter of a task's parquet files.
+def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool) -> int:
+    """Read the columns that matter of a task's parquet, JSON or JSON Lines files.
 
     Returns:
         The number of rows.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     rows = 0
     scan = _Scan(leaf, findings, ours=ours)
     for path in files:
         try:
-            with pq.ParquetFile(path) as file:
-                wanted = scan.columns(file.schema_arrow)
-                for batch in file.iter_batches(columns=wanted):
-                    scan.add(batch)
-                rows += file.metadata.num_rows
+            for batch in _batches(path, str(leaf.config.get("dataset_path")), scan):
+                scan.add(batch)
+                rows += batch.num_rows
         except (OSError, pa.ArrowException) as error:
             findings.add("EP407", str(path), f"cannot be read: {error}", task=leaf.name)
             return rows
@@ -95,6 +92,21 @@ def check_parquet(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bo
         findings.add("EP408", str(files[0]), f"{leaf.name} has no rows", task=leaf.name)
     scan.report(str(files[0]) if files else leaf.where())
     return rows
+
+
+def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
+    """The wanted columns of a file, batch by batch."""
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(columns=scan.columns(file.schema_arrow))
+    else:
+        import pyarrow.json as pj
+
+        if path.read_bytes().strip():
+            table = pj.read_json(path)
+            yield from table.select(scan.columns(table.schema)).to_batches()
 
 
 class _Scan:
@@ -113,7 +125,6 @@ class _Scan:
         self.empty: list[str] = []
         self.null: list[str] = []
         self.odd: dict[str, list[str]] = {}
-        self.types: dict[str, str] = {}
         self.seen = 0
         self.answers: dict[int, int] = {}
         self.several: list[str] = []
@@ -151,7 +162,6 @@ class _Scan:
         if target is None:
             self.null.append(row)
             return
-        self.types.setdefault(_kind(target), row)
         if isinstance(prompt, str) and prompt.strip():
             key, value = hash(prompt), hash(str(target))
             if self.answers.setdefault(key, value) != value:
@@ -169,14 +179,6 @@ class _Scan:
                 findings.add(code, where, f"{what} {listed(rows, len(rows))}", task=task)
         for name, rows in self.odd.items():
             findings.add("EP406", where, f"column {name!r} is not finite in {listed(rows, len(rows))}", task=task)
-        if len(self.types) > 1:
-            kinds = ", ".join(f"{kind} (first in {row})" for kind, row in self.types.items())
-            findings.add("EP409", where, f"column {self.target!r} holds {kinds}", task=task)
-
-
-def _kind(target: Any) -> str:
-    """How lm-eval takes a gold answer from a column: as it is (only a rendered template that looks like a list becomes one)."""
-    return {str: "a text", list: "a list"}.get(type(target), "a number")
 
 
 def _has_float(kind: Any) -> bool:

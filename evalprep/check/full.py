@@ -39,7 +39,8 @@ def find_tokenizer(settings: RunSettings) -> Tokenizer | None:
 
 
 def check_full(roots: Sequence[Path], requested: Sequence[str] | None, settings: RunSettings, findings: Findings, *,
-               rows: int | None = None, progress: Callable[[str], None] = lambda _: None) -> FullCheck:
+               rows: int | None = None, hard: bool = False,
+               progress: Callable[[str], None] = lambda _: None) -> FullCheck:
     """Check everything that can be known without the model.
 
     Args:
@@ -48,6 +49,7 @@ def check_full(roots: Sequence[Path], requested: Sequence[str] | None, settings:
         settings: The run.
         findings: Gets what is found.
         rows: Look at the first rows of each task only.
+        hard: Also score replies on which extraction and parsing get slow; seconds to minutes per task.
         progress: Told what is being looked at.
     """
     progress("files")
@@ -64,7 +66,7 @@ def check_full(roots: Sequence[Path], requested: Sequence[str] | None, settings:
         build_requests(task, settings, template, findings, rows)
         check_prompts(task, settings, tokenizer, findings)
         progress(f"{task.name}: scoring {len(task.instances)} rows")
-        scorer = check_scoring(task, findings)
+        scorer = check_scoring(task, findings, hard=hard)
         if scorer is not None:
             scorers[task.name] = scorer
         check_stops(task, tokenizer, scorer, findings)

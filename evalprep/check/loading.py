@@ -181,8 +181,22 @@ def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
 
             findings.add("EP303", leaf.where("doc_to_text"), f"{text!r} is no column", task=leaf.name,
                          fix=near(text, columns) or f"columns: {', '.join(columns)}")
-    if leaf.output_type == "multiple_choice" and not loaded.own:
-        _check_choices(loaded, findings)
+    if not loaded.own:
+        _check_targets(loaded, findings)
+        if leaf.output_type == "multiple_choice":
+            _check_choices(loaded, findings)
+
+
+def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
+    """A rendered gold answer that looks like a list or a number becomes one; the first row decides how all are compared."""
+    kinds: dict[str, str] = {}
+    for number, requests in loaded.instances.items():
+        with contextlib.suppress(Exception):  # reported as EP304
+            target = loaded.task.doc_to_target(requests[0].doc)
+            kinds.setdefault("a list" if isinstance(target, list) else "no list", loaded.row_name(number))
+    if len(kinds) > 1:
+        found = ", ".join(f"{kind} (first in {row})" for kind, row in kinds.items())
+        findings.add("EP409", loaded.leaf.where("doc_to_target"), f"{loaded.name}: the gold answer is {found}", task=loaded.name)
 
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalprep.check.data import check_data_files, check_parquet
+from evalprep.check.data import check_data_files, check_rows
 from evalprep.check.files import check_files
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.functions import check_functions
@@ -66,9 +66,8 @@ def check_static(roots: Sequence[Path], requested: Sequence[str] | None, setting
         check_generation(leaf, settings, findings)
         check_metrics(leaf, findings)
         files = check_data_files(leaf, findings, lambda path: _relocate(path, moved))
-        parquet = [path for path in files if leaf.config.get("dataset_path") == "parquet"]
-        if parquet:
-            rows[leaf.name] = check_parquet(leaf, parquet, findings, ours=settings.ours)
+        if files and leaf.config.get("dataset_path") in {"parquet", "json"}:
+            rows[leaf.name] = check_rows(leaf, files, findings, ours=settings.ours)
         data_bytes += sum(path.stat().st_size for path in files)
     check_functions(leaves, findings)
     check_machine(leaves, settings, findings, data_bytes=data_bytes)

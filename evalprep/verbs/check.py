@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_static
+from evalprep.check.codes import markdown
 from evalprep.check.target import Target, add_arguments, targets
 
 
@@ -18,17 +19,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
     parser.add_argument("--static", action="store_true", help="files only: do not load the tasks through lm-eval")
     parser.add_argument("--rows", type=int, default=None, metavar="N", help="look at the first N rows of each task only")
+    parser.add_argument("--hard", action="store_true", help="also score replies on which extraction gets slow; up to minutes per task")
     parser.add_argument("--estimate", action="store_true", help="also estimate tokens, time and memory of the run")
     parser.add_argument("--calibrate", type=int, default=None, metavar="N",
                         help="measure the speed with N prompts on the real engine for the estimate; loads the model")
-    parser.add_argument("--explain", metavar="CODE", help="say what a code means, and stop")
+    parser.add_argument("--explain", metavar="CODE", help="say what a code means (`all` for the whole table), and stop")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Check each target; 2 when one has an error."""
     if args.explain:
-        return _explain(args.explain.upper())
+        return _explain(args.explain)
     reports = []
     for manager in targets(args):
         with manager as target, _progress(args.json) as progress:
@@ -49,7 +51,8 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         static = check_static(target.roots, target.requested, target.settings, findings)
         rows = static.rows
     else:
-        done = check_full(target.roots, target.requested, target.settings, findings, rows=args.rows, progress=progress)
+        done = check_full(target.roots, target.requested, target.settings, findings, rows=args.rows, hard=args.hard,
+                          progress=progress)
         static, rows = done.static, {task.name: len(task.instances) for task in done.loaded}
         if args.estimate or args.calibrate:
             from evalprep.estimate import estimate_run
@@ -91,7 +94,11 @@ def _print(report: dict[str, Any]) -> None:
     print(f"{report['target']}: {len(report['tasks'])} tasks, {rows} rows: {counts}")
 
 
-def _explain(code: str) -> int:
+def _explain(name: str) -> int:
+    if name == "all":
+        print(markdown(), end="")
+        return 0
+    code = name.upper()
     if code not in CODES:
         print(f"unknown code {code}; see docs/codes.md", file=sys.stderr)
         return 2

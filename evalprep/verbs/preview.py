@@ -1,0 +1,101 @@
+"""Show the prompts of a task as the model gets them: text, tokens, stop strings, target, and what the scorer would say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from evalprep.check import Findings
+from evalprep.check.full import find_tokenizer
+from evalprep.check.target import add_arguments, targets
+from evalprep.preview import Preview, preview_task, reply_budget
+
+_HEAD, _TAIL = 48, 24  # tokens shown without --all
+_CUT = 600  # characters of a reply shown without --all
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("task", help="a task of the config or of the folder")
+    parser.add_argument("-n", type=int, default=1, metavar="N", help="how many rows (default: 1)")
+    parser.add_argument("--row", default=None, metavar="ID", help="the row with this sample_id or position")
+    parser.add_argument("--all", action="store_true", help="show every token and whole replies")
+    parser.add_argument("--json", action="store_true", help="print as JSON, with every token")
+    add_arguments(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print the rows."""
+    from evalprep.check.static import check_static
+
+    previews: list[Preview] = []
+    for manager in targets(args):
+        with manager as target:
+            findings = Findings()
+            static = check_static(target.roots, [args.task] if args.include_path else target.requested, target.settings, findings)
+            static.leaves = [leaf for leaf in static.leaves if leaf.name == args.task] or static.leaves
+            previews += preview_task(_load(static, target.settings, findings), target.settings, args.task, args.n, args.row)
+    if args.json:
+        print(json.dumps([preview.as_dict() for preview in previews], indent=2, ensure_ascii=False, default=str))
+    else:
+        for preview in previews:
+            print(_text(preview, whole=args.all))
+    return 0
+
+
+def _load(static: Any, settings: Any, findings: Findings) -> Any:
+    """Load the task and its requests; its scorer too, without scoring all rows."""
+    from evalprep.check import FullCheck
+    from evalprep.check.loading import build_requests, load_tasks
+    from evalprep.check.prompts import chat_template
+    from evalprep.check.scoring import Scorer
+
+    tokenizer = find_tokenizer(settings)
+    loaded = load_tasks(static, settings, findings)
+    for task in loaded:
+        build_requests(task, settings, chat_template(tokenizer, settings), findings)
+    scorers = {task.name: Scorer(task) for task in loaded if task.instances and not task.own}
+    return FullCheck(static, loaded, scorers, tokenizer)
+
+
+def _text(preview: Preview, *, whole: bool) -> str:
+    lines = [f"=== {preview.task}, row {preview.row}", ""]
+    for number, request in enumerate(preview.requests):
+        head = f"--- request {number + 1} of {len(preview.requests)}: {request.kind}, {len(request.text)} characters"
+        lines += [head + (f", {len(request.tokens)} tokens" if request.tokens else ""), request.text[: request.context]]
+        if request.context < len(request.text):
+            lines.append(f"--- continuation\n{request.text[request.context:]!r}")
+        lines += ["--- tokens", _tokens(request.tokens, whole=whole)] if request.tokens else ["--- tokens: the tokenizer is not here"]
+    lines += ["", f"target: {preview.target!r}"]
+    if preview.bos_count is not None:
+        lines.append(f"begin-of-text tokens at the start: {preview.bos_count}")
+    if preview.arguments:
+        count, budget = len(preview.requests[0].tokens), reply_budget(preview)
+        lines += [f"stop strings: {preview.stops or 'none, the end-of-text token alone'}",
+                  "generation arguments: " + ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items())]  # fmt: skip
+        if count and preview.context:
+            lines.append(f"context: {count} prompt + {budget} reply = {count + budget} of {preview.context} tokens")
+    for label, verdict in preview.verdicts.items():
+        lines += ["", *_verdict(label, verdict, whole=whole)]
+    return "\n".join([*lines, ""])
+
+
+def _tokens(tokens: list[tuple[int, str]], *, whole: bool) -> str:
+    shown = [f"{number}:{text!r}" for number, text in tokens]
+    if not whole and len(shown) > _HEAD + _TAIL:
+        shown = [*shown[:_HEAD], f"... {len(shown) - _HEAD - _TAIL} more ...", *shown[-_TAIL:]]
+    return " ".join(shown)
+
+
+def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
+    reply = verdict["reply"] if whole or len(verdict["reply"]) <= _CUT else f"{verdict['reply'][:_CUT]} ... ({len(verdict['reply'])} characters)"
+    lines = [f"--- {label} reply", reply]
+    if "error" in verdict:
+        return [*lines, f"the scorer raises {verdict['error']}"]
+    for name, found in verdict["filters"].items():
+        metrics = ", ".join(f"{key}={value!r}" for key, value in found["metrics"].items())
+        lines.append(f"filter {name}: extracted {str(found['extracted'])[:_CUT]!r}; {metrics}")
+    if "published_verdict" in verdict:
+        lines.append(f"published verdict: {'right' if verdict['published_verdict'] else 'wrong'}")
+    return lines

@@ -1,0 +1,2 @@
+def prepare(docs):
+    return docs

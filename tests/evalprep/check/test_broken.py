@@ -1,0 +1,71 @@
+"""Every folder of tests/data/broken holds one mistake; the check names it by its code, and nothing else in it is an error."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evalprep.check import CODES, Findings, RunSettings, check_full, check_static
+
+BROKEN = Path(__file__).parents[2] / "data" / "broken"
+CASES = sorted(path.name for path in BROKEN.iterdir())
+# A mistake that is also another one.
+ALSO = {
+    "unsafe_code": {"EP301"},
+    "yaml_syntax": {"EP119"},
+    "include_missing": {"EP119"},
+    "include_cycle": {"EP119"},
+    "neither_task_nor_group": {"EP119"},
+    "ifeval_without_punkt": {"EP502", "EP503", "EP504"},
+    "answer_becomes_a_list": {"EP502"},
+    "keys_vary": {"EP508"},
+    "model_path": {"EP702"},
+}
+
+
+def prepare(name, tmp_path, tiny_model):
+    folder = tmp_path / name
+    shutil.copytree(BROKEN / name, folder)
+    expect = json.loads((folder / "expect.json").read_text())
+    (folder / "expect.json").unlink()
+    for path in folder.glob("*.y*ml"):
+        path.write_text(path.read_text().replace("@HERE@", str(folder)))
+    given = {key: tiny_model() if value == "@MODEL@" else value for key, value in expect.get("settings", {}).items()}
+    given = {key: str(value) if key == "model" else value for key, value in given.items()}
+    return folder, expect, replace(RunSettings(backend="vllm", device="cpu"), **given)
+
+
+@pytest.fixture(autouse=True)
+def a_machine_without_nltk_data(monkeypatch):
+    monkeypatch.setattr("evalprep.check.machine.punkt_tab", lambda: None)
+    monkeypatch.setattr("evalprep.check.scoring.BOUND_SECONDS", 1.0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_mistake_is_found_by_its_code(name, tmp_path, tiny_model):
+    folder, expect, settings = prepare(name, tmp_path, tiny_model)
+    findings = Findings()
+    if expect["from_files_alone"]:
+        check_static([folder], expect.get("tasks"), settings, findings)
+    else:
+        check_full([folder], expect.get("tasks"), settings, findings)
+    found = {one.code for one in findings.sorted()}
+    errors = {one.code for one in findings.sorted() if one.level == "error"}
+    if expect["code"]:
+        assert expect["code"] in found, [str(one) for one in findings.sorted()]
+    assert errors <= {expect["code"], *ALSO.get(name, set())}, [str(one) for one in findings.sorted()]
+
+
+def test_there_are_enough_and_each_names_its_code():
+    codes = {json.loads((BROKEN / name / "expect.json").read_text())["code"] for name in CASES} - {""}
+    assert codes <= set(CODES)
+    assert len(codes) >= 60
+
+
+def test_a_good_task_has_no_finding(tmp_path, tiny_model):
+    folder, _, settings = prepare("good", tmp_path, tiny_model)
+    findings = Findings()
+    check_full([folder], None, replace(settings, model=str(tiny_model())), findings)
+    assert [one.code for one in findings.sorted()] == ["EP607"]
