@@ -168,8 +168,10 @@ def table(rows: list[dict[str, object]], title: str) -> None:
     """Print one set as a table with ratios to ours."""
     ours = float(str(rows[0]["cpu_s_per_1000"]))
     print(f"\n{title}: {rows[0]['cases']} cases")
+    head = ("right", "false acc.", "false rej.", "raised", "CPU s/1000", "x ours", "slowest")
     print(
-        f"{'grader':22}{'right':>7}{'false acc.':>11}{'false rej.':>11}{'raised':>8}{'CPU s/1000':>12}{'x ours':>8}{'slowest':>9}"
+        "grader".ljust(22)
+        + "".join(name.rjust(width) for name, width in zip(head, (7, 11, 11, 8, 12, 8, 9), strict=True))
     )
     for row in rows:
         spent = float(str(row["cpu_s_per_1000"]))

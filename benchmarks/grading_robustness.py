@@ -22,19 +22,35 @@ from custom_metrics.math import grade
 from custom_metrics.math.grade import _WORKER
 
 FRAGMENTS = [
-    r"\frac", "{", "}", "1", "2", "3", "10", "x", "y", "n", "^", "_", "+", "-", "*", "/", "=", "<", r"\le", r"\ge", "(", ")", "[",
-    "]", ",", ";", ":", "|", r"\sqrt", r"\pi", "e", "i", r"\sin", r"\log", "!", "%", r"\%", r"\$", "$", r"\text{cm}", r"\text{ and }",
-    r"\pm", r"\infty", r"\cup", r"\{", r"\}", r"\begin{pmatrix}", r"\end{pmatrix}", "&", r"\\", r"\left", r"\right", r"^\circ",
-    r"\boxed{", r"\fbox{", r"\int", r"\sum_{k=1}^{n}", r"\lim_{x\to 0}", ".", "0", "999999999", "1e300", r"\overline", r"\in",
-    r"\mathbb{R}", r"\binom", r"\lfloor", r"\rfloor", "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\x00", "\ud800", "\N{GRINNING FACE}",
+    r"\frac", "{", "}", "1", "2", "3", "10", "x", "y", "n", "^", "_", "+", "-", "*", "/", "=", "<", r"\le",
+    r"\ge", "(", ")", "[", "]", ",", ";", ":", "|", r"\sqrt", r"\pi", "e", "i", r"\sin", r"\log", "!", "%", r"\%",
+    r"\$", "$", r"\text{cm}", r"\text{ and }", r"\pm", r"\infty", r"\cup", r"\{", r"\}", r"\begin{pmatrix}",
+    r"\end{pmatrix}", "&", r"\\", r"\left", r"\right", r"^\circ", r"\boxed{", r"\fbox{", r"\int",
+    r"\sum_{k=1}^{n}", r"\lim_{x\to 0}", ".", "0", "999999999", "1e300", r"\overline", r"\in", r"\mathbb{R}",
+    r"\binom", r"\lfloor", r"\rfloor", "\N{SQUARE ROOT}", "\N{SUPERSCRIPT TWO}", "\x00", "\ud800",
+    "\N{GRINNING FACE}",
 ]  # fmt: skip
 SEEDS = [
-    (r"\frac{1}{2}", "0.5"), ("[0,1)", r"0\le x<1"), (r"3\sqrt{2}", r"\sqrt{18}"), ("x^2-4", "(x-2)(x+2)"), ("1,2,3", r"\{3,2,1\}"),
-    (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{bmatrix}1&2\\3&4\end{bmatrix}"), (r"1\pm\sqrt5", r"1-\sqrt5,1+\sqrt5"),
-    ("y=2x+3", "2x-y+3=0"), (r"e^{i\pi}", "-1"), (r"5\text{ cm}^2", "5"), (r"50\%", r"\frac12"), (r"\sin^2 x+\cos^2 x", "1"),
-    ("(x,y)=(1,2)", "x=1,y=2"), (r"(-\infty,2)\cup(3,\infty)", r"x<2\text{ or }x>3"), (r"\sqrt{3+2\sqrt2}", r"1+\sqrt2"),
-    ("2516_8", "2516"), (r"\int_0^1 x\,dx", r"\frac12"), (r"x^{y^{z}}", "x^y"), (r"\binom{n}{2}", r"\frac{n(n-1)}{2}"),
-]  # fmt: skip
+    (r"\frac{1}{2}", "0.5"),
+    ("[0,1)", r"0\le x<1"),
+    (r"3\sqrt{2}", r"\sqrt{18}"),
+    ("x^2-4", "(x-2)(x+2)"),
+    ("1,2,3", r"\{3,2,1\}"),
+    (r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", r"\begin{bmatrix}1&2\\3&4\end{bmatrix}"),
+    (r"1\pm\sqrt5", r"1-\sqrt5,1+\sqrt5"),
+    ("y=2x+3", "2x-y+3=0"),
+    (r"e^{i\pi}", "-1"),
+    (r"5\text{ cm}^2", "5"),
+    (r"50\%", r"\frac12"),
+    (r"\sin^2 x+\cos^2 x", "1"),
+    ("(x,y)=(1,2)", "x=1,y=2"),
+    (r"(-\infty,2)\cup(3,\infty)", r"x<2\text{ or }x>3"),
+    (r"\sqrt{3+2\sqrt2}", r"1+\sqrt2"),
+    ("2516_8", "2516"),
+    (r"\int_0^1 x\,dx", r"\frac12"),
+    ("x^{y^{z}}", "x^y"),
+    (r"\binom{n}{2}", r"\frac{n(n-1)}{2}"),
+]
 
 
 def mutate(text: str, rng: random.Random) -> str:
@@ -60,7 +76,7 @@ def mutate(text: str, rng: random.Random) -> str:
 
 
 def samples(count: int, seed: int) -> list[tuple[str, str]]:
-    """Pairs of a gold answer and a reply: mutated answers, random fragments, and now and then a very long or deep one."""
+    """Pairs of a gold answer and a reply: mutated answers, random fragments, sometimes a very long or deep one."""
     rng = random.Random(seed)
     found = []
     for index in range(count):

@@ -3,8 +3,9 @@ r"""Comparison of expressions by evaluation with many digits; runs in the worker
 What `exact` cannot decide (nested and higher roots, exponentials, logarithms, trigonometry, symbolic exponents) is
 evaluated with mpmath at fixed points. A first pass with 30 digits measures the largest and smallest magnitude
 :math:`10^{\pm M}` of any intermediate result; the second pass uses :math:`60 + 2M` digits, and two values are equal
-when they differ by less than :math:`10^{-(30+M)}` of the larger of them and one. Symbols stand for real numbers of either
-sign; points at which a step leaves the real numbers do not count unless the expression speaks of the imaginary unit.
+when they differ by less than :math:`10^{-(30+M)}` of the larger of them and one. Symbols stand for real numbers of
+either sign; points at which a step leaves the real numbers do not count unless the expression speaks of the imaginary
+unit.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ class Node(NamedTuple):
     `div`, `pow`, `neg`, `pm` (one or two operands, value `+` or `-` for the upper sign), `fn` (value: name), `root`
     (radicand, index), `log` (argument, base) or `log` (argument), `fact`, `abs`, `deg`, `percent`.
     Shapes: `list` (value: `,`, `;`, `and`, `or`), `tuple` (value: the two brackets), `set`, `builder`, `matrix` of
-    `row`, `rel` (value: operators between the operands), `union`, `inter`, `minus`, `named` (value: `R`, `Z`, `empty`, ...),
-    `ratio`, `quantity` (value: unit), `based` (value: `digits_base`), `text` (value: words).
+    `row`, `rel` (value: operators between the operands), `union`, `inter`, `minus`, `named` (value: `R`,
+    `Z`, `empty`, ...), `ratio`, `quantity` (value: unit), `based` (value: `digits_base`), `text` (value: words).
 
     Attributes:
         op: The kind.

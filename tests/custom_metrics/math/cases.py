@@ -1,7 +1,8 @@
+# ruff: noqa: RUF001 - look-alikes of ASCII characters are among the cases
 """Labelled pairs of answers: gold, answer, whether they are equal; both orders must give the same verdict.
 
-The pairs were written for the conventions in docs/math-grading.md. `field_reports` restates, reduced to the answers, what
-users of other graders reported in the test tables and issue trackers of math-verify and lm-eval.
+The pairs were written for the conventions in docs/math-grading.md. `field_reports` restates, reduced to the
+answers, what users of other graders reported in the test tables and issue trackers of math-verify and lm-eval.
 """
 
 from __future__ import annotations
@@ -540,5 +541,48 @@ CASES: dict[str, list[tuple[str, str, bool]]] = {
         (r"\frac{1}{4}", r"25\%", True),
         (r"\frac14", "25", False),
         (r"25\%", r"75\%", False),
+    ],
+    "mixed_bag": [
+        ("11=x", "11", True),
+        (r"\text{Answer: }5", "5", True),
+        ("x<3, x>5", r"(-\infty,3)\cup(5,\infty)", True),
+        ("x>2, x<5", "(2,5)", True),
+        (r"\{x\in\mathbb{R}: x>3\}", r"(3,\infty)", True),
+        (r"\{x\in\mathbb{Z}: x>3\}", r"(3,\infty)", False),
+        (r"17\bmod 5", "2", True),
+        ("x", r"\frac{d}{dx}x^2", False),
+        (r"\text{A, C}", "C, A", True),
+        (r"\text{A and C}", "A,C", True),
+        (r"\begin{vmatrix}1&2\\3&4\end{vmatrix}", "-2", True),
+        (r"\det\begin{pmatrix}1&2\\3&4\end{pmatrix}", "-2", True),
+        ("2x=4", "x=2", True),
+        ("y-2=3(x-1)", "y=3x-1", True),
+        (r"\log 100", "2", True),
+        (r"\ln 5", r"\log_{10}5", False),
+        (r"\arcsin\frac12", r"\frac{\pi}{6}", True),
+        (r"\log_{3}{81}", "4", True),
+        (r"\operatorname{lcm}(4,6)", "12", True),
+        (r"\max\{1,2\}", "2", True),
+        (r"\sqrt{18}-\sqrt8", r"\sqrt2", True),
+        (r"12.5\%", r"\frac18", True),
+        (r"6:30\text{ p.m.}", "6:30", True),
+        (r"9.8\,\mathrm{m/s^2}", r"9.8\text{ m/s}^2", True),
+        (r"\text{5 cm}", "5", True),
+        (r"\lim_{x\to 0}\frac{\sin x}{x}", "1", True),
+        (r"\sqrt{3}i", r"i\sqrt3", True),
+        (r"\frac{1}{2}", r"\frac{2}{1}", False),
+        ("1,00", "100", False),
+        ("1,234", "1.234", False),
+        (r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix}1&2\end{pmatrix}^T", True),
+        (r"5\pm2", "7", False),
+        (r"5\pm2", "3,7", True),
+        (r"\pm1\pm\sqrt2", r"1+\sqrt2,1-\sqrt2,-1+\sqrt2,-1-\sqrt2", True),
+        (r"10\text{ units}", r"10\text{ cm}", False),
+        (r"\frac{3}{4}\text{ cup}", "0.75", True),
+        ("2^{10}", "1024", True),
+        (r"\sqrt{2}", r"-\sqrt2", False),
+        ("x=2", r"x\ne2", False),
+        (r"\frac{\pi}{4}", "45", False),
+        (r"4\sqrt{2}", "4", False),
     ],
 }

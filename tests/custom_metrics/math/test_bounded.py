@@ -145,7 +145,8 @@ def test_interpreter_exits_cleanly_and_leaves_no_process():
 
 
 def test_importing_the_grader_is_cheap():
-    code = "import sys, custom_metrics.math; print([name for name in ('sympy', 'mpmath', 'math_verify', 'lm_eval', 'numpy') if name in sys.modules])"
+    heavy = ("sympy", "mpmath", "math_verify", "lm_eval", "numpy")
+    code = f"import sys, custom_metrics.math; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
@@ -167,7 +168,7 @@ def test_importing_the_grader_is_cheap():
         ("1", "99999!"),
         ("1", r"\binom{99999}{50000}"),
         ("2", r"\pm1" * 40),
-        ("1,2", ",".join("e^{%d}" % number for number in range(300))),
+        ("1,2", ",".join(f"e^{{{number}}}" for number in range(300))),
         ("2", r"\sqrt{" * 60 + "2" + "}" * 60),
         (r"\begin{pmatrix}1\end{pmatrix}", r"\begin{pmatrix}1&1\\1&1\end{pmatrix}^{100000}"),
         ("1", "2^" * 200 + "2"),
@@ -193,7 +194,8 @@ def test_originals_answer_without_ending_the_run():
 def test_verdicts_do_not_depend_on_the_load():
     code = (
         "import json, sys; sys.path.insert(0, '.');"
-        "from tests.custom_metrics.math.test_bounded import PAIRS, verdicts; print(json.dumps(verdicts(PAIRS[::2][:200])))"
+        "from tests.custom_metrics.math.test_bounded import PAIRS, verdicts;"
+        "print(json.dumps(verdicts(PAIRS[::2][:200])))"
     )
 
     def run():

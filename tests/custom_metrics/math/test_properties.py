@@ -43,7 +43,7 @@ def notations(value: Fraction) -> list[str]:
             f"\\text{{{value.numerator}}}",
             f"{value.numerator}\\text{{ cm}}",
         ]
-    if set(prime for prime in (2, 5) if bottom % prime == 0) and 10**8 % bottom == 0:
+    if bottom != 1 and 10**8 % bottom == 0:
         decimal = str(top * 10**8 // bottom).rjust(9, "0")
         found.append(f"{sign}{decimal[:-8]}.{decimal[-8:]}".rstrip("0"))
     return found
