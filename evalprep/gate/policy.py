@@ -1,6 +1,6 @@
 """What a regression gate demands, read from a YAML file.
 
-    confidence: 0.95          # 1 - the probability that noise alone fails the gate
+    confidence: 0.95          # of the interval of the drop; noise alone fails the gate in at most 2.5 % of cases
     mode: regression          # fail on a shown drop; non-inferiority: pass only on a shown absence of one
     adjust: holm              # over all checks; none: every check has the whole level
     required: [meta_gpqa]     # tasks or suite scores without which the gate cannot be passed
@@ -114,9 +114,9 @@ def _rule(entry: Any, defaults: Rule, source: YamlFile, path: tuple[str, ...], p
             where = source.where(*path, key)
             problems.add(f"unknown key {key!r}", where=where, allowed=", ".join(RULE_KEYS), fix=near(key, RULE_KEYS))
     max_drop, min_n = entry.get("max_drop", defaults.max_drop), entry.get("min_n", defaults.min_n)
-    if not _is_number(max_drop) or max_drop < 0:
+    if "max_drop" in entry and (not _is_number(max_drop) or max_drop < 0):
         problems.add(f"max_drop is {max_drop!r}", where=source.where(*path, "max_drop"), allowed="a number >= 0")
-    if not isinstance(min_n, int) or isinstance(min_n, bool) or min_n < 1:
+    if "min_n" in entry and (not isinstance(min_n, int) or isinstance(min_n, bool) or min_n < 1):
         problems.add(f"min_n is {min_n!r}", where=source.where(*path, "min_n"), allowed="a whole number >= 1")
     names = {key: entry.get(key, getattr(defaults, key)) for key in ("metric", "filter")}
     for key, name in names.items():

@@ -1,0 +1,181 @@
+"""The gate: planted regressions fail, noise does not, thin evidence is said to be thin, policies are checked whole."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from evalprep.cli import main
+from evalprep.compare.task import difference
+from evalprep.errors import BadInput
+from evalprep.gate import Policy, Rule, decide, junit, read_policy
+from evalprep.gate.decision import shown_drop
+from evalprep.results import load_run
+from tests.evalprep.results.writing import Row, write_run
+
+LATER = "2026-03-02T09-30-00.5"
+PAIRS = 2_000
+
+
+def rows_of(verdicts, cluster=None):
+    return [
+        Row(f"r{at}", float(ok), cluster=None if cluster is None else f"d{cluster[at]}")
+        for at, ok in enumerate(verdicts)
+    ]
+
+
+def runs(tmp_path, now, before):
+    write_run(tmp_path / "now", now, stamp=LATER)
+    write_run(tmp_path / "before", before)
+    return load_run(tmp_path / "now"), load_run(tmp_path / "before")
+
+
+def simulate(generator, *, drop=0.0, noise=0.05, size=PAIRS):
+    """Verdicts of two runs of one model: `noise` of them flip each way, and `drop` are lost on top."""
+    before = generator.uniform(size=size) < 0.6
+    now = before.copy()
+    right, wrong = np.flatnonzero(before), np.flatnonzero(~before)
+    now[generator.choice(right, generator.binomial(size, noise), replace=False)] = False
+    now[generator.choice(wrong, generator.binomial(size, noise), replace=False)] = True
+    lost = generator.choice(np.flatnonzero(now), round(drop * size), replace=False)
+    now[lost] = False
+    return now, before
+
+
+def test_a_planted_drop_of_three_points_fails_with_one(tmp_path, capsys):
+    now, before = simulate(np.random.default_rng(11), drop=0.03)
+    runs(tmp_path, {"t": rows_of(now)}, {"t": rows_of(before)})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("confidence: 0.95\nrequired: [t]\n")
+    arguments = ["gate", str(tmp_path / "now"), str(tmp_path / "before"), "--policy", str(policy)]
+    files = ["--junit", str(tmp_path / "junit.xml"), "--output", str(tmp_path / "gate.json")]
+    assert main([*arguments, *files]) == 1
+    assert "fail" in capsys.readouterr().out
+    suite = ET.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    data = json.loads((tmp_path / "gate.json").read_text())
+    assert (data["status"], data["exit_code"], data["checks"][0]["n"]) == ("fail", 1, PAIRS)
+    assert main([*arguments, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["checks"][0]["p"] < 0.05
+
+
+@pytest.mark.parametrize("clustered", [False, True], ids=["independent rows", "rows share documents"])
+def test_noise_alone_fails_no_more_often_than_the_stated_level(clustered):
+    generator = np.random.default_rng(2024)
+    failures = 0
+    for _ in range(100):
+        if clustered:  # whole documents of ten questions go one way or the other
+            fate = generator.choice(4, size=200, p=[0.55, 0.35, 0.05, 0.05])  # both right, both wrong, lost, gained
+            fate = np.repeat(fate, 10)
+            now, before = ((fate == 0) | (fate == 3)).astype(float), ((fate == 0) | (fate == 2)).astype(float)
+            clusters = np.repeat(np.arange(200), 10)
+        else:
+            one, two = simulate(generator)
+            now, before, clusters = one.astype(float), two.astype(float), None
+        item = difference(now, before, clusters)
+        failures += shown_drop(item, -item.delta, 0.0) < 0.05
+    assert failures <= 5
+
+
+def test_the_level_holds_for_many_tasks_together(tmp_path):
+    generator = np.random.default_rng(7)
+    failures = 0
+    for _ in range(100):
+        p = []
+        for _task in range(10):
+            now, before = simulate(generator, size=300)
+            item = difference(now.astype(float), before.astype(float), None)
+            p.append(shown_drop(item, -item.delta, 0.0))
+        failures += min(p) * len(p) < 0.05  # the first step of Holm decides whether anything fails
+    assert failures <= 5
+
+
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [
+        (Policy(), "fail"),
+        (Policy(defaults=Rule(max_drop=0.08)), "pass"),
+        (Policy(defaults=Rule(max_drop=0.02)), "fail"),
+        (Policy(defaults=Rule(min_n=3_000)), "not enough evidence"),
+        (Policy(required=("absent",)), "fail"),
+        (Policy(defaults=Rule(max_drop=0.5), required=("absent",)), "not enough evidence"),
+        (Policy(tasks={"t": Rule(max_drop=0.5)}, overall=Rule()), "fail"),
+        (Policy(tasks={"t": Rule(max_drop=0.5)}, overall=Rule(max_drop=0.1)), "pass"),
+        (Policy(mode="non-inferiority", defaults=Rule(max_drop=0.1)), "pass"),
+        (Policy(mode="non-inferiority", defaults=Rule(max_drop=0.06)), "not enough evidence"),
+        (Policy(mode="non-inferiority", defaults=Rule(max_drop=0.01)), "fail"),
+    ],
+    ids=[
+        "drop", "tolerated", "beyond tolerance", "too few", "drop and missing", "missing", "overall fails",
+        "overall tolerated", "shown to be within", "neither shown", "shown to be beyond",
+    ],
+)  # fmt: skip
+def test_what_a_policy_makes_of_a_drop_of_six_points(tmp_path, policy, status):
+    now, before = simulate(np.random.default_rng(3), drop=0.06, noise=0.04)
+    verdict = decide(*runs(tmp_path, {"t": rows_of(now)}, {"t": rows_of(before)}), policy)
+    assert verdict.status == status
+    assert verdict.exit_code == {"pass": 0, "fail": 1, "not enough evidence": 3}[status]
+
+
+def test_a_run_may_be_held_against_the_published_verdicts(tmp_path):
+    rows = [Row(f"r{at}", float(at >= 20), True) for at in range(100)]
+    verdict = decide(load_run(write_run(tmp_path, {"t": rows})), None, Policy())
+    assert (verdict.status, verdict.checks[0].drop) == ("fail", pytest.approx(0.2))
+
+
+def test_suite_scores_take_their_uncertainty_along(tmp_path):
+    from evalprep.packs import find_packs
+
+    pack = tmp_path / "packs" / "toy"
+    pack.mkdir(parents=True)
+    (pack / "t.yaml").write_text("task: t\n")
+    (pack / "pack.yaml").write_text(
+        "name: toy\ntasks: {t: {template: t.yaml}}\nsuite_scores: {all: {function: micro, tasks: [t]}}\n"
+    )
+    now, before = simulate(np.random.default_rng(5), drop=0.1)
+    sides = runs(tmp_path, {"t": rows_of(now)}, {"t": rows_of(before)})
+    packs = find_packs(tmp_path / "packs")
+    for limit, status in ((0.0, "fail"), (0.2, "pass")):
+        policy = Policy(tasks={}, suite={"all": Rule(max_drop=limit)})
+        assert decide(*sides, policy, packs).status == status
+    assert decide(*sides, Policy(tasks={}, suite={"other": Rule()}), packs).status == "not enough evidence"
+    with pytest.raises(BadInput, match="two runs"):
+        decide(sides[0], None, Policy(suite={"all": Rule()}), packs)
+
+
+def test_every_mistake_of_a_policy_is_named_at_once(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        "confidence: 2\nmode: strict\nrequire: [a]\ndefaults: {max_drop: -1, min_m: 3}\n"
+        "tasks: {a: {min_n: 0.5}, b: 3}\n"
+    )
+    with pytest.raises(BadInput) as caught:
+        read_policy(path)
+    text = str(caught.value)
+    assert len(caught.value.problems) == 7
+    for word in (
+        "confidence",
+        "mode",
+        "did you mean required",
+        "max_drop",
+        "did you mean min_n",
+        "min_n is 0.5",
+        "b is not",
+    ):
+        assert word in text, word
+    assert "policy.yaml:4" in text
+
+
+def test_a_policy_for_unknown_tasks_is_refused(tmp_path):
+    run = load_run(write_run(tmp_path, {"meta_gpqa": [Row("a", 1, True)]}))
+    with pytest.raises(BadInput, match="did you mean meta_gpqa"):
+        decide(run, None, Policy(tasks={"meta_gqpa": Rule()}))
+
+
+def test_junit_survives_names_that_xml_cannot_hold(tmp_path):
+    run = load_run(write_run(tmp_path, {"t": [Row("a", 1, True)]}))
+    verdict = decide(run, None, Policy(required=("odd \x01 & <name>",)))
+    suite = ET.fromstring(junit(verdict))
+    assert [case.get("name") for case in suite.iter("testcase")] == ["t", "odd \N{REPLACEMENT CHARACTER} & <name>"]
+    assert suite.get("errors") == "1"

@@ -1,0 +1,327 @@
+"""Suite scores: the graph, the built-ins and their errors, published values, references, exports, the command."""
+
+import io
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from custom_metrics import statistics
+from evalprep.cli import main
+from evalprep.errors import BadInput
+from evalprep.packs import find_packs
+from evalprep.results import load_run
+from evalprep.score import export, open_reference, published_for, read_specs, score_run
+from evalprep.score.published import matches
+from evalprep.score.screen import show
+from evalprep.score.spec import BUILT_IN, order, resolve
+from tests.evalprep.results.writing import STAMP, Row, write_run
+
+
+def make_packs(folder, suite, *, files=None, tasks=("t", "u"), published=None):
+    """A pack called toy, and the folder of packs it lies in."""
+    pack = folder / "packs" / "toy"
+    pack.mkdir(parents=True)
+    content = {"name": "toy", "tasks": {task: {"template": "t.yaml"} for task in tasks}, "suite_scores": suite}
+    if published is not None:
+        content["published"] = "published.yaml"
+        (pack / "published.yaml").write_text(json.dumps(published))
+    (pack / "pack.yaml").write_text(json.dumps(content))  # JSON is YAML
+    (pack / "t.yaml").write_text("task: t\n")
+    for name, text in (files or {}).items():
+        (pack / name).write_text(text)
+    return find_packs(folder / "packs")
+
+
+ROWS = [
+    Row("a", 1.0, subtask="x", cluster="d"), Row("b", 0.0, subtask="x", cluster="d"),
+    Row("c", 1.0, subtask="x", cluster="e"), Row("e", 0.0, subtask="y", cluster="e"),
+]  # fmt: skip
+
+
+def suite_of(tmp_path, suite, tasks=None, **more):
+    packs = make_packs(tmp_path, suite, **more)
+    scores = score_run(load_run(write_run(tmp_path / "out", tasks or {"t": ROWS})), packs)
+    return {score.name: score for score in scores.suite}
+
+
+def test_micro_and_macro_differ_by_subtask_size(tmp_path):
+    found = suite_of(
+        tmp_path, {"micro": {"function": "micro", "task": "t"}, "macro": {"function": "macro", "tasks": ["t"]}}
+    )
+    assert (found["micro"].value, found["micro"].n) == (0.5, 4)
+    assert found["macro"].value == pytest.approx((2 / 3 + 0) / 2)
+    assert found["macro"].result["parts"] == {"x": pytest.approx(2 / 3), "y": 0.0}
+    expected = statistics.clustered_stderr([1, 0, 1, 0], ["d", "d", "e", "e"], correction=True)
+    assert found["micro"].stderr == pytest.approx(expected)
+
+
+def test_errors_of_built_ins_without_clusters(tmp_path):
+    rows = [Row(f"{subtask}{at}", float(at % 3 > 0), subtask=subtask) for subtask in "xy" for at in range(20)]
+    found = suite_of(
+        tmp_path,
+        {"micro": {"function": "micro", "task": "t"}, "macro": {"function": "macro", "task": "t"}},
+        {"t": rows},
+    )
+    values = np.array([row.correct for row in rows])
+    assert found["micro"].stderr == pytest.approx(statistics.mean_stderr(values))
+    assert (found["micro"].low, found["micro"].high) == statistics.wilson_interval(int(values.sum()), 40)
+    halves = [statistics.mean_stderr(values[:20]), statistics.mean_stderr(values[20:])]
+    assert found["macro"].stderr == pytest.approx(math.hypot(*halves) / 2)
+
+
+def test_lists_count_by_their_items(tmp_path):
+    rows = [Row("a", metrics={"inst": [True, False, True]}), Row("b", metrics={"inst": [False]})]
+    (score,) = suite_of(tmp_path, {"flat": {"function": "micro", "task": "t"}}, {"t": rows}).values()
+    assert score.value == 0.5
+    assert score.stderr == pytest.approx(
+        statistics.clustered_stderr([1, 0, 1, 0], ["a", "a", "a", "b"], correction=True)
+    )
+
+
+def test_mean_has_an_error_only_where_scores_share_no_rows(tmp_path):
+    rows = [Row(f"r{at}", float(at % 2)) for at in range(10)]
+    suite = {
+        "apart": {"function": "mean", "needs": ["t_micro", "u_micro"]},
+        "shared": {"function": "mean", "needs": ["t_micro", "t_macro"]},
+        "t_micro": {"function": "micro", "task": "t"},
+        "u_micro": {"function": "micro", "task": "u"},
+        "t_macro": {"function": "macro", "task": "t"},
+    }
+    found = suite_of(tmp_path, suite, {"t": rows, "u": rows})
+    assert found["apart"].value == found["shared"].value == 0.5
+    assert found["apart"].stderr == pytest.approx(found["t_micro"].stderr / math.sqrt(2))
+    assert found["shared"].stderr is None
+
+
+SCORE_PY = """
+def share(*, rows, inputs, reference, params):
+    row = rows["t"][0]
+    assert set(row) == {"sample_id", "index", "doc", "prompt", "target",
+                        "response", "filtered", "metrics", "subtask_name"}
+    values = {str(r["index"]): {"v": r["metrics"]["exact_match"]} for r in rows["t"]}
+    return {"agg_value": sum(v["v"] for v in values.values()) / len(values) * params.get("scale", 1),
+            "value_by_index": values}
+
+def gap(*, rows, inputs, reference, params):
+    if reference is None:
+        return {"agg_value": None, "reason": "needs a reference run"}
+    return {"agg_value": inputs["share"]["agg_value"] - reference["share"]["agg_value"]}
+
+def broken(**_):
+    raise RuntimeError("no such luck")
+
+def wrong(**_):
+    return 0.5
+"""
+CODED = {
+    "gap": {"function": "score.gap", "needs": ["share"], "reference": ["share"], "better": "down"},
+    "share": {"function": "score.share", "tasks": ["t"]},
+    "scaled": {"function": "score.share", "tasks": ["t"], "params": {"scale": 2}},
+    "broken": {"function": "score.broken", "tasks": ["t"]},
+    "wrong": {"function": "score.wrong", "tasks": ["t"]},
+    "absent": {"function": "score.share", "tasks": ["t", "u"]},
+    "elsewhere": {"function": "micro", "tasks": ["not in this run"]},
+}
+
+
+def test_functions_of_a_pack(tmp_path):
+    found = suite_of(tmp_path, CODED, files={"score.py": SCORE_PY})
+    assert found["share"].value == 0.5
+    assert found["share"].stderr == pytest.approx(statistics.mean_stderr([1, 0, 1, 0]))
+    assert (found["scaled"].value, found["scaled"].stderr) == (1.0, None)
+    assert (found["gap"].value, found["gap"].reason) == (None, "needs a reference run")
+    assert found["broken"].reason == "score.broken failed: RuntimeError: no such luck"
+    assert "returned no agg_value" in found["wrong"].reason
+    assert found["absent"].reason == "no samples of u"
+    assert "elsewhere" not in found
+
+
+def test_importable_functions(tmp_path):
+    suite = {"s": {"function": "tests.evalprep.score.test_score.a_function", "tasks": ["t"]}}
+    assert suite_of(tmp_path, suite)["s"].value == 4.0
+
+
+def a_function(*, rows, **_):
+    return {"agg_value": float(len(rows["t"])), "interval": [3.0, 5.0]}
+
+
+READER = """
+import json
+def load(path):
+    if path.name != "FOREIGN.json":
+        return None
+    return json.loads(path.read_text())
+"""
+
+
+@pytest.mark.parametrize("kind", ["run", "own scores", "folder with own scores", "foreign log"])
+def test_references_of_every_kind(tmp_path, kind):
+    packs = make_packs(tmp_path, CODED, files={"score.py": SCORE_PY, "references.py": READER})
+    run = load_run(write_run(tmp_path / "out", {"t": ROWS}))
+    home = write_run(tmp_path / "reference", {"t": [Row("a", 1.0), Row("b", 0.0), Row("c", 0.0), Row("d", 0.0)]})
+    if kind == "run":
+        path = home
+    elif kind == "foreign log":
+        path = tmp_path / "FOREIGN.json"
+        path.write_text(json.dumps({"share": {"agg_value": 0.25}}))
+    else:
+        (tmp_path / "kept").mkdir()
+        path = tmp_path / "kept" / "scores.json"
+        path.write_text(json.dumps(score_run(load_run(home), packs).to_dict()))
+        path = path if kind == "own scores" else path.parent
+    scores = score_run(run, packs, reference=open_reference(path, packs.values()))
+    found = {score.name: score for score in scores.suite}
+    assert found["gap"].value == 0.25
+    assert found["share"].reference == 0.25
+
+
+def test_a_reference_that_is_none(tmp_path):
+    (tmp_path / "other.json").write_text("[]")
+    for name in ("other.json", "missing"):
+        with pytest.raises(BadInput):
+            open_reference(tmp_path / name, [])
+
+
+@pytest.mark.parametrize(
+    ("suite", "words"),
+    [
+        ({"a": {"function": "mean", "needs": ["b"]}, "b": {"function": "mean", "needs": ["a"]}}, ["a -> b -> a"]),
+        ({"a": {"function": "mean", "needs": ["a"]}}, ["a -> a"]),
+        ({"a": {"function": "mean", "needs": ["bee"]}, "been": {"function": "micro"}}, ["'bee'", "did you mean been"]),
+        ({"a": {"function": "mean", "reference": ["x"]}, "b": {"tasks": ["t"]}}, ["'x'", "needs a function"]),
+        ({"a": {"function": "micro", "task": "t", "need": ["b"]}}, ["unknown key 'need'", "did you mean needs"]),
+        ({"a": {"function": "score.nothing", "task": "t"}}, ["no function 'score.nothing'"]),
+        ({"a": {"function": "no_such_module.f", "task": "t"}}, ["cannot import 'no_such_module'"]),
+    ],
+    ids=["cycle", "needs itself", "unknown parent", "two mistakes", "misspelt key", "no function", "no module"],
+)
+def test_mistakes_in_a_declaration(tmp_path, suite, words):
+    packs = make_packs(tmp_path, suite, files={"score.py": SCORE_PY})
+    with pytest.raises(BadInput) as caught:
+        score_run(load_run(write_run(tmp_path / "out", {"t": ROWS})), packs)
+    for word in words:
+        assert word in str(caught.value)
+
+
+graphs = st.integers(1, 12).flatmap(
+    lambda n: st.lists(
+        st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda edge: edge[0] < edge[1]), max_size=30
+    ).map(lambda edges: (n, edges))
+)
+
+
+@given(graphs, st.randoms())
+def test_any_graph_without_cycles_is_ordered_parents_first(graph, random):
+    n, edges = graph
+    names = list(range(n))
+    random.shuffle(names)
+    needs = {str(name): tuple({str(a) for a, b in edges if b == name}) for name in names}
+    ordered = order(needs)
+    assert sorted(ordered) == sorted(needs)
+    assert all(ordered.index(parent) < ordered.index(name) for name, parents in needs.items() for parent in parents)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "model", "same"),
+    [
+        ("Llama-3.1-8B", "meta-llama/Llama-3.1-8B", True),
+        ("Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct", False),
+        ("Llama-3.1-8B-Instruct", "/models/Meta-Llama-3.1-8B-Instruct/", True),
+        ("llama-3\\.1-.*", "Llama-3.1-70B", True),
+        (["a", "b"], "org/B", True),
+        ("(", "x", False),
+    ],
+)
+def test_names_of_published_models(wanted, model, same):
+    assert matches(wanted, model) is same
+
+
+def test_published_values_stand_beside_ours_on_the_same_scale(tmp_path):
+    content = {
+        "unit": "percent",
+        "source": "the card",
+        "scores": [
+            {"model": "model", "score": "micro", "value": 66.7, "note": "five shots"},
+            {"model": "model", "score": "t", "value": 0.5, "unit": "fraction", "source": "a paper"},
+            {"model": "other", "score": "micro", "value": 1},
+            {"model": "model", "score": "micro", "value": None},
+        ],
+        "sanity": [{"model": "model", "score": "micro", "value": 60, "source": "a user"}],
+    }
+    packs = make_packs(tmp_path, {"micro": {"function": "micro", "task": "t"}}, published=content)
+    scores = score_run(load_run(write_run(tmp_path / "out", {"t": ROWS})), packs)
+    (score,) = scores.suite
+    assert [(one.value, one.source, one.sanity) for one in score.published] == [
+        (pytest.approx(0.667), "the card", False), (0.6, "a user", True),
+    ]  # fmt: skip
+    assert [(one.value, one.source) for one in scores.tasks[0].published] == [(0.5, "a paper")]
+    out = io.StringIO()
+    show(scores, out, width=80, subtasks=True)
+    assert "0.667 [2]" in out.getvalue()
+    assert "[2] the card; five shots" in out.getvalue()
+    assert max(map(len, out.getvalue().splitlines())) <= 80
+
+
+SHIPPED = find_packs(Path(__file__).parents[3] / "task_templates")
+
+
+@pytest.mark.parametrize("pack", SHIPPED.values(), ids=list(SHIPPED))
+def test_shipped_packs_declare_a_graph_and_readable_published_values(pack):
+    specs, content = read_specs(pack), pack.published
+    for spec in specs.values():
+        if spec.function not in BUILT_IN:
+            assert callable(resolve(spec, pack))
+    for entry in content.get("scores") or []:
+        assert entry["score"] in specs or entry["score"] in pack.tasks
+        models = entry["model"] if isinstance(entry["model"], list) else [entry["model"]]
+        assert all(list(published_for(model, content)) for model in models)
+
+
+def test_groups_pool_rows_and_average_tasks(tmp_path):
+    tasks = {"t": ROWS, "u": [Row("z", 1.0), Row("zz", 1.0)]}
+    run = load_run(write_run(tmp_path, tasks, extra={"group_subtasks": {"both": ["t", "u"], "one": ["t"]}}))
+    (group,) = score_run(run).groups
+    assert group.tasks == ["t", "u"]
+    assert group.micro["agg_value"] == pytest.approx(4 / 6)
+    assert group.macro["agg_value"] == pytest.approx(0.75)
+
+
+EXPORT = """
+import json
+def export(*, scores, run, out_dir):
+    path = out_dir / "OWN.json"
+    path.write_text(json.dumps({name: result["agg_value"] for name, result in scores.items()}))
+    return [path]
+"""
+
+
+def test_the_command_writes_scores_and_the_packs_own_files(tmp_path, capsys):
+    make_packs(tmp_path, CODED, files={"score.py": SCORE_PY, "export.py": EXPORT})
+    home = write_run(tmp_path / "out", {"t": ROWS})
+    arguments = ["score", str(home), "--template_dir", str(tmp_path / "packs")]
+    assert main(arguments) == 0
+    assert "needs a reference run" in capsys.readouterr().out
+    folder = home / f"scores_{STAMP}"
+    assert json.loads((folder / "OWN.json").read_text())["share"] == 0.5
+    assert json.loads((folder / "scores.json").read_text())["results"]["share"]["agg_value"] == 0.5
+    assert load_run(tmp_path / "out").files.stamp == STAMP  # our own files are not taken for a run
+    assert main([*arguments, "--json", "--no-write", "--reference", str(home)]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert next(score for score in data["suite"] if score["name"] == "gap")["value"] == 0.0
+
+
+def test_a_run_without_scores_is_not_enough_evidence(tmp_path, capsys):
+    home = write_run(tmp_path, {"t": [Row("a", metrics={"bypass": None})]})
+    assert main(["score", str(home), "--no-write", "--template_dir", str(tmp_path)]) == 3
+    assert "evalprep rescore" in capsys.readouterr().out
+
+
+def test_exports_of_packs_without_scores_are_not_called(tmp_path):
+    packs = make_packs(tmp_path, {}, files={"export.py": EXPORT})
+    run = load_run(write_run(tmp_path / "out", {"t": ROWS}))
+    assert export(score_run(run, packs), run, packs, tmp_path) == []
