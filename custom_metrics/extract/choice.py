@@ -24,7 +24,10 @@ _OPEN = r"(?:[\s*_`\"'“”‘’«„$(\[{（【<~]|\\[(\[]|\\(?:text|textbf|t
 _ALONE = r"(?![^\W_]|['’]\w|-\w|\+|\.[A-Za-z]\b|\s{0,2}=)"
 _LETTER = rf"{_OPEN}{{0,16}}(?P<letter>[A-Za-z]){_ALONE}"
 _CLOSE = r"[\s*_`\"'”’.)\]}$）】>!]"
-_LINK = r"(?:[\s*_:：=]|\b(?:is|was|be|must|clearly|definitely|therefore|thus|then|indeed|probably|most|likely|actually|still)\b)"
+_LINK = (
+    r"(?:[\s*_:：=]"
+    r"|\b(?:is|was|be|must|clearly|definitely|therefore|thus|then|indeed|probably|most|likely|actually|still)\b)"
+)
 _LABEL = r"(?:the\s+)?(?:option|choice|letter|statement|answer)\b\s*"
 _HEAD = (
     r"(?:answers?|ans|(?:correct|right|best|final|appropriate|accurate|my)\s+"
