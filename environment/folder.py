@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +37,16 @@ def read_pins(text: str) -> dict[str, str]:
     """
     found = re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", text, flags=re.MULTILINE)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
+
+
+@contextmanager
+def ending(child: subprocess.Popen[str]) -> Iterator[None]:
+    """End a child together with the block that reads from it."""
+    try:
+        yield
+    except BaseException:
+        child.terminate()
+        raise
 
 
 class Environment:
@@ -76,8 +87,12 @@ class Environment:
         if (self.previous / self.stamp.name).exists():
             self.discard(self.previous)
             return
+        self.keep(self.previous)
+
+    def keep(self, folder: Path) -> None:
+        """Put a folder aside that this script did not make."""
         kept = self.beside(f"kept-{time.strftime('%Y%m%d-%H%M%S')}")
-        self.previous.rename(kept)
+        folder.rename(kept)
         say(f"the earlier {self.path.name} was not made by `make setup`; it is kept as {kept.name}")
 
     def recover(self) -> None:
@@ -88,11 +103,12 @@ class Environment:
         if self.stamped() == {}:
             say(f"removing the unfinished {self.path.name} of an interrupted set-up")
             self.discard(self.path)
-        if self.previous.exists():
-            if self.path.exists():  # complete: only the removal of the old one was cut short
-                self.retire()
-            else:
-                self.previous.rename(self.path)
+        if self.previous.exists() and self.stamped():  # complete: only the removal of the old one was cut short
+            self.retire()
+        elif self.previous.exists():
+            if self.path.exists():
+                self.keep(self.path)
+            self.previous.rename(self.path)
 
     @contextmanager
     def replaced(self) -> Iterator[None]:
@@ -120,14 +136,16 @@ class Environment:
         """Run the environment's Python and log what it prints; with a total, show how many packages pip has seen."""
         count, shown, tail = 0, time.monotonic(), deque[str](maxlen=25)
         with (
-            self.log.open("a") as log,
+            self.log.open("a", buffering=1) as log,
             subprocess.Popen(
                 [str(self.python), "-I", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 cwd=HERE,
+                close_fds=False,  # see only_one
             ) as child,
+            ending(child),
         ):
             assert child.stdout is not None
             for line in child.stdout:
@@ -175,4 +193,6 @@ def only_one(path: Path) -> Iterator[None]:
         except BlockingIOError:
             say("another set-up is running here; waiting for it")
             fcntl.flock(handle, fcntl.LOCK_EX)
+        # Inherited by pip: where this process is killed and pip lives on, the next set-up waits for it.
+        os.set_inheritable(handle.fileno(), True)
         yield

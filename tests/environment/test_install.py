@@ -3,12 +3,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from environment import install
-from environment.folder import Environment, SetupError, read_pins
+from environment.folder import Environment, SetupError, only_one, read_pins
 
 CUDA_REPORT = {
     "install": [{"metadata": {"version": "2.13.0", "requires_dist": ["filelock", "nvidia-nccl-cu13==2.29.7"]}}]
@@ -184,6 +185,44 @@ def test_a_killed_build_is_undone_by_the_next_call(env, earlier, project_root):
     assert folders(env) == ([".venv"] if earlier else [])
     if earlier:
         assert content(env) == "old"
+
+
+def test_what_stands_where_an_earlier_environment_belongs_is_put_aside(env):
+    put(env, stamp={"set": "cpu"})
+    env.path.rename(env.previous)
+    put(env, "made by hand after a kill")
+    env.recover()
+    assert (content(env), env.stamped()) == ("old", {"set": "cpu"})
+    (kept,) = env.path.parent.glob(".venv.kept-*")
+    assert (kept / "content").read_text() == "made by hand after a kill"
+
+
+def test_a_complete_environment_outlives_a_kill_during_clean_up(env):
+    put(env, stamp={"set": "cpu"})
+    env.path.rename(env.previous)
+    put(env, "new", stamp={"set": "gpu"})
+    env.recover()
+    assert folders(env) == [".venv"]
+    assert content(env) == "new"
+
+
+def test_pip_that_outlives_its_set_up_keeps_the_lock(env, project_root):
+    put(env)
+    (env.path / "bin").mkdir()
+    env.python.write_text("#!/bin/sh\necho started; sleep 2; touch $(dirname $0)/late\n")
+    env.python.chmod(0o755)
+    lock = env.beside("lock")
+    code = (
+        "import sys, pathlib; from environment.folder import Environment, only_one\n"
+        "with only_one(pathlib.Path(sys.argv[2])): Environment(pathlib.Path(sys.argv[1])).run(['-m', 'pip'])"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(env.path), str(lock)], cwd=project_root) as child:
+        while not (env.log.exists() and "started" in env.log.read_text()):
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+    assert not (env.path / "bin" / "late").exists()
+    with only_one(lock):
+        assert (env.path / "bin" / "late").exists()
 
 
 @pytest.mark.parametrize("left", ["new", "discarded"])
