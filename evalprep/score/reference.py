@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Pack
-from evalprep.results import Run, load_run
+from evalprep.results import EACH, Run, load_run
 
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -29,7 +29,7 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
         if (scores := _own_scores(path)) is not None:
             return scores
     try:
-        return load_run(path)
+        return load_run(path, timestamp=EACH)
     except BadInput as error:
         if not path.exists():
             raise

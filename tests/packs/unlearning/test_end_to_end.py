@@ -1,0 +1,149 @@
+"""TOFU and MUSE from the config to the result files, on both back ends: two lm_eval starts in all."""
+
+import json
+import shutil
+
+import pytest
+
+from evalprep.results import load_run
+from evalprep.score import export, score_run
+
+pytestmark = pytest.mark.slow
+
+TOFU = (
+    *("forget_truth_ratio", "forget_Q_A_Prob", "forget_Q_A_ROUGE", "model_utility", "privleak", "extraction_strength"),
+    *("exact_memorization", "mia_loss", "mia_zlib", "mia_min_k", "retain_Truth_Ratio", "ra_Q_A_Prob_normalised"),
+)
+MUSE = (
+    *("forget_knowmem_ROUGE", "retain_knowmem_ROUGE", "forget_verbmem_ROUGE", "muse_privleak"),
+    *("muse_extraction_strength", "muse_exact_memorization", "muse_mia_loss", "muse_mia_zlib"),
+)
+HF_ONLY = ("mia_min_k_plus_plus", "mia_gradnorm", "muse_mia_min_k_plus_plus", "muse_mia_gradnorm")
+
+
+def scored(folder, packs, reference=None):
+    run = load_run(folder, timestamp="each")
+    scores = score_run(run, packs, reference=load_run(reference, timestamp="each") if reference else None)
+    return run, scores, {score.name: score for score in scores.suite}
+
+
+@pytest.mark.parametrize("backend", ["hf", "vllm"])
+def test_every_default_metric_gets_a_value(run_of, packs, backend):
+    _, _, by_name = scored(run_of(backend), packs)
+    missing = {name: by_name[name].reason for name in (*TOFU, *MUSE) if by_name[name].value is None}
+    assert not missing
+
+
+def test_hf_adds_the_metrics_that_need_the_vocabulary_or_gradients(run_of, packs):
+    _, _, by_name = scored(run_of("hf"), packs)
+    missing = {name: by_name[name].reason for name in HF_ONLY if by_name[name].value is None}
+    assert not missing
+
+
+@pytest.mark.parametrize("backend", ["hf", "vllm"])
+def test_token_sums_equal_stock_loglikelihood(run_of, backend):
+    run = load_run(run_of(backend), timestamp="each")
+    ours = {sample.sample_id: json.loads(sample.response) for sample in run.task("muse_verbmem_lp").samples()}
+    stock = {sample.sample_id: sample.resps[0][0] for sample in run.task("stock_verbmem").samples()}
+    assert ours.keys() == stock.keys()
+    for sample_id, response in ours.items():
+        total, greedy = stock[sample_id]
+        assert response["sum"] == pytest.approx(float(total), abs=1e-4, rel=1e-6)
+        assert all(response["greedy"]) == (greedy == "True")
+        assert response["n"] == len(response["logprobs"]) > 20
+
+
+def test_back_ends_agree(run_of, packs):
+    _, _, hf = scored(run_of("hf"), packs)
+    _, _, vllm = scored(run_of("vllm"), packs)
+    compared = [name for name in vllm if vllm[name].value is not None]
+    assert set(compared) >= {*TOFU, *MUSE}
+    differing = {
+        name: (hf[name].value, vllm[name].value)
+        for name in compared
+        if hf[name].value != pytest.approx(vllm[name].value, abs=1e-2, rel=1e-2)
+    }
+    assert not differing
+
+
+def test_token_by_token_agreement(run_of):
+    hf, vllm = (load_run(run_of(backend), timestamp="each") for backend in ("hf", "vllm"))
+    for task in ("tofu_forget_lp", "muse_privleak_forget_lp"):
+        rows = {sample.sample_id: sample for sample in vllm.task(task).samples()}
+        for sample in hf.task(task).samples():
+            for one, other in zip(replies(sample), replies(rows[sample.sample_id]), strict=True):
+                assert one["n"] == other["n"]
+                assert one["text"] == other["text"]
+                assert one["logprobs"] == pytest.approx(other["logprobs"], abs=1e-3)
+
+
+def replies(sample):
+    found = sample.response if isinstance(sample.response, list) else [sample.response]
+    return [json.loads(reply) for reply in found]
+
+
+def test_a_model_against_itself_as_retain_model(run_of, packs):
+    _, _, by_name = scored(run_of("hf"), packs, reference=run_of("hf"))
+    assert by_name["forget_quality"].value == 1
+    assert by_name["forget_quality"].result["interval"] == [1, 1]
+    assert by_name["privleak"].value == 0
+    assert by_name["muse_privleak"].value == 0
+    assert by_name["privleak"].result["reference"] == "retain"
+    assert by_name["mia_reference"].value == 0.5
+
+
+def test_a_retain_log_added_later_adds_the_missing_metrics_and_keeps_the_others(run_of, packs, tmp_path):
+    run, scores, _ = scored(run_of("hf"), packs)
+    export(scores, run, packs, tmp_path)
+    first = json.loads((tmp_path / "TOFU_EVAL.json").read_text())
+    assert first["forget_quality"]["agg_value"] is None
+    assert first["privleak"]["reference"] == "default_0.5"
+    # A mark in the file tells an entry that was kept from one that was written anew.
+    for metric in ("forget_Q_A_Prob", "forget_truth_ratio", "model_utility"):
+        first[metric]["mark"] = True
+    (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(first))
+
+    run, scores, _ = scored(run_of("hf"), packs, reference=run_of("hf"))
+    export(scores, run, packs, tmp_path)
+    second = json.loads((tmp_path / "TOFU_EVAL.json").read_text())
+    assert second["forget_quality"]["agg_value"] == 1
+    assert second["privleak"]["agg_value"] == 0
+    for metric in ("forget_Q_A_Prob", "forget_truth_ratio", "model_utility"):
+        assert second[metric]["mark"]
+    assert json.loads((tmp_path / "TOFU_SUMMARY.json").read_text())["forget_quality"] == 1
+
+
+def test_an_interrupted_run_scores_what_it_has_and_completes_later(run_of, packs, tmp_path):
+    whole = load_run(run_of("hf"), timestamp="each").files.folder
+    part = tmp_path / "run"
+    part.mkdir()
+    late = [path for path in whole.iterdir() if "tofu_wf" in path.name]
+    for path in whole.iterdir():
+        if path not in late:
+            shutil.copy(path, part)
+    run, scores, by_name = scored(part, packs)
+    assert by_name["model_utility"].value is None
+    assert "wf_Q_A_Prob" in by_name["model_utility"].reason
+    assert by_name["forget_truth_ratio"].value is not None
+    export(scores, run, packs, tmp_path / "out")
+    for path in late:
+        shutil.copy(path, part)
+    run, scores, by_name = scored(part, packs)
+    assert by_name["model_utility"].value is not None
+    export(scores, run, packs, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "TOFU_EVAL.json").read_text())["model_utility"]["agg_value"] is not None
+
+
+def test_result_files_are_reference_logs(run_of, packs, pack, tmp_path):
+    run, scores, by_name = scored(run_of("hf"), packs)
+    written = export(scores, run, packs, tmp_path)
+    assert [path.name for path in written] == [
+        *("TOFU_EVAL.json", "TOFU_SUMMARY.json", "MUSE_EVAL.json", "MUSE_SUMMARY.json"),
+    ]
+    load = pack.module("references").load
+    tofu, muse = load(tmp_path / "TOFU_EVAL.json"), load(tmp_path / "MUSE_EVAL.json")
+    assert tofu["mia_min_k"]["agg_value"] == by_name["mia_min_k"].value
+    assert muse["muse_mia_min_k"]["agg_value"] == by_name["muse_mia_min_k"].value
+    again = score_run(run, packs, reference={**tofu, **muse})
+    values = {score.name: score.value for score in again.suite}
+    assert (values["forget_quality"], values["privleak"], values["muse_privleak"]) == (1, 0, 0)
