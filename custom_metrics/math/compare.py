@@ -126,7 +126,7 @@ class _Comparison:
         if "tuple" in kinds:
             return left.op == right.op and self.tuples(left, right)
         if kinds & {"quantity", "deg"}:
-            return self.quantities(left, right)
+            return "percent" not in kinds and self.quantities(left, right)
         if "percent" in kinds:
             return self.percents(left, right)
         if "ratio" in kinds:
@@ -161,7 +161,7 @@ class _Comparison:
     # words, units, ratios
 
     def texts(self, left: Node, right: Node) -> bool:
-        forms = [str(node.value).lower() if node.op in {"text", "sym", "const"} else None for node in (left, right)]
+        forms = [_letters(node) for node in (left, right)]
         return forms[0] is not None and forms[0] == forms[1]
 
     def quantities(self, left: Node, right: Node) -> bool:
@@ -367,6 +367,14 @@ def _reversed(chain: Node) -> Node:
     turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
     operators = [turned.get(operator, operator) for operator in reversed(str(chain.value).split())]
     return chain._replace(args=tuple(reversed(chain.args)), value=" ".join(operators))
+
+
+def _letters(node: Node) -> str | None:
+    """The text of a text answer, or of letters that were read as a product: `ABC`."""
+    if node.op in {"text", "sym", "const"}:
+        return str(node.value).lower()
+    parts = [_letters(arg) for arg in node.args] if node.op == "mul" else [None]
+    return None if None in parts else "".join(str(part) for part in parts)
 
 
 def _unit(node: Node) -> str | None:

@@ -9,7 +9,7 @@ from custom_metrics.math import words
 from custom_metrics.math.commands import ACCENTS, FUNCTIONS, MATRICES, CommandParser
 from custom_metrics.math.stream import digits, plain, spell
 from custom_metrics.math.tokens import Token, TooComplex
-from custom_metrics.math.tree import Node, add, negative, number
+from custom_metrics.math.tree import INFINITY, Node, add, negative, number
 
 MAX_DIGITS = 400
 MAX_EXPONENT = 400
@@ -29,8 +29,11 @@ class ExpressionParser(CommandParser):
         named = words.set_named(phrase)
         if named:
             return Node("named", value=named)
-        value = words.NUMBER_WORDS.get(words.text_form(phrase))
-        return Node("text", value=words.text_form(phrase)) if value is None else number(value)
+        form = words.text_form(phrase)
+        if form.removeprefix("positive ").removeprefix("negative ") == "infinity":
+            return negative(INFINITY) if form.startswith("negative") else INFINITY
+        value = words.NUMBER_WORDS.get(form)
+        return Node("text", value=form) if value is None else number(value)
 
     def sum(self) -> Node:
         """Terms with signs between them; a double sign keeps both readings."""

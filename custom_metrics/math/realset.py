@@ -27,10 +27,8 @@ REALS: RealSet = ((Cut(MINUS_INFINITY, after=True), Cut(INFINITY, after=False)),
 
 
 def interval(low: Node, high: Node, *, low_closed: bool, high_closed: bool) -> RealSet:
-    """Return the interval between two endpoints; infinite endpoints are always open."""
-    return (
-        (Cut(low, after=not low_closed or low == MINUS_INFINITY), Cut(high, after=high_closed and high != INFINITY)),
-    )
+    """Return the interval between two endpoints; one that is closed at infinity is no set of real numbers."""
+    return ((Cut(low, after=not low_closed), Cut(high, after=high_closed)),)
 
 
 def point(value: Node) -> RealSet:

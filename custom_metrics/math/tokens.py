@@ -214,6 +214,12 @@ def tokenise(answer: str, *, thousands: bool = True) -> tuple[Token, ...]:
     return tuple(_scan(text))
 
 
+def tidy(answer: str) -> str:
+    """The answer in LaTeX for another parser: Unicode spelt out, no layout commands, no closing punctuation."""
+    text = re.sub(r"\\(?:displaystyle|left|right|quad|qquad|[,;:! ])(?![A-Za-z])|[~$]", " ", answer.translate(_TABLE))
+    return " ".join(text.replace(r"\dfrac", r"\frac").replace(r"\tfrac", r"\frac").split()).rstrip(".,; ")
+
+
 def _join_groups(text: str) -> str:
     """Remove the commas of `1,234` where no bracket is open; inside brackets a comma separates."""
     depths: list[int] = []

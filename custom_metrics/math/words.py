@@ -86,64 +86,14 @@ NUMBER_WORDS = {
 }
 
 _MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_QUALIFIERS = frozenset(
-    [
-        "or",
-        "more",
-        "less",
-        "than",
-        "at",
-        "least",
-        "most",
-        "not",
-        "no",
-        "if",
-        "when",
-        "about",
-        "approximately",
-        "around",
-        "except",
-        "only",
-        "but",
-        "over",
-        "under",
-        "below",
-        "above",
-        "between",
-        "greater",
-        "fewer",
-        "plus",
-        "minus",
-        "times",
-        "because",
-        "since",
-        "where",
-        "unless",
-        "half",
-        "halves",
-        "third",
-        "thirds",
-        "quarter",
-        "quarters",
-        "fourth",
-        "fourths",
-        "fifth",
-        "fifths",
-        "sixth",
-        "sixths",
-        "eighth",
-        "eighths",
-        "tenth",
-        "tenths",
-        "hundredth",
-        "hundredths",
-        "thousandth",
-        "thousandths",
-        "factorial",
-        "squared",
-        "cubed",
-    ]
-)
+_QUALIFIERS = {
+    "or", "more", "less", "than", "at", "least", "most", "not", "no", "if", "when", "about", "approximately",
+    "around", "except", "only", "but", "over", "under", "below", "above", "between", "greater", "fewer", "plus",
+    "minus", "because", "since", "where", "unless", "half", "halves", "third", "thirds", "quarter", "quarters",
+    "fourth", "fourths", "fifth", "fifths", "sixth", "sixths", "eighth", "eighths", "tenth", "tenths", "hundredth",
+    "hundredths", "thousandth", "thousandths", "factorial", "squared", "cubed", "is", "are", "was", "false",
+    "wrong", "incorrect",
+}  # fmt: skip
 
 _ALL_REALS = re.compile(
     r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers"
@@ -161,6 +111,8 @@ def text_form(text: str) -> str:
     >>> text_form("The Line.")
     'line'
     """
+    if text.strip().lower().rstrip(".") == "dne":
+        return "does not exist"
     lowered = re.sub(r"[^\w%$<>=+*/^-]+", " ", text.casefold().replace("_", " "))
     kept = [word for word in lowered.split() if word not in {"a", "an", "the"}]
     return " ".join(kept) if kept else " ".join(lowered.split())
