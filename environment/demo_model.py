@@ -111,6 +111,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")
     build(parser.parse_args().out)
 
 
