@@ -114,6 +114,19 @@ def _answer_rouge(row: Row, mode: str) -> Counts:
     return rouge_rows([answer or ""], [predicted_answer({"answer": reference}, mode) or ""])[0]
 
 
+def saved_texts(*, doc: Mapping[str, Any], target: str, filtered: Any, response: Any) -> tuple[str, str]:
+    """The reply and the reference of a saved sample, whichever task YAML made the run.
+
+    The reference is the data set's own column where the row has it: lm-eval's `target` is no longer JSON where a
+    template rendered a list.
+    """
+    reply = filtered if isinstance(filtered, str) else response
+    if not isinstance(reply, str):
+        reply = str(reply[0]) if reply else ""
+    columns = (doc.get(name) for name in ("target", "output"))
+    return reply, next((text for text in columns if isinstance(text, str)), target)
+
+
 def row_score(task: Task, row: Row) -> float:
     """One number in [0, 1] for a row, higher is better, to compare models row by row.
 

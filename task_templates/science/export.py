@@ -17,7 +17,7 @@ from typing import Any
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
 from custom_metrics.science.mode import CORRECTED
 from custom_metrics.science.model_order import model_sort
-from custom_metrics.science.rows import Row, score_row
+from custom_metrics.science.rows import Row, saved_texts, score_row
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
 
 MISSING = "missing"
@@ -52,7 +52,10 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
 def _write_task(task: Any, folder: Path, judge: Mapping[str, Any] | None) -> None:
     kind = TASKS[task.name]
     samples = list(task.samples())
-    rows = [score_row(kind, _reply(sample), _reference(sample)) for sample in samples]
+    texts = [
+        saved_texts(doc=one.doc, target=one.target, filtered=one.filtered, response=one.response) for one in samples
+    ]
+    rows = [score_row(kind, reply, reference) for reply, reference in texts]
     metrics = task_metrics(kind, rows)
     if judge is not None:
         _add_judge(metrics, kind.kind, judge)
@@ -65,19 +68,6 @@ def _write_task(task: Any, folder: Path, judge: Mapping[str, Any] | None) -> Non
     _write_json(folder / "metrics.json", metrics | {"source": source})
     _write_json(folder / "metrics_flat.json", flat)
     _write_json(folder / "metrics_summary.json", summary_metrics(kind, flat))
-
-
-def _reply(sample: Any) -> str:
-    found = sample.filtered if isinstance(sample.filtered, str) else sample.response
-    if isinstance(found, str):
-        return found
-    return str(found[0]) if found else ""
-
-
-def _reference(sample: Any) -> str:
-    """The reference as the data set has it; lm-eval's `target` is no JSON where a template rendered a list."""
-    columns = (sample.doc.get(column) for column in ("target", "output"))
-    return next((text for text in columns if isinstance(text, str)), sample.target)
 
 
 def _raw(sample: Any, row: Row) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_me
 from custom_metrics.science.interval import bootstrap_interval
 from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields, scaled
 from custom_metrics.science.mode import COMPAT, CORRECTED
-from custom_metrics.science.rows import Row, row_score, score_row
+from custom_metrics.science.rows import Row, row_score, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS, Task
 
 Sample = Mapping[str, Any]
@@ -71,21 +71,8 @@ def _compat(kind: Task, samples: Sequence[Sample]) -> tuple[dict[str, float | No
 
 
 def _scored(kind: Task, sample: Sample, mode: str) -> Row:
-    reply = sample["filtered"] if isinstance(sample["filtered"], str) else sample["response"]
-    if not isinstance(reply, str):
-        reply = str(reply[0]) if reply else ""
-    return score_row(kind, reply, reference_of(sample), mode)
-
-
-def reference_of(sample: Sample) -> str:
-    """The reference as the data set has it.
-
-    The column is preferred to lm-eval's `target`, which is no longer JSON where a template rendered a list.
-    """
-    for column in ("target", "output"):
-        if isinstance(sample["doc"].get(column), str):
-            return str(sample["doc"][column])
-    return str(sample["target"])
+    texts = {name: sample[name] for name in ("doc", "target", "filtered", "response")}
+    return score_row(kind, *saved_texts(**texts), mode)
 
 
 def _document(name: str, sample: Sample) -> str | None:

@@ -1,0 +1,250 @@
+"""Scores and result files from saved samples of any lm-eval run."""
+
+import csv
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from custom_metrics.science.judge import judge_sample_indices
+from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+from evalprep.packs import find_packs
+from evalprep.prepare import PROJECT_ROOT
+from evalprep.results import load_run
+from evalprep.score import export, score_run
+from tests.packs.science.runs import demo_rows, exact, write_run
+
+PACKS = find_packs(PROJECT_ROOT / "task_templates")
+JUDGED = {("mup_single_document_summarization", "lm_judge_reference"), ("qasper_abstractive_qa", "lm_judge_answer")}
+COLUMNS = [column for column in SUMMARY_COLUMNS if column not in JUDGED]
+
+
+def scored(folder, out, **kwargs):
+    """Suite results of a run, with its files written."""
+    run = load_run(folder, **kwargs)
+    scores = score_run(run, PACKS)
+    export(scores, run, PACKS, out)
+    return {score.name: score.result for score in scores.suite}
+
+
+def table(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter="\t"))
+
+
+def summary(out):
+    """Model -> (task alias, metric) -> cell."""
+    aliases, metrics, *lines = table(out / "tables" / "summary.tsv")
+    return {line[0]: dict(zip(zip(aliases[1:], metrics[1:], strict=True), line[1:], strict=True)) for line in lines}
+
+
+def test_exact_replies_score_100(tmp_path):
+    results = scored(write_run(tmp_path / "runs" / "oracle"), tmp_path / "out")
+    row = summary(tmp_path / "out")["oracle"]
+    for task, metric in COLUMNS:
+        assert float(row[TASKS[task].alias, metric]) == pytest.approx(100)
+    assert float(row["mean", ""]) == pytest.approx(100)
+    assert row["columns", ""] == "9"
+    assert results["science_mean"]["agg_value"] == pytest.approx(1)
+    compat = {
+        name: result["parts"].get("compat.json_parsed", 1) for name, result in results.items() if "by_metric" in result
+    }
+    assert compat == dict.fromkeys(compat, 1)
+    assert len(compat) == len(TASKS)
+    # Null comparators match each other in corrected mode alone.
+    parts = results["science_evidence_inference"]["parts"]
+    assert parts["compat.all_overlap_f1"] < parts["compat.all_exact_f1"] == 1
+
+
+def test_both_stand_in_models(shared, tmp_path):
+    """Outputs with every fault seen in practice: no exception, every cell filled or named as missing."""
+    folder = shared / "vectors" / "sciriff_predictions"
+    before = sorted(path.name for path in folder.rglob("*"))
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "evalprep",
+            "score",
+            *map(str, sorted(folder.glob("*-standin"))),
+            "--out",
+            str(tmp_path),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=PROJECT_ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in folder.rglob("*")) == before
+    rows = summary(tmp_path)
+    assert list(rows) == ["chat-standin", "tulu-standin"]
+    missing = {tuple(line[:3]) for line in table(tmp_path / "tables" / "missing.tsv")[1:]}
+    for model, row in rows.items():
+        for task, metric in SUMMARY_COLUMNS:
+            cell = row[TASKS[task].alias, metric]
+            assert (cell == "missing") == ((model, task, metric) in missing)
+            assert cell == "missing" or 0 < float(cell) < 100
+    assert {(task, metric) for _, task, metric in missing} == JUDGED
+    for task in TASKS:
+        header, *lines = table(tmp_path / "tables" / f"{task}.tsv")
+        assert [line[0] for line in lines] == list(rows)
+        assert "" not in [cell for line in lines for cell in line], header
+
+
+def test_result_files_of_one_task(tmp_path):
+    def reply(task, row):
+        return "I cannot tell." if row["_instance_id"].endswith(":3") else exact(task, row) + "</s>"
+
+    results = scored(write_run(tmp_path / "model", reply, tasks={"scifact_entailment"}), tmp_path / "out")
+    folder = tmp_path / "out" / "by_model" / "model" / "scifact_entailment"
+    metrics = json.loads((folder / "metrics.json").read_text())
+    flat = json.loads((folder / "metrics_flat.json").read_text())
+    assert metrics["json_counts"] == {
+        "valid_json": 11,
+        "null_json": 0,
+        "extract_success": 0,
+        "extract_failure": 1,
+        "frac_success": 11 / 12,
+    }
+    assert flat["valid_json_label_f1"] == metrics["results"]["valid_json"]["f1"]["label"]["f1"] == 1
+    assert flat["all_label_f1"] == results["science_scifact"]["agg_value"] < 1
+    assert json.loads((folder / "metrics_summary.json").read_text())["f1_label"] == flat["all_label_f1"]
+    assert metrics["source"]["rows"] == 12
+    assert len(metrics["source"]["sha256"]) == 64
+    raw = [json.loads(line) for line in (folder / "raw_predictions.jsonl").read_text().splitlines()]
+    sources = demo_rows()["scifact_entailment"]
+    assert [line["ref"] for line in raw] == [row["output"] for row in sources]
+    assert [line["prompt"] for line in raw] == [row["input"] for row in sources]
+    assert {line["status"] for line in raw} == {"valid_json", "extract_failure"}
+    assert not any("</s>" in line["pred"] for line in raw)
+    # The file holds the number itself, the table in percent with nothing cut off.
+    assert float(summary(tmp_path / "out")["model"]["scifact", "f1_label"]) == 100 * flat["all_label_f1"]
+
+
+def test_models_share_one_table_in_the_papers_order(tmp_path):
+    for name in ("tulu_70", "tulu_7", "llama"):
+        scored(write_run(tmp_path / name, tasks={"scierc_ner"}), tmp_path / "out")
+    assert list(summary(tmp_path / "out")) == ["llama", "tulu_7", "tulu_70"]
+
+
+def test_absent_tasks_are_named(tmp_path):
+    results = scored(write_run(tmp_path / "model", tasks={"scierc_ner"}), tmp_path / "out")
+    assert results["science_mean"]["n"] == 1
+    assert "science_bioasq" in results["science_mean"]["notes"][0]
+    lines = table(tmp_path / "out" / "tables" / "missing.tsv")[1:]
+    assert [line[1:] for line in lines] == [[task, "all", "no samples file"] for task in TASKS if task != "scierc_ner"]
+
+
+def test_the_newest_run_counts_and_is_said(tmp_path):
+    write_run(tmp_path / "model", lambda *_: "nothing", stamp="2026-01-01T00-00-00.000000", tasks={"scierc_ner"})
+    write_run(tmp_path / "model", tasks={"scierc_ner"})
+    run = load_run(tmp_path / "model")
+    assert any("the newest" in note for note in run.notes)
+    assert scored(tmp_path / "model", tmp_path / "out")["science_scierc"]["agg_value"] == 1
+    older = scored(tmp_path / "model", tmp_path / "out", timestamp="2026-01-01")
+    assert older["science_scierc"]["agg_value"] == 0
+
+
+def test_what_stops_the_original_is_scored_and_said(tmp_path):
+    def reply(task, row):
+        return '{"Task": null}' if row["_instance_id"].endswith(":0") else exact(task, row)
+
+    result = scored(write_run(tmp_path / "model", reply, tasks={"scierc_ner"}), tmp_path / "out")["science_scierc"]
+    assert 0.8 < result["agg_value"] < 1
+    assert "the original programme stops on these replies with TypeError" in result["notes"][0]
+    assert not any(key.startswith("compat.") for key in result["parts"])
+
+
+def test_the_two_modes_stand_side_by_side(tmp_path):
+    def reply(_, row):
+        return f"1] {row['output']}"
+
+    parts = scored(write_run(tmp_path / "model", reply, tasks={"bioasq_list_qa"}), tmp_path / "out")["science_bioasq"][
+        "parts"
+    ]
+    assert (parts["all_f1"], parts["compat.all_f1"]) == (1, 0)
+    assert (parts["json_parsed"], parts["compat.json_parsed"]) == (1, 0)
+
+
+def test_references_survive_a_template_that_broke_them(tmp_path):
+    folder = write_run(tmp_path / "model", tasks={"bioasq_list_qa"})
+    file = next(folder.glob("samples_*"))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        line["target"] = str(json.loads(line["target"]))  # what `doc_to_target: "{{output}}"` leaves
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert scored(folder, tmp_path / "out")["science_bioasq"]["agg_value"] == 1
+
+
+def test_ratings_of_a_judge_fill_their_columns(tmp_path):
+    def rate(task, row):
+        number = int(row["_instance_id"].rpartition(":")[2])
+        return {"judge_rating": None if number == 0 else 1 + number % 5} if "mup" in task else {"bypass": 999}
+
+    out = tmp_path / "out"
+    results = scored(write_run(tmp_path / "model", metrics=rate), out)
+    ratings = [1 + number % 5 for number in range(1, 12)]
+    expected = (sum(ratings) / 11 - 1) / 4
+    assert results["science_mup_judge"]["agg_value"] == pytest.approx(expected)
+    assert results["science_mup_judge"]["skipped"] == {"unreadable judgement": 1}
+    assert results["science_qasper_judge"]["reason"] == "no judge has rated qasper_abstractive_qa"
+    metrics = json.loads((out / "by_model/model/mup_single_document_summarization/metrics.json").read_text())
+    found = metrics["lm_judge"]["reference_comparison"]
+    assert found == {"lm_judge_n_samples": 11, "avg_rating": pytest.approx(expected)}
+    assert float(summary(out)["model"]["mup", "lm_judge_reference"]) == pytest.approx(100 * expected)
+
+
+def test_spreadsheet_holds_tables_and_unparsable_replies(tmp_path):
+    hostile = '=HYPERLINK("http://x") [broken'
+    scored(write_run(tmp_path / "model", lambda *_: hostile, tasks={"bioasq_list_qa"}), tmp_path / "out")
+    with zipfile.ZipFile(tmp_path / "out" / "tables" / "tables.xlsx") as book:
+        names = book.read("xl/workbook.xml").decode()
+        texts = book.read("xl/sharedStrings.xml").decode()
+        sheets = "".join(book.read(name).decode() for name in book.namelist() if "worksheets/" in name)
+    assert all(f'name="{name}"' in names for name in ("summary", "bioasq_list_qa", "missing", "unparsable"))
+    assert "HYPERLINK" in texts
+    assert "<f>" not in sheets  # no cell is a formula
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return PACKS["science"].module("judge")
+
+
+class TestJudgeQuestions:
+    def rows(self, folder):
+        from evalprep.score.suite import row_mappings
+
+        run = load_run(folder)
+        return {name: row_mappings(task) for name, task in run.tasks.items()}
+
+    def test_fields_and_fixed_ratings(self, judge, tmp_path):
+        def reply(task, row):
+            return "null" if row["_instance_id"].endswith(":1") else exact(task, row)
+
+        questions = list(judge.questions(rows=self.rows(write_run(tmp_path / "model", reply)), n_summaries=5))
+        answers = [one for one in questions if one.task == judge.QA]
+        summaries = [one for one in questions if one.task == judge.SUMMARY]
+        assert len(answers) == 12
+        ids = [row["_instance_id"] for row in demo_rows()[judge.QA]]
+        assert [one.fixed for one in answers] == [1 if ids[one.index].endswith(":1") else None for one in answers]
+        assert [one.index for one in summaries] == judge_sample_indices(12, 5)
+        for one in questions:
+            assert all(text in one.prompt for text in one.fields.values())
+            assert "not given" not in one.fields.values()
+            assert one.prompt.endswith("Rating: a whole number from 1 to 5\n")
+
+    def test_a_changed_prediction_or_judge_is_rated_anew(self, judge, tmp_path):
+        first = next(judge.questions(rows=self.rows(write_run(tmp_path / "one"))))
+        other = next(judge.questions(rows=self.rows(write_run(tmp_path / "two", lambda *_: '{"answer": "x"}'))))
+        assert first.key("judge") == first.key("judge")
+        assert len({first.key("judge"), other.key("judge"), first.key("another judge")}) == 3
+
+    def test_replies(self, judge):
+        assert judge.rating("Explanation: close.\nRating: 4") == 4
+        assert judge.rating("Rating: 9") is None
+        assert judge.rating("four") is None
