@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,13 +138,36 @@ class _Codes:
         return self.known.setdefault(str(value), len(self.known))
 
 
-def _hash64(data: bytes) -> int:
+def _hash64(data: bytes | msgspec.Raw) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+
+
+def _leading64(digest: str) -> int:
+    """The first 64 bits of a hexadecimal digest; 0 for none."""
+    try:
+        return int(digest[:16], 16) if digest else 0
+    except ValueError:
+        return _hash64(digest.encode("utf-8", "surrogatepass"))
+
+
+def _as_prepared(line: Any) -> int:
+    prompt = line.doc.prompt
+    if not isinstance(prompt, str) or not line.prompt_hash:
+        return UNKNOWN
+    return int(hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest() == line.prompt_hash)
+
+
+def _verdict(value: Any) -> int:
+    return UNKNOWN if value is None else int(value in (True, 1, 1.0, "true", "True"))
 
 
 _INVALIDS = frozenset(
     {b'["[invalid]"]', b'[["[invalid]"]]'}  # as text of the file: decoding every answer would cost a third of the time
 )
+
+
+_Layout = tuple[tuple[str, ...], msgspec.json.Decoder[Any]]  # metric names, decoder
+_BATCH = 2_048  # lines whose columns are built together: a list per column costs far less than a call per line
 
 
 class _Builder:
@@ -160,61 +183,81 @@ class _Builder:
         self.weights: dict[str, array[float]] = {}
         self.listed: set[str] = set()
         self.subtasks, self.clusters = _Codes(), _Codes()
+        self.waiting: list[Any] = []
+        self.places: list[int] = []
+        self.lengths: list[int] = []
 
-    def add(self, line: Any, names: tuple[str, ...], values: Iterable[Any], offset: int, length: int) -> None:
-        doc = line.doc
-        self.ids.append(self._id(line))
-        ints, flags, hashes = self.ints, self.flags, self.hashes
-        ints["doc_id"].append(line.doc_id)
-        ints["subtask"].append(self.subtasks(doc.subtask_name))
-        ints["cluster"].append(self.clusters(doc.cluster_id))
-        ints["offset"].append(offset)
-        ints["length"].append(length)
-        sent = line.prompt_hash
-        try:
-            hashes["prompt_hash"].append(int(sent[:16], 16) if sent else 0)
-        except ValueError:
-            hashes["prompt_hash"].append(_hash64(sent.encode()))
-        prepared = UNKNOWN
-        if isinstance(doc.prompt, str) and sent:
-            prepared = int(hashlib.sha256(doc.prompt.encode("utf-8", "surrogatepass")).hexdigest() == sent)
-        flags["prompt_as_prepared"].append(prepared)
-        hashes["response_hash"].append(_hash64(bytes(line.resps)))
-        previous = doc.previously_is_correct
-        flags["previous"].append(UNKNOWN if previous is None else int(previous in (True, 1, 1.0, "true", "True")))
-        filtered = bytes(line.filtered_resps)
-        unparsed = filtered in _INVALIDS
-        row = len(self.ids) - 1
-        for name, value in zip(names, values, strict=True):
+    def add(self, line: Any, offset: int, length: int) -> bool:
+        """Note one line; True when the batch is full and has to be flushed."""
+        self.waiting.append(line)
+        self.places.append(offset)
+        self.lengths.append(length)
+        return len(self.waiting) >= _BATCH
+
+    def flush(self, names: tuple[str, ...], columns: Sequence[list[Any]] | None = None) -> None:
+        """Turn the noted lines, all with these metrics, into columns."""
+        lines = self.waiting
+        if not lines:
+            return
+        start = len(self.ids)
+        docs = [line.doc for line in lines]
+        self._add_ids(lines)
+        ints, flags = self.ints, self.flags
+        ints["doc_id"].extend([line.doc_id for line in lines])
+        ints["subtask"].extend([self.subtasks(doc.subtask_name) for doc in docs])
+        ints["cluster"].extend([self.clusters(doc.cluster_id) for doc in docs])
+        ints["offset"].extend(self.places)
+        ints["length"].extend(self.lengths)
+        self.hashes["prompt_hash"].extend([_leading64(line.prompt_hash) for line in lines])
+        self.hashes["response_hash"].extend([_hash64(line.resps) for line in lines])
+        flags["prompt_as_prepared"].extend([_as_prepared(line) for line in lines])
+        flags["previous"].extend([_verdict(doc.previously_is_correct) for doc in docs])
+        unparsed = [bytes(line.filtered_resps) in _INVALIDS for line in lines]
+        if columns is None:
+            columns = [[getattr(line, f"metric_{at}") for line in lines] for at in range(len(names))]
+        for name, values in zip(names, columns, strict=True):
             if name == "unparsed":
-                unparsed = unparsed or value in (True, 1)
-            column = self.metrics.get(name)
-            if column is None:
-                column = self.metrics[name] = array("d", [np.nan]) * row
-                self.weights[name] = array("d", [0.0]) * row
-            number, weight = number_of(value)
-            # A metric that earlier lines lacked catches up here.
-            column.extend([np.nan] * (row - len(column)))
-            self.weights[name].extend([0.0] * (row - len(self.weights[name])))
-            column.append(number)
-            self.weights[name].append(weight)
-            if isinstance(value, list):
-                self.listed.add(name)
-        flags["unparsed"].append(int(unparsed))
+                unparsed = [one or value in (True, 1) for one, value in zip(unparsed, values, strict=True)]
+            self._add_metric(name, values, start)
+        flags["unparsed"].extend(unparsed)
+        self.waiting, self.places, self.lengths = [], [], []
 
-    def _id(self, line: Any) -> str:
-        if self.wanted_source in {"doc_hash", "doc_id"}:
-            return str(getattr(line, self.wanted_source))
-        doc = line.doc
-        for column in ID_COLUMNS:
-            value = getattr(doc, column)
-            if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
-                break
-        else:
-            column = "doc_hash" if line.doc_hash else "doc_id"
-            value = getattr(line, column)
-        self.sources[column] = self.sources.get(column, 0) + 1
-        return str(value)
+    def _add_metric(self, name: str, values: list[Any], start: int) -> None:
+        column = self.metrics.setdefault(name, array("d"))
+        weights = self.weights.setdefault(name, array("d"))
+        # A metric that earlier lines lacked catches up here.
+        column.extend([np.nan] * (start - len(column)))
+        weights.extend([0.0] * (start - len(weights)))
+        kinds = set(map(type, values))
+        if kinds <= {float, bool}:
+            column.extend(values)
+            weights.extend([1.0] * len(values))
+            return
+        pairs = [number_of(value) for value in values]
+        column.extend([number for number, _ in pairs])
+        weights.extend([float(weight) for _, weight in pairs])
+        if list in kinds:
+            self.listed.add(name)
+
+    def _add_ids(self, lines: list[Any]) -> None:
+        if self.wanted_source is not None:
+            self.ids += [str(getattr(line, self.wanted_source)) for line in lines]
+            return
+        plain = [line.doc.sample_id for line in lines]
+        if all(type(one) is str and one for one in plain):
+            self.ids += plain
+            self.sources["sample_id"] = self.sources.get("sample_id", 0) + len(plain)
+            return
+        for line in lines:
+            for column in ID_COLUMNS:
+                value = getattr(line.doc, column)
+                if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
+                    break
+            else:
+                column = "doc_hash" if line.doc_hash else "doc_id"
+                value = getattr(line, column)
+            self.sources[column] = self.sources.get(column, 0) + 1
+            self.ids.append(str(value))
 
     def build(self, path: Path, filters: dict[str, int], damage: list[Damage]) -> Table:
         size = len(self.ids)
@@ -261,9 +304,8 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     filters: dict[str, int] = {}
     damage: list[Damage] = []
     logged: tuple[str, ...] = ()  # the metrics of the line before; nearly always those of every line
-    layouts: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...], msgspec.json.Decoder[Any]]] = {}
+    layouts: dict[tuple[str, ...], _Layout] = {}
     names: tuple[str, ...] = ()
-    attributes: tuple[str, ...] = ()
     decoder = _decoder(names)
     offset = 0
     with path.open("rb") as lines:
@@ -280,19 +322,24 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
                     continue
                 filters[item.filter] = filters.get(item.filter, 0) + 1
                 if item.filter == filter_name:
-                    builder.add(_as_line(item), tuple(item.metrics), item.metrics.values(), place, len(raw))
+                    builder.flush(names)
+                    builder.add(_as_line(item), place, len(raw))
+                    builder.flush(tuple(item.metrics), [[value] for value in item.metrics.values()])
                 continue
             filters[line.filter] = filters.get(line.filter, 0) + 1
             if line.filter != filter_name:
                 continue
             if line.metrics != logged:
+                builder.flush(names)
                 logged = line.metrics
                 if logged not in layouts:
                     names = tuple(dict.fromkeys(name for name in logged if name not in RESERVED))
-                    layouts[logged] = (names, tuple(f"metric_{at}" for at in range(len(names))), _decoder(names))
-                names, attributes, decoder = layouts[logged]
+                    layouts[logged] = (names, _decoder(names))
+                names, decoder = layouts[logged]
                 line = decoder.decode(raw)
-            builder.add(line, names, [getattr(line, one) for one in attributes], place, len(raw))
+            if builder.add(line, place, len(raw)):
+                builder.flush(names)
+    builder.flush(names)
     table = builder.build(path, filters, damage)
     if id_source is None and table.id_source not in {"sample_id", "doc_hash", "doc_id"} and table.duplicates():
         return read_table(path, filter_name, id_source="doc_hash")
