@@ -202,7 +202,8 @@ class _Comparison:
         items = [list(node.args) if node.op in {"list", "set"} else [node] for node in (left, right)]
         if "tuple" in {left.op, right.op} and len(items[0]) != len(items[1]):
             return False
-        as_set = "set" in {left.op, right.op} or all(item.op == "tuple" for side in items for item in side)
+        unrepeated = {"set", "or"} & {left.op, right.op, left.value, right.value}
+        as_set = unrepeated or all(item.op == "tuple" for side in items for item in side)
         if as_set:
             items = [self.distinct(side) for side in items]
         if len(items[0]) != len(items[1]):

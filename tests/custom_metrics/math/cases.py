@@ -600,5 +600,7 @@ CASES: dict[str, list[tuple[str, str, bool]]] = {
         (r"\{1,2,3\}", r"\{1,2\}\cup\{3\}", True),
         (r"150\text{ cm}^3\text{ of water}", "150", True),
         ("1/2x", r"\frac{x}{2}", True),
+        (r"\frac{3}{4}", r"\frac{3}{4}\text{ or }0.75", True),
+        (r"\frac{3}{4}", r"\frac{3}{4}\text{ or }0.7", False),
     ],
 }
