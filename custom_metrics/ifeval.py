@@ -19,8 +19,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-MAX_CHARS = 400_000
-"""A longer reply fails every instruction and is reported."""
+MAX_CHARS = 60_000
+"""A longer reply fails every instruction and is reported: NLTK needs seconds to split it, and no answer is so long."""
 
 PUNKT_HINT = (
     "NLTK's punkt_tab is not installed, so sentences are counted by a simpler rule; put the folder "

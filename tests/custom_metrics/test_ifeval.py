@@ -185,9 +185,15 @@ def test_long_odd_replies_end(piece):
         "detectable_format:number_highlighted_sections": {"num_highlights": 2},
         "detectable_format:multiple_sections": {"section_spliter": "Section", "num_sections": 2},
     }
-    reply = "x" + piece * (100_000 // len(piece)) + "x"
+    reply = "x" + piece * (50_000 // len(piece)) + "x"
     found = check_instructions(prompt="p", instruction_id_list=list(names), kwargs=list(names.values()), response=reply)
     assert found["errors"] == []
+
+
+def test_reply_beyond_the_bound_fails_and_is_reported():
+    found = check("punctuation:no_comma", {}, "x" * (ifeval.MAX_CHARS + 1))
+    assert found["strict"] == [False]
+    assert "more than" in found["errors"][0]
 
 
 def test_arguments_are_not_changed():
