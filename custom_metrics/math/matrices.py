@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from custom_metrics.math.tokens import TooComplex
@@ -59,8 +60,7 @@ def determinant(matrix: Node) -> Node:
     return add(*terms)
 
 
-def _map(matrix: Node, change: object) -> Node:
-    assert callable(change)
+def _map(matrix: Node, change: Callable[[Node], Node]) -> Node:
     return Node("matrix", tuple(Node("row", tuple(change(entry) for entry in row.args)) for row in matrix.args))
 
 

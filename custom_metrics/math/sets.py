@@ -76,7 +76,7 @@ def _combine(node: Node, order: Order) -> RealSet | None:
     if len(known) != len(parts):
         return None
     if node.op == "list":
-        if len({_variable(item) for item in node.args}) != 1:
+        if len({symbols(item) for item in node.args}) != 1:
             return None
         if node.value == "or":
             return realset.union(known, order)
@@ -88,10 +88,6 @@ def _combine(node: Node, order: Order) -> RealSet | None:
     if node.op == "minus":
         known = [known[0], realset.complement(known[1], order)]
     return realset.intersection(known, order)
-
-
-def _variable(relation: Node) -> frozenset[str]:
-    return symbols(relation)
 
 
 def _half_line(operator: str, bound: Node) -> RealSet:

@@ -114,9 +114,12 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def _is_full(megabytes: int) -> bool:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > megabytes * 1024 * 0.7
+    try:
+        import resource
+    except ImportError:
+        return False
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kibibytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > megabytes * 2**20 * 0.7
 
 
 def _set_timer(seconds: float) -> None:
