@@ -49,17 +49,14 @@ def main(arguments: Sequence[str]) -> int:
     replies = int(arguments[0]) if arguments else 50_000
     generator = random.Random(20240610)
     results = []
-    print(
-        f"{'task':<34} {'replies':>8} {'outside [0,1]':>14} {'wrapped':>8} {'changed':>8} {'parsed':>7} {'CPU s/1000':>11}"
-    )
+    layout = "{task:<34} {replies:>8} {outside:>14} {wrapped:>8} {changed:>8} {parsed:>7} {cpu_s_per_1000:>11}"
+    names = ("task", "replies", "outside", "wrapped", "changed", "parsed", "cpu_s_per_1000")
+    titles = ("task", "replies", "outside [0,1]", "in prose", "changed", "parsed", "CPU s/1000")
+    print(layout.format(**dict(zip(names, titles, strict=True))))
     for name in sorted(TEXTS):
         result = measure(name, replies, generator)
         results.append(result)
-        print(
-            "{task:<34} {replies:>8} {outside:>14} {wrapped:>8} {changed:>8} {parsed:>7} {cpu_s_per_1000:>11}".format(
-                **result
-            )
-        )
+        print(layout.format(**result))
     report = {"python": platform.python_version(), "results": results}
     if len(arguments) > 1:
         Path(arguments[1]).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
