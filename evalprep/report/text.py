@@ -69,9 +69,9 @@ def shorten(text: str, limit: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as strict JSON in UTF-8 has it: text keys, null for NaN and infinities, `?` for half a character.
+    r"""A value as strict JSON in UTF-8 has it: text keys, null for NaN and infinities, `?` for half a character.
 
-    >>> plain({1: [float("nan"), "\\ud83d"]})
+    >>> plain({1: [float("nan"), "\ud83d"]})
     {'1': [None, '?']}
     """
     if isinstance(value, str):

@@ -57,26 +57,35 @@ function untrusted(text, query) {
   return fragment;
 }
 
-// Decimal places with ties to even, as Python's format does: a page and a terminal must not differ in a last digit.
+// Digits as Python's format gives them, with ties to even: a page and a terminal must not differ in a last digit.
+// `rounded` went away from zero on a tie; `exact` has the digits behind it, of which `kept` characters remain.
+function evenly(rounded, exact, kept) {
+  const tail = exact.slice(kept).replace(".", "");
+  if (!/^50*$/.test(tail)) return rounded;
+  const down = exact.slice(0, kept).replace(/\.$/, "");
+  return Number(down.at(-1)) % 2 === 0 ? down : rounded;
+}
 function fixed(value, places) {
   const exact = Math.abs(value).toFixed(40);
-  const cut = exact.indexOf(".") + 1 + places;
-  let text = value.toFixed(places);
-  if (/^50*$/.test(exact.slice(cut))) {
-    const down = exact.slice(0, places ? cut : cut - 1);
-    if (Number(down.at(-1)) % 2 === 0) text = (value < 0 ? "-" : "") + down;
-  }
-  return text;
+  const text = evenly(Math.abs(value).toFixed(places), exact, exact.indexOf(".") + 1 + places);
+  return (value < 0 ? "-" : "") + text;
+}
+function significant(value, digits) {
+  if (value === 0) return "0";
+  const [exact, exponent] = Math.abs(value).toExponential(60).split("e");
+  const [rounded, shifted] = Math.abs(value).toExponential(digits - 1).split("e");
+  const text = shifted === exponent ? evenly(rounded, exact, digits + (digits > 1 ? 1 : 0)) : rounded;
+  return String((value < 0 ? -1 : 1) * Number(`${text}e${shifted}`));
 }
 const minus = (text) => (/^-[0.]*$/.test(text) ? text.slice(1) : text.replace("-", "\u2212"));
 const signed = (text) => (/^[+-]?[0.]*$/.test(text) ? text.replace(/^[+-]/, "") : text.startsWith("-") ? text : "+" + text);
 const FORMATS = {
   percent: (value) => minus(fixed(100 * value, 1)),
   points: (value) => minus(signed(fixed(100 * value, 1))),
-  plain: (value) => minus(String(Number(value.toPrecision(4)))),
-  difference: (value) => minus(signed(String(Number(value.toPrecision(3))))),
+  plain: (value) => minus(significant(value, 4)),
+  difference: (value) => minus(signed(significant(value, 3))),
   count: (value) => value.toLocaleString("en-US"),
-  p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "< 0.0001" : String(Number(value.toPrecision(2)))),
+  p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "< 0.0001" : significant(value, 2)),
 };
 const valueAt = (path) => path.reduce((value, key) => (value === null || value === undefined ? undefined : value[key]), DOC);
 

@@ -147,7 +147,7 @@ class Page:
             raise RuntimeError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")
 
-    def wait(self, condition: str, seconds: float = 60.0) -> float:
+    def wait(self, condition: str, seconds: float = 15.0) -> float:
         """Wait until an expression is true; returns the seconds that it took."""
         start = time.monotonic()
         while not self.js(f"Boolean({condition})"):

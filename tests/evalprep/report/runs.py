@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,28 @@ def capitals(rows: int, *, wrong: int, unread: int) -> Iterator[dict[str, Any]]:
             }
             right, unparsed = float(answer == town), float(answer == "[invalid]")
             yield line(number, doc, reply, answer, name, exact_match=right, unparsed=unparsed)
+
+
+def many(rows: int) -> Iterator[dict[str, Any]]:
+    """Rows with about two thousand characters each, and one word in the reply of row 43210 that is in no other."""
+    random_ = random.Random(7)
+    words = [first + last for first in ("ba", "ce", "di", "fo", "gu") for last in ("lan", "mir", "nos", "pet", "rus")]
+    for number in range(rows):
+        text = " ".join(random_.choices(words, k=180))
+        right = number % 4 != 0
+        doc = {
+            "sample_id": f"row-{number}",
+            "prompt": f"Read this and answer.\nText: {number} {text}\nAnswer:",
+            "target": "A",
+            "subtask_name": f"subject {number % 57:02d}",
+            "previously_is_correct": number % 5 != 0,
+            "previous_output_prediction_text": f"It is {'A' if number % 5 else 'B'}, since {text[:300]}",
+        }
+        answer = "A" if right else "[invalid]" if number % 8 == 0 else "B"
+        reply = f"{text[300:800]} so {answer}{' Xylophon' if number == 43_210 else ''}"
+        yield line(
+            number, doc, reply, answer, "none", 1024, exact_match=float(right), unparsed=float(answer == "[invalid]")
+        )
 
 
 def summaries(rows: int) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,388 @@
+"""The page in a real browser: clicks, keys, filters, search, hostile texts, 50,000 samples."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from evalprep.report import build_report, write_report
+from evalprep.results import load_run
+from tests.evalprep.report import chromium
+from tests.evalprep.report.runs import HOSTILE, many, write_run
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.find() is None, reason="no Chromium on this machine (apt-get install chromium)"),
+]
+VIEWS = ("overview", "comparison", "subtasks", "scores", "extraction", "samples", "facts")
+# Generous: a continuous-integration machine is slow and busy.
+SECONDS_TO_OPEN = 20
+SECONDS_TO_FILTER = 3
+SECONDS_TO_SEARCH = 60
+
+
+@pytest.fixture(scope="module")
+def browser():
+    page = chromium.Page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def page(browser, report_file):
+    """The report of two runs in a fresh tab; afterwards it must have asked for nothing and complained of nothing."""
+    browser.requests.clear()
+    browser.errors.clear()
+    browser.size(1280)
+    browser.scheme("light")
+    browser.send("Page.navigate", url="about:blank")
+    browser.open(report_file)
+    yield browser
+    assert set(browser.requests) <= {report_file.resolve().as_uri()}
+    assert browser.errors == []
+    assert browser.js("window.hacked") is None
+
+
+@pytest.fixture(scope="module")
+def report_file(tmp_path_factory, two_report):
+    document = two_report.document | {"scores": [SCORE], "title": f"Report {HOSTILE['script']}"}
+    two_report = type(two_report)(document, two_report.index, two_report.chunks)
+    return write_report(two_report, tmp_path_factory.mktemp("page"))[0]
+
+
+SCORE = {
+    "name": "quality",
+    "title": "Quality",
+    "pack": "pack",
+    "better": "up",
+    "range": [0.0, 1.0],
+    "explain": f"One sentence. {HOSTILE['image']}",
+    "published": [
+        {"score": "quality", "value": 0.0625, "source": "https://example.invalid/paper", "note": "", "sanity": False}
+    ],
+    "runs": [
+        {
+            "agg_value": 1.0966e-19,
+            "reference": 0.5,
+            "interval": [0.0, 0.125],
+            "n": 400,
+            "parts": {"first": 0.25, HOSTILE["bidi"]: 0.75},
+            "notes": [HOSTILE["script"]],
+            "distributions": {
+                "model": {"n": 3, "values": [0.1, 0.2, 0.4]},
+                "reference": {"n": 2, "values": [0.6, 0.9]},
+            },
+        },
+        {"agg_value": None, "reference": None, "reason": "no reference run", "notes": [], "distributions": {}},
+    ],
+}
+
+
+def view(page, name):
+    page.click(f"#views a[data-view={name}]")
+    page.wait(f"document.querySelector('main').dataset.view === '{name}'")
+    if name == "samples":
+        page.wait("document.querySelector('.item') && document.querySelector('#sample-title')")
+
+
+def status(page):
+    return page.js("document.querySelector('.status').textContent")
+
+
+def as_shown(value, form):
+    """What the page must show for a number, by the same rules as the terminal's tables."""
+    signed = form in {"points", "difference"}
+    if form in {"percent", "points"}:
+        text = f"{100 * value:{'+' if signed else ''}.1f}"
+    elif form == "count":
+        return f"{value:,g}" if value < 1e5 else f"{value:,}"
+    elif form == "p":
+        return "1" if value >= 0.9995 else "< 0.0001" if value < 1e-4 else float(f"{value:.2g}")
+    else:
+        return float(f"{value:.{3 if signed else 4}g}")
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_number_is_that_of_the_json(page, name, report_file):
+    view(page, name)
+    document = json.loads(page.js("document.getElementById('document').textContent"))
+    numbers = page.js(
+        "[...document.querySelectorAll('main data')].map(n => [n.dataset.path, n.dataset.format, n.getAttribute('value'), n.textContent])"
+    )
+    assert numbers or name == "samples"
+    for path, form, full, shown in numbers:
+        value = document
+        for key in json.loads(path):
+            value = value[key]
+        assert float(full) == value, path
+        expected = as_shown(value, form)
+        found = float(shown.replace("\N{MINUS SIGN}", "-")) if isinstance(expected, float) else shown
+        assert found == expected, path
+
+
+def test_decimals_round_ties_as_the_terminal_does(page):
+    """6.25 is exactly between 6.2 and 6.3; Python goes to the even one."""
+    view(page, "scores")
+    assert page.js("document.querySelector('[data-path*=published]').textContent") == "0.0625"
+    view(page, "subtasks")
+    shown = page.js(
+        "[...document.querySelectorAll('main data[data-format=percent]')].map(n => [n.getAttribute('value'), n.textContent])"
+    )
+    assert {(value, text) for value, text in shown if value == "0.8125"} == {("0.8125", f"{81.25:.1f}")}
+
+
+def test_a_count_of_flips_opens_those_samples(page, two_report):
+    view(page, "comparison")
+    lost = two_report.document["comparisons"][0]["tasks"][0]["lost"]
+    page.click("main a[href*='flip=lost'][href*='task=capitals']")
+    page.wait("document.querySelector('.status') && document.querySelector('.item')")
+    assert status(page).startswith(f"{lost} of ")
+    assert page.js("document.querySelector('select[name=task]').value") == "capitals"
+    assert page.js("document.querySelector('select[name=flip]').value") == "lost"
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        pytest.param({"task": "capitals"}, 40, id="task"),
+        pytest.param({"task": "capitals", "subtask": "Europe"}, 16, id="subtask"),
+        pytest.param({"reply": "unparsed"}, 2, id="no answer found"),
+        pytest.param({"reply": "truncated"}, 2, id="cut off"),
+        pytest.param({"task": "capitals", "verdict": "wrong"}, 6, id="wrong"),
+        pytest.param({"task": "capitals", "verdict": "right", "run": "1"}, 29, id="right in the other run"),
+        pytest.param({"task": "summaries", "verdict": "partly"}, 17, id="in between"),
+        pytest.param({"comparison": "2", "flip": "lost"}, 5, id="lost between runs"),
+    ],
+)
+def test_filters_count_what_was_planted(page, filters, expected):
+    view(page, "samples")
+    for name, value in filters.items():
+        page.choose(name, value)
+    page.wait(f"document.querySelector('.status').textContent.startsWith('{expected} of ')", 10)
+    page.click(".search button")
+    page.wait(f"document.querySelector('.status').textContent.startsWith('{60 + len(HOSTILE)} of ')", 10)
+
+
+def test_search_reads_prompts_outputs_and_answers(page):
+    view(page, "samples")
+    for text, expected in (("Atlantis", 9), ("capital of NORWAY", 8), ("capital-00007", 1), ("nowhere at all", 0)):
+        page.js("document.querySelector('input[name=search]').value = ''")
+        page.click("input[name=search]")
+        page.type(text)
+        page.wait(f"document.querySelector('.status').textContent.startsWith('{expected} of ')", 10)
+    page.js("document.querySelector('input[name=search]').value = ''")
+    page.click("input[name=search]")
+    page.type("atlantis")
+    page.wait("document.querySelector('.detail mark')", 10)
+    assert page.js("document.querySelector('.detail mark').textContent") == "Atlantis"
+
+
+def test_the_address_keeps_the_view(page, report_file):
+    page.open(report_file, "#samples?task=capitals&flip=any&comparison=2&search=oslo")
+    page.wait("document.querySelector('.status') && !document.querySelector('.samples').hasAttribute('aria-busy')")
+    assert page.js("document.querySelector('input[name=search]').value") == "oslo"
+    first = status(page)
+    view(page, "overview")
+    page.js("history.back()")
+    page.wait("document.querySelector('main').dataset.view === 'samples' && document.querySelector('.status')")
+    page.wait("!document.querySelector('.samples').hasAttribute('aria-busy')")
+    assert status(page) == first
+
+
+def test_a_sample_shows_everything(page, two_runs):
+    page.open(
+        page.js("location.href").partition("#")[0] and report_of(page), "#samples?task=capitals&search=capital-00005"
+    )
+    page.wait("document.querySelector('#sample-title')")
+    sample = next(one for one in two_runs[0].tasks["capitals"].samples() if one.sample_id == "capital-00005")
+    text = page.js("document.querySelector('.detail').textContent")
+    for part in (sample.prompt, sample.response, sample.previous_output, sample.target, "no answer could be extracted"):
+        assert part in text
+    assert "flexible-extract" in text
+    assert "strict-match" in text
+
+
+def report_of(page):
+    from pathlib import Path
+    from urllib.parse import unquote, urlparse
+
+    return Path(unquote(urlparse(page.js("location.href")).path))
+
+
+def test_keyboard_alone_reaches_and_reads_samples(page):
+    view(page, "samples")
+    page.js("document.querySelector('.list').focus()")
+    page.press("Home")
+    first = page.js("document.querySelector('[aria-selected=true]').textContent")
+    page.press("ArrowDown", 3)
+    assert page.js("document.querySelector('[aria-selected=true]').getAttribute('aria-posinset')") == "4"
+    page.press("End")
+    page.wait(f"document.querySelector('[aria-selected=true]').getAttribute('aria-posinset') === '{60 + len(HOSTILE)}'")
+    page.press("Home")
+    assert page.js("document.querySelector('[aria-selected=true]').textContent") == first
+    page.press("Enter")
+    page.wait("document.activeElement.id === 'sample-title'")
+    page.press("j")
+    page.wait("document.querySelector('[aria-selected=true]').getAttribute('aria-posinset') === '2'")
+    page.press("/")
+    assert page.js("document.activeElement.name") == "search"
+
+
+def test_tab_visits_everything_with_a_visible_focus(page):
+    seen = set()
+    for _ in range(14):
+        page.press("Tab")
+        style = page.js(
+            """(() => { const style = getComputedStyle(document.activeElement);
+            return [document.activeElement.textContent.slice(0, 30), style.outlineStyle, parseFloat(style.outlineWidth)]; })()"""
+        )
+        seen.add(style[0])
+        assert style[1] == "solid", style
+        assert style[2] >= 2, style
+    assert {"Skip to the content", "Overview", "Comparison", "Samples"} <= seen
+    assert any(text.startswith("Theme") for text in seen)
+
+
+CONTRAST = """(() => {
+  const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number);
+    const scale = text.startsWith('color(') ? 255 : 1; return [n[0] * scale, n[1] * scale, n[2] * scale, n[3] ?? 1]; };
+  const light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (node) => { for (; node; node = node.parentElement) { const c = parse(getComputedStyle(node).backgroundColor);
+    if (c[3] === 1) return c; } return [255, 255, 255]; };
+  const poor = [];
+  for (const node of document.querySelectorAll('body *')) {
+    if (![...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())) continue;
+    if (['SCRIPT', 'NOSCRIPT', 'STYLE', 'OPTION'].includes(node.tagName) || !node.getClientRects().length) continue;
+    const style = getComputedStyle(node);
+    const ink = parse(node instanceof SVGElement ? style.fill : style.color);
+    const [a, b] = [light(ink), light(ground(node))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) poor.push([node.tagName, node.className.baseVal ?? node.className, node.textContent.slice(0, 20), ratio]);
+  }
+  return poor;
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_contrast_is_enough_everywhere(page, name, scheme):
+    page.scheme(scheme)
+    view(page, name)
+    time.sleep(0.25)  # colours of links fade
+    assert page.js(CONTRAST) == []
+
+
+def test_theme_follows_the_system_and_the_button(page):
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    light = page.js(ground)
+    page.scheme("dark")
+    dark = page.js(ground)
+    assert dark != light
+    page.click("#theme")
+    page.scheme("light")
+    assert page.js(ground) == dark
+    assert page.js("document.querySelector('#theme').textContent") == "Theme: dark"
+    page.click("#theme")
+    page.scheme("dark")
+    assert page.js(ground) == light
+    page.click("#theme")
+    assert page.js(ground) == dark
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_nothing_sticks_out_at_400_pixels(page, name):
+    page.size(400, 800)
+    view(page, name)
+    assert page.js("document.documentElement.scrollWidth") == 400
+    if name == "samples":
+        assert page.js("document.querySelector('.list').clientHeight") > 300
+        page.click(".item")
+        page.wait(
+            "document.querySelector('.reading') && getComputedStyle(document.querySelector('.detail')).display !== 'none'"
+        )
+        assert page.js("document.documentElement.scrollWidth") == 400
+        page.click(".back")
+        assert page.js("getComputedStyle(document.querySelector('.left')).display") != "none"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_tables_and_pictures_are_named(page, name):
+    view(page, name)
+    assert page.js("[...document.querySelectorAll('table')].every(t => t.caption && t.caption.textContent.trim())")
+    assert page.js(
+        "[...document.querySelectorAll('table')].every(t => t.querySelector('th[scope=col]') && t.querySelector('th[scope=row]'))"
+    )
+    assert page.js(
+        "[...document.querySelectorAll('main svg')].every(s => s.getAttribute('aria-label') || s.getAttribute('aria-hidden'))"
+    )
+    assert page.js(
+        "[...document.querySelectorAll('input, select')].every(n => n.labels.length || n.getAttribute('aria-label'))"
+    )
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_stay_texts(page, name, report_file):
+    page.open(report_file, "#samples?task=hostile")
+    page.wait("document.querySelector('#sample-title')")
+    position = list(HOSTILE).index(name)
+    page.js("document.querySelector('.list').focus()")
+    page.press("Home")
+    page.press("ArrowDown", position)
+    page.wait(
+        f"document.querySelector('.prompt .text') && document.querySelector('.prompt .text').textContent.endsWith({json.dumps('prompt ' + name)})"
+    )
+    shown = page.js("document.querySelector('.prompt .text').textContent")
+    for character in ("\u202e", "\u2067", "\u0007", "\u001b", "\u200b", "\ufeff"):
+        assert character not in shown
+        if character in HOSTILE[name]:
+            assert f"U+{ord(character):04X}" in shown
+    if name in {"script", "image", "comment", "formula", "entity", "template", "url", "emoji"}:
+        assert shown == f"{HOSTILE[name]} prompt {name}"
+    assert page.js("document.querySelectorAll('main script, main img, main iframe, main [onerror]').length") == 0
+    assert page.js("[...document.querySelectorAll('a')].every(a => /^(#|https?:)/.test(a.getAttribute('href')))")
+
+
+@pytest.fixture(scope="module")
+def big_file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("big")
+    run = load_run(write_run(folder / "run", {"many": many(50_000)}, model="org/Big-7B"))
+    return write_report(build_report([run]), folder / "report")[0]
+
+
+def test_fifty_thousand_samples_open_filter_and_search(browser, big_file):
+    browser.requests.clear()
+    browser.errors.clear()
+    browser.size(1280)
+    browser.send("Page.navigate", url="about:blank")
+    assert browser.open(big_file) < SECONDS_TO_OPEN
+    start = time.monotonic()
+    view(browser, "samples")
+    assert time.monotonic() - start < SECONDS_TO_OPEN
+    assert status(browser) == "50,000 of 50,000 samples"
+    assert browser.js("document.querySelectorAll('.item').length") < 60, "only rows in sight exist"
+    for name, value, expected in (("verdict", "right", "37,500"), ("reply", "unparsed", "0"), ("verdict", "", "6,250")):
+        start = time.monotonic()
+        browser.choose(name, value)
+        browser.wait(f"document.querySelector('.status').textContent.startsWith('{expected} of ')", SECONDS_TO_FILTER)
+        assert time.monotonic() - start < SECONDS_TO_FILTER
+    browser.click(".search button")
+    browser.wait("document.querySelector('.status').textContent.startsWith('50,000 of ')", SECONDS_TO_FILTER)
+    browser.js("document.querySelector('.list').focus()")
+    browser.press("End")
+    browser.wait(
+        "document.querySelector('[aria-selected=true]')?.getAttribute('aria-posinset') === '50000'", SECONDS_TO_FILTER
+    )
+    browser.wait("document.querySelector('.detail').textContent.includes('row-49999')", SECONDS_TO_FILTER)
+    browser.click("input[name=search]")
+    browser.type("xylophon")
+    browser.wait(
+        "document.querySelector('.status').textContent.startsWith('1 of ') && !document.querySelector('[aria-busy]')",
+        SECONDS_TO_SEARCH,
+    )
+    browser.wait("document.querySelector('.detail').textContent.includes('row-43210')", SECONDS_TO_FILTER)
+    assert browser.errors == []
+    assert set(browser.requests) == {big_file.resolve().as_uri()}
