@@ -263,7 +263,7 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
     if context.section.too_long == "lower" and window - longest > 0:
         return window - longest, [f"{facts}; max_gen_toks is lowered to {window - longest}"]
     if context.section.too_long == "warn" and wanted < window:
-        return wanted, [f"{facts}; vLLM cuts such prompts from the left, where the instruction stands"]
+        return wanted, [f"{facts}; such prompts are cut from the left, where the instruction stands"]
     raise BadInput(
         Problem(
             what=facts,
