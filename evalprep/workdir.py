@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,13 +77,13 @@ def building(work_dir: Path) -> Iterator[Path]:
     """
     try:
         work_dir.parent.mkdir(parents=True, exist_ok=True)
-        lock = (work_dir.parent / f".{work_dir.name}.lock").open("w")
     except OSError as error:
         raise BadInput(
             Problem(
                 what=f"cannot be written: {error.strerror}", where=str(work_dir.parent), fix="choose another work_dir"
             )
         ) from None
+    lock = _lock_file(work_dir).open("w")
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -101,6 +102,13 @@ def building(work_dir: Path) -> Iterator[Path]:
             yield build
         finally:
             shutil.rmtree(build, ignore_errors=True)
+
+
+def _lock_file(work_dir: Path) -> Path:
+    """A file that stands for the folder, kept out of the user's own folders."""
+    folder = Path(tempfile.gettempdir()) / f"evalprep-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / f"{hashlib.sha256(str(work_dir).encode()).hexdigest()[:32]}.lock"
 
 
 def _repair(work_dir: Path) -> None:
