@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import json
 import os
@@ -107,6 +108,13 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str
         # The reader (head, less) went away; that is not our failure.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, a read-only place: not a fault of the program, and nothing that a traceback explains.
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"error: {place}{error.strerror}\n  fix: free space or choose another folder", file=sys.stderr)
+        return 2
     return int(code)
 
 
