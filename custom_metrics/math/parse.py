@@ -40,7 +40,7 @@ class NeedsAlgebraSystem(TooComplex):
     """The answer holds calculus (sums, integrals, limits) that only the algebra system reads."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def parse(answer: str, *, thousands: bool = True) -> Node:
     r"""Parse the content of a box.
 

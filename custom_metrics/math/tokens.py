@@ -188,7 +188,7 @@ class TooComplex(Exception):  # noqa: N818 - a verdict about the input, not a fa
     """The answer is past a bound or not in the language of the parser."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def tokenise(answer: str, *, thousands: bool = True) -> tuple[Token, ...]:
     """Turn an answer into tokens.
 
