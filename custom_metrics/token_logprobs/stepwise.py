@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from custom_metrics.token_logprobs.encode import Encoded
-from custom_metrics.token_logprobs.response import Response
+from custom_metrics.token_logprobs.response import Response, refusal
 
 _log = logging.getLogger(__name__)
 
@@ -37,10 +37,15 @@ def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
         sum(len(context) for _, context, _ in requests),
         len(rows),
     )
-    results = iter(lm._loglikelihood_tokens(requests))  # noqa: SLF001 - the harness' method behind loglikelihood
+    results = list(lm._loglikelihood_tokens(requests))  # noqa: SLF001 - the harness' method behind loglikelihood
+    if len(results) != len(requests):
+        # Servers' failed requests are left out of the list, and nothing tells which: no value can be trusted.
+        return [refusal(row, "backend") for row in rows]
     answers = []
+    position = 0
     for row in rows:
-        pairs = [next(results) for _ in row.scored]
+        pairs = results[position : position + len(row.scored)]
+        position += len(row.scored)
         answers.append(
             Response(
                 logprobs=[float(logprob) for logprob, _ in pairs],

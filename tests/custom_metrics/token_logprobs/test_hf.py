@@ -136,7 +136,7 @@ def test_a_one_token_answer_has_no_gradient_score(lm):
     assert ("grad_norm" in answer) == (len(lm.tok_encode("A B")) - len(lm.tok_encode("A")) > 1)
 
 
-def test_a_back_end_that_scores_no_ids_refuses(lm):  # noqa: ARG001 - the fixture attaches the methods
+def test_a_back_end_that_scores_no_ids_refuses(lm):
     from lm_eval.models.dummy import DummyLM
 
     assert ask(DummyLM(), [ROWS[0]])[0]["refused"] == "backend"

@@ -176,7 +176,9 @@ def test_min_k_plus_plus_from_moments_equals_the_whole_vocabulary():
     var = [sum(math.exp(lp) * lp**2 for lp in row) - m**2 for row, m in zip(vocabulary, mu, strict=True)]
     tokens = [vocabulary[0][1], vocabulary[1][0]]
     whole = mia_min_k_plus_plus_score(token_logprobs=tokens, vocab_logprobs=vocabulary, k=0.5)["score"]
-    assert mia_min_k_plus_plus_score(token_logprobs=tokens, mu=mu, var=var, k=0.5)["score"] == pytest.approx(whole, abs=1e-5)
+    assert mia_min_k_plus_plus_score(token_logprobs=tokens, mu=mu, var=var, k=0.5)["score"] == pytest.approx(
+        whole, abs=1e-5
+    )
 
 
 def test_reference_text_in_both_modes():

@@ -74,7 +74,7 @@ def test_harmonic_mean_equals_scipy(values):
     assert result["agg_value"] == pytest.approx(float(hmean(values)))
 
 
-@given(st.one_of(st.none(), st.text(), st.text('{}[]":,\' \\nAB0123456789.', max_size=80)))
+@given(st.one_of(st.none(), st.text(), st.text("{}[]\":,' \\nAB0123456789.", max_size=80)))
 def test_a_judge_may_answer_anything(text):
     result = judge_scores(metrics=["A", "B"], response=text)
     assert result["status"] in STATUSES

@@ -1,6 +1,8 @@
 """The stand-in data, a folder for configs, and the two runs that the slow tests share."""
 
 import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -81,6 +83,22 @@ def stock_task(work_dir):
     }
 
 
+def own_packs(folder):
+    """Copies of the pack with the metric and the benchmark that docs/packs/unlearning.md adds."""
+    page = (ROOT / "docs" / "packs" / "unlearning.md").read_text()
+    blocks = dict(re.findall(r"^`([a-z]+/[a-z.]+)`:\n\n```\w+\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    shutil.copytree(ROOT / "task_templates" / "unlearning", folder / "unlearning")
+    entry = blocks.pop("unlearning/pack.yaml")
+    pack_yaml = folder / "unlearning" / "pack.yaml"
+    pack_yaml.write_text(pack_yaml.read_text().replace("suite_scores:\n", f"suite_scores:\n{entry}"))
+    with (folder / "unlearning" / "score.py").open("a") as file:
+        file.write("\n\n" + blocks.pop("unlearning/score.py"))
+    for name, content in blocks.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def run_of(tmp_path_factory, tiny_model):
     """A function from a back end to the folder of its finished run over TOFU, MUSE and, on hf, the hf-only tasks."""
@@ -92,7 +110,8 @@ def run_of(tmp_path_factory, tiny_model):
             path = write_config(
                 folder,
                 tiny_model(),
-                tasks=["unlearn_tofu", "unlearn_muse", stock_task(folder / "work_dir")],
+                tasks=["unlearn_tofu", "unlearn_muse", "secrets_lp", stock_task(folder / "work_dir")],
+                template_dir=str(own_packs(folder / "packs")),
                 backend=backend,
                 limit=LIMIT,
                 gen_kwargs={"max_gen_toks": 24},

@@ -5,8 +5,11 @@ import shutil
 
 import pytest
 
+from evalprep.packs import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
+
+from .conftest import LIMIT
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +104,9 @@ def test_a_retain_log_added_later_adds_the_missing_metrics_and_keeps_the_others(
     # A mark in the file tells an entry that was kept from one that was written anew.
     for metric in ("forget_Q_A_Prob", "forget_truth_ratio", "model_utility"):
         first[metric]["mark"] = True
+    # One that was computed from something else has another fingerprint, and may not be kept.
+    first["retain_Q_A_Prob"]["mark"] = True
+    first["meta"]["metrics"]["retain_Q_A_Prob"]["fingerprint"] = "of other samples"
     (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(first))
 
     run, scores, _ = scored(run_of("hf"), packs, reference=run_of("hf"))
@@ -110,6 +116,7 @@ def test_a_retain_log_added_later_adds_the_missing_metrics_and_keeps_the_others(
     assert second["privleak"]["agg_value"] == 0
     for metric in ("forget_Q_A_Prob", "forget_truth_ratio", "model_utility"):
         assert second[metric]["mark"]
+    assert "mark" not in second["retain_Q_A_Prob"]
     assert json.loads((tmp_path / "TOFU_SUMMARY.json").read_text())["forget_quality"] == 1
 
 
@@ -147,3 +154,14 @@ def test_result_files_are_reference_logs(run_of, packs, pack, tmp_path):
     again = score_run(run, packs, reference={**tofu, **muse})
     values = {score.name: score.value for score in again.suite}
     assert (values["forget_quality"], values["privleak"], values["muse_privleak"]) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("backend", ["hf", "vllm"])
+def test_a_metric_and_a_benchmark_of_ones_own(run_of, backend):
+    folder = run_of(backend)
+    _, _, by_name = scored(folder, find_packs(folder.parent / "packs"))
+    length = by_name["forget_answer_length"]
+    assert length.value > 0
+    assert len(length.result["value_by_index"]) == LIMIT
+    assert 0 <= by_name["secrets_recited"].value <= 1
+    assert set(by_name["secrets_recited"].result["value_by_index"]) == {"0", "1"}

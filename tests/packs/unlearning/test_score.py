@@ -1,0 +1,206 @@
+"""Suite scores over sample rows: indices, skipped rows, missing tasks; and the judge contract."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from custom_metrics import METRICS
+from custom_metrics.token_logprobs import Response
+from evalprep.score import read_specs
+from evalprep.score.spec import resolve
+
+
+@pytest.fixture(scope="module")
+def score(pack):
+    return pack.module("score")
+
+
+def likelihood_row(index, *answers, roles=None, **doc):
+    """A sample of a likelihood task with one response per answer."""
+    return {
+        "index": index,
+        "doc": {"index": index, "roles": roles or ["answer"] * len(answers), "target": "text", **doc},
+        "response": [answer.dump() for answer in answers],
+    }
+
+
+def answer(*logprobs, greedy=None, **more):
+    return Response(logprobs=list(logprobs), greedy=greedy or [False] * len(logprobs), **more)
+
+
+def test_every_declared_score_has_its_function(pack):
+    for spec in read_specs(pack).values():
+        assert callable(resolve(spec, pack))
+
+
+def test_probability_keeps_rows_apart_from_positions(score):
+    rows = {"t": [likelihood_row(7, answer(-1.0, -3.0)), likelihood_row(3, answer())]}
+    result = score.probability(rows=rows, params={"role": "answer"})
+    assert result["value_by_index"]["7"]["avg_loss"] == 2
+    assert result["value_by_index"]["3"] == {"prob": None, "avg_loss": None}
+    assert result["skipped"] == {"no_scored_token": 1}
+    assert result["n"] == 1
+
+
+def test_a_single_response_may_be_a_text(score):
+    row = likelihood_row(0, answer(-1.0))
+    row["response"] = row["response"][0]
+    assert score.probability(rows={"t": [row]}, params={"role": "answer"})["value_by_index"]["0"]["avg_loss"] == 1
+
+
+def test_refused_and_cut_texts_are_counted(score):
+    rows = {"t": [likelihood_row(0, answer(-1.0, truncated=9)), likelihood_row(1, Response(refused="too_long"))]}
+    result = score.probability(rows=rows, params={"role": "answer"})
+    assert result["skipped"] == {"too_long": 1}
+    assert result["notes"] == ["1 texts were cut to the length limit"]
+
+
+def test_truth_ratio_with_one_row_missing_keeps_the_others(score):
+    roles = ["paraphrase", "wrong", "wrong"]
+    rows = {
+        "t": [
+            likelihood_row(0, answer(-1.0), answer(-1.0), answer(-1.0), roles=roles),
+            likelihood_row(1, answer(), answer(-1.0), answer(-1.0), roles=roles),
+            likelihood_row(2, answer(-1.0), answer(-2.0), answer(-4.0), roles=roles),
+        ]
+    }
+    inputs = {
+        name: score.probability(rows=rows, params={"role": role})
+        for name, role in (("forget_Q_A_PARA_Prob", "paraphrase"), ("forget_Q_A_PERT_Prob", "wrong"))
+    }
+    result = score.truth_ratio(inputs=inputs, params={"aggregator": "closer_to_1_better"})
+    ratios = {index: row["score"] for index, row in result["value_by_index"].items()}
+    assert ratios == {"0": pytest.approx(1), "1": None, "2": pytest.approx(0.1353, abs=1e-3)}
+    assert len(result["interval"]) == 2
+
+
+def test_scores_without_samples_say_which(score):
+    assert "no samples" in score.membership(rows={"a": []}, params={"attack": "loss"})["reason"]
+    assert "no rows" in score.truth_ratio(inputs={}, params={"aggregator": "true_better"})["reason"]
+
+
+def test_memorisation_leaves_the_last_token_out(score):
+    rows = {"t": [likelihood_row(0, answer(-1, -1, -1, greedy=[False, True, False]))]}
+    assert score.exact_memorization(rows=rows)["agg_value"] == 0.5
+    assert score.extraction_strength(rows=rows)["agg_value"] == 0.5
+
+
+def test_extraction_strength_reads_its_option_and_leaves_refused_rows_out(score):
+    wrong = likelihood_row(0, answer(-1, -1, -1), scoring={"strict_extraction": True})
+    refused = likelihood_row(1, Response(refused="too_long"), scoring={"strict_extraction": True})
+    result = score.extraction_strength(rows={"t": [wrong, refused]})
+    assert result["agg_value"] == 0
+    assert result["skipped"]["too_long"] == 1
+
+
+@pytest.mark.parametrize("attack", ["loss", "zlib", "min_k", "min_k_plus_plus", "gradnorm"])
+def test_attacks_tell_seen_from_unseen(score, attack):
+    def rows(loss):
+        return [
+            likelihood_row(
+                index,
+                Response(
+                    logprobs=[-loss - index / 10] * 4,
+                    greedy=[False] * 4,
+                    mu=[-1.0] * 4,
+                    var=[1.0] * 4,
+                    text="some text",
+                    grad_norm=loss + index / 10,
+                ),
+            )
+            for index in range(5)
+        ]
+
+    result = score.membership(rows={"forget": rows(1.0), "holdout": rows(3.0)}, params={"attack": attack})
+    assert result["agg_value"] == result["auc"] == 1
+    assert result["interval"] == [1, 1]
+    assert list(result["forget"]["value_by_index"]) == list("01234")
+
+
+def test_min_k_plus_plus_without_moments_points_to_hf(score):
+    rows = [likelihood_row(index, answer(-1.0, -2.0)) for index in range(3)]
+    result = score.membership(rows={"f": rows, "h": rows}, params={"attack": "min_k_plus_plus"})
+    assert result["agg_value"] is None
+    assert "hf back end" in result["reason"]
+
+
+def test_privleak_follows_its_reference(score):
+    def attack(loss):
+        rows = {
+            side: [likelihood_row(index, answer(*[-(base + index % 3)] * 3)) for index in range(9)]
+            for side, base in (("forget", 1.0), ("holdout", loss))
+        }
+        return score.membership(rows=rows, params={"attack": "min_k"})
+
+    seen, unseen = attack(3.0), attack(1.0)
+    alone = score.privleak(inputs={"mia_min_k": seen})
+    assert alone["reference"] == "default_0.5"
+    assert any("0.5" in note for note in alone["notes"])
+    compared = score.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": unseen})
+    assert compared["reference"] == "retain"
+    assert compared["agg_value"] < 0
+    assert compared["interval"][0] <= compared["agg_value"] <= compared["interval"][1]
+    assert (
+        compared["reference_sha256"]
+        != score.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": seen})["reference_sha256"]
+    )
+
+
+def test_reference_attack_joins_texts_by_row(score):
+    own = {side: {"value_by_index": {"0": {"score": 2.0}, "1": {"score": 3.0}}} for side in ("forget", "holdout")}
+    other = {
+        "forget": {"value_by_index": {"1": {"score": 3.0}, "0": {"score": 2.0}}},
+        "holdout": {"value_by_index": {"0": {"score": 1.0}, "1": {"score": 1.0}}},
+    }
+    result = score.membership_reference(inputs={"mia_loss": own}, reference={"mia_loss": other})
+    assert result["auc"] == 1
+    assert "reference model" in score.membership_reference(inputs={"mia_loss": own})["reason"]
+
+
+def test_rouge_against_other_columns(score):
+    row = {
+        "index": 0,
+        "response": " Born in Drevno.\n\nQuestion: next",
+        "doc": {
+            "index": 0,
+            "prompt": "Where?",
+            "target": "Born in Drevno",
+            "stopwords": ["\n\n"],
+            "perturbed_answer": ["Born in Lurn", "Never"],
+        },
+    }
+    plain = score.rouge(rows={"t": [row]}, params={"type": "rougeL_recall"})
+    assert plain["agg_value"] == 1
+    assert plain["value_by_index"]["0"]["generation"] == "Born in Drevno."
+    wrong = score.rouge(rows={"t": [row]}, params={"type": "rougeL_recall", "column": "perturbed_answer"})
+    assert wrong["agg_value"] == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_gibberish_fetches_nothing(score):
+    inputs = {"r": {"value_by_index": {"0": {"generation": "text"}}}}
+    result = score.gibberish(inputs=inputs, params={"max_length": 32, "classifier": "no/such-classifier"})
+    assert result["agg_value"] is None
+    assert "hf download no/such-classifier" in result["reason"]
+
+
+def test_the_judge_contract_fits_the_scores_and_the_prompt(pack):
+    contract = yaml.safe_load((pack.folder / "judge.yaml").read_text())
+    path = Path(pack.folder / contract["prompt"])
+    spec = importlib.util.spec_from_file_location("judge_prompt", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for contexts in contract["contexts"].values():
+        for name, context in contexts.items():
+            assert pack.suite_scores[name]["tasks"] == [context["task"]]
+            text = module.create_prompt(name, "input", "truth", "said")
+            assert all(f'"{metric}": <number>' in text for metric in context["metrics"])
+            reply = json.dumps(dict.fromkeys(context["metrics"], 7))
+            judged = METRICS["unlearning.judge_scores"](
+                metrics=context["metrics"], response=reply, range=contract["range"]
+            )
+            assert judged["status"] == "ok"
+    assert "forget this content" in module.create_prompt("Forget_x", "", "", "")
+    assert "still knows" in module.create_prompt("retain_x", "", "", "")
