@@ -3,7 +3,8 @@
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.run import Primary, Run, TaskRun, load_run
 from evalprep.results.sample import INVALID, Damage, Sample, read_samples
-from evalprep.results.table import UNKNOWN, Table, read_table
+from evalprep.results.scan import read_table
+from evalprep.results.table import UNKNOWN, Table
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",

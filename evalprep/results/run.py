@@ -14,7 +14,8 @@ from evalprep.errors import BadInput, Problem, near
 from evalprep.results.cache import cached_table
 from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
-from evalprep.results.table import Table, first_line
+from evalprep.results.scan import first_line
+from evalprep.results.table import Table
 
 # Where a task does not name its primary metric: the first of these that it has, else its first numeric metric.
 # Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
