@@ -89,14 +89,12 @@ def _verdict(value: Any) -> int:
     return UNKNOWN if value is None else int(value in (True, 1, 1.0, "true", "True"))
 
 
-_INVALIDS = frozenset(
-    {b'["[invalid]"]', b'[["[invalid]"]]'}  # as text of the file: decoding every answer would cost a third of the time
-)
-
-
-_BATCH = (
-    256  # lines whose columns are built together: a list per column costs less than a call per line; fits the cache
-)
+# As text of the file: decoding every answer would cost a third of the time.
+_INVALIDS = frozenset({b'["[invalid]"]', b'[["[invalid]"]]'})
+# Lines whose columns are built together: a list per column costs less than a call per line, and 256 lines still fit
+# into the processor's cache.
+_BATCH = 256
+_LARGEST = 2**63 - 1
 
 
 class TableBuilder:
@@ -134,7 +132,7 @@ class TableBuilder:
         docs = [line.doc for line in lines]
         self._add_ids(lines)
         ints, flags = self.ints, self.flags
-        ints["doc_id"].extend([line.doc_id for line in lines])
+        ints["doc_id"].extend([line.doc_id if abs(line.doc_id) <= _LARGEST else UNKNOWN for line in lines])
         ints["subtask"].extend(self.subtasks.of([doc.subtask_name for doc in docs]))
         ints["cluster"].extend(self.clusters.of([doc.cluster_id for doc in docs]))
         ints["offset"].extend(self.places)

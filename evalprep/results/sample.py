@@ -96,7 +96,11 @@ def loads(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except msgspec.DecodeError:
-        return json.loads(raw)  # a decode error in bytes is a ValueError too
+        value = json.loads(raw)  # a decode error in bytes is a ValueError too
+    if b"\\ud" not in raw.lower():
+        return value
+    # Half a surrogate pair is legal JSON but no text; nothing downstream could print or write it.
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str]:

@@ -65,6 +65,14 @@ def test_a_damaged_line_is_named_and_costs_only_itself(tmp_path, bad, why):
     assert [type(item) for item in streamed] == [Sample, Damage, Sample]
 
 
+def test_values_that_no_column_can_hold(tmp_path):
+    text = line(Row("a", response="SURROGATE"), 0).replace("SURROGATE", "half \\ud83d pair \\ud83d\\ude00")
+    path = lines_file(tmp_path, [text.replace('"doc_id": 0', '"doc_id": 1' + "0" * 30) + "\n"])
+    table = read_table(path, "none")
+    assert table.doc_id.tolist() == [-1]
+    assert next(table.read([0])).response == "half ? pair \N{GRINNING FACE}"
+
+
 def test_an_empty_file_has_no_rows(tmp_path):
     table = read_table(lines_file(tmp_path, []), "none")
     assert (len(table), table.damage, table.metrics) == (0, [], {})
