@@ -33,12 +33,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from custom_metrics.token_logprobs.response import Response, count, mean_present, parse
-from custom_metrics.token_logprobs.task import token_results
+from custom_metrics.token_logprobs.task import gradient_results, token_results
 
 if TYPE_CHECKING:
     TokenLogprobTask: type
 
-__all__ = ["Response", "TokenLogprobTask", "count", "mean_present", "parse", "token_results"]
+__all__ = ["Response", "TokenLogprobTask", "count", "gradient_results", "mean_present", "parse", "token_results"]
 
 
 def __getattr__(name: str) -> Any:

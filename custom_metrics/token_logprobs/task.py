@@ -27,7 +27,18 @@ def token_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, A
         "prob": first.prob,
         "avg_loss": first.avg_loss,
         "n_tokens": sum(len(response.logprobs) for response in responses),
-        "unscored": sum(response.avg_loss is None and response.grad_norm is None for response in responses),
+        "unscored": sum(response.avg_loss is None for response in responses),
+        "refused": sum(bool(response.refused) for response in responses),
+    }
+
+
+def gradient_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, Any]:
+    """The same for `request: grad_norm`: `grad_norm` of the first continuation, `unscored` and `refused`."""
+    del doc
+    responses = [parse(result) for result in results]
+    return {
+        "grad_norm": responses[0].grad_norm if responses else None,
+        "unscored": sum(response.grad_norm is None for response in responses),
         "refused": sum(bool(response.refused) for response in responses),
     }
 
@@ -36,7 +47,8 @@ class TokenLogprobs:
     """What a `ConfigurableTask` has to do differently: emit our requests.
 
     The task's `metadata.token_logprobs` holds `continuations` (a column with a string or a list of strings) and the
-    fields of `Options`. Answers are read by `token_results` unless the YAML names a `process_results` of its own.
+    fields of `Options`. Answers are read by `token_results` or
+    `gradient_results` unless the YAML names a `process_results` of its own.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
@@ -47,13 +59,13 @@ class TokenLogprobs:
         settings = dict(config or {})
         # The harness resolves `class` to this type but does not know it as a field of the task.
         settings.pop("class", None)
-        # Set here and not by overriding the method: without it the harness looks each metric name up in its registry
-        # and then on the hub.
-        settings.setdefault("process_results", token_results)
         own = dict((settings.get("metadata") or {}).get("token_logprobs") or {})
         self._continuations = str(own.pop("continuations", CONTINUATIONS))
         self._options = own
         self._request = Options.parse(own).request
+        # Set here and not by overriding the method: without it the harness looks each metric name up in its registry
+        # and then on the hub.
+        settings.setdefault("process_results", gradient_results if self._request == "grad_norm" else token_results)
         super().__init__(config=settings)  # type: ignore[call-arg] # the other base is lm_eval's
 
     def construct_requests(self, doc: Mapping[str, Any], ctx: str, **kwargs: Any) -> list[Any]:

@@ -327,6 +327,11 @@ def _likelihood(
         options["max_text_tokens"] = TEXT_TOKENS
     scoring = {"min_k": section.min_k, "strict_extraction": section.strict_extraction}
     answer_only = task.endswith(("_moments", "_gradient"))
+    forget = "forget" in task
+    # A forgotten answer should be unlikely: low probability, high loss, steep gradient.
+    directions = {"higher_is_better": not forget, "lower_is_better": forget}
+    if task.endswith("_gradient"):
+        del directions["higher_is_better"]
     return TaskData(
         rows=(
             row | {"scoring": scoring}
@@ -335,8 +340,7 @@ def _likelihood(
         values={
             "token_logprobs": options,
             "settings": settings,
-            "higher_is_better": "forget" not in task,
-            "lower_is_better": "forget" in task,
+            **directions,
         },
         notes=_notes(context, data, None),
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from custom_metrics.token_logprobs import Response, count, mean_present, parse, token_results
+from custom_metrics.token_logprobs import Response, count, gradient_results, mean_present, parse, token_results
 from custom_metrics.token_logprobs.encode import Options, common_prefix, place
 from custom_metrics.token_logprobs.response import refusal
 
@@ -106,6 +106,9 @@ def test_row_numbers_for_the_table():
     assert numbers["avg_loss"] == 2
     assert (numbers["n_tokens"], numbers["unscored"], numbers["refused"]) == (2, 1, 1)
     assert token_results({}, []).keys() == numbers.keys()
+    gradients = gradient_results({}, [Response(grad_norm=0.5).dump()])
+    assert gradients == {"grad_norm": 0.5, "unscored": 0, "refused": 0}
+    assert gradient_results({}, [refused]) == {"grad_norm": None, "unscored": 1, "refused": 1}
     assert mean_present([None, None]) is None
     assert count([1, 2]) == 3
 
