@@ -47,8 +47,8 @@ class TokenLogprobs:
     """What a `ConfigurableTask` has to do differently: emit our requests.
 
     The task's `metadata.token_logprobs` holds `continuations` (a column with a string or a list of strings) and the
-    fields of `Options`. Answers are read by `token_results` or
-    `gradient_results` unless the YAML names a `process_results` of its own.
+    fields of `Options`. Answers are read by `token_results` or `gradient_results` unless the YAML names a
+    `process_results` of its own.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:

@@ -8,7 +8,6 @@ questions. It says nothing about run-to-run noise of training or inference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,9 +186,3 @@ def ks_interval(
         first, second = drawn[chosen // block][0][chosen % block], drawn[chosen // block][1][chosen % block]
         ends.append(float(ks_2samp(own[first], other[second]).pvalue))
     return ends
-
-
-def summarise(values: Sequence[float]) -> dict[str, Any]:
-    """`interval` and `n` of a mean, as suite scores carry them; no interval below two values."""
-    interval = mean_interval(values)
-    return {"n": len(values), **({"interval": interval} if interval else {})}

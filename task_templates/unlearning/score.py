@@ -160,14 +160,25 @@ def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
     return _interval(result, by_row.usable(row["prob"] for row in result["value_by_index"].values()))
 
 
+#: What a truth ratio says, by its aggregator.
+RATIO_NOTES = {
+    "closer_to_1_better": "1: wrong and right answers are equally likely; 0: the model clearly prefers one of them",
+    "true_better": "1: wrong answers are impossible; 0: they are at least as likely as the right one",
+    "prob_mean": "share of the right answer in the probability of right and wrong answers",
+}
+
+
 def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     """Truth ratio of every row and the mean after the aggregator."""
     found = _correct_and_wrong(inputs, "avg_loss")
     if isinstance(found, dict):
         return found
-    aggregator = params["aggregator"]
+    aggregator = str(params.get("aggregator"))
     result = ratio_of_losses(aggregator=aggregator, correct_avg_loss=found[0], wrong_avg_loss=found[1])
+    if aggregator not in AGGREGATORS:
+        return result
     ratios = by_row.usable(row["score"] for row in result["value_by_index"].values())
+    result["notes"] = [RATIO_NOTES[aggregator]]
     return _interval(result, [AGGREGATORS[aggregator](ratio) for ratio in ratios])
 
 
