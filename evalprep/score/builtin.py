@@ -147,7 +147,13 @@ def macro(scored: Scored) -> dict[str, Any]:
     if scored.clusters is not None:
         influence = np.bincount(np.unique(scored.clusters, return_inverse=True)[1], weights=influence)
     stderr = math.sqrt(float(np.dot(influence, influence)))
-    result = _result(value, stderr, scored, f"mean of {k} subtask means", degrees=influence.size - k)
+    result = _result(
+        value,
+        stderr,
+        scored,
+        f"mean of {k} subtask means",
+        degrees=influence.size - (k if scored.clusters is None else 1),
+    )
     result["parts"] = {name: float(mean) for name, mean, here in zip(scored.names, means, present, strict=True) if here}
     return result
 

@@ -23,7 +23,14 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
     if path.is_file() or path.is_dir():
         for pack in packs:
             module = pack.module("references")
-            found = module.load(path) if module is not None else None
+            try:
+                found = module.load(path) if module is not None else None
+            except BadInput:
+                raise
+            except Exception as error:
+                raise BadInput(
+                    Problem(what=f"references.py of pack {pack.name} failed: {error!r}", where=f"--reference {path}")
+                ) from error
             if found:
                 return {str(name): dict(result) for name, result in found.items()}
         if (scores := _own_scores(path)) is not None:

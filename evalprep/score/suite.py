@@ -289,11 +289,23 @@ def _suite_score(
 
 
 def export(scores: Scores, run: Run, packs: Mapping[str, Pack], out_dir: Path) -> list[Path]:
-    """Let each pack of the run write its own result files (`export.py`), and return what was written."""
+    """Let each pack of the run write its own result files (`export.py`), and return what was written.
+
+    A pack whose export fails is named in `scores.notes`; the others still write theirs.
+
+    Raises:
+        OSError: `out_dir` cannot be written.
+    """
     written: list[Path] = []
     for pack in packs_of(run, packs):
         module = pack.module("export")
         own = {score.name: score.result for score in scores.suite if score.pack == pack.name}
-        if module is not None and own:
+        if module is None or not own:
+            continue
+        try:
             written += [Path(path) for path in module.export(scores=own, run=run, out_dir=out_dir)]
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the scores are computed; a pack's own files must not cost them
+            scores.notes.append(f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}")
     return written

@@ -1,6 +1,7 @@
 """The gate: planted regressions fail, noise does not, thin evidence is said to be thin, policies are checked whole."""
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -179,3 +180,13 @@ def test_junit_survives_names_that_xml_cannot_hold(tmp_path):
     suite = ET.fromstring(junit(verdict))
     assert [case.get("name") for case in suite.iter("testcase")] == ["t", "odd \N{REPLACEMENT CHARACTER} & <name>"]
     assert suite.get("errors") == "1"
+
+
+def test_the_documented_policy_is_one(tmp_path):
+    page = (Path(__file__).parents[3] / "docs/commands/gate.md").read_text(encoding="utf-8")
+    path = tmp_path / "policy.yaml"
+    path.write_text(page.split("```yaml")[1].split("```")[0])
+    policy = read_policy(path)
+    assert policy.tasks["meta_gpqa"] == Rule(max_drop=0.02, min_n=150)
+    assert policy.tasks["meta_math"] == Rule(max_drop=0.01, min_n=100, metric="exact_match", filter="strict-match")
+    assert policy.overall == Rule(max_drop=0.005, min_n=100)

@@ -325,3 +325,20 @@ def test_exports_of_packs_without_scores_are_not_called(tmp_path):
     packs = make_packs(tmp_path, {}, files={"export.py": EXPORT})
     run = load_run(write_run(tmp_path / "out", {"t": ROWS}))
     assert export(score_run(run, packs), run, packs, tmp_path) == []
+
+
+def test_a_failing_export_is_named_and_costs_no_scores(tmp_path):
+    broken = "def export(**_):\n    raise RuntimeError('odd result')\n"
+    packs = make_packs(tmp_path, {"m": {"function": "micro", "task": "t"}}, files={"export.py": broken})
+    run = load_run(write_run(tmp_path / "out", {"t": ROWS}))
+    scores = score_run(run, packs)
+    assert export(scores, run, packs, tmp_path) == []
+    assert scores.notes == ["export.py of pack toy failed: RuntimeError: odd result"]
+
+
+def test_a_failing_reader_of_references_is_bad_input(tmp_path):
+    broken = "def load(path):\n    return 1 / 0\n"
+    packs = make_packs(tmp_path, {}, files={"references.py": broken})
+    (tmp_path / "log.json").write_text("{}")
+    with pytest.raises(BadInput, match="ZeroDivisionError"):
+        open_reference(tmp_path / "log.json", packs.values())
