@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from custom_metrics import statistics
+from evalprep.compare.difference import ALPHA, Difference, decide, difference
 from evalprep.compare.flips import Flip
 from evalprep.compare.identity import mismatch, warnings_for
 from evalprep.compare.pairing import Pairs, with_published, with_run
-from evalprep.compare.task import ALPHA, Difference, TaskComparison, compare_task, decide, difference
+from evalprep.compare.task import TaskComparison, compare_task
 from evalprep.errors import BadInput, Problem
 from evalprep.results import Primary, Run, TaskRun
 

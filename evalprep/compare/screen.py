@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import IO, Any
 
 from evalprep.compare.comparison import PUBLISHED, Comparison
-from evalprep.compare.task import Difference, TaskComparison
+from evalprep.compare.difference import Difference
+from evalprep.compare.task import TaskComparison
 
 _COLOURS = {"better": "green", "worse": "red", "unclear": "yellow"}
 

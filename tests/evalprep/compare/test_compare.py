@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
+from evalprep.compare.difference import decide, difference
 from evalprep.compare.identity import instruction_tuned, mismatch, parameters, published_source
 from evalprep.compare.screen import show
-from evalprep.compare.task import decide, difference
 from evalprep.errors import BadInput
 from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evalprep.cli import main
-from evalprep.compare.task import difference
+from evalprep.compare.difference import difference
 from evalprep.errors import BadInput
 from evalprep.gate import Policy, Rule, decide, junit, read_policy
 from evalprep.gate.decision import shown_drop
