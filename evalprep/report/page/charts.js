@@ -45,7 +45,7 @@ function bars(caption, parts, top) {
 }
 // Histogram of given counts, or of several on the same edges.
 function histogram(series, edges, label, ticks) {
-  const most = Math.max(1, ...series.flatMap((one) => one.counts));
+  const most = Math.max(...series.flatMap((one) => one.counts)) || 1;
   const count = edges.length - 1;
   const picture = svg("svg", { class: "histogram", height: 96, width: "100%", role: "img", "aria-label": visible(label) },
     svg("line", { class: "zero", x1: 0, x2: "100%", y1: 78, y2: 78 }));

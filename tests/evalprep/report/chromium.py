@@ -130,13 +130,17 @@ class Page:
                 result: dict[str, Any] = answer["result"]
                 return result
 
-    def open(self, file: Path, fragment: str = "") -> float:
-        """Open a file from disk; returns the seconds until its script had run."""
+    def _go(self, url: str) -> None:
         self._loaded = False
-        start = time.monotonic()
-        self.send("Page.navigate", url=file.resolve().as_uri() + fragment)
+        self.send("Page.navigate", url=url)
         while not self._loaded:
-            self._receive(time.monotonic() + 120)
+            self._receive(time.monotonic() + 60)
+
+    def open(self, file: Path, fragment: str = "") -> float:
+        """Open a file from disk, anew even if it is the one shown; returns the seconds until its script had run."""
+        self._go("about:blank")
+        start = time.monotonic()
+        self._go(file.resolve().as_uri() + fragment)
         self.wait("document.querySelector('main h2') !== null")
         return time.monotonic() - start
 

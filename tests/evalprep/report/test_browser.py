@@ -37,7 +37,6 @@ def page(browser, report_file):
     browser.errors.clear()
     browser.size(1280)
     browser.scheme("light")
-    browser.send("Page.navigate", url="about:blank")
     browser.open(report_file)
     yield browser
     assert set(browser.requests) <= {report_file.resolve().as_uri()}
@@ -84,7 +83,7 @@ def view(page, name):
     page.click(f"#views a[data-view={name}]")
     page.wait(f"document.querySelector('main').dataset.view === '{name}'")
     if name == "samples":
-        page.wait("document.querySelector('.item') && document.querySelector('#sample-title')")
+        page.wait("document.querySelector('.item') && (innerWidth < 800 || document.querySelector('#sample-title'))")
 
 
 def status(page):
@@ -110,7 +109,8 @@ def test_every_number_is_that_of_the_json(page, name, report_file):
     view(page, name)
     document = json.loads(page.js("document.getElementById('document').textContent"))
     numbers = page.js(
-        "[...document.querySelectorAll('main data')].map(n => [n.dataset.path, n.dataset.format, n.getAttribute('value'), n.textContent])"
+        """[...document.querySelectorAll('main data')].map(
+        (node) => [node.dataset.path, node.dataset.format, node.getAttribute('value'), node.textContent])"""
     )
     assert numbers or name == "samples"
     for path, form, full, shown in numbers:
@@ -129,7 +129,8 @@ def test_decimals_round_ties_as_the_terminal_does(page):
     assert page.js("document.querySelector('[data-path*=published]').textContent") == "0.0625"
     view(page, "subtasks")
     shown = page.js(
-        "[...document.querySelectorAll('main data[data-format=percent]')].map(n => [n.getAttribute('value'), n.textContent])"
+        """[...document.querySelectorAll('main data[data-format=percent]')].map(
+        (node) => [node.getAttribute('value'), node.textContent])"""
     )
     assert {(value, text) for value, text in shown if value == "0.8125"} == {("0.8125", f"{81.25:.1f}")}
 
@@ -176,8 +177,7 @@ def test_search_reads_prompts_outputs_and_answers(page):
     page.js("document.querySelector('input[name=search]').value = ''")
     page.click("input[name=search]")
     page.type("atlantis")
-    page.wait("document.querySelector('.detail mark')", 10)
-    assert page.js("document.querySelector('.detail mark').textContent") == "Atlantis"
+    page.wait("document.querySelector('.detail mark')?.textContent === 'Atlantis'")
 
 
 def test_the_address_keeps_the_view(page, report_file):
@@ -192,10 +192,8 @@ def test_the_address_keeps_the_view(page, report_file):
     assert status(page) == first
 
 
-def test_a_sample_shows_everything(page, two_runs):
-    page.open(
-        page.js("location.href").partition("#")[0] and report_of(page), "#samples?task=capitals&search=capital-00005"
-    )
+def test_a_sample_shows_everything(page, two_runs, report_file):
+    page.open(report_file, "#samples?task=capitals&search=capital-00005")
     page.wait("document.querySelector('#sample-title')")
     sample = next(one for one in two_runs[0].tasks["capitals"].samples() if one.sample_id == "capital-00005")
     text = page.js("document.querySelector('.detail').textContent")
@@ -203,13 +201,6 @@ def test_a_sample_shows_everything(page, two_runs):
         assert part in text
     assert "flexible-extract" in text
     assert "strict-match" in text
-
-
-def report_of(page):
-    from pathlib import Path
-    from urllib.parse import unquote, urlparse
-
-    return Path(unquote(urlparse(page.js("location.href")).path))
 
 
 def test_keyboard_alone_reaches_and_reads_samples(page):
@@ -237,7 +228,8 @@ def test_tab_visits_everything_with_a_visible_focus(page):
         page.press("Tab")
         style = page.js(
             """(() => { const style = getComputedStyle(document.activeElement);
-            return [document.activeElement.textContent.slice(0, 30), style.outlineStyle, parseFloat(style.outlineWidth)]; })()"""
+            const text = document.activeElement.textContent.slice(0, 30);
+            return [text, style.outlineStyle, parseFloat(style.outlineWidth)]; })()"""
         )
         seen.add(style[0])
         assert style[1] == "solid", style
@@ -251,8 +243,8 @@ CONTRAST = """(() => {
     const scale = text.startsWith('color(') ? 255 : 1; return [n[0] * scale, n[1] * scale, n[2] * scale, n[3] ?? 1]; };
   const light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (node) => { for (; node; node = node.parentElement) { const c = parse(getComputedStyle(node).backgroundColor);
-    if (c[3] === 1) return c; } return [255, 255, 255]; };
+  const ground = (node) => { for (; node; node = node.parentElement) {
+    const c = parse(getComputedStyle(node).backgroundColor); if (c[3] === 1) return c; } return [255, 255, 255]; };
   const poor = [];
   for (const node of document.querySelectorAll('body *')) {
     if (![...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())) continue;
@@ -261,7 +253,8 @@ CONTRAST = """(() => {
     const ink = parse(node instanceof SVGElement ? style.fill : style.color);
     const [a, b] = [light(ink), light(ground(node))].sort((x, y) => y - x);
     const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) poor.push([node.tagName, node.className.baseVal ?? node.className, node.textContent.slice(0, 20), ratio]);
+    const name = node.className.baseVal ?? node.className;
+    if (ratio < 4.5) poor.push([node.tagName, name, node.textContent.slice(0, 20), ratio]);
   }
   return poor;
 })()"""
@@ -301,9 +294,7 @@ def test_nothing_sticks_out_at_400_pixels(page, name):
     if name == "samples":
         assert page.js("document.querySelector('.list').clientHeight") > 300
         page.click(".item")
-        page.wait(
-            "document.querySelector('.reading') && getComputedStyle(document.querySelector('.detail')).display !== 'none'"
-        )
+        page.wait("document.querySelector('.reading .detail')?.getClientRects().length")
         assert page.js("document.documentElement.scrollWidth") == 400
         page.click(".back")
         assert page.js("getComputedStyle(document.querySelector('.left')).display") != "none"
@@ -312,16 +303,13 @@ def test_nothing_sticks_out_at_400_pixels(page, name):
 @pytest.mark.parametrize("name", VIEWS)
 def test_tables_and_pictures_are_named(page, name):
     view(page, name)
-    assert page.js("[...document.querySelectorAll('table')].every(t => t.caption && t.caption.textContent.trim())")
-    assert page.js(
-        "[...document.querySelectorAll('table')].every(t => t.querySelector('th[scope=col]') && t.querySelector('th[scope=row]'))"
-    )
-    assert page.js(
-        "[...document.querySelectorAll('main svg')].every(s => s.getAttribute('aria-label') || s.getAttribute('aria-hidden'))"
-    )
-    assert page.js(
-        "[...document.querySelectorAll('input, select')].every(n => n.labels.length || n.getAttribute('aria-label'))"
-    )
+    for nodes, condition in (
+        ("table", "node.caption && node.caption.textContent.trim()"),
+        ("table", "node.querySelector('th[scope=col]') && node.querySelector('th[scope=row]')"),
+        ("main svg", "node.getAttribute('aria-label') || node.getAttribute('aria-hidden')"),
+        ("input, select", "node.labels.length || node.getAttribute('aria-label')"),
+    ):
+        assert page.js(f"[...document.querySelectorAll('{nodes}')].every((node) => {condition})"), nodes
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -332,9 +320,8 @@ def test_hostile_texts_stay_texts(page, name, report_file):
     page.js("document.querySelector('.list').focus()")
     page.press("Home")
     page.press("ArrowDown", position)
-    page.wait(
-        f"document.querySelector('.prompt .text') && document.querySelector('.prompt .text').textContent.endsWith({json.dumps('prompt ' + name)})"
-    )
+    ending = json.dumps(f"prompt {name}")
+    page.wait(f"document.querySelector('.prompt .text')?.textContent.endsWith({ending})")
     shown = page.js("document.querySelector('.prompt .text').textContent")
     for character in ("\u202e", "\u2067", "\u0007", "\u001b", "\u200b", "\ufeff"):
         assert character not in shown
@@ -357,7 +344,6 @@ def test_fifty_thousand_samples_open_filter_and_search(browser, big_file):
     browser.requests.clear()
     browser.errors.clear()
     browser.size(1280)
-    browser.send("Page.navigate", url="about:blank")
     assert browser.open(big_file) < SECONDS_TO_OPEN
     start = time.monotonic()
     view(browser, "samples")
