@@ -1,0 +1,33 @@
+"""Table of the tasks of a run: what is done, what runs, what failed, how long it took or may take."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from evalprep.status import read_status, table_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("dir", type=Path, metavar="DIR", help="output_path of the run, or its work folder")
+    parser.add_argument("--refresh", type=float, default=0, metavar="SECONDS", help="show it again and again until the run has ended")
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Show the table; 1 when a task failed."""
+    while True:
+        status = read_status(args.dir)
+        if args.json:
+            print(json.dumps(status.as_dict(), indent=2))
+        else:
+            if args.refresh > 0 and sys.stdout.isatty():
+                print("\x1b[2J\x1b[H", end="")  # clear the screen, go to its corner
+            print(table_text(status), flush=True)
+        if args.refresh <= 0 or not status.alive:
+            return 1 if any(task.status == "failed" for task in status.tasks) else 0
+        time.sleep(args.refresh)
