@@ -14,12 +14,13 @@ import resource
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from custom_metrics.math import grade
-from custom_metrics.math.grade import _WORKER
+from custom_metrics.math.grade import _WORKER, FAILURE
 
 FRAGMENTS = [
     r"\frac", "{", "}", "1", "2", "3", "10", "x", "y", "n", "^", "_", "+", "-", "*", "/", "=", "<", r"\le",
@@ -75,10 +76,9 @@ def mutate(text: str, rng: random.Random) -> str:
     return text
 
 
-def samples(count: int, seed: int) -> list[tuple[str, str]]:
-    """Pairs of a gold answer and a reply: mutated answers, random fragments, sometimes a very long or deep one."""
+def samples(count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a gold answer and a reply: mutated answers, random fragments, some very long or deep."""
     rng = random.Random(seed)
-    found = []
     for index in range(count):
         gold, answer = rng.choice(SEEDS)
         kind = index % 4
@@ -95,8 +95,7 @@ def samples(count: int, seed: int) -> list[tuple[str, str]]:
                 rng.choice(["(", "{", r"\sqrt{", r"\frac{1}{", "x^{", "-", "["]) * rng.choice([20, 200, 20_000])
                 + answer
             )
-        found.append((gold, answer if index % 7 == 0 else f"So the answer is $\\boxed{{{answer}}}$."))
-    return found
+        yield gold, answer if index % 7 == 0 else f"So the answer is $\\boxed{{{answer}}}$."
 
 
 def run(count: int, seed: int = 0) -> dict[str, object]:
@@ -108,7 +107,10 @@ def run(count: int, seed: int = 0) -> dict[str, object]:
     for gold, reply in samples(count, seed):
         begun = time.perf_counter()
         try:
-            methods[grade(gold, reply).method] += 1
+            verdict = grade(gold, reply)
+            methods[verdict.method] += 1
+            if verdict.why.startswith(FAILURE):
+                exceptions.append(f"{verdict.why}: {gold[:60]!r} {reply[:80]!r}")
         except Exception as error:  # noqa: BLE001 - counting them is the purpose
             exceptions.append(f"{type(error).__name__}: {gold[:60]!r} {reply[:80]!r}")
         spent = time.perf_counter() - begun

@@ -242,7 +242,7 @@ def _num(value: int) -> Node:
 
 @lru_cache(maxsize=4096)
 def _random(prime: int, point: int, name: str) -> int:
-    digest = hashlib.blake2b(f"{point}:{name}".encode(), digest_size=32).digest()
+    digest = hashlib.blake2b(f"{point}:{name}".encode("utf-8", "surrogatepass"), digest_size=32).digest()
     return int.from_bytes(digest, "big") % prime
 
 

@@ -25,6 +25,8 @@ class ExpressionParser(CommandParser):
         while self.peek().kind == "text" and (self.connective() is None):
             found.append(self.peek().text)
             self.position += 1
+        if not found:  # a connective: every parse consumes a token or ends, so that no loop can stand still
+            raise TooComplex("an operand is missing")
         phrase = " ".join(found)
         named = words.set_named(phrase)
         if named:

@@ -155,7 +155,7 @@ class _Evaluation:
 
 def _coordinate(point: int, name: str) -> Any:
     """A real number between 0.25 and 2.25 that depends on the point and the name; negative at some points."""
-    digest = hashlib.blake2b(f"{point}:{name}".encode(), digest_size=9).digest()
+    digest = hashlib.blake2b(f"{point}:{name}".encode("utf-8", "surrogatepass"), digest_size=9).digest()
     size = mpf(int.from_bytes(digest[:8], "big")) / 2**63 + mpf("0.25")
     negative = point % 4 == 2 or (point % 4 == 3 and digest[8] % 2 == 1)
     return -size if negative else size

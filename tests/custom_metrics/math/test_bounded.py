@@ -173,6 +173,7 @@ def test_importing_the_grader_is_cheap():
         (r"\begin{pmatrix}1\end{pmatrix}", r"\begin{pmatrix}1&1\\1&1\end{pmatrix}^{100000}"),
         ("1", "2^" * 200 + "2"),
         ("1", "-" * 3_000 + "1"),
+        (r"\begin{pmatrix}1\end{pmatrix}", r"\begin{pmatrix}\text{ and }1\end{pmatrix}"),
         ("x", "[" * 31 + "x" + "]" * 31),
     ],
 )
