@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -80,6 +80,7 @@ def build_report(
     runs: Sequence[Run],
     *,
     scores: Sequence[Scores] = (),
+    notes: Mapping[str, str] | None = None,
     title: str = "",
     max_chars: int = 20_000,
     max_samples: int = 50_000,
@@ -90,6 +91,7 @@ def build_report(
     Args:
         runs: One run or several, side by side; the later ones are compared with the first.
         scores: The suite scores of each run, from `evalprep.score.score_run`; none by default.
+        notes: Suite score -> one sentence about it, for those that bring none themselves.
         title: Heading; by default the models' names.
         max_chars: Longer texts of samples lose their middle.
         max_samples: Samples whose texts go into the page; see `Browser`.
@@ -117,7 +119,7 @@ def build_report(
             for label, run in zip(labels, runs, strict=True)
         ],
         "tasks": tasks,
-        "scores": suite_of(scores),
+        "scores": suite_of(scores, notes),
         "groups": groups_of(scores),
         "comparisons": [
             {"now": now, "before": before, **comparison.to_dict()}

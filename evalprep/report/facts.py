@@ -57,8 +57,10 @@ def facts_of(run: Run) -> list[dict[str, str]]:
 def _prepared(run: Run) -> list[dict[str, str]]:
     manifest = without_secrets(manifest_of(run))
     command = manifest.get("command")
+    created = manifest.get("created")
     found = [
-        _entry("Preparation", "prepared", manifest.get("created")),
+        _entry("Preparation", "prepared", created),
+        _entry("Preparation", "changed since", _later(created, run.results.get("date"))),
         _entry("Preparation", "command", command.get("text") if isinstance(command, dict) else None),
         *(
             _entry("Versions", f"{name} at preparation", value)
@@ -72,6 +74,15 @@ def _prepared(run: Run) -> list[dict[str, str]]:
             name = " ".join(str(source[key]) for key in ("location", "config", "split") if source.get(key))
             found.append(_entry("Sources", name, f"{source.get('rows')} rows, {pinned}"))
     return [entry for entry in found if entry is not None]
+
+
+def _later(created: Any, started: Any) -> str | None:
+    """A warning where work_dir was prepared anew after the run started: the manifest may speak of other data."""
+    try:
+        anew = datetime.fromisoformat(created).timestamp() > float(started)
+    except (TypeError, ValueError):
+        return None
+    return "work_dir was prepared anew after this run started; sources and command may be others" if anew else None
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Suite scores and groups of several runs, lined up by name.
 
-A score's result may bring more than its number, and any pack may use that: `explain` (one sentence, here or in
-pack.yaml), `parts` (name -> number), `notes`, `skipped`, and `distributions` (name -> numbers), which are drawn over
-one another, for instance the truth ratios of a model and of its reference. Without `distributions`, graded values in
-`value_by_index` are drawn.
+A score's result may bring more than its number, and any pack may use that: `explain` (one sentence; without it, the
+`note` in pack.yaml is shown), `parts` (name -> number), `notes`, `skipped`, and `distributions` (name -> numbers),
+which are drawn over one another, for instance the truth ratios of a model and of its reference. Without
+`distributions`, graded values in `value_by_index` are drawn.
 """
 
 from __future__ import annotations
@@ -20,16 +20,21 @@ _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks t
 _KEPT = ("agg_value", "interval", "stderr", "n", "rule", "clusters", "reason", "parts", "skipped")
 
 
-def suite_of(scores: Sequence[Scores]) -> list[dict[str, Any]]:
-    """Every suite score of any run, with its result per run; None where a run does not have it."""
+def suite_of(scores: Sequence[Scores], notes: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Every suite score of any run, with its result per run; None where a run does not have it.
+
+    Args:
+        scores: One entry per run.
+        notes: Score name -> its `note` in pack.yaml.
+    """
     by_name = [{score.name: score for score in one.suite} for one in scores]
     names = dict.fromkeys(name for one in by_name for name in one)
-    return [_line_up([one.get(name) for one in by_name]) for name in names]
+    return [_line_up([one.get(name) for one in by_name], (notes or {}).get(name, "")) for name in names]
 
 
-def _line_up(found: Sequence[SuiteScore | None]) -> dict[str, Any]:
+def _line_up(found: Sequence[SuiteScore | None], note: str) -> dict[str, Any]:
     first = next(score for score in found if score is not None)
-    explain = next((str(score.result["explain"]) for score in found if score and score.result.get("explain")), "")
+    explain = next((str(score.result["explain"]) for score in found if score and score.result.get("explain")), note)
     published: dict[tuple[Any, ...], dict[str, Any]] = {}
     for score in found:
         for entry in score.published if score else ():

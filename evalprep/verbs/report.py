@@ -45,10 +45,17 @@ def main(args: argparse.Namespace) -> int:
     runs = _open(args, formats)
     out = args.out or runs[0].files.folder / f"report_{runs[0].files.stamp}"
     _check_folder(out)
-    scores, notes = _scores(runs, args)
+    scores, sentences, problems = _scores(runs, args)
     for run in runs:
-        run.notes += [note for note in notes if note not in run.notes]
-    report = build_report(runs, scores=scores, title=args.title, max_chars=args.max_chars, max_samples=args.max_samples)
+        run.notes += problems
+    report = build_report(
+        runs,
+        scores=scores,
+        notes=sentences,
+        title=args.title,
+        max_chars=args.max_chars,
+        max_samples=args.max_samples,
+    )
     written = [str(path) for path in write_report(report, out, formats)]
     if args.json:
         print(json.dumps(report.document | {"files": written}, indent=2, ensure_ascii=False))
@@ -114,8 +121,8 @@ def _check_folder(out: Path) -> None:
         ) from error
 
 
-def _scores(runs: Sequence[Run], args: argparse.Namespace) -> tuple[list[Scores], list[str]]:
-    """The suite scores of each run; a mistake in a pack leaves them out of the page, and says so."""
+def _scores(runs: Sequence[Run], args: argparse.Namespace) -> tuple[list[Scores], dict[str, str], list[str]]:
+    """The suite scores of each run, and what packs say of them; a mistake in a pack leaves them out, and says so."""
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
     from evalprep.score import open_reference, score_run
@@ -123,8 +130,10 @@ def _scores(runs: Sequence[Run], args: argparse.Namespace) -> tuple[list[Scores]
     try:
         packs = find_packs(args.template_dir or Path(__file__).resolve().parents[2] / "task_templates")
         reference = None if args.reference is None else open_reference(args.reference, packs.values())
-        return [score_run(run, packs, reference=reference) for run in runs], []
+        scores = [score_run(run, packs, reference=reference) for run in runs]
     except BadInput as error:
         if args.reference is not None:
             raise
-        return [], [f"suite scores are left out: {problem.where}: {problem.what}" for problem in error.problems]
+        return [], {}, [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
+    declared = {name: spec for pack in packs.values() for name, spec in pack.suite_scores.items()}
+    return scores, {name: str(spec["note"]) for name, spec in declared.items() if spec.get("note")}, []

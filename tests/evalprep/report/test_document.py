@@ -123,6 +123,11 @@ def test_a_pack_brings_explanation_parts_and_distributions():
     assert second["reason"] == "no reference run"
 
 
+def test_the_note_of_a_pack_explains_what_the_result_does_not():
+    (found,) = suite_of([suite({"agg_value": 0.5})], {"quality": "From pack.yaml."})
+    assert found["explain"] == "From pack.yaml."
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
