@@ -1,6 +1,8 @@
 // Paired comparisons, one section each.
 function deltaDomain(comparison, scaled) {
-  const values = comparison.tasks.filter((task) => task.binary === scaled).flatMap((task) => [task.delta, task.low, task.high]);
+  const values = comparison.tasks.filter((task) => task.binary === scaled).flatMap((
+    task,
+  ) => [task.delta, task.low, task.high]);
   if (scaled && comparison.overall) values.push(comparison.overall.low, comparison.overall.high);
   const most = Math.max(0.01, ...values.filter((value) => typeof value === "number").map(Math.abs));
   const step = 10 ** Math.floor(Math.log10(most));
@@ -15,10 +17,29 @@ function differenceRow(comparison, which, item, path, name, domain) {
     name,
     verdict(item.task ? item.verdict : comparison.overall_verdict, SHORT),
     num([...path, "n"], "count"),
-    [num([...path, "previous"], comparison.before === null ? "percent" : format), " → ", el("b", {}, num([...path, "now"], format))],
-    [el("b", {}, num([...path, "delta"], moved)), " ", range([...path, "low"], [...path, "high"], moved), item.clusters !== null && el("span", { class: "quiet small below" }, "clustered, ", num([...path, "clusters"], "count"), " documents")],
-    intervals([{ value: item.delta, low: item.low, high: item.high, colour: runColour(comparison.now), name: "difference" }], domain, moved, 0),
-    [link({ ...filters, flip: "gained" }, "+", num([...path, "gained"], "count")), " / ", link({ ...filters, flip: "lost" }, "\u2212", num([...path, "lost"], "count"))],
+    [
+      num([...path, "previous"], comparison.before === null ? "percent" : format),
+      " → ",
+      el("b", {}, num([...path, "now"], format)),
+    ],
+    [
+      el("b", {}, num([...path, "delta"], moved)),
+      " ",
+      range([...path, "low"], [...path, "high"], moved),
+      item.clusters !== null &&
+      el("span", { class: "quiet small below" }, "clustered, ", num([...path, "clusters"], "count"), " documents"),
+    ],
+    intervals(
+      [{ value: item.delta, low: item.low, high: item.high, colour: runColour(comparison.now), name: "difference" }],
+      domain,
+      moved,
+      0,
+    ),
+    [
+      link({ ...filters, flip: "gained" }, "+", num([...path, "gained"], "count")),
+      " / ",
+      link({ ...filters, flip: "lost" }, "\u2212", num([...path, "lost"], "count")),
+    ],
     num([...path, "agreement"]),
     item.task ? num([...path, "p_holm"], "p") : num([...path, "p"], "p"),
     num([...path, "mde"], format),
@@ -29,22 +50,58 @@ function differenceRow(comparison, which, item, path, name, domain) {
 function causesTable(comparison, which) {
   const causes = [...new Set(comparison.tasks.flatMap((task) => Object.keys(task.causes)))];
   if (!causes.length) return null;
-  const rows = comparison.tasks.map((task, number) => [task.task, ...causes.map((cause) => task.causes[cause]
-    ? link({ comparison: which, task: task.task, flip: "any", cause }, num(["comparisons", which, "tasks", number, "causes", cause], "count"))
-    : el("span", { class: "none" }, "–"))]);
-  return table("Why verdicts changed: number of samples by cause; each number opens its samples", [["Task"], ...causes.map((cause) => [cause, "number"])], rows);
+  const rows = comparison.tasks.map((
+    task,
+    number,
+  ) => [
+    task.task,
+    ...causes.map((cause) =>
+      task.causes[cause]
+        ? link(
+          { comparison: which, task: task.task, flip: "any", cause },
+          num(["comparisons", which, "tasks", number, "causes", cause], "count"),
+        )
+        : el("span", { class: "none" }, "–")
+    ),
+  ]);
+  return table("Why verdicts changed: number of samples by cause; each number opens its samples", [
+    ["Task"],
+    ...causes.map((cause) => [cause, "number"]),
+  ], rows);
 }
 const COUNTS = {
-  missing: "rows that this run lacks", extra: "rows without a counterpart", changed_prompt: "rows with another prompt",
-  duplicates: "ids that repeat", unscored: "rows without a score", damaged: "damaged lines",
+  missing: "rows that this run lacks",
+  extra: "rows without a counterpart",
+  changed_prompt: "rows with another prompt",
+  duplicates: "ids that repeat",
+  unscored: "rows without a score",
+  damaged: "damaged lines",
 };
 function problems(comparison, which) {
-  const items = comparison.tasks.flatMap((task, number) => Object.entries(task.counts).filter(([, count]) => count).map(([kind, count]) => {
-    const ids = task[kind === "damaged" ? "damage" : kind] || [];
-    return el("li", {}, el("b", {}, task.task), ": ", num(["comparisons", which, "tasks", number, "counts", kind], "count"), " ", COUNTS[kind] || kind,
-      ids.length > 0 && el("details", {}, el("summary", {}, ids.length < count ? `the first ${ids.length}` : "which"), el("ul", { class: "ids" }, ids.map((id) => el("li", {}, id)))));
-  }));
-  const notes = comparison.tasks.flatMap((task) => task.notes.map((text) => el("li", {}, el("b", {}, task.task), ": ", text)));
+  const items = comparison.tasks.flatMap((task, number) =>
+    Object.entries(task.counts).filter(([, count]) => count).map(([kind, count]) => {
+      const ids = task[kind === "damaged" ? "damage" : kind] || [];
+      return el(
+        "li",
+        {},
+        el("b", {}, task.task),
+        ": ",
+        num(["comparisons", which, "tasks", number, "counts", kind], "count"),
+        " ",
+        COUNTS[kind] || kind,
+        ids.length > 0 &&
+          el(
+            "details",
+            {},
+            el("summary", {}, ids.length < count ? `the first ${ids.length}` : "which"),
+            el("ul", { class: "ids" }, ids.map((id) => el("li", {}, id))),
+          ),
+      );
+    })
+  );
+  const notes = comparison.tasks.flatMap((task) =>
+    task.notes.map((text) => el("li", {}, el("b", {}, task.task), ": ", text))
+  );
   const tasks = [[comparison.missing_tasks, "only in the other run"], [comparison.extra_tasks, "only in this run"]]
     .filter(([names]) => names.length).map(([names, words]) => el("li", {}, `Tasks ${words}: ${names.join(", ")}`));
   const all = [...tasks, ...items, ...notes];
@@ -55,23 +112,77 @@ function comparisonSection(which) {
   const base = ["comparisons", which];
   const other = comparison.before === null ? "published verdicts" : runName(comparison.before);
   const domain = deltaDomain(comparison, true);
-  const rows = comparison.tasks.map((task, number) => differenceRow(comparison, which, task, [...base, "tasks", number], task.task, task.binary ? domain : deltaDomain({ tasks: [task] }, false)));
-  if (comparison.overall && comparison.tasks.length > 1) rows.push(differenceRow(comparison, which, comparison.overall, [...base, "overall"], "all samples", domain));
+  const rows = comparison.tasks.map((task, number) =>
+    differenceRow(
+      comparison,
+      which,
+      task,
+      [...base, "tasks", number],
+      task.task,
+      task.binary ? domain : deltaDomain({ tasks: [task] }, false),
+    )
+  );
+  if (comparison.overall && comparison.tasks.length > 1) {
+    rows.push(differenceRow(comparison, which, comparison.overall, [...base, "overall"], "all samples", domain));
+  }
   const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, "points"));
-  return el("section", {},
+  return el(
+    "section",
+    {},
     el("h3", {}, severalRuns && dot(comparison.now), `${runName(comparison.now)} against ${other}`),
     comparison.warnings.map((warning) => note("warning", warning)),
-    table(`Paired difference on the same samples with its ${Math.round(100 * comparison.confidence)} % interval, in points`, [
-      ["Task"], ["Verdict"], ["n", "number"], ["Before → now", "number"], ["Difference", "score"], [picture, "picture"], ["Gained / lost", "number"],
-      ["Agree %", "number"], [el("abbr", { title: "p-value, adjusted over the tasks by Holm's method; of all samples together, unadjusted" }, "p (Holm)"), "number"],
-      [el("abbr", { title: "Smallest true difference that a comparison of this size would find with 80 % probability" }, "Detectable"), "number"],
-    ], rows, { class: "paired" }),
-    comparison.macro_delta !== null && comparison.tasks.length > 1 && el("p", {}, "Mean of the tasks' differences, each task weighing the same: ",
-      el("b", {}, num([...base, "macro_delta"], "points")), " points ", range([...base, "macro_low"], [...base, "macro_high"], "points"), "."),
+    table(
+      `Paired difference on the same samples with its ${Math.round(100 * comparison.confidence)} % interval, in points`,
+      [
+        ["Task"],
+        ["Verdict"],
+        ["n", "number"],
+        ["Before → now", "number"],
+        ["Difference", "score"],
+        [picture, "picture"],
+        ["Gained / lost", "number"],
+        ["Agree %", "number"],
+        [
+          el("abbr", {
+            title: "p-value, adjusted over the tasks by Holm's method; of all samples together, unadjusted",
+          }, "p (Holm)"),
+          "number",
+        ],
+        [
+          el("abbr", {
+            title: "Smallest true difference that a comparison of this size would find with 80 % probability",
+          }, "Detectable"),
+          "number",
+        ],
+      ],
+      rows,
+      { class: "paired" },
+    ),
+    comparison.macro_delta !== null && comparison.tasks.length > 1 &&
+      el(
+        "p",
+        {},
+        "Mean of the tasks' differences, each task weighing the same: ",
+        el("b", {}, num([...base, "macro_delta"], "points")),
+        " points ",
+        range([...base, "macro_low"], [...base, "macro_high"], "points"),
+        ".",
+      ),
     causesTable(comparison, which),
-    problems(comparison, which));
+    problems(comparison, which),
+  );
 }
 function comparisons() {
-  return [el("h2", { tabindex: -1 }, "Comparison"), el("p", { class: "lead" }, "Sample by sample: the same rows on both sides, so that noise common to both cancels. Intervals are of the paired difference, clustered where rows share a document; p-values are of the exact McNemar test unless rows are clustered or scores graded."),
-    DOC.comparisons.length ? DOC.comparisons.map((_, which) => comparisonSection(which)) : note("quiet", "There is nothing to compare: the rows carry no published verdicts, and there is one run. Give a second run: evalprep report RUN OTHER.")];
+  return [
+    el("h2", { tabindex: -1 }, "Comparison"),
+    el(
+      "p",
+      { class: "lead" },
+      "Sample by sample: the same rows on both sides, so that noise common to both cancels. Intervals are of the paired difference, clustered where rows share a document; p-values are of the exact McNemar test unless rows are clustered or scores graded.",
+    ),
+    DOC.comparisons.length ? DOC.comparisons.map((_, which) => comparisonSection(which)) : note(
+      "quiet",
+      "There is nothing to compare: the rows carry no published verdicts, and there is one run. Give a second run: evalprep report RUN OTHER.",
+    ),
+  ];
 }

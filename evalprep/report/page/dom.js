@@ -19,7 +19,8 @@ const el = (tag, attributes, ...children) => fill(document.createElement(tag), a
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 // Characters that reorder, hide or control text are shown by their code point. Joiners stay: scripts and emoji need them.
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const HIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 const code = (character) => "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 const visible = (text) => String(text).replace(HIDDEN, (character) => `⟨${code(character)}⟩`);
 
@@ -78,7 +79,9 @@ function significant(value, digits) {
   return String((value < 0 ? -1 : 1) * Number(`${text}e${shifted}`));
 }
 const minus = (text) => (/^-[0.]*$/.test(text) ? text.slice(1) : text.replace("-", "\u2212"));
-const signed = (text) => (/^[+-]?[0.]*$/.test(text) ? text.replace(/^[+-]/, "") : text.startsWith("-") ? text : "+" + text);
+const signed = (
+  text,
+) => (/^[+-]?[0.]*$/.test(text) ? text.replace(/^[+-]/, "") : text.startsWith("-") ? text : "+" + text);
 const FORMATS = {
   percent: (value) => minus(fixed(100 * value, 1)),
   points: (value) => minus(signed(fixed(100 * value, 1))),
@@ -87,13 +90,18 @@ const FORMATS = {
   count: (value) => value.toLocaleString("en-US"),
   p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "< 0.0001" : significant(value, 2)),
 };
-const valueAt = (path) => path.reduce((value, key) => (value === null || value === undefined ? undefined : value[key]), DOC);
+const valueAt = (path) =>
+  path.reduce((value, key) => (value === null || value === undefined ? undefined : value[key]), DOC);
 
 // A number of the document, shown rounded; its full value and its place stay with it.
 function num(path, format = "percent") {
   const value = valueAt(path);
   if (typeof value !== "number") return el("span", { class: "none" }, "–");
-  return el("data", { value: String(value), "data-path": JSON.stringify(path), "data-format": format, title: value }, FORMATS[format](value));
+  return el(
+    "data",
+    { value: String(value), "data-path": JSON.stringify(path), "data-format": format, title: value },
+    FORMATS[format](value),
+  );
 }
 function range(low, high, format = "percent") {
   if (typeof valueAt(low) !== "number" || typeof valueAt(high) !== "number") return null;
@@ -108,21 +116,42 @@ const severalRuns = DOC.runs.length > 1;
 
 // A semantic table that becomes a list of cards on narrow screens. columns: [label, class]; rows: arrays of cells.
 function table(caption, columns, rows, attributes = {}) {
-  const head = el("tr", { role: "row" }, columns.map(([label, kind]) =>
-    el("th", { scope: "col", role: "columnheader", class: kind }, label)));
-  const body = rows.map((cells) => el("tr", { role: "row", class: cells.kind }, cells.map((cell, column) => {
-    const [label, kind] = columns[column];
-    const name = typeof label === "string" ? label : label.textContent;
-    return column === 0
-      ? el("th", { scope: "row", role: "rowheader", class: kind }, cell)
-      : el("td", { role: "cell", class: kind, "data-label": visible(name) }, el("div", { class: "cell" }, cell));
-  })));
-  return el("div", { class: "table" }, el("table", { role: "table", ...attributes },
-    el("caption", {}, caption), el("thead", { role: "rowgroup" }, head), el("tbody", { role: "rowgroup" }, body)));
+  const head = el(
+    "tr",
+    { role: "row" },
+    columns.map(([label, kind]) => el("th", { scope: "col", role: "columnheader", class: kind }, label)),
+  );
+  const body = rows.map((cells) =>
+    el(
+      "tr",
+      { role: "row", class: cells.kind },
+      cells.map((cell, column) => {
+        const [label, kind] = columns[column];
+        const name = typeof label === "string" ? label : label.textContent;
+        return column === 0
+          ? el("th", { scope: "row", role: "rowheader", class: kind }, cell)
+          : el("td", { role: "cell", class: kind, "data-label": visible(name) }, el("div", { class: "cell" }, cell));
+      }),
+    )
+  );
+  return el(
+    "div",
+    { class: "table" },
+    el(
+      "table",
+      { role: "table", ...attributes },
+      el("caption", {}, caption),
+      el("thead", { role: "rowgroup" }, head),
+      el("tbody", { role: "rowgroup" }, body),
+    ),
+  );
 }
 const note = (kind, ...children) => el("p", { class: "note " + kind }, ...children);
 const link = (filters, ...children) => el("a", { href: "#samples?" + new URLSearchParams(filters) }, ...children);
 // Text whose web addresses are links; nothing else ever becomes one.
 function web(text) {
-  return text.split(/(https?:\/\/[^\s<>"')\]]+)/).map((part, place_) => (place_ % 2 ? el("a", { href: part, rel: "noopener noreferrer", target: "_blank" }, part) : part));
+  return text.split(/(https?:\/\/[^\s<>"')\]]+)/).map((
+    part,
+    index,
+  ) => (index % 2 ? el("a", { href: part, rel: "noopener noreferrer", target: "_blank" }, part) : part));
 }

@@ -1,12 +1,21 @@
 // Which samples are shown. The state lives in the address, so that a view can be kept, sent and gone back to.
 const FLIPS = { "": "All samples", any: "Flipped", gained: "Gained", lost: "Lost", none: "Same verdict" };
 const VERDICTS = { "": "Any", right: "Right", wrong: "Wrong", partly: "In between" };
-const REPLIES = { "": "Any", unparsed: "No answer found", truncated: "Cut off", empty: "Empty", prompt: "Prompt differs between runs", whole: "Read and whole" };
+const REPLIES = {
+  "": "Any",
+  unparsed: "No answer found",
+  truncated: "Cut off",
+  empty: "Empty",
+  prompt: "Prompt differs between runs",
+  whole: "Read and whole",
+};
 const FLAG = { unparsed: UNPARSED, truncated: TRUNCATED, empty: EMPTY, prompt: OTHER_PROMPT };
 
 function comparisonName(which) {
   const comparison = DOC.comparisons[which];
-  return `${severalRuns ? runName(comparison.now) + " against " : "Against "}${comparison.before === null ? "published verdicts" : runName(comparison.before)}`;
+  return `${severalRuns ? runName(comparison.now) + " against " : "Against "}${
+    comparison.before === null ? "published verdicts" : runName(comparison.before)
+  }`;
 }
 // Rows that pass every filter but the search.
 function passing(state) {
@@ -36,7 +45,9 @@ function passing(state) {
     }
     if (state.reply) {
       if (flags[row] < 0) continue;
-      if (state.reply === "whole" ? flags[row] & (UNPARSED | TRUNCATED | EMPTY) : !(flags[row] & FLAG[state.reply])) continue;
+      if (state.reply === "whole" ? flags[row] & (UNPARSED | TRUNCATED | EMPTY) : !(flags[row] & FLAG[state.reply])) {
+        continue;
+      }
     }
     rows.push(row);
   }
@@ -54,20 +65,44 @@ function filterForm(state, changed) {
     if (name === "comparison") delete next.cause;
     changed(next);
   };
-  const field = (name, label, options) => el("label", {}, el("span", {}, label), el("select", { name, onchange: set(name) }, options));
+  const field = (name, label, options) =>
+    el("label", {}, el("span", {}, label), el("select", { name, onchange: set(name) }, options));
   const choices = (map) => (chosen) => Object.entries(map).map(([value, text]) => option(value, text, chosen));
   const task = state.task ? DOC.tasks.findIndex((one) => one.name === state.task) : -1;
   const codes = new Set();
-  columns.subtask.forEach((value, row) => { if (task < 0 || columns.task[row] === task) codes.add(value); });
-  const subtaskNames = [...codes].map((value) => columns.subtasks[value]).filter(Boolean).sort((a, b) => a.localeCompare(b));
+  columns.subtask.forEach((value, row) => {
+    if (task < 0 || columns.task[row] === task) codes.add(value);
+  });
+  const subtaskNames = [...codes].map((value) => columns.subtasks[value]).filter(Boolean).sort((a, b) =>
+    a.localeCompare(b)
+  );
   const causes = DOC.comparisons.length ? columns.causes[Number(state.comparison || 0)].filter(Boolean) : [];
-  return el("form", { class: "filters", role: "search", "aria-label": "Filter samples", onsubmit: (event) => event.preventDefault() },
-    DOC.tasks.length > 1 && field("task", "Task", [option("", "All tasks"), DOC.tasks.map((one) => option(one.name, one.title, state.task))]),
-    subtaskNames.length > 1 && field("subtask", "Subtask", [option("", "All subtasks"), subtaskNames.map((name) => option(name, name, state.subtask))]),
-    DOC.comparisons.length > 1 && field("comparison", "Comparison", DOC.comparisons.map((_, which) => option(which, comparisonName(which), state.comparison || "0"))),
-    DOC.comparisons.length > 0 && field("flip", DOC.comparisons.length > 1 ? "Flip" : comparisonName(0), choices(FLIPS)(state.flip)),
-    causes.length > 0 && field("cause", "Cause", [option("", "Any cause"), causes.map((cause) => option(cause, cause, state.cause))]),
-    severalRuns && field("run", "Verdict and reply of", DOC.runs.map((run, which) => option(which, run.label, state.run || "0"))),
+  return el(
+    "form",
+    {
+      class: "filters",
+      role: "search",
+      "aria-label": "Filter samples",
+      onsubmit: (event) => event.preventDefault(),
+    },
+    DOC.tasks.length > 1 &&
+      field("task", "Task", [option("", "All tasks"), DOC.tasks.map((one) => option(one.name, one.title, state.task))]),
+    subtaskNames.length > 1 && field("subtask", "Subtask", [
+      option("", "All subtasks"),
+      subtaskNames.map((name) => option(name, name, state.subtask)),
+    ]),
+    DOC.comparisons.length > 1 && field(
+      "comparison",
+      "Comparison",
+      DOC.comparisons.map((_, which) => option(which, comparisonName(which), state.comparison || "0")),
+    ),
+    DOC.comparisons.length > 0 &&
+      field("flip", DOC.comparisons.length > 1 ? "Flip" : comparisonName(0), choices(FLIPS)(state.flip)),
+    causes.length > 0 &&
+      field("cause", "Cause", [option("", "Any cause"), causes.map((cause) => option(cause, cause, state.cause))]),
+    severalRuns &&
+      field("run", "Verdict and reply of", DOC.runs.map((run, which) => option(which, run.label, state.run || "0"))),
     field("verdict", "Verdict", choices(VERDICTS)(state.verdict)),
-    field("reply", "Reply", choices(REPLIES)(state.reply)));
+    field("reply", "Reply", choices(REPLIES)(state.reply)),
+  );
 }

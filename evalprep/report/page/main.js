@@ -1,8 +1,12 @@
 // Views by address (#overview, #samples?task=...), theme, keys.
 const VIEWS = [
-  ["overview", "Overview", overview], ["comparison", "Comparison", comparisons], ["subtasks", "Subtasks", subtasks],
+  ["overview", "Overview", overview],
+  ["comparison", "Comparison", comparisons],
+  ["subtasks", "Subtasks", subtasks],
   ...(DOC.scores.length ? [["scores", "Suite scores", scores]] : []),
-  ["extraction", "Extraction", extraction], ["samples", "Samples", samplesView], ["facts", "Run facts", facts],
+  ["extraction", "Extraction", extraction],
+  ["samples", "Samples", samplesView],
+  ["facts", "Run facts", facts],
 ];
 const main = document.getElementById("main");
 let shownView = "";
@@ -18,7 +22,10 @@ function show() {
     else anchor.removeAttribute("aria-current");
   }
   document.title = visible(`${title} · ${DOC.title}`);
-  if (shownView && shownView !== key) { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
+  if (shownView && shownView !== key) {
+    window.scrollTo(0, 0);
+    main.focus({ preventScroll: true });
+  }
   shownView = key;
 }
 const THEMES = { auto: "Theme: automatic", dark: "Theme: dark", light: "Theme: light" };
@@ -33,21 +40,31 @@ function setTheme(button, name) {
   document.documentElement.dataset.theme = name;
   button.textContent = THEMES[name];
 }
-const theme = el("button", { type: "button", id: "theme", onclick: () => {
-  const names = Object.keys(THEMES);
-  const next = names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length];
-  setTheme(theme, next);
-  remembered(next);
-} });
+const theme = el("button", {
+  type: "button",
+  id: "theme",
+  onclick: () => {
+    const names = Object.keys(THEMES);
+    const next = names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length];
+    setTheme(theme, next);
+    remembered(next);
+  },
+});
 setTheme(theme, THEMES[remembered()] ? remembered() : "auto");
 fill(document.getElementById("top"), {}, [
   el("div", {}, el("p", { class: "kind" }, "Evaluation report"), el("h1", {}, DOC.title)),
-  theme]);
-fill(document.getElementById("views"), {}, [VIEWS.map(([key, title]) => el("a", { href: "#" + key, "data-view": key }, title))]);
+  theme,
+]);
+fill(document.getElementById("views"), {}, [
+  VIEWS.map(([key, title]) => el("a", { href: "#" + key, "data-view": key }, title)),
+]);
 document.addEventListener("keydown", (event) => {
   if (main.dataset.view !== "samples" || event.ctrlKey || event.metaKey || event.altKey || !VIEW.list) return;
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-  if (event.key === "/" && !typing) { document.querySelector("input[name=search]").focus(); event.preventDefault(); }
+  if (event.key === "/" && !typing) {
+    document.querySelector("input[name=search]").focus();
+    event.preventDefault();
+  }
   if ((event.key === "j" || event.key === "k") && !typing) VIEW.move(event.key === "j" ? 1 : -1);
 });
 window.addEventListener("hashchange", show);

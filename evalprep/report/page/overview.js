@@ -2,24 +2,61 @@
 function summaryCard(which) {
   const comparison = DOC.comparisons[which];
   const path = ["comparisons", which, "overall"];
-  const against = comparison.before === null ? "Against the published verdicts" : `Against ${runName(comparison.before)}`;
+  const against = comparison.before === null
+    ? "Against the published verdicts"
+    : `Against ${runName(comparison.before)}`;
   if (!comparison.overall) return null;
-  return el("section", { class: "card verdict-" + comparison.overall_verdict },
-    el("h3", {}, severalRuns && dot(comparison.now), severalRuns ? `${runName(comparison.now)} ` : "", el("span", { class: "quiet" }, against.replace(/^A/, severalRuns ? "a" : "A"))),
-    el("p", { class: "big" }, verdict(comparison.overall_verdict), " ", num([...path, "delta"], "points"), " points ", range([...path, "low"], [...path, "high"], "points")),
-    el("p", {}, "On ", num([...path, "n"], "count"), " samples: ",
-      link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"), ", ",
-      link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"), ", ",
-      num([...path, "agreement"]), " % agree (", probability([...path, "p"]), ")."),
-    comparison.warnings.map((warning) => note("warning", warning)));
+  return el(
+    "section",
+    { class: "card verdict-" + comparison.overall_verdict },
+    el(
+      "h3",
+      {},
+      severalRuns && dot(comparison.now),
+      severalRuns ? `${runName(comparison.now)} ` : "",
+      el("span", { class: "quiet" }, against.replace(/^A/, severalRuns ? "a" : "A")),
+    ),
+    el(
+      "p",
+      { class: "big" },
+      verdict(comparison.overall_verdict),
+      " ",
+      num([...path, "delta"], "points"),
+      " points ",
+      range([...path, "low"], [...path, "high"], "points"),
+    ),
+    el(
+      "p",
+      {},
+      "On ",
+      num([...path, "n"], "count"),
+      " samples: ",
+      link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"),
+      ", ",
+      link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"),
+      ", ",
+      num([...path, "agreement"]),
+      " % agree (",
+      probability([...path, "p"]),
+      ").",
+    ),
+    comparison.warnings.map((warning) => note("warning", warning)),
+  );
 }
 function probability(path) {
   const value = valueAt(path);
   return typeof value === "number" && [value < 1e-4 ? "p " : "p = ", num(path, "p")];
 }
-const WORDS = { better: "▲ Better", worse: "▼ Worse", same: "= Same", unclear: "≈ No difference shown", "nothing to compare": "Nothing to compare" };
+const WORDS = {
+  better: "▲ Better",
+  worse: "▼ Worse",
+  same: "= Same",
+  unclear: "≈ No difference shown",
+  "nothing to compare": "Nothing to compare",
+};
 const SHORT = { ...WORDS, unclear: "≈ Unclear", "nothing to compare": "No pairs" };
-const verdict = (name, words = WORDS) => el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
+const verdict = (name, words = WORDS) =>
+  el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
 
 function taskMarks(task, number) {
   const marks = [];
@@ -27,13 +64,16 @@ function taskMarks(task, number) {
   task.runs.forEach((run, which) => {
     if (!run) return;
     marks.push({ ...run.score, colour: runColour(which), name: runName(which) });
-    published = published || (run.published && { value: run.published.value, colour: "published", hollow: true, name: "published" });
+    published = published ||
+      (run.published && { value: run.published.value, colour: "published", hollow: true, name: "published" });
   });
   return published ? [...marks, published] : marks;
 }
 function domainOf(task) {
   if (task.percent) return [0, 1];
-  const values = task.runs.flatMap((run) => (run ? [run.score.value, run.score.low, run.score.high] : [])).filter((value) => typeof value === "number");
+  const values = task.runs.flatMap((run) => (run ? [run.score.value, run.score.low, run.score.high] : [])).filter((
+    value,
+  ) => typeof value === "number");
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
   return low === high ? [low, low + 1] : [low, high];
 }
@@ -41,13 +81,36 @@ function taskScores() {
   const rows = DOC.tasks.map((task, number) => {
     const format = task.percent ? "percent" : "plain";
     const base = ["tasks", number, "runs"];
-    const values = task.runs.map((run, which) => run && el("div", { class: "line" }, severalRuns && dot(which),
-      el("b", {}, num([...base, which, "score", "value"], format)), " ", range([...base, which, "score", "low"], [...base, which, "score", "high"], format)));
+    const values = task.runs.map((run, which) =>
+      run &&
+      el(
+        "div",
+        { class: "line" },
+        severalRuns && dot(which),
+        el("b", {}, num([...base, which, "score", "value"], format)),
+        " ",
+        range([...base, which, "score", "low"], [...base, which, "score", "high"], format),
+      )
+    );
     const first = task.runs.findIndex((run) => run && run.published);
-    const published = first < 0 ? el("span", { class: "none" }, "–") : el("div", { class: "line" }, num([...base, first, "published", "value"]), el("span", { class: "quiet" }, " same rows"));
+    const published = first < 0 ? el("span", { class: "none" }, "–") : el(
+      "div",
+      { class: "line" },
+      num([...base, first, "published", "value"]),
+      el("span", { class: "quiet" }, " same rows"),
+    );
     const metric = task.runs.find((run) => run);
     return [
-      [el("span", { class: "name" }, task.title), el("span", { class: "quiet small" }, `${metric.metric || "no score logged"} · ${metric.filter}${task.higher_is_better ? "" : " · lower is better"}`)],
+      [
+        el("span", { class: "name" }, task.title),
+        el(
+          "span",
+          { class: "quiet small" },
+          `${metric.metric || "no score logged"} · ${metric.filter}${
+            task.higher_is_better ? "" : " · lower is better"
+          }`,
+        ),
+      ],
       task.runs.map((run, which) => run && el("div", { class: "line" }, num([...base, which, "score", "n"], "count"))),
       values,
       [task.percent ? null : axis(domainOf(task), "plain"), intervals(taskMarks(task, number), domainOf(task), format)],
@@ -55,30 +118,67 @@ function taskScores() {
     ];
   });
   const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], "percent"));
-  return table(severalRuns ? "Score of each run with its 95 % interval, in percent" : "Score with its 95 % interval, in percent",
-    [["Task"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]], rows, { class: "forest" });
+  return table(
+    severalRuns ? "Score of each run with its 95 % interval, in percent" : "Score with its 95 % interval, in percent",
+    [["Task"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]],
+    rows,
+    { class: "forest" },
+  );
 }
 function groupTable() {
   if (!DOC.groups.length) return null;
-  const cell = (number, kind) => (run, which) => run && el("div", { class: "line" }, severalRuns && dot(which), el("b", {}, num(["groups", number, "runs", which, kind, "agg_value"])), " ",
-    run[kind].interval && range(["groups", number, "runs", which, kind, "interval", 0], ["groups", number, "runs", which, kind, "interval", 1]));
+  const cell = (number, kind) => (run, which) =>
+    run &&
+    el(
+      "div",
+      { class: "line" },
+      severalRuns && dot(which),
+      el("b", {}, num(["groups", number, "runs", which, kind, "agg_value"])),
+      " ",
+      run[kind].interval &&
+        range(["groups", number, "runs", which, kind, "interval", 0], [
+          "groups",
+          number,
+          "runs",
+          which,
+          kind,
+          "interval",
+          1,
+        ]),
+    );
   const rows = DOC.groups.map((group, number) => [
     group.name,
-    group.runs.map((run, which) => run && el("div", { class: "line" }, num(["groups", number, "runs", which, "micro", "n"], "count"))),
+    group.runs.map((run, which) =>
+      run && el("div", { class: "line" }, num(["groups", number, "runs", which, "micro", "n"], "count"))
+    ),
     group.runs.map(cell(number, "micro")),
     group.runs.map(cell(number, "macro")),
   ]);
-  return table("Groups, in percent: all rows pooled, and the mean of the tasks' scores", [["Group"], ["n", "number"], ["Rows pooled", "score"], ["Mean of tasks", "score"]], rows);
+  return table("Groups, in percent: all rows pooled, and the mean of the tasks' scores", [["Group"], ["n", "number"], [
+    "Rows pooled",
+    "score",
+  ], ["Mean of tasks", "score"]], rows);
 }
 function legend() {
   const anyPublished = DOC.tasks.some((task) => task.runs.some((run) => run && run.published));
-  return el("p", { class: "legend" }, DOC.runs.map((run, which) => el("span", { class: "key" }, dot(which), run.label)),
-    anyPublished && el("span", { class: "key" }, el("span", { class: "dot published", "aria-hidden": "true" }), "published"));
+  return el(
+    "p",
+    { class: "legend" },
+    DOC.runs.map((run, which) => el("span", { class: "key" }, dot(which), run.label)),
+    anyPublished &&
+      el("span", { class: "key" }, el("span", { class: "dot published", "aria-hidden": "true" }), "published"),
+  );
 }
 function overview() {
-  const notes = DOC.runs.flatMap((run, which) => run.notes.map((text) => note("quiet", severalRuns ? `${run.label}: ` : "", text)));
+  const notes = DOC.runs.flatMap((run, which) =>
+    run.notes.map((text) => note("quiet", severalRuns ? `${run.label}: ` : "", text))
+  );
   const undeclared = DOC.tasks.filter((task) => task.runs.some((run) => run && !run.declared)).map((task) => task.name);
-  if (undeclared.length) notes.push(note("quiet", `These tasks name no primary metric, so the usual one was taken: ${undeclared.join(", ")}.`));
+  if (undeclared.length) {
+    notes.push(
+      note("quiet", `These tasks name no primary metric, so the usual one was taken: ${undeclared.join(", ")}.`),
+    );
+  }
   return [
     el("h2", { tabindex: -1 }, "Overview"),
     el("div", { class: "cards" }, DOC.comparisons.map((_, which) => summaryCard(which))),

@@ -1,33 +1,62 @@
-// The samples view: filters, list, and one sample with everything about it.
+// One sample: its row in the list, and everything about it.
 const MARKS = { right: "✓", wrong: "✗", partly: "◐", none: "·" };
 function verdictOf(value, higher) {
   if (value === null || value === undefined) return "none";
   if (value > 0 && value < 1) return "partly";
   return (value >= 1) === higher ? "right" : "wrong";
 }
-const mark = (kind, label, colour) => el("span", { class: `mark ${kind} ${colour || ""}`, title: `${label}: ${kind === "none" ? "no verdict" : kind}` }, MARKS[kind], el("span", { class: "visually-hidden" }, ` ${label}: ${kind} `));
+const mark = (kind, label, colour) =>
+  el(
+    "span",
+    { class: `mark ${kind} ${colour || ""}`, title: `${label}: ${kind === "none" ? "no verdict" : kind}` },
+    MARKS[kind],
+    el("span", { class: "visually-hidden" }, ` ${label}: ${kind} `),
+  );
 
 function marksOf(row) {
   const columns = STORE.columns;
   const higher = DOC.tasks[columns.task[row]].higher_is_better;
   const previous = columns.previous[row];
-  return el("span", { class: "marks" }, previous >= 0 && [mark(previous ? "right" : "wrong", "published"), el("span", { class: "arrow", "aria-hidden": "true" }, "→")],
-    columns.score.map((scores_, run) => mark(verdictOf(scores_[row], higher), runName(run), severalRuns && runColour(run))));
+  return el(
+    "span",
+    { class: "marks" },
+    previous >= 0 &&
+      [mark(previous ? "right" : "wrong", "published"), el("span", { class: "arrow", "aria-hidden": "true" }, "→")],
+    columns.score.map((scores_, run) =>
+      mark(verdictOf(scores_[row], higher), runName(run), severalRuns && runColour(run))
+    ),
+  );
 }
 function drawItem(row) {
   const columns = STORE.columns;
   const flags = columns.flags.map((one) => Math.max(0, one[row])).reduce((a, b) => a | b, 0);
-  const where = [DOC.tasks.length > 1 && DOC.tasks[columns.task[row]].title, columns.subtasks[columns.subtask[row]]].filter(Boolean).join(" · ");
-  return [el("div", { class: "item-head" }, marksOf(row), el("span", { class: "where" }, where || columns.id[row]), flags & UNPARSED ? el("span", { class: "tag" }, "unread") : null, flags & TRUNCATED ? el("span", { class: "tag" }, "cut") : null),
-    el("div", { class: "item-text" }, el("bdi", {}, columns.preview[row] || columns.id[row]))];
+  const where = [DOC.tasks.length > 1 && DOC.tasks[columns.task[row]].title, columns.subtasks[columns.subtask[row]]]
+    .filter(Boolean).join(" · ");
+  return [
+    el(
+      "div",
+      { class: "item-head" },
+      marksOf(row),
+      el("span", { class: "where" }, where || columns.id[row]),
+      flags & UNPARSED ? el("span", { class: "tag" }, "unread") : null,
+      flags & TRUNCATED ? el("span", { class: "tag" }, "cut") : null,
+    ),
+    el("div", { class: "item-text" }, el("bdi", {}, columns.preview[row] || columns.id[row])),
+  ];
 }
-function whyOf(row, state, sample) {
+function whyOf(row, sample) {
   const columns = STORE.columns;
   const lines = DOC.comparisons.map((comparison, which) => {
     const direction = columns.flip[which][row];
     if (!direction) return null;
     const other = comparison.before === null ? "the published verdict" : runName(comparison.before);
-    return el("li", {}, severalRuns && dot(comparison.now), el("b", {}, direction === 1 ? "Gained" : "Lost"), ` against ${other}: ${columns.causes[which][columns.cause[which][row]]}`);
+    return el(
+      "li",
+      {},
+      severalRuns && dot(comparison.now),
+      el("b", {}, direction === 1 ? "Gained" : "Lost"),
+      ` against ${other}: ${columns.causes[which][columns.cause[which][row]]}`,
+    );
   });
   columns.flags.forEach((one, run) => {
     const flags = one[row];
@@ -35,7 +64,19 @@ function whyOf(row, state, sample) {
     const answer = sample.replies[run] && Object.values(sample.replies[run].answers)[0];
     if (flags < 0) lines.push(el("li", {}, `${who}this run has no such sample`));
     if (flags > 0 && flags & UNPARSED) lines.push(el("li", {}, `${who}no answer could be extracted from the reply`));
-    else if (answer !== undefined && answer !== null && answer.length <= 60 && flags >= 0) lines.push(el("li", {}, who, "read as ", el("code", {}, answer), ", gold answer ", el("code", {}, sample.target.slice(0, 80))));
+    else if (answer !== undefined && answer !== null && answer.length <= 60 && flags >= 0) {
+      lines.push(
+        el(
+          "li",
+          {},
+          who,
+          "read as ",
+          el("code", {}, answer),
+          ", gold answer ",
+          el("code", {}, sample.target.slice(0, 80)),
+        ),
+      );
+    }
     if (flags > 0 && flags & TRUNCATED) lines.push(el("li", {}, `${who}the reply ended at its token limit`));
     if (flags > 0 && flags & EMPTY) lines.push(el("li", {}, `${who}the reply is blank`));
     if (flags > 0 && flags & OTHER_PROMPT) lines.push(el("li", {}, `${who}another prompt than the first run's`));
@@ -46,24 +87,45 @@ function textBlock(label, text, query, kind) {
   if (text === null || text === undefined) return null;
   const body = el("pre", { class: "text", tabindex: 0, role: "region", "aria-label": visible(label), dir: "auto" });
   body.append(text === "" ? el("span", { class: "none" }, "(empty)") : untrusted(text, query));
-  return el("section", { class: "block " + (kind || "") }, el("h4", {}, label, el("span", { class: "quiet small" }, ` ${plural(text.length, "character")}`)), body);
+  return el(
+    "section",
+    { class: "block " + (kind || "") },
+    el("h4", {}, label, el("span", { class: "quiet small" }, ` ${plural(text.length, "character")}`)),
+    body,
+  );
 }
 function replyBlocks(sample, query) {
   const blocks = [sample.published !== null && textBlock("Published output", sample.published, query, "published")];
-  sample.replies.forEach((reply, run) => reply && blocks.push(textBlock(severalRuns ? `Output of ${runName(run)}` : "Output", reply.output, query, runColour(run))));
+  sample.replies.forEach((reply, run) =>
+    reply &&
+    blocks.push(textBlock(severalRuns ? `Output of ${runName(run)}` : "Output", reply.output, query, runColour(run)))
+  );
   return el("div", { class: "replies" }, blocks);
 }
 function answersTable(sample, query) {
-  const rows = sample.replies.flatMap((reply, run) => (reply ? Object.entries(reply.answers).map(([filter, answer]) => [
-    [severalRuns && dot(run), filter, severalRuns && el("span", { class: "quiet small" }, ` ${runName(run)}`)],
-    el("pre", { class: "inline", dir: "auto" }, answer.length > 600 ? untrusted(answer.slice(0, 600) + " …", query) : untrusted(answer, query))]) : []));
+  const rows = sample.replies.flatMap((reply, run) => (reply
+    ? Object.entries(reply.answers).map(([filter, answer]) => [
+      [severalRuns && dot(run), filter, severalRuns && el("span", { class: "quiet small" }, ` ${runName(run)}`)],
+      el(
+        "pre",
+        { class: "inline", dir: "auto" },
+        answer.length > 600 ? untrusted(answer.slice(0, 600) + " …", query) : untrusted(answer, query),
+      ),
+    ])
+    : [])
+  );
   return rows.length > 0 && table("Extracted answer by filter", [["Filter"], ["Answer"]], rows, { class: "answers" });
 }
 function valuesTable(sample) {
   const names = [...new Set(sample.replies.flatMap((reply) => (reply ? Object.keys(reply.values) : [])))];
   const show = (value) => (value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value));
-  return names.length > 0 && table("Metrics of this sample", [["Metric"], ...DOC.runs.map((run) => [severalRuns ? run.label : "Value"])],
-    names.map((name) => [name, ...sample.replies.map((reply) => (reply ? show(reply.values[name]) : "–"))]), { class: "answers" });
+  return names.length > 0 &&
+    table(
+      "Metrics of this sample",
+      [["Metric"], ...DOC.runs.map((run) => [severalRuns ? run.label : "Value"])],
+      names.map((name) => [name, ...sample.replies.map((reply) => (reply ? show(reply.values[name]) : "–"))]),
+      { class: "answers" },
+    );
 }
 function drawSample(row, sample, state, move) {
   const columns = STORE.columns;
@@ -71,93 +133,53 @@ function drawSample(row, sample, state, move) {
   const query = (state.search || "").toLowerCase();
   const further = Object.entries(sample.columns);
   return [
-    el("div", { class: "bar-of-controls" }, el("h3", { tabindex: -1, id: "sample-title" }, marksOf(row), " ", task.title, columns.subtasks[columns.subtask[row]] && el("span", { class: "quiet" }, " · ", columns.subtasks[columns.subtask[row]])),
-      el("span", { class: "buttons" }, el("button", { type: "button", class: "back", onclick: () => move("back") }, "List"), el("button", { type: "button", onclick: () => move(-1), title: "Previous sample (k)" }, "Previous"), el("button", { type: "button", onclick: () => move(1), title: "Next sample (j)" }, "Next"))),
-    el("p", { class: "quiet small" }, "Sample ", el("code", {}, untrusted(columns.id[row], query)), `, document ${columns.doc[row]}`),
-    whyOf(row, state, sample),
+    el(
+      "div",
+      { class: "bar-of-controls" },
+      el(
+        "h3",
+        { tabindex: -1, id: "sample-title" },
+        marksOf(row),
+        " ",
+        task.title,
+        columns.subtasks[columns.subtask[row]] &&
+          el("span", { class: "quiet" }, " · ", columns.subtasks[columns.subtask[row]]),
+      ),
+      el(
+        "span",
+        { class: "buttons" },
+        el("button", { type: "button", class: "back", onclick: () => move("back") }, "List"),
+        el("button", { type: "button", onclick: () => move(-1), title: "Previous sample (k)" }, "Previous"),
+        el("button", { type: "button", onclick: () => move(1), title: "Next sample (j)" }, "Next"),
+      ),
+    ),
+    el(
+      "p",
+      { class: "quiet small" },
+      "Sample ",
+      el("code", {}, untrusted(columns.id[row], query)),
+      `, document ${columns.doc[row]}`,
+    ),
+    whyOf(row, sample),
     textBlock("Gold answer", sample.target, query, "gold"),
     answersTable(sample, query),
     replyBlocks(sample, query),
     textBlock("Prompt", sample.prompt, query, "prompt"),
-    sample.replies.map((reply, run) => reply && reply.prompt && textBlock(`Prompt of ${runName(run)}`, reply.prompt, query, "prompt")),
+    sample.replies.map((reply, run) =>
+      reply && reply.prompt && textBlock(`Prompt of ${runName(run)}`, reply.prompt, query, "prompt")
+    ),
     valuesTable(sample),
-    further.length > 0 && table("Further columns of the row", [["Column"], ["Value"]], further.map(([name, value]) => [name, el("pre", { class: "inline", dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value))]), { class: "answers" }),
+    further.length > 0 &&
+    table(
+      "Further columns of the row",
+      [["Column"], ["Value"]],
+      further.map((
+        [name, value],
+      ) => [
+        name,
+        el("pre", { class: "inline", dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value)),
+      ]),
+      { class: "answers" },
+    ),
   ];
-}
-const VIEW = { state: {}, list: null, round: 0 };
-function samplesView(parameters) {
-  const holder = el("div", { class: "samples", "aria-busy": "true" }, el("h2", { tabindex: -1 }, "Samples"), el("p", { class: "quiet" }, "Opening the samples …"));
-  STORE.open().then(() => buildSamples(holder, Object.fromEntries(parameters)));
-  return [holder];
-}
-function buildSamples(holder, state) {
-  VIEW.state = state;
-  const status = el("p", { class: "status", role: "status", "aria-live": "polite" });
-  const detail = el("article", { class: "detail", "aria-labelledby": "sample-title" }, el("p", { class: "quiet" }, "Choose a sample: its prompt, output, published output and extracted answers appear here."));
-  const move = (step) => {
-    if (step === "back") { holder.classList.remove("reading"); VIEW.list.node.focus(); return; }
-    VIEW.list.go(VIEW.list.current + step, true);
-  };
-  VIEW.move = move;
-  VIEW.list = new List({ draw: drawItem, choose: async (row, place_, clicked) => {
-    const round = (VIEW.chosen = row);
-    const sample = await STORE.sample(row);
-    if (VIEW.chosen !== round) return;
-    detail.replaceChildren();
-    fill(detail, {}, drawSample(row, sample, VIEW.state, move));
-    detail.scrollTop = 0;
-    if (clicked) { holder.classList.add("reading"); detail.querySelector("h3").focus({ preventScroll: window.innerWidth > 860 }); }
-  } });
-  const form = el("div", { class: "filter-holder" });
-  const box = el("input", { type: "search", name: "search", value: state.search || "", placeholder: "Search prompts, outputs, answers", "aria-label": "Search in all texts of the samples", autocomplete: "off", spellcheck: "false" });
-  let timer = 0;
-  box.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => changed({ ...VIEW.state, search: box.value }), 250); });
-  box.addEventListener("keydown", (event) => { if (event.key === "Enter") { clearTimeout(timer); changed({ ...VIEW.state, search: box.value }); } });
-  const changed = (next) => {
-    VIEW.state = Object.fromEntries(Object.entries(next).filter(([name, value]) => value !== "" && !((name === "run" || name === "comparison") && value === "0")));
-    const query = new URLSearchParams(VIEW.state).toString();
-    history.replaceState(null, "", "#samples" + (query ? "?" + query : ""));
-    const focused = document.activeElement && document.activeElement.name;
-    form.replaceChildren(filterForm(VIEW.state, changed));
-    if (focused && focused !== "search" && form.querySelector(`[name="${focused}"]`)) form.querySelector(`[name="${focused}"]`).focus();
-    update();
-  };
-  const update = async () => {
-    VIEW.round += 1;
-    const round = VIEW.round;
-    const candidates = passing(VIEW.state);
-    const total = STORE.columns.task.length;
-    const say = (rows, more) => { status.textContent = `${FORMATS.count(rows.length)} of ${plural(total, "sample")}${more || ""}`; };
-    const query = (VIEW.state.search || "").toLowerCase();
-    if (!query) { VIEW.list.show(candidates); say(candidates); settle(); return; }
-    holder.setAttribute("aria-busy", "true");
-    VIEW.list.show([]);
-    let shown = 0;
-    const found = await search(candidates, query, (rows, share) => {
-      const now = performance.now();
-      if (now - shown < 120) return;
-      shown = now;
-      VIEW.list.show(rows, true);
-      say(rows, ` so far, ${Math.round(100 * share)} % searched`);
-    }, () => round !== VIEW.round);
-    if (found === null || round !== VIEW.round) return;
-    VIEW.list.show(found, true);
-    say(found);
-    settle();
-  };
-  // Where list and sample stand side by side, the first one is open at once.
-  const settle = () => {
-    holder.removeAttribute("aria-busy");
-    if (window.innerWidth > 860) VIEW.list.go(0, false);
-  };
-  const reset = el("button", { type: "button", onclick: () => { box.value = ""; changed({}); } }, "Clear filters");
-  const limited = DOC.samples.shown < DOC.samples.rows;
-  holder.replaceChildren();
-  fill(holder, {}, [
-    el("h2", { tabindex: -1 }, "Samples"),
-    limited && note("quiet", num(["samples", "shown"], "count"), " of ", num(["samples", "rows"], "count"), " samples are in this page: those that flipped first, the others in even steps. All counts on the other views are of all samples."),
-    el("div", { class: "bar-of-controls search" }, box, reset), form,
-    el("div", { class: "two" }, el("div", { class: "left" }, status, VIEW.list.node), detail)]);
-  form.replaceChildren(filterForm(state, changed));
-  update();
 }

@@ -15,19 +15,25 @@ const STORE = {
   texts: new Map(), // chunk number -> rows, the latest few
   waiting: new Map(),
   open() {
-    this.opening = this.opening || unpack("index").then((text) => { this.columns = JSON.parse(text); return this.columns; });
+    this.opening = this.opening || unpack("index").then((text) => {
+      this.columns = JSON.parse(text);
+      return this.columns;
+    });
     return this.opening;
   },
   chunk(number) {
     if (this.texts.has(number)) return Promise.resolve(this.texts.get(number));
     if (!this.waiting.has(number)) {
-      this.waiting.set(number, unpack(this.chunks[number]).then((text) => {
-        const rows = JSON.parse(text);
-        this.texts.set(number, rows);
-        this.waiting.delete(number);
-        if (this.texts.size > 24) this.texts.delete(this.texts.keys().next().value);
-        return rows;
-      }));
+      this.waiting.set(
+        number,
+        unpack(this.chunks[number]).then((text) => {
+          const rows = JSON.parse(text);
+          this.texts.set(number, rows);
+          this.waiting.delete(number);
+          if (this.texts.size > 24) this.texts.delete(this.texts.keys().next().value);
+          return rows;
+        }),
+      );
     }
     return this.waiting.get(number);
   },
@@ -38,7 +44,9 @@ const STORE = {
 };
 function textsOf(sample) {
   const texts = [sample.prompt, sample.target, sample.published || ""];
-  for (const reply of sample.replies) if (reply) texts.push(reply.output, reply.prompt || "", ...Object.values(reply.answers));
+  for (const reply of sample.replies) {
+    if (reply) texts.push(reply.output, reply.prompt || "", ...Object.values(reply.answers));
+  }
   return texts;
 }
 // Rows of `candidates` whose id or texts contain `query` (lower case), chunk by chunk; `progress` sees them grow.
@@ -62,7 +70,10 @@ async function search(candidates, query, progress, cancelled) {
     }
     if (cancelled()) return null;
     for (const row of rows) {
-      if (byId.has(row) || (samples && textsOf(samples[STORE.columns.at[row]]).some((text) => text.toLowerCase().includes(query)))) found.push(row);
+      if (
+        byId.has(row) ||
+        (samples && textsOf(samples[STORE.columns.at[row]]).some((text) => text.toLowerCase().includes(query)))
+      ) found.push(row);
     }
     done += 1;
     progress(found, done / byChunk.size);
