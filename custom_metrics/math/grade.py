@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})")
 _DIGITS_WITH_LETTERS = re.compile(r"\(?([0-9A-F]*(?:[0-9][A-F]|[A-F][0-9]|[A-F]{2})[0-9A-F]*)\)?(?:_\{?(1[1-6])\}?)?")
 
 FAILURE = "the grader failed"
-"""Begins the reason of a verdict that only hides a defect of the grader; benchmarks/grading_robustness.py counts them."""
+"""Begins the reason of a verdict that hides a defect of the grader; benchmarks/grading_robustness.py counts them."""
 
 Decision = tuple[bool, Method, str]
 
