@@ -121,7 +121,7 @@ def _load_model(job: Job, folder: RunFolder, state: State) -> Any:
     state.phase = "loading"
     folder.save(state)
     started = time.time()
-    options = {"batch_size": job.options.get("batch_size"), "max_batch_size": None, "device": job.options.get("device")}
+    options = {"batch_size": job.options.get("batch_size", 1), "max_batch_size": None, "device": job.options.get("device")}
     lm = get_model(job.model).create_from_arg_obj(dict(job.model_args), options)
     if job.model == "dummy" and not job.options.get("apply_chat_template"):
         lm.__dict__["tokenizer"] = None  # lm-eval would try to download one after every unit, only to note its name
@@ -139,9 +139,9 @@ def evaluate(job: Job, lm: Any, tasks: list[Any], manager: Any, tracker: Any, **
     template = options.get("apply_chat_template") or False
     result = simple_evaluate(
         model=lm, model_args=dict(job.model_args), tasks=tasks, task_manager=manager, evaluation_tracker=tracker,
-        batch_size=options.get("batch_size"), device=options.get("device"), num_fewshot=options.get("num_fewshot"),
+        batch_size=options.get("batch_size", 1), device=options.get("device"), num_fewshot=options.get("num_fewshot"),
         system_instruction=options.get("system_instruction"), apply_chat_template=template,
-        fewshot_as_multiturn=bool(template) if multiturn is None else str(multiturn).lower() == "true",
+        fewshot_as_multiturn=(True if template else None) if multiturn is None else str(multiturn).lower() == "true",
         gen_kwargs=options.get("gen_kwargs"), log_samples=True, random_seed=seeds[0], numpy_random_seed=seeds[1],
         torch_random_seed=seeds[2], fewshot_random_seed=seeds[3], metadata=dict(job.model_args),
         confirm_run_unsafe_code=bool(options.get("confirm_run_unsafe_code")), **changes,

@@ -1,0 +1,155 @@
+"""Killed at ten points, a run loses no finished unit, makes none twice, and ends with the numbers of an unbroken one."""
+
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from evalprep.run.folder import DONE, RunFolder
+from evalprep.run.job import read_jobs
+from evalprep.run.responses import ResponseFile
+
+from .conftest import ROWS, task
+
+UNITS = 12  # three tasks of 24 rows, six rows each
+
+
+def kill(process, state, *, whom):
+    """SIGKILL: nobody gets to say goodbye. The worker must also end when only its parent is killed."""
+    if whom in {"parent", "both"}:
+        process.kill()
+    if whom in {"worker", "both"} and state.pid:
+        with_pid = psutil.pid_exists(state.pid)
+        if with_pid:
+            os.kill(state.pid, signal.SIGKILL)
+    process.wait(60)
+    if state.pid and psutil.pid_exists(state.pid):
+        psutil.Process(state.pid).wait(30)
+
+
+def fingerprint(project):
+    """Unit -> when and what it answered."""
+    files = {name: project.run.units / name / "responses.pickle" for name in project.done()}
+    return {name: (path.stat().st_mtime_ns, path.read_bytes()) for name, path in files.items()}
+
+
+def after(count):
+    return lambda state: sum(unit.status == DONE for unit in state.units) >= count
+
+
+POINTS = [
+    ("while starting", lambda state: state.phase == "starting" and state.pid, "both"),
+    ("before the first unit ends", lambda state: any(unit.status == "running" for unit in state.units), "both"),
+    ("after 1 unit", after(1), "parent"),
+    ("after 2 units", after(2), "worker"),
+    ("after 4 units", after(4), "both"),
+    ("after 5 units", after(5), "parent"),
+    ("after 7 units", after(7), "worker"),
+    ("after 9 units", after(9), "both"),
+    ("after 11 units", after(11), "both"),
+    ("while merging", lambda state: state.phase == "merging", "both"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
+    one = project()
+    known = {}
+    earlier_pid = None
+    for label, ready, whom in POINTS:
+        process = one.start()
+        started = one.wait(lambda state, ready=ready, pid=earlier_pid: state.pid not in {None, pid} and ready(state), process)
+        assert started, f"{label}: the run ended first: {process.stdout.read()}"
+        state = one.run.state()
+        earlier_pid = state.pid
+        kill(process, state, whom=whom)
+        now = fingerprint(one)
+        assert known.items() <= now.items(), f"{label}: a finished unit changed"
+        known = now
+    process = one.start()
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, out
+    assert "resumed: 12 units are finished" in out
+    assert known.items() <= fingerprint(one).items()
+    assert len(known) == UNITS
+
+    samples = one.samples()
+    assert sorted(samples) == ["first_text", "last_text", "then_choice"]
+    for lines in samples.values():
+        assert [line["doc"]["sample_id"] for line in lines] == [f"s{n}" for n in range(ROWS)]
+        assert [line["doc_id"] for line in lines] == list(range(ROWS))
+    # The dummy model's log-likelihoods are random: equal numbers prove that each was asked for once.
+    answers = {key: value for name in known for key, (_, value) in ResponseFile(one.run.units / name).known.items()}
+    for line in samples["then_choice"]:
+        for number, response in enumerate(line["resps"]):
+            saved = answers["loglikelihood", "then_choice", line["doc"]["sample_id"], number, 0]
+            assert response == [[str(saved[0]), str(saved[1])]]
+    assert len(answers) == ROWS * (1 + 3 + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_tiny_model_scores_as_known_after_a_kill(project, tiny_model, tmp_path):
+    data = tmp_path / "rows.jsonl"
+    answer = "The best answer is B."
+    one = project(
+        [task("one", data, doc_to_target=answer), task("two", data, doc_to_target="The best answer is C.")],
+        model_name=str(tiny_model(answer)), backend="hf", device="cpu", dtype="float32", max_model_len=512, add_bos_token=False,
+    )  # fmt: skip
+    process = one.start()
+    assert one.wait(after(3), process), process.stdout.read()
+    kill(process, one.run.state(), whom="both")
+    known = fingerprint(one)
+    process = one.start()
+    out, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, out
+    assert known.items() <= fingerprint(one).items()
+    scores = {name: [line["exact_match"] for line in lines] for name, lines in one.samples().items()}
+    assert scores == {"one": [1.0] * ROWS, "two": [0.0] * ROWS}
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_every_process_and_can_be_resumed(project):
+    one = project()
+    process = one.start()
+    assert one.wait(after(1), process)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    assert "goes on from here" in out
+    gone, alive = psutil.wait_procs(children, timeout=10)
+    assert not alive
+    assert one.run.state().phase == "interrupted"
+    assert not one.run.is_running()
+
+
+@pytest.mark.slow
+def test_a_failing_scorer_costs_neither_the_other_tasks_nor_the_responses(project, tmp_path):
+    data = tmp_path / "rows.jsonl"
+    one = project([task("good", data), task("bad", data)])
+    # Behind the back of the check, as a row that nobody foresaw would do it.
+    work_dir = tmp_path / "work_dir"
+    yaml_file = next(work_dir.rglob("bad.yaml"))
+    yaml_file.write_text(yaml_file.read_text() + "\nprocess_results: !function broken_scorer.score\n")
+    code = yaml_file.with_name("broken_scorer.py")
+    code.write_text("def score(doc, results):\n    raise ValueError('unforeseen')\n")
+    one.run = RunFolder.of(read_jobs(work_dir)[0])
+    process = one.start()
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "unforeseen" in out
+    assert {name.partition(".")[0] for name in one.done()} == {"good"}
+    saved = sorted(one.run.units.glob("bad.*.part/responses.pickle"))
+    before = [(path.stat().st_mtime_ns, path.read_bytes()) for path in saved]
+    assert len(saved) == 4
+    code.write_text("def score(doc, results):\n    return {'exact_match': float(results[0] == doc['answer'])}\n")
+    process = one.start()
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, out
+    after_mending = sorted(one.run.units.glob("bad.*/responses.pickle"))
+    assert [(path.stat().st_mtime_ns, path.read_bytes()) for path in after_mending] == before
+    assert Path(one.run.state().results).is_file()
