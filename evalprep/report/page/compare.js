@@ -9,6 +9,7 @@ function deltaDomain(comparison, scaled) {
   const top = Math.ceil(most / step) * step;
   return [-top, top];
 }
+const TESTS = { "t with clustered errors": "clustered t" };
 function differenceRow(comparison, which, item, path, name, domain) {
   const format = item.binary ? "percent" : "plain";
   const moved = item.binary ? "points" : "difference";
@@ -39,9 +40,16 @@ function differenceRow(comparison, which, item, path, name, domain) {
       link({ ...filters, flip: "gained" }, "+", num([...path, "gained"], "count")),
       " / ",
       link({ ...filters, flip: "lost" }, "\u2212", num([...path, "lost"], "count")),
+      el(
+        "span",
+        { class: "quiet small below" },
+        num([...path, "both"], "count"),
+        item.binary ? " both" : " unmoved",
+        item.binary && [", ", num([...path, "neither"], "count"), " neither"],
+      ),
     ],
     num([...path, "agreement"]),
-    item.task ? num([...path, "p_holm"], "p") : num([...path, "p"], "p"),
+    [num([...path, item.task ? "p_holm" : "p"], "p"), el("span", { class: "quiet small below" }, TESTS[item.test] || item.test)],
     num([...path, "mde"], format),
   ];
   if (!item.task) cells.kind = "total";
@@ -178,7 +186,7 @@ function comparisons() {
     el(
       "p",
       { class: "lead" },
-      "Sample by sample: the same rows on both sides, so that noise common to both cancels. Intervals are of the paired difference, clustered where rows share a document; p-values are of the exact McNemar test unless rows are clustered or scores graded.",
+      "Sample by sample: the same rows on both sides, so that noise common to both cancels. Intervals are of the paired difference, clustered where rows share a document; the test stands under its p-value.",
     ),
     DOC.comparisons.length ? DOC.comparisons.map((_, which) => comparisonSection(which)) : note(
       "quiet",
