@@ -78,7 +78,7 @@ class Estimate:
         tasks: One by one.
         device: GPU or CPU that the time is for.
         seconds: Time of generation and prompt reading, None when nothing is known of model or device.
-        upper_seconds: The same with the longest replies.
+        upper_seconds: The same with the longest replies; None where it was measured.
         basis: Where the time comes from.
         memory: None without the model's config.json.
     """
@@ -109,7 +109,8 @@ class Estimate:
         if not all(task.exact for task in self.tasks):
             lines.append(f"tokens are counted as {CHARACTERS_PER_TOKEN:g} characters each: the tokenizer is not here")
         if self.seconds is not None:
-            lines.append(f"time on {self.device}: about {duration(self.seconds)}, at most {duration(self.upper_seconds or 0)} ({self.basis})")
+            most = f", at most {duration(self.upper_seconds)}" if self.upper_seconds is not None else ""
+            lines.append(f"time on {self.device}: about {duration(self.seconds)}{most} ({self.basis})")
         else:
             lines.append(f"time: {self.basis}")
         if self.memory is not None:
@@ -240,9 +241,8 @@ def estimate_run(done: FullCheck, settings: RunSettings, *, gpu: str | None = No
     if calibrate and work_dir is not None:
         from evalprep.run.calibrate import calibrated
 
-        measured = calibrated(work_dir, calibrate, {task.name: task.requests for task in tasks})
-        estimate.seconds, estimate.upper_seconds, estimate.basis = measured.seconds, None, measured.basis
-        estimate.upper_seconds = measured.seconds * (upper / reply if reply else 1)
+        measured = calibrated(work_dir, calibrate, {task.name: len(task.instances) for task in done.loaded})
+        estimate.seconds, estimate.basis = measured.seconds, measured.basis
         estimate.notes += measured.notes
     elif shape is None:
         estimate.basis = "unknown without the model's config.json; download the model, or --calibrate N"
@@ -255,8 +255,8 @@ def estimate_run(done: FullCheck, settings: RunSettings, *, gpu: str | None = No
     else:
         cpu = throughput_table()["cpu"]
         parameters = shape.weight_bytes / BYTES.get(shape.dtype, 2)
-        pace = cpu["tokens_per_second"] * cpu["parameters"] / parameters
-        # Reading a prompt token is as much arithmetic as making one; batches of prompts are read about ten times as fast.
-        estimate.seconds, estimate.upper_seconds = (reply + prompt / 10) / pace, (upper + prompt / 10) / pace
+        scale = cpu["parameters"] / parameters
+        reading = prompt / (cpu["prompt_tokens_per_second"] * scale)
+        estimate.seconds, estimate.upper_seconds = (reading + one / (cpu["tokens_per_second"] * scale) for one in (reply, upper))
         estimate.basis = "two cores, from one measurement, good to a factor of five"
     return estimate

@@ -40,7 +40,8 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     name = settings.model
     if not name or settings.backend in {"dummy", None}:
         return
-    if name.startswith("./") or (name.endswith("/") and name != "/"):
+    # The command that we print has the absolute path.
+    if not settings.ours and (name.startswith("./") or (name.endswith("/") and name != "/")):
         findings.add("EP701", "model_name", f"the model is written {name!r}")
     folder = model_folder(name, settings.folder)
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1

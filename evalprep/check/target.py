@@ -85,6 +85,9 @@ def _changes(args: argparse.Namespace) -> dict[str, Any]:
     """Settings given as arguments."""
     given: dict[str, Any] = {key: getattr(args, key) for key in ("model", "tokenizer", "backend", "max_model_len")
                              if getattr(args, key, None) is not None}  # fmt: skip
+    for key in ("model", "tokenizer"):
+        if key in given and not Path(given[key]).is_absolute() and Path(given[key]).is_dir():
+            given[key] = given[key] if given[key].startswith("./") or given[key].endswith("/") else str(Path(given[key]).resolve())
     if args.apply_chat_template:
         given["apply_chat_template"] = True
     if args.add_bos_token is not None:

@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--estimate", action="store_true", help="also estimate tokens, time and memory of the run")
     parser.add_argument("--calibrate", type=int, default=None, metavar="N",
                         help="measure the speed with N prompts on the real engine for the estimate; loads the model")
+    parser.add_argument("--gpu", default=None, metavar="NAME", help="estimate for this GPU, e.g. H100")
     parser.add_argument("--explain", metavar="CODE", help="say what a code means (`all` for the whole table), and stop")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
@@ -54,11 +55,12 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         done = check_full(target.roots, target.requested, target.settings, findings, rows=args.rows, hard=args.hard,
                           progress=progress)
         static, rows = done.static, {task.name: len(task.instances) for task in done.loaded}
-        if args.estimate or args.calibrate:
+        if args.estimate or args.calibrate or args.gpu:
             from evalprep.estimate import estimate_run
 
             progress("estimating")
-            estimate = estimate_run(done, target.settings, calibrate=args.calibrate)
+            estimate = estimate_run(done, target.settings, gpu=args.gpu, calibrate=args.calibrate,
+                                    work_dir=target.roots[0] if target.settings.ours else None, findings=findings)
     found = target.final(findings)
     return {
         "target": target.label, "tasks": {leaf.name: rows.get(leaf.name) for leaf in static.leaves},

@@ -1,0 +1,59 @@
+"""Measure how long a few prompts of every task take on the real engine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from evalprep.errors import BadInput, Problem
+from evalprep.run.folder import DONE, RunFolder
+from evalprep.run.job import read_jobs
+from evalprep.run.live import run_job
+
+
+@dataclass
+class Measured:
+    """What was measured, scaled to the whole run.
+
+    Attributes:
+        seconds: Time of all rows at the measured pace; more than a full run takes, as a full run batches more prompts at once.
+        basis: How it was measured.
+        notes: Sentences for the user.
+    """
+
+    seconds: float
+    basis: str
+    notes: list[str] = field(default_factory=list)
+
+
+def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measured:
+    """Run the first rows of every task; nothing is written beside the user's results.
+
+    Args:
+        work_dir: A prepared folder.
+        rows: Rows of every task.
+        all_rows: Task -> rows of the whole run.
+
+    Raises:
+        BadInput: the engine could not do it; the end of its log is in the message.
+    """
+    seconds, load, notes = 0.0, 0.0, []
+    for job in read_jobs(work_dir):
+        with tempfile.TemporaryDirectory(prefix="evalprep-calibrate-") as temporary:
+            short = replace(job, options={**job.options, "output_path": temporary, "limit": rows})
+            folder = RunFolder.of(short)
+            folder.create(short)
+            run_job(short, folder, lambda _state, _percent: None, shard_rows=0)
+            state = folder.state()
+            failed = [unit for unit in state.units if unit.status != DONE]
+            if failed or not state.units:
+                tail = "\n".join(folder.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+                raise BadInput(Problem(what=f"the calibration run failed: {state.message}\n{tail}", where="--calibrate",
+                                       fix="mend what the log says"))
+            load += state.loads or 0.0
+            for unit in state.units:
+                seconds += (unit.seconds or 0.0) / unit.rows * all_rows.get(unit.task, unit.rows)
+    notes.append(f"loading the model took {load:.0f} s, which is not in the time above")
+    return Measured(seconds, f"measured with {rows} rows of every task; a whole run batches more and is faster", notes)

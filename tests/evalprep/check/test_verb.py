@@ -1,0 +1,134 @@
+"""`evalprep check` from the command line: shipped packs, the preparation, and what it costs."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+FIXTURES = {
+    "Llama-3.1-8B-Instruct": "meta_instruct",
+    "Llama-3.1-8B": "meta_pretrain",
+    "Llama-3.2-3B-Instruct": "meta_instruct",
+    "Llama-3.2-3B": "meta_mmlu_pretrain",
+}
+
+
+def command(verb, *arguments, cwd=ROOT):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([sys.executable, "-m", "evalprep", verb, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def meta_config(folder, shared, model, **changes):
+    data = shared / "vectors" / "meta_evals"
+    config = {
+        "model_name": f"meta-llama/{model}", "evals_dataset": str(data / f"{model}-evals"), "tasks": FIXTURES[model],
+        "ground_truth": {"ifeval": str(data / "ground_truth" / "instruction-following-eval"), "math": str(data / "ground_truth" / "MATH")},
+        "work_dir": "work_dir", "output_path": "out", **changes,
+    }  # fmt: skip
+    path = folder / f"{model}.yaml"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+@pytest.mark.parametrize("model", FIXTURES)
+def test_the_meta_pack_has_no_error_and_no_warning(model, tmp_path, shared, tiny_model):
+    config = meta_config(tmp_path, shared, model)
+    done, seconds = command("check", "--config", config, "--tokenizer", tiny_model(), "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    # The stand-in for the tokenizer does not know Llama's markup; everything else must be right.
+    codes = {one["code"] for one in report["findings"] if one["level"] in {"error", "warning"}} - {"EP604", "EP608"}
+    assert codes == set(), [one for one in report["findings"] if one["code"] in codes]
+    assert sum(report["tasks"].values()) > 50
+    assert not (tmp_path / "work_dir").exists()
+    assert seconds < 20  # 2 to 5 s on an idle machine; benchmarks/ hold the exact number
+
+
+@pytest.mark.parametrize("config", ["eval_config.yaml"])
+def test_the_shipped_config_has_no_error_and_no_warning(config, tmp_path):
+    done, _ = command("check", "--config", ROOT / config, "--set", f"work_dir={tmp_path}/work", "--set", f"output_path={tmp_path}/out",
+                      "--set", "backend=dummy", "--json")  # fmt: skip
+    report = json.loads(done.stdout)
+    assert report["counts"]["error"] == report["counts"]["warning"] == 0, report["findings"]
+
+
+def test_the_science_pack_has_no_error_and_no_warning(tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": "science_adapt",
+                                      "science": {"dataset": str(ROOT / "task_templates" / "science" / "demo")}}))  # fmt: skip
+    done, _ = command("check", "--config", config, "--json")
+    report = json.loads(done.stdout)
+    assert report["counts"]["error"] == report["counts"]["warning"] == 0, report["findings"]
+    assert len(report["tasks"]) == 9
+
+
+def bad_config(folder):
+    data = folder / "rows.jsonl"
+    data.write_text('{"sample_id": "a", "question": "One?", "answer": "1"}\n')
+    task = {"task": "own", "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(data)}}, "test_split": "test",
+            "doc_to_text": "question", "doc_to_target": "answer", "generation_kwargs": {"until": [], "max_gen_toks": 8},
+            "num_fewshot": 0, "fewshot_config": {"sampler": "first_n", "samples": []}}  # fmt: skip
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
+    return path, task
+
+
+def test_an_error_stops_the_preparation_before_anything_is_written(tmp_path):
+    config, _ = bad_config(tmp_path)
+    done, _ = command("prepare", "--config_path", config)
+    assert done.returncode == 2
+    assert "EP201" in done.stderr
+    assert "temperature" in done.stderr
+    assert done.stdout == ""
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == ["config.yaml", "rows.jsonl"]
+
+
+def test_a_warning_is_printed_beside_the_command(tmp_path):
+    config, task = bad_config(tmp_path)
+    task["generation_kwargs"] = {"until": [], "do_sample": False, "temperature": 0.0}
+    config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
+    done, _ = command("prepare", "--config_path", config)
+    assert done.returncode == 0
+    assert "warning EP206" in done.stderr
+    assert str(tmp_path / "work_dir") in done.stderr
+    assert ".work_dir.build" not in done.stderr
+    assert "lm_eval" in done.stdout
+
+
+def test_prepare_check_looks_at_everything_and_writes_nothing(tmp_path):
+    config, task = bad_config(tmp_path)
+    task["generation_kwargs"] = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 8}
+    task["filter_list"] = [{"name": "digits", "filter": [{"function": "regex", "regex_pattern": "Result: (x+)"}, {"function": "take_first"}]}]
+    config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
+    done, _ = command("prepare", "--config_path", config, "--check")
+    assert done.returncode == 2
+    assert "EP502" in done.stderr
+    assert not (tmp_path / "work_dir").exists()
+
+
+def test_a_prepared_folder_can_be_checked_again(tmp_path):
+    config, task = bad_config(tmp_path)
+    task["generation_kwargs"] = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 8}
+    config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
+    command("prepare", "--config_path", config)
+    done, _ = command("check", tmp_path / "work_dir")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 errors" in done.stdout
+    edited = tmp_path / "work_dir" / "inline" / "own.yaml"
+    edited.write_text(edited.read_text().replace("temperature: 0.0", "temperature: 0.5"))
+    done, _ = command("check", tmp_path / "work_dir", "--static")
+    assert "EP205" in done.stdout
+
+
+def test_explain():
+    done, _ = command("check", "--explain", "ep201")
+    assert done.returncode == 0
+    assert "temperature" in done.stdout
+    assert command("check", "--explain", "EP000")[0].returncode == 2
