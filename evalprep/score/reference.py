@@ -49,6 +49,27 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
         ) from error
 
 
+def named_reference(run: Run) -> Path | None:
+    """The reference that the run's tasks name (`metadata.reference`); what became of it goes into the run's notes.
+
+    A place that is not on this machine, or not the same for all tasks, is no reference.
+    """
+    named = sorted({str(found) for task in run.tasks.values() if (found := task.metadata.get("reference"))})
+    if not named:
+        return None
+    path = Path(named[0])
+    if len(named) > 1:
+        note = f"scored without a reference, since the tasks name several: {', '.join(named)}"
+    elif not path.exists():
+        note = f"scored without the reference that the tasks name, which is not here: {path}"
+    else:
+        note = f"reference: {path}, as the tasks name it"
+    note = f"{note}; --reference names another"
+    if note not in run.notes:
+        run.notes.append(note)
+    return path if len(named) == 1 and path.exists() else None
+
+
 def _own_scores(path: Path) -> Results | None:
     file = path / "scores.json" if path.is_dir() else path
     if file.suffix != ".json" or not file.is_file():

@@ -180,6 +180,34 @@ def test_references_of_every_kind(tmp_path, kind):
     assert found["share"].reference == 0.25
 
 
+def referring(tmp_path, *places):
+    """The score of a run whose tasks name references in their metadata, and the notes about them."""
+    packs = make_packs(tmp_path, CODED, files={"score.py": SCORE_PY})
+    tasks = dict(zip("tu", places, strict=False))
+    configs = {task: {"metadata": {"reference": place and str(place)}} for task, place in tasks.items()}
+    home = write_run(tmp_path / "out", dict.fromkeys(tasks, ROWS), extra={"configs": configs})
+    scores = score_run(load_run(home), packs)
+    return {score.name: score for score in scores.suite}["gap"], "\n".join(scores.notes)
+
+
+def test_tasks_may_name_their_reference(tmp_path):
+    home = write_run(tmp_path / "reference", {"t": [Row("a", 1.0), Row("b", 0.0), Row("c", 0.0), Row("d", 0.0)]})
+    gap, notes = referring(tmp_path, home)
+    assert (gap.value, f"reference: {home}" in notes) == (0.25, True)
+
+
+def test_a_named_reference_that_is_gone_or_not_the_only_one(tmp_path):
+    gap, notes = referring(tmp_path, tmp_path / "gone")
+    assert (gap.value, "not here" in notes) == (None, True)
+    gap, notes = referring(tmp_path / "two", tmp_path, tmp_path / "two")
+    assert (gap.value, "name several" in notes) == (None, True)
+
+
+def test_no_named_reference_needs_no_note(tmp_path):
+    gap, notes = referring(tmp_path, None)
+    assert (gap.value, "reference" in notes) == (None, False)
+
+
 def test_a_reference_that_is_none(tmp_path):
     (tmp_path / "other.json").write_text("[]")
     for name in ("other.json", "missing"):
