@@ -18,6 +18,8 @@ from typing import Any
 
 from custom_metrics.unlearning.utility import summary
 
+from .names import suite_of, upstream_name
+
 SCHEMA = 1
 #: Raised when a formula changes, so that numbers of the old one are not kept.
 RULES = 1
@@ -32,7 +34,6 @@ DEFAULTS = {
         "extraction_strength",
     ),
 }
-MUSE_ONLY = ("forget_knowmem_ROUGE", "retain_knowmem_ROUGE", "forget_verbmem_ROUGE", "forget_gibberish")
 #: Task options that decide a number; they are part of every fingerprint.
 OPTIONS = ("token_logprobs", "unlearning")
 
@@ -51,18 +52,10 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
     out_dir = Path(out_dir)
     written: list[Path] = []
     for suite in DEFAULTS:
-        own = {_upstream_name(name): result for name, result in scores.items() if _suite(name) == suite}
+        own = {upstream_name(name): result for name, result in scores.items() if suite_of(name) == suite}
         if own:
             written += _write_suite(suite, own, run, out_dir)
     return written
-
-
-def _suite(name: str) -> str:
-    return "MUSE" if name.startswith("muse_") or name in MUSE_ONLY else "TOFU"
-
-
-def _upstream_name(name: str) -> str:
-    return name.removeprefix("muse_")
 
 
 def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:

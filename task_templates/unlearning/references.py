@@ -13,16 +13,10 @@ from custom_metrics.unlearning.probability import probability_aggregate, probabi
 from custom_metrics.unlearning.truth_ratio import truth_ratio
 from custom_metrics.unlearning.utility import hm_aggregate
 
+from .names import own_name, suite_of_file
+
 Result = dict[str, Any]
 
-# The file of the default configuration is named after forget_Truth_Ratio, its key is forget_truth_ratio.
-SPELLINGS = {"forget_Truth_Ratio": "forget_truth_ratio", "retain_truth_ratio": "retain_Truth_Ratio"}
-MUSE_ONLY = ("forget_knowmem_ROUGE", "retain_knowmem_ROUGE", "forget_verbmem_ROUGE")
-# Metrics that both suites have under one name; in this pack MUSE's carry a prefix.
-SHARED = (
-    *("exact_memorization", "extraction_strength", "privleak", "rel_diff"),
-    *("mia_loss", "mia_zlib", "mia_min_k", "mia_min_k_plus_plus", "mia_gradnorm", "mia_reference"),
-)
 # Sections of the TOFU authors' logs and configs of their tables, by the prefix of our metrics.
 AUTHORS_FILES = {
     "eval_log_forget.json": "forget",
@@ -61,15 +55,12 @@ def load(path: Path | str) -> dict[str, Result] | None:
 
 def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Result] | None:
     results = {
-        SPELLINGS.get(metric, metric): _renamed(result)
+        metric: _renamed(result)
         for metric, result in content.items()
         if isinstance(result, dict) and "agg_value" in result
     }
-    if not results:
-        return None
-    if name.upper().startswith("MUSE") or any(metric in results for metric in MUSE_ONLY):
-        return {f"muse_{metric}" if metric in SHARED else metric: result for metric, result in results.items()}
-    return results
+    suite = suite_of_file(name, results)
+    return {own_name(metric, suite): result for metric, result in results.items()} or None
 
 
 def _renamed(result: Mapping[str, Any]) -> Result:

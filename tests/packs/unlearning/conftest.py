@@ -91,8 +91,6 @@ def own_packs(folder):
     entry = blocks.pop("unlearning/pack.yaml")
     pack_yaml = folder / "unlearning" / "pack.yaml"
     pack_yaml.write_text(pack_yaml.read_text().replace("suite_scores:\n", f"suite_scores:\n{entry}"))
-    with (folder / "unlearning" / "score.py").open("a") as file:
-        file.write("\n\n" + blocks.pop("unlearning/score.py"))
     for name, content in blocks.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content)

@@ -34,7 +34,7 @@ def problems(prepared, unlearning, **core):
 
 
 def test_one_key_gives_all_splits(prepared, pack):
-    splits = pack.module("prepare").SPLITS
+    splits = pack.module("datasets").SPLITS
     assert splits["forget01"] == {"holdout": "holdout01", "retain": "retain99"}
     preparation = prepared(PLAIN)
     assert yaml_of(preparation, "tofu_forget_lp")["metadata"]["unlearning"]["config"] == "forget10_perturbed"
@@ -256,6 +256,7 @@ def test_a_missing_column_names_those_found(prepared, tmp_path):
         pytest.param({"openunlearning": ["eos"]}, {}, "boundary, tail, length", id="compatible choice"),
         pytest.param({"forget_split": "forget20"}, {}, "forget10", id="forget split"),
         pytest.param({"plain_tags": {"user": "Q:"}}, {}, "user_start", id="plain tag"),
+        pytest.param({"retain_results": "nowhere"}, {}, "--reference", id="missing retain results"),
         pytest.param({"gradient_norm": 3}, {}, "1, 2 or inf", id="gradient norm"),
         pytest.param({"revision": {"wmdp": "main"}}, {}, "tofu, muse", id="revision"),
         pytest.param({"prompts": "harness"}, {}, "apply_chat_template: true", id="harness without template"),
@@ -288,6 +289,15 @@ def test_a_model_without_tokenizer_needs_another_style(prepared, tmp_path, tiny_
 def test_stock_tasks_stand_beside_the_pack(prepared):
     preparation = prepared(PLAIN, tasks=["unlearn_tofu", "wmdp_bio", "mmlu"])
     assert preparation.commands[0].tasks == ["unlearn_tofu", "wmdp_bio", "mmlu"]
+
+
+def test_every_task_names_the_retain_results(prepared, tmp_path):
+    (tmp_path / "retain").mkdir()
+    preparation = prepared({**PLAIN, "retain_results": "retain", "metrics": ["mia_gradnorm"]})
+    for task in ("tofu_forget_gen", "tofu_forget_lp", "tofu_forget_gradient"):
+        assert yaml_of(preparation, task)["metadata"]["reference"] == str(tmp_path / "retain")
+    assert not any("needs a reference" in note for note in preparation.notes)
+    assert yaml_of(prepared(PLAIN), "tofu_forget_lp")["metadata"]["reference"] is None
 
 
 def test_the_settings_are_in_the_run(prepared):

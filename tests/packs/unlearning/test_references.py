@@ -52,7 +52,7 @@ def test_published_logs_give_the_published_aggregates(published, model):
 )
 def test_published_logs_give_the_published_forget_quality(published, pack, own, key):
     logs, expected, _ = published
-    result = pack.module("score").forget_quality(
+    result = pack.module("headline").forget_quality(
         inputs={"forget_truth_ratio": logs[own]["forget_truth_ratio"]},
         reference={"forget_truth_ratio": logs["llama2_7b_retain90"]["forget_truth_ratio"]},
     )
@@ -65,7 +65,7 @@ def test_published_logs_give_the_published_forget_quality(published, pack, own, 
 def test_utility_of_published_logs_with_its_interval(published, pack):
     logs, expected, _ = published
     names = pack.suite_scores["model_utility"]["needs"]
-    result = pack.module("score").model_utility(inputs={name: logs["llama2_7b_full"][name] for name in names})
+    result = pack.module("headline").model_utility(inputs={name: logs["llama2_7b_full"][name] for name in names})
     assert result["agg_value"] == pytest.approx(expected["llama2_7b_full"]["model_utility"], abs=1e-6)
     assert len(result["parts"]) == 9
     low, high = result["interval"]

@@ -14,8 +14,28 @@ from evalprep.score.spec import resolve
 
 
 @pytest.fixture(scope="module")
-def score(pack):
-    return pack.module("score")
+def answers(pack):
+    return pack.module("answers")
+
+
+@pytest.fixture(scope="module")
+def generations(pack):
+    return pack.module("generations")
+
+
+@pytest.fixture(scope="module")
+def memorization(pack):
+    return pack.module("memorization")
+
+
+@pytest.fixture(scope="module")
+def membership(pack):
+    return pack.module("membership")
+
+
+@pytest.fixture(scope="module")
+def leakage(pack):
+    return pack.module("leakage")
 
 
 def likelihood_row(index, *answers, roles=None, **doc):
@@ -36,29 +56,29 @@ def test_every_declared_score_has_its_function(pack):
         assert callable(resolve(spec, pack))
 
 
-def test_probability_keeps_rows_apart_from_positions(score):
+def test_probability_keeps_rows_apart_from_positions(answers):
     rows = {"t": [likelihood_row(7, answer(-1.0, -3.0)), likelihood_row(3, answer())]}
-    result = score.probability(rows=rows, params={"role": "answer"})
+    result = answers.probability(rows=rows, params={"role": "answer"})
     assert result["value_by_index"]["7"]["avg_loss"] == 2
     assert result["value_by_index"]["3"] == {"prob": None, "avg_loss": None}
     assert result["skipped"] == {"no_scored_token": 1}
     assert result["n"] == 1
 
 
-def test_a_single_response_may_be_a_text(score):
+def test_a_single_response_may_be_a_text(answers):
     row = likelihood_row(0, answer(-1.0))
     row["response"] = row["response"][0]
-    assert score.probability(rows={"t": [row]}, params={"role": "answer"})["value_by_index"]["0"]["avg_loss"] == 1
+    assert answers.probability(rows={"t": [row]}, params={"role": "answer"})["value_by_index"]["0"]["avg_loss"] == 1
 
 
-def test_refused_and_cut_texts_are_counted(score):
+def test_refused_and_cut_texts_are_counted(answers):
     rows = {"t": [likelihood_row(0, answer(-1.0, truncated=9)), likelihood_row(1, Response(refused="too_long"))]}
-    result = score.probability(rows=rows, params={"role": "answer"})
+    result = answers.probability(rows=rows, params={"role": "answer"})
     assert result["skipped"] == {"too_long": 1}
     assert result["notes"] == ["1 texts were cut to the length limit"]
 
 
-def test_truth_ratio_with_one_row_missing_keeps_the_others(score):
+def test_truth_ratio_with_one_row_missing_keeps_the_others(answers):
     roles = ["paraphrase", "wrong", "wrong"]
     rows = {
         "t": [
@@ -68,36 +88,36 @@ def test_truth_ratio_with_one_row_missing_keeps_the_others(score):
         ]
     }
     inputs = {
-        name: score.probability(rows=rows, params={"role": role})
+        name: answers.probability(rows=rows, params={"role": role})
         for name, role in (("forget_Q_A_PARA_Prob", "paraphrase"), ("forget_Q_A_PERT_Prob", "wrong"))
     }
-    result = score.truth_ratio(inputs=inputs, params={"aggregator": "closer_to_1_better"})
+    result = answers.truth_ratio(inputs=inputs, params={"aggregator": "closer_to_1_better"})
     ratios = {index: row["score"] for index, row in result["value_by_index"].items()}
     assert ratios == {"0": pytest.approx(1), "1": None, "2": pytest.approx(0.1353, abs=1e-3)}
     assert len(result["interval"]) == 2
 
 
-def test_scores_without_samples_say_which(score):
-    assert "no samples" in score.membership(rows={"a": []}, params={"attack": "loss"})["reason"]
-    assert "no rows" in score.truth_ratio(inputs={}, params={"aggregator": "true_better"})["reason"]
+def test_scores_without_samples_say_which(answers, membership):
+    assert "no samples" in membership.attack(rows={"a": []}, params={"attack": "loss"})["reason"]
+    assert "no rows" in answers.truth_ratio(inputs={}, params={"aggregator": "true_better"})["reason"]
 
 
-def test_memorisation_leaves_the_last_token_out(score):
+def test_memorisation_leaves_the_last_token_out(memorization):
     rows = {"t": [likelihood_row(0, answer(-1, -1, -1, greedy=[False, True, False]))]}
-    assert score.exact_memorization(rows=rows)["agg_value"] == 0.5
-    assert score.extraction_strength(rows=rows)["agg_value"] == 0.5
+    assert memorization.exact_memorization(rows=rows)["agg_value"] == 0.5
+    assert memorization.extraction_strength(rows=rows)["agg_value"] == 0.5
 
 
-def test_extraction_strength_reads_its_option_and_leaves_refused_rows_out(score):
+def test_extraction_strength_reads_its_option_and_leaves_refused_rows_out(memorization):
     wrong = likelihood_row(0, answer(-1, -1, -1), scoring={"strict_extraction": True})
     refused = likelihood_row(1, Response(refused="too_long"), scoring={"strict_extraction": True})
-    result = score.extraction_strength(rows={"t": [wrong, refused]})
+    result = memorization.extraction_strength(rows={"t": [wrong, refused]})
     assert result["agg_value"] == 0
     assert result["skipped"]["too_long"] == 1
 
 
 @pytest.mark.parametrize("attack", ["loss", "zlib", "min_k", "min_k_plus_plus", "gradnorm"])
-def test_attacks_tell_seen_from_unseen(score, attack):
+def test_attacks_tell_seen_from_unseen(membership, attack):
     def rows(loss):
         return [
             likelihood_row(
@@ -114,53 +134,53 @@ def test_attacks_tell_seen_from_unseen(score, attack):
             for index in range(5)
         ]
 
-    result = score.membership(rows={"forget": rows(1.0), "holdout": rows(3.0)}, params={"attack": attack})
+    result = membership.attack(rows={"forget": rows(1.0), "holdout": rows(3.0)}, params={"attack": attack})
     assert result["agg_value"] == result["auc"] == 1
     assert result["interval"] == [1, 1]
     assert list(result["forget"]["value_by_index"]) == list("01234")
 
 
-def test_min_k_plus_plus_without_moments_points_to_hf(score):
+def test_min_k_plus_plus_without_moments_points_to_hf(membership):
     rows = [likelihood_row(index, answer(-1.0, -2.0)) for index in range(3)]
-    result = score.membership(rows={"f": rows, "h": rows}, params={"attack": "min_k_plus_plus"})
+    result = membership.attack(rows={"f": rows, "h": rows}, params={"attack": "min_k_plus_plus"})
     assert result["agg_value"] is None
     assert "hf back end" in result["reason"]
 
 
-def test_privleak_follows_its_reference(score):
+def test_privleak_follows_its_reference(membership, leakage):
     def attack(loss):
         rows = {
             side: [likelihood_row(index, answer(*[-(base + index % 3)] * 3)) for index in range(9)]
             for side, base in (("forget", 1.0), ("holdout", loss))
         }
-        return score.membership(rows=rows, params={"attack": "min_k"})
+        return membership.attack(rows=rows, params={"attack": "min_k"})
 
     seen, unseen = attack(3.0), attack(1.0)
-    alone = score.privleak(inputs={"mia_min_k": seen})
+    alone = leakage.privleak(inputs={"mia_min_k": seen})
     assert alone["reference"] == "default_0.5"
     assert any("0.5" in note for note in alone["notes"])
-    compared = score.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": unseen})
+    compared = leakage.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": unseen})
     assert compared["reference"] == "retain"
     assert compared["agg_value"] < 0
     assert compared["interval"][0] <= compared["agg_value"] <= compared["interval"][1]
     assert (
         compared["reference_sha256"]
-        != score.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": seen})["reference_sha256"]
+        != leakage.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": seen})["reference_sha256"]
     )
 
 
-def test_reference_attack_joins_texts_by_row(score):
+def test_reference_attack_joins_texts_by_row(membership):
     own = {side: {"value_by_index": {"0": {"score": 2.0}, "1": {"score": 3.0}}} for side in ("forget", "holdout")}
     other = {
         "forget": {"value_by_index": {"1": {"score": 3.0}, "0": {"score": 2.0}}},
         "holdout": {"value_by_index": {"0": {"score": 1.0}, "1": {"score": 1.0}}},
     }
-    result = score.membership_reference(inputs={"mia_loss": own}, reference={"mia_loss": other})
+    result = membership.reference_attack(inputs={"mia_loss": own}, reference={"mia_loss": other})
     assert result["auc"] == 1
-    assert "reference model" in score.membership_reference(inputs={"mia_loss": own})["reason"]
+    assert "reference model" in membership.reference_attack(inputs={"mia_loss": own})["reason"]
 
 
-def test_rouge_against_other_columns(score):
+def test_rouge_against_other_columns(generations):
     row = {
         "index": 0,
         "response": " Born in Drevno.\n\nQuestion: next",
@@ -172,16 +192,16 @@ def test_rouge_against_other_columns(score):
             "perturbed_answer": ["Born in Lurn", "Never"],
         },
     }
-    plain = score.rouge(rows={"t": [row]}, params={"type": "rougeL_recall"})
+    plain = generations.rouge(rows={"t": [row]}, params={"type": "rougeL_recall"})
     assert plain["agg_value"] == 1
     assert plain["value_by_index"]["0"]["generation"] == "Born in Drevno."
-    wrong = score.rouge(rows={"t": [row]}, params={"type": "rougeL_recall", "column": "perturbed_answer"})
+    wrong = generations.rouge(rows={"t": [row]}, params={"type": "rougeL_recall", "column": "perturbed_answer"})
     assert wrong["agg_value"] == pytest.approx((2 / 3 + 0) / 2)
 
 
-def test_gibberish_fetches_nothing(score):
+def test_gibberish_fetches_nothing(generations):
     inputs = {"r": {"value_by_index": {"0": {"generation": "text"}}}}
-    result = score.gibberish(inputs=inputs, params={"max_length": 32, "classifier": "no/such-classifier"})
+    result = generations.gibberish(inputs=inputs, params={"max_length": 32, "classifier": "no/such-classifier"})
     assert result["agg_value"] is None
     assert "hf download no/such-classifier" in result["reason"]
 

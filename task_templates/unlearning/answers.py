@@ -1,0 +1,75 @@
+"""How likely answers, paraphrases and wrong answers are: probabilities and truth ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from custom_metrics.token_logprobs import Response
+from custom_metrics.unlearning import by_row
+from custom_metrics.unlearning import probability as formulas
+from custom_metrics.unlearning import truth_ratio as ratios
+
+from .results import Inputs, Result, by_index, column, no_value, with_mean_interval
+from .samples import Rows, missing, position, responses, single, tally
+
+#: What a truth ratio says, by its aggregator.
+RATIO_NOTES = {
+    "closer_to_1_better": "1: wrong and right answers are equally likely; 0: the model clearly prefers one of them",
+    "true_better": "1: wrong answers are impossible; 0: they are at least as likely as the right one",
+    "prob_mean": "share of the right answer in the probability of right and wrong answers",
+}
+
+
+def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
+    """Length-normalised probability of the answer, the paraphrase or the wrong answers of every row, and the mean."""
+    if empty := missing(rows):
+        return empty
+    role = params.get("role", "answer")
+    values: dict[str, dict[str, Any]] = {}
+    seen: list[Response] = []
+    for row in single(rows):
+        found = responses(row, role)
+        seen += found
+        losses, probs = [one.avg_loss for one in found], [one.prob for one in found]
+        values[position(row)] = (
+            {"prob": probs, "avg_loss": losses}
+            if role == "wrong"
+            else {"prob": probs[0] if probs else None, "avg_loss": losses[0] if losses else None}
+        )
+    result = {**formulas.probability_aggregate(value_by_index=values), "value_by_index": values}
+    means = [by_row.mean(by_row.entries(row["prob"])) for row in values.values()]
+    return tally(with_mean_interval(result, by_row.usable(means)), seen)
+
+
+def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
+    """Probability of the correct answer among the options."""
+    found = _correct_and_wrong(inputs, "prob")
+    if isinstance(found, dict):
+        return found
+    result = formulas.probability_w_options(correct_prob=found[0], wrong_prob=found[1])
+    return with_mean_interval(result, by_row.usable(column(result, "prob").values()))
+
+
+def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
+    """Truth ratio of every row and the mean after the aggregator."""
+    found = _correct_and_wrong(inputs, "avg_loss")
+    if isinstance(found, dict):
+        return found
+    aggregator = str(params.get("aggregator"))
+    result = ratios.truth_ratio(aggregator=aggregator, correct_avg_loss=found[0], wrong_avg_loss=found[1])
+    if aggregator not in ratios.AGGREGATORS:
+        return result
+    scores = by_row.usable(column(result, "score").values())
+    result["notes"] = [RATIO_NOTES[aggregator]]
+    return with_mean_interval(result, [ratios.AGGREGATORS[aggregator](score) for score in scores])
+
+
+def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[str, Any]] | Result:
+    """The same column of the correct and of the wrong answers' probabilities; a result where one has no rows."""
+    correct = next((score for score in inputs if "_PERT_" not in score), "")
+    wrong = next((score for score in inputs if "_PERT_" in score), "")
+    for score in (correct, wrong):
+        if not by_index(inputs.get(score, {})):
+            return no_value(f"no rows of {score or 'a score this one needs'}")
+    return column(inputs[correct], name), column(inputs[wrong], name)

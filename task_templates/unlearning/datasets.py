@@ -1,0 +1,93 @@
+"""TOFU and MUSE: which rows a task asks about, where they are, and how far they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalprep.packapi import Context, Source
+
+Row = dict[str, Any]
+
+#: Rows that belong together: what is forgotten, what no model has seen, what the reference model was trained on.
+SPLITS = {
+    "forget01": {"holdout": "holdout01", "retain": "retain99"},
+    "forget05": {"holdout": "holdout05", "retain": "retain95"},
+    "forget10": {"holdout": "holdout10", "retain": "retain90"},
+}
+TEXT_TOKENS = 2048  # completions are scored up to here
+PLAIN_TOKENS = 512  # OpenUnlearning cuts plain rows here
+TOFU_REPLY = 200  # generated tokens
+MUSE_REPLY = {"knowmem": 32, "verbmem": 128}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where the rows of a task are.
+
+    Attributes:
+        suite: `tofu` or `muse`.
+        config: Config of the data set.
+        split: Split of the config.
+        kind: `qa` (question and answer), `text` (a whole text) or `continuation` (a prompt and its continuation).
+        perturbed: Whether rows have wrong answers; `paraphrased` whether they have a paraphrase.
+    """
+
+    suite: str
+    config: str
+    split: str
+    kind: str = "qa"
+    perturbed: bool = False
+    paraphrased: bool = False
+
+    @property
+    def reply_tokens(self) -> int:
+        """How many tokens a model may generate."""
+        return TOFU_REPLY if self.suite == "tofu" else MUSE_REPLY[self.config]
+
+    def columns(self, question: str) -> list[str]:
+        """Columns that the task cannot do without."""
+        if self.kind == "text":
+            return ["text"]
+        if self.kind == "continuation":
+            return ["prompt", "gt"]
+        extra = (["paraphrased_answer"] if self.paraphrased else []) + (["perturbed_answer"] if self.perturbed else [])
+        return [question, "answer", *extra]
+
+
+def data_of(task: str, forget: str) -> Data:
+    """The data of one task for one forget split."""
+    if task.startswith("tofu_"):
+        part = task.split("_")[1]
+        return {
+            "forget": Data("tofu", f"{forget}_perturbed", "train", perturbed=True, paraphrased=True),
+            "holdout": Data("tofu", SPLITS[forget]["holdout"], "train"),
+            "retain": Data("tofu", "retain_perturbed", "train", perturbed=True, paraphrased=True),
+            "ra": Data("tofu", "real_authors_perturbed", "train", perturbed=True),
+            "wf": Data("tofu", "world_facts_perturbed", "train", perturbed=True),
+        }[part]
+    if "knowmem" in task:
+        return Data("muse", "knowmem", f"{task.split('_')[1]}_qa")
+    if "verbmem" in task:
+        return Data("muse", "verbmem", "forget", kind="continuation")
+    return Data("muse", "privleak", task.split("_")[2], kind="text")
+
+
+def open_data(context: Context, data: Data, split: str | None = None) -> Source:
+    """Open one split of TOFU or MUSE."""
+    section = context.section
+    location = section.tofu if data.suite == "tofu" else section.muse or f"muse-bench/MUSE-{section.muse_corpus}"
+    return context.open(
+        location,
+        config=data.config,
+        split=split or data.split,
+        revision=section.revision.get(data.suite),
+        where=f"{context.config.path} (unlearning.{data.suite})",
+    )
+
+
+def wrong_answers(row: Mapping[str, Any]) -> list[str]:
+    """The wrong answers of a row; lists may have any length."""
+    answers = row.get("perturbed_answer")
+    return [answers] if isinstance(answers, str) else [str(answer) for answer in answers or []]

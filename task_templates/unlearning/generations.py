@@ -1,0 +1,102 @@
+"""What the model wrote: ROUGE against references, and whether it is language at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.unlearning import by_row
+from custom_metrics.unlearning import generation as formulas
+
+from .results import Inputs, Result, column, no_value, only, with_mean_interval
+from .samples import Row, Rows, missing, position, replies, single
+
+ROUGE_KEPT = ("rouge1_recall", "rougeL_f1", "rougeL_recall")
+#: Classifier of OpenUnlearning's gibberish metric; it has to be on the machine already, nothing is fetched here.
+GIBBERISH_CLASSIFIER = "madhurjindal/autonlp-Gibberish-Detector-492513457"
+CLEAN_LABEL = "clean"
+CLASSIFIER_BATCH = 32
+
+
+def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
+    """ROUGE of every generation against the target, or against another column; lists are averaged per row."""
+    if empty := missing(rows):
+        return empty
+    values = {position(row): _rouge_row(row, params.get("column")) for row in single(rows)}
+    means = by_row.usable(by_row.mean(by_row.entries(row[params["type"]])) for row in values.values())
+    result: Result = {"agg_value": by_row.mean(means), "value_by_index": values}
+    result = by_row.counted(result, no_reference=len(values) - len(means))
+    return with_mean_interval(result, means)
+
+
+def _rouge_row(row: Row, name: str | None) -> Result:
+    """One generation with its scores: a number each, or a list for a column of several references."""
+    doc, raw = row["doc"], replies(row)[0]
+    text = formulas.generation_postprocess(
+        raw_generation=raw if isinstance(raw, str) else "", stopwords=list(doc.get("stopwords") or ())
+    )["generation"]
+    reference = doc.get(name) if name else doc.get("target", row.get("target"))
+    references = [reference] if isinstance(reference, str) else list(reference or [])
+    stemmer = doc.get("rouge_stemmer") is not False
+    scores = [formulas.rouge(ground_truth=one, generation=text, stemmer=stemmer) for one in references]
+    kept: Result = {kind: [score[kind] for score in scores] for kind in ROUGE_KEPT}
+    if isinstance(reference, str):
+        kept = {kind: entries[0] for kind, entries in kept.items()}
+    return {
+        **kept,
+        "input": doc.get("prompt", row.get("prompt")),
+        "ground_truth": reference,
+        "generation": text,
+    }
+
+
+def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
+    """Mean probability that a generation is clean text, by a classifier that is already on the machine."""
+    texts = column(only(inputs), "generation")
+    if not texts:
+        return no_value("no generations")
+    name = str(params.get("classifier", GIBBERISH_CLASSIFIER))
+    if not _on_this_machine(name):
+        return no_value(f"the classifier is not on this machine: `hf download {name}`")
+    try:
+        logits, labels = _classify(name, list(texts.values()), int(params["max_length"]))
+    except (OSError, ImportError, ValueError) as error:
+        return no_value(f"the classifier {name} cannot be loaded: {str(error).splitlines()[0]}")
+    # Class 0 in OpenUnlearning; the classifier's own names decide where they say which class is clean text.
+    clean = next((number for number, label in labels.items() if label.lower() == CLEAN_LABEL), 0)
+    result = formulas.classifier_prob(logits_by_index=dict(zip(texts, logits, strict=True)), class_id=clean)
+    scores = result.pop("score_by_index")
+    result["value_by_index"] = {index: {"score": scores[index], "text": text} for index, text in texts.items()}
+    result["notes"] = [f"classifier {name}, class {clean} ({labels.get(clean, 'unnamed')})"]
+    return with_mean_interval(result, by_row.usable(scores.values()))
+
+
+def _on_this_machine(name: str) -> bool:
+    """Whether a model is a local folder or in the hub cache, asked without importing transformers or the network."""
+    if Path(name).is_dir():
+        return True
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(name, "config.json"), str)
+
+
+def _classify(name: str, texts: list[str], max_length: int) -> tuple[list[list[float]], dict[int, str]]:
+    """Logits of every text, and the classifier's class names."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True)
+    model = AutoModelForSequenceClassification.from_pretrained(name, local_files_only=True).eval()
+    logits: list[list[float]] = []
+    with torch.no_grad():
+        for start in range(0, len(texts), CLASSIFIER_BATCH):
+            batch = tokenizer(
+                texts[start : start + CLASSIFIER_BATCH],
+                padding=True,
+                truncation=True,
+                max_length=max_length,
+                return_tensors="pt",
+            )
+            logits += model(**batch).logits.float().tolist()
+    return logits, {int(number): str(label) for number, label in model.config.id2label.items()}

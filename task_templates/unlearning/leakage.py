@@ -1,0 +1,59 @@
+"""What an attack still gains, measured against the retain model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from custom_metrics.unlearning import against_reference as formulas
+from custom_metrics.unlearning import bootstrap, by_row
+
+from .results import Inputs, Result, column, digest, only, with_interval
+
+Formula = Callable[..., Result]
+
+
+def privleak(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
+    """Privacy leakage of the min-k attack against the retain model."""
+    result = _relative(inputs, reference, formulas.privleak)
+    if result["agg_value"] is not None:
+        result["notes"] = [
+            "0: as a model that never saw the forget set; about -100: still remembered; positive: unlearned too far",
+            *(["no retain log: compared with an AUC of 0.5"] if result["reference"] != "retain" else []),
+            *(["the reference AUC is 1: the value is undefined"] if result.get("undefined") else []),
+        ]
+    return result
+
+
+def rel_diff(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
+    """Relative difference of the min-k AUC from the retain model's."""
+    return _relative(inputs, reference, formulas.rel_diff)
+
+
+def _relative(inputs: Inputs, reference: Inputs | None, formula: Formula) -> Result:
+    own, other = only(inputs), only(reference)
+    result = formula(auc=own.get("agg_value"), retain_auc=other.get("agg_value"))
+    if result["agg_value"] is None:
+        return {**result, "reason": own.get("reason", result["reason"])}
+    interval = _interval(own, other if result["reference"] == "retain" else {}, formula)
+    return with_interval({**result, **digest(reference)}, interval)
+
+
+def _interval(own: Mapping[str, Any], other: Mapping[str, Any], formula: Formula) -> list[float] | None:
+    """Percentile interval over resampled texts; the reference is resampled with them where it has its scores."""
+    import numpy as np
+
+    mine, theirs = _resampled_aucs(own), _resampled_aucs(other)
+    if mine is None:
+        return None
+    references = [other.get("agg_value")] * len(mine) if theirs is None else theirs
+    values = [formula(auc=float(auc), retain_auc=ref)["agg_value"] for auc, ref in zip(mine, references, strict=True)]
+    return bootstrap.percentiles(np.asarray(values))
+
+
+def _resampled_aucs(result: Mapping[str, Any]) -> Any:
+    """AUCs of resampled texts as an array, None without scores."""
+    forget, holdout = (
+        by_row.usable(column(result.get(side) or {}, "score").values()) for side in ("forget", "holdout")
+    )
+    return bootstrap.auc_resamples(forget, holdout) if len(forget) > 1 and len(holdout) > 1 else None

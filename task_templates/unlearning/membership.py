@@ -1,0 +1,87 @@
+"""Membership inference: whether forgotten texts can be told from texts that no model has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from custom_metrics.token_logprobs import Response
+from custom_metrics.unlearning import bootstrap, by_row
+from custom_metrics.unlearning import membership as formulas
+
+from .results import Inputs, Result, column, digest, no_value, only, with_interval
+from .samples import Row, Rows, answer, missing, option, position, tally
+
+SIDES = ("forget", "holdout")
+
+
+def attack(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
+    """AUC of one attack on forgotten against holdout texts."""
+    if empty := missing(rows, expected=2):
+        return empty
+    name = params["attack"]
+    blocks: dict[str, Result] = {}
+    seen: list[Response] = []
+    for side, samples in zip(SIDES, rows.values(), strict=False):
+        k = float(option(samples, "min_k", default=0.4))
+        found = [answer(row) for row in samples]
+        seen += found
+        blocks[side] = _block(
+            {position(row): _score(name, response, row, k) for row, response in zip(samples, found, strict=True)}
+        )
+    result = _auc(blocks)
+    if name in {"min_k_plus_plus", "gradnorm"} and result["agg_value"] is None:
+        result["reason"] = "this attack needs the hf back end: run the second command of the preparation"
+    return tally(result, seen)
+
+
+def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
+    """AUC of the loss of this model minus the loss of the reference run's model on the same text."""
+    own, other = only(inputs), only(reference)
+    blocks: dict[str, Result] = {}
+    for side in SIDES:
+        losses, others = column(own.get(side, {}), "score"), column(other.get(side, {}), "score")
+        if not losses or not others:
+            reason = "no reference run" if reference is None else f"no {side} losses on both sides"
+            return no_value(f"{reason}: run the same tasks with the reference model")
+        blocks[side] = _block(
+            {
+                index: formulas.mia_reference_score(target_avg_loss=loss, reference_avg_loss=others.get(index))["score"]
+                for index, loss in losses.items()
+            }
+        )
+    return _auc(blocks) | digest(reference)
+
+
+def _score(name: str, response: Response, row: Row, k: float) -> float | None:
+    """Attack score of one text; higher means less likely seen in training."""
+    if name == "loss":
+        return response.avg_loss
+    if name == "zlib":
+        text = response.text if response.text is not None else str(row["doc"].get("target", ""))
+        return formulas.mia_zlib_score(avg_loss=response.avg_loss, text=text)["score"]
+    if name == "gradnorm":
+        return response.grad_norm
+    logprobs = response.logprobs[:-1]
+    if name == "min_k":
+        return formulas.mia_min_k_score(token_logprobs=logprobs, k=k, empty=None)["score"]
+    mu, var = (None if moments is None else moments[:-1] for moments in (response.mu, response.var))
+    return formulas.mia_min_k_plus_plus_score(token_logprobs=logprobs, mu=mu, var=var, k=k, empty=None)["score"]
+
+
+def _block(scores: Mapping[str, float | None]) -> Result:
+    """One side's scores as OpenUnlearning writes them."""
+    return {
+        "agg_value": by_row.mean(by_row.usable(scores.values())),
+        "value_by_index": {index: {"score": score} for index, score in scores.items()},
+    }
+
+
+def _auc(blocks: Mapping[str, Result]) -> Result:
+    forget, holdout = (list(column(blocks[side], "score").values()) for side in SIDES)
+    found = formulas.mia_auc(forget_scores=forget, holdout_scores=holdout)
+    forget, holdout = by_row.usable(forget), by_row.usable(holdout)
+    result: Result = {"agg_value": found["auc"], "auc": found["auc"], **blocks}
+    result |= {name: found[name] for name in ("reason", "skipped") if name in found}
+    result["n"] = len(forget) + len(holdout)
+    return result if found["auc"] is None else with_interval(result, bootstrap.auc_interval(forget, holdout))

@@ -1,0 +1,44 @@
+"""How much of a text the model knows by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from custom_metrics.unlearning import by_row
+from custom_metrics.unlearning import memorization as formulas
+
+from .results import Result, column, with_mean_interval
+from .samples import Rows, answer, missing, option, position, responses, single, tally
+
+
+def exact_memorization(*, rows: Rows, **_: Any) -> Result:
+    """Share of tokens that the model predicts right when fed the true text."""
+    return _over_greedy_flags(rows, formulas.exact_memorization)
+
+
+def extraction_strength(*, rows: Rows, **_: Any) -> Result:
+    """Share of the text that the model completes by itself."""
+    samples = single(rows)
+    # A refused text says nothing about the model; one that only tokenises to nothing counts 0, as upstream.
+    readable = {
+        task: [row for row in found if not any(one.refused for one in responses(row, "answer"))]
+        for task, found in rows.items()
+    }
+    strict = bool(option(samples, "strict_extraction", default=False))
+    result = _over_greedy_flags(readable, formulas.extraction_strength, strict=strict)
+    refused = len(samples) - len(single(readable))
+    return {**result, "skipped": result.get("skipped", {}) | {"too_long": refused}} if refused else result
+
+
+def _over_greedy_flags(rows: Rows, metric: Callable[..., Result], **options: Any) -> Result:
+    """A metric of whether the most likely token is the true one, over all scored tokens of a row but the last."""
+    if empty := missing(rows):
+        return empty
+    samples = single(rows)
+    seen = [answer(row) for row in samples]
+    greedy = [list(response.greedy[:-1]) for response in seen]
+    result = metric(rows=[{"pred_ids": flags, "label_ids": [True] * len(flags)} for flags in greedy], **options)
+    values = result["value_by_index"].values()
+    result["value_by_index"] = dict(zip(map(position, samples), values, strict=True))
+    return tally(with_mean_interval(result, by_row.usable(column(result, "score").values())), seen)

@@ -1,0 +1,53 @@
+"""Results of scores, of this run and of a reference: their rows, columns and intervals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from custom_metrics.unlearning import bootstrap, by_row
+
+Result = dict[str, Any]
+#: Score name -> result.
+Inputs = Mapping[str, Mapping[str, Any]]
+
+
+def no_value(reason: str) -> Result:
+    """A result that says why it has no value."""
+    return {"agg_value": None, "reason": reason}
+
+
+def only(inputs: Inputs | None) -> Mapping[str, Any]:
+    """The result of a score that needs one; empty without it."""
+    return next(iter((inputs or {}).values()), {})
+
+
+def by_index(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Row by position, as text; both spellings of the key in OpenUnlearning's files."""
+    found = result.get("value_by_index") or result.get("values_by_index") or {}
+    return by_row.by_string(found)
+
+
+def column(result: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """One number of every row."""
+    return {index: row.get(name) for index, row in by_index(result).items() if isinstance(row, Mapping)}
+
+
+def with_interval(result: Result, interval: Sequence[float] | None) -> Result:
+    """The result with its interval, where there is one."""
+    return {**result, "interval": interval} if interval else result
+
+
+def with_mean_interval(result: Result, values: Sequence[float]) -> Result:
+    """The result of a mean with the number of its rows and its bootstrap interval."""
+    return with_interval({**result, "n": len(values)}, bootstrap.mean_interval(values))
+
+
+def digest(reference: Inputs | None) -> dict[str, str]:
+    """Which reference a result was computed against, for the fingerprints of the result files."""
+    if not reference:
+        return {}
+    text = json.dumps(reference, sort_keys=True, default=str)
+    return {"reference_sha256": hashlib.sha256(text.encode()).hexdigest()}

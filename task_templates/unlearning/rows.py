@@ -1,0 +1,90 @@
+"""Prepared rows: ids, prompts, scored continuations, references of generations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from evalprep.packapi import Context, Repeats, Source
+
+from .datasets import Data, Row, wrong_answers
+from .prompts import Shot
+from .style import style_of, tokenizer_of
+
+
+def _identify(source: Source, columns: Sequence[str]) -> Iterator[tuple[Row, Row]]:
+    """Each row with an id made of its content, which survives reordering, and its position in the split."""
+    repeats = Repeats()
+    for index, row in enumerate(source.rows()):
+        text = "\x1f".join(str(row.get(column)) for column in columns)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        yield {"sample_id": repeats.unique(digest), "index": index}, row
+
+
+def likelihood_rows(context: Context, data: Data, source: Source, question: str, *, answer_only: bool) -> Iterator[Row]:
+    """Rows whose continuations are scored; `roles` says which continuation is the answer, a paraphrase or wrong."""
+    scoring = {"min_k": context.section.min_k, "strict_extraction": context.section.strict_extraction}
+    for common, row in _identify(source, data.columns(question)):
+        if data.kind == "qa":
+            built = _answers(context, data, row, question, answer_only=answer_only)
+        elif data.kind == "text":
+            built = {"prompt": "", "target": row["text"], "continuations": [row["text"]], "roles": ["answer"]}
+        else:
+            # One blank between the two: the columns hold them without.
+            built = {
+                "prompt": row["prompt"],
+                "target": row["gt"],
+                "continuations": [f" {row['gt']}"],
+                "roles": ["answer"],
+            }
+        yield {**common, **built, "scoring": scoring}
+
+
+def _answers(context: Context, data: Data, row: Row, question: str, *, answer_only: bool) -> Row:
+    """A question with its answer and, unless only that is scored, its paraphrase and wrong answers."""
+    answers = [("answer", row["answer"])]
+    if data.paraphrased and not answer_only:
+        answers.append(("paraphrase", row["paraphrased_answer"]))
+    if data.perturbed and not answer_only:
+        answers += [("wrong", answer) for answer in wrong_answers(row)]
+    style = style_of(context)
+    return {
+        "prompt": style.prompt(row[question]),
+        "target": row["answer"],
+        "continuations": [style.continuation(row[question], answer) for _, answer in answers],
+        "roles": [role for role, _ in answers],
+        "question": row[question],
+    }
+
+
+def generation_rows(
+    context: Context, data: Data, source: Source, question: str, *, shots: Sequence[Shot], stopwords: list[str]
+) -> Iterator[Row]:
+    """Rows whose generations are scored by ROUGE."""
+    scoring = {"stopwords": stopwords, "rouge_stemmer": context.section.rouge_stemmer}
+    for common, row in _identify(source, data.columns(question)):
+        if data.kind == "continuation":
+            target = _reference(context, row["gt"], data.reply_tokens)
+            yield {**common, **scoring, "prompt": row["prompt"], "target": target, "question": row["prompt"]}
+            continue
+        extra = {"paraphrased_answer": row["paraphrased_answer"]} if data.paraphrased else {}
+        if data.perturbed:
+            extra["perturbed_answer"] = wrong_answers(row)
+        prompt = style_of(context).prompt(row[question], shots)
+        yield {
+            **common,
+            **scoring,
+            "prompt": prompt,
+            "target": row["answer"],
+            "question": row[question],
+            **extra,
+        }
+
+
+def _reference(context: Context, text: str, tokens: int) -> str:
+    """The verbatim reference, cut to the generated length if the config says so."""
+    if not context.section.cut_reference:
+        return text
+    tokenizer = tokenizer_of(context)
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"][:tokens]
+    return str(tokenizer.decode(ids, skip_special_tokens=True))

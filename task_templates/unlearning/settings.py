@@ -1,0 +1,111 @@
+"""Mistakes and contradictions in the pack's section of the config, found before anything is read or written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalprep.packapi import Context, Plan, near
+
+from .datasets import TEXT_TOKENS, data_of
+from .prompts import PLAIN_TAGS
+
+COMPATIBILITY = ("boundary", "tail", "length")
+
+
+def check_settings(context: Context, planned: Plan) -> None:
+    """Add every mistake to the context's problems."""
+    _check_names(context)
+    _check_values(context)
+    _check_chat_template(context, planned)
+
+
+def retain_results(context: Context) -> Path | None:
+    """The results that scores compare with, as an absolute path."""
+    given = context.section.retain_results
+    return (context.folder / Path(given).expanduser()).resolve() if given else None
+
+
+def _where(context: Context) -> str:
+    return f"{context.config.path} (unlearning)"
+
+
+def _check_names(context: Context) -> None:
+    """Names inside lists and mappings."""
+    section, problems, where = context.section, context.problems, _where(context)
+    metrics = [name.removeprefix("muse_") for name in context.pack.suite_scores]
+    for name in section.metrics:
+        if name not in metrics:
+            problems.add(
+                f"unknown metric {name!r}",
+                where=where,
+                allowed=", ".join(dict.fromkeys(metrics)),
+                fix=near(str(name), metrics),
+            )
+    for name in section.openunlearning:
+        if name not in COMPATIBILITY:
+            problems.add(f"unknown choice {name!r} in openunlearning", where=where, allowed=", ".join(COMPATIBILITY))
+    for name, value in section.plain_tags.items():
+        if name not in PLAIN_TAGS or not isinstance(value, str):
+            problems.add(
+                f"plain_tags: {name}: {value!r} is not accepted",
+                where=where,
+                allowed=f"texts for {', '.join(PLAIN_TAGS)}",
+            )
+    for name in section.revision:
+        if name not in {"tofu", "muse"}:
+            problems.add(f"unknown key {name!r} in revision", where=where, allowed="tofu, muse")
+
+
+def _check_values(context: Context) -> None:
+    section, problems, where = context.section, context.problems, _where(context)
+    if str(section.gradient_norm) not in {"1", "2", "inf"}:
+        problems.add(f"gradient_norm is {section.gradient_norm!r}", where=where, allowed="1, 2 or inf")
+    reference = retain_results(context)
+    if reference is not None and not reference.exists():
+        problems.add(
+            f"retain_results: there is no {reference}",
+            where=where,
+            allowed="a run of the retain model, or a log of its scores",
+            fix="evaluate the retain model first, or leave it out and score with --reference later",
+        )
+
+
+def _check_chat_template(context: Context, planned: Plan) -> None:
+    """Who applies the chat template, and whether every task can live with it."""
+    section, core, problems, where = context.section, context.config.core, context.problems, _where(context)
+    if core.apply_chat_template and section.prompts in {"template", "plain"}:
+        problems.add(
+            f"apply_chat_template is true, and prompts: {section.prompts} writes complete prompts",
+            where=where,
+            fix="remove apply_chat_template, or choose prompts: harness",
+        )
+    if section.prompts == "harness" and not core.apply_chat_template:
+        problems.add(
+            "prompts: harness needs lm-eval to apply the template", where=where, fix="add `apply_chat_template: true`"
+        )
+    completions = _completions(context, planned)
+    if core.apply_chat_template and completions:
+        problems.add(
+            f"apply_chat_template is true, and {', '.join(completions)} continue plain texts",
+            where=where,
+            fix="prepare those tasks by themselves without apply_chat_template",
+        )
+    if core.apply_chat_template and core.system_instruction is None and section.system_prompt:
+        problems.add(
+            "prompts: harness takes the system message from system_instruction, and none is given",
+            where=where,
+            fix=f'add `system_instruction: "{section.system_prompt}"`, or set unlearning.system_prompt to ""',
+        )
+
+
+def _completions(context: Context, planned: Plan) -> list[str]:
+    return [task for task in planned.tasks if data_of(task, context.section.forget_split).kind != "qa"]
+
+
+def length_note(context: Context, planned: Plan) -> str | None:
+    """A warning where scored texts may be longer than the model takes."""
+    scored = [task for task in _completions(context, planned) if task.endswith(("_lp", "_moments", "_gradient"))]
+    limit = context.config.core.max_model_len
+    if not scored or limit >= TEXT_TOKENS + 2:
+        return None
+    return f"max_model_len is {limit}: texts over that are refused and counted, not cut"
