@@ -1,0 +1,111 @@
+"""The printed command with two copies of the model: real Ray workers, on a CPU with two pretended GPUs."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.evalprep.prepare.conftest import tiny_project
+from tests.packs.meta.test_runs import SAYS, newest_results, prepare
+
+__all__ = ["tiny_project"]
+
+pytestmark = pytest.mark.slow
+CPU_SETTINGS = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "HF_HUB_OFFLINE": "1"}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def ray_head():
+    """A Ray node of our own on 127.0.0.1; its processes form one group, which is ended as a whole."""
+    program = Path(sys.executable).with_name("ray")
+    if not program.exists():
+        pytest.skip("ray is not installed")
+    port = free_port()
+    # pytest's own folders are too deep for the socket names that Ray puts below this one.
+    folder = tempfile.mkdtemp(prefix="ray-")
+    # Workers inherit the environment of this command, not that of lm_eval.
+    head = subprocess.Popen(
+        [
+            str(program),
+            "start",
+            "--head",
+            "--block",
+            "--node-ip-address=127.0.0.1",
+            f"--port={port}",
+            "--num-gpus=2",
+            "--num-cpus=2",
+            "--include-dashboard=false",
+            "--disable-usage-stats",
+            "--object-store-memory=100000000",
+            f"--temp-dir={folder}",
+        ],
+        env={**os.environ, **CPU_SETTINGS},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and head.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.5)
+    yield f"127.0.0.1:{port}"
+    os.killpg(head.pid, signal.SIGTERM)
+    try:
+        head.wait(20)
+    except subprocess.TimeoutExpired:
+        os.killpg(head.pid, signal.SIGKILL)
+        head.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_two_copies_give_the_known_score_in_order(tiny_project, tiny_model, ray_head):
+    config = yaml.safe_load(tiny_project.read_text())
+    config |= {
+        "model_name": str(tiny_model(SAYS)),
+        "backend": "vllm",
+        "dtype": "float32",
+        "max_model_len": 512,
+        "data_parallel_size": 2,
+        "tasks": "meta_mmlu_pro_instruct",
+        "meta": {"max_gen_toks": {"meta_mmlu_pro_instruct": 32}},
+    }
+    tiny_project.write_text(yaml.safe_dump(config))
+    prepared = prepare(tiny_project)
+    assert "data_parallel_size=2" in prepared.stdout
+    ran = subprocess.run(
+        prepared.stdout,
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "RAY_ADDRESS": ray_head},
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    results, folder = newest_results(tiny_project.parent / "results")
+    assert results["results"]["meta_mmlu_pro_instruct"]["exact_match,flexible-extract"] == 0.25
+    samples = [json.loads(line) for line in next(folder.glob("samples_*")).open()]
+    assert [sample["doc"]["target"] for sample in samples if sample["filter"] == "flexible-extract"] == [
+        "A",
+        "B",
+        "C",
+        "D",
+    ]
+    assert all(sample["resps"] == [[SAYS]] for sample in samples)
