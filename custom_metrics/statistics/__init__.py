@@ -7,6 +7,7 @@ from custom_metrics.statistics.mean import (
     clustered_stderr,
     mean_interval,
     mean_stderr,
+    proportion_interval,
     wilson_interval,
 )
 from custom_metrics.statistics.multiple import holm
@@ -37,6 +38,7 @@ METRICS = {
     "mean_stderr": mean_stderr,
     "minimum_detectable_effect": minimum_detectable_effect,
     "paired_difference": paired_difference,
+    "proportion_interval": proportion_interval,
     "sign_flip_p": sign_flip_p,
     "wilson_interval": wilson_interval,
 }
@@ -56,6 +58,7 @@ __all__ = [
     "minimum_detectable_effect",
     "normal_quantile",
     "paired_difference",
+    "proportion_interval",
     "sign_flip_p",
     "student_critical_value",
     "student_p",

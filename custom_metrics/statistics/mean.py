@@ -85,13 +85,34 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> tupl
     """
     if not 0 <= successes <= n or n <= 0:
         raise ValueError(f"need 0 <= successes <= n and n > 0, not {successes} of {n}")
+    return proportion_interval(successes / n, n, confidence=confidence)
+
+
+def proportion_interval(p: float, n_effective: float, *, confidence: float = 0.95) -> tuple[float, float]:
+    r"""Wilson's interval of a proportion whose rows are worth `n_effective` independent ones.
+
+    For clustered rows n_effective = p (1 - p) / stderr^2, the sample size that would give the clustered standard error
+    to independent rows (Korn and Graubard 1998). The interval stays inside [0, 1] and has a width at p = 0 and 1.
+
+    Args:
+        p: The proportion, 0 to 1.
+        n_effective: Effective sample size, above 0.
+        confidence: Level of the interval.
+
+    Raises:
+        ValueError: p outside [0, 1] or n_effective not above 0.
+
+    >>> [round(bound, 4) for bound in proportion_interval(0.0, 10)]
+    [0.0, 0.2775]
+    """
+    if not 0 <= p <= 1 or not n_effective > 0:
+        raise ValueError(f"need 0 <= p <= 1 and n_effective > 0, not {p} and {n_effective}")
     z = critical_value(confidence)
-    p = successes / n
-    centre = p + z * z / (2 * n)
-    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    low = 0.0 if successes == 0 else (centre - half) / scale
-    high = 1.0 if successes == n else (centre + half) / scale
+    centre = p + z * z / (2 * n_effective)
+    half = z * math.sqrt(p * (1 - p) / n_effective + z * z / (4 * n_effective**2))
+    scale = 1 + z * z / n_effective
+    low = 0.0 if p == 0 else (centre - half) / scale
+    high = 1.0 if p == 1 else (centre + half) / scale
     return low, high
 
 

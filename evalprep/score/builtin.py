@@ -117,11 +117,12 @@ def micro(scored: Scored) -> dict[str, Any]:
         else statistics.clustered_stderr(scored.values, clusters, weights=scored.weights, correction=True)
     )
     result = _result(value, stderr, scored, "mean over rows", degrees=units - 1)
-    low, high = result.get("interval", (None, None))
-    if plain and low is not None and set(np.unique(scored.values)) <= {0.0, 1.0}:
-        # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's does not.
-        low, high = statistics.wilson_interval(int(scored.values.sum()), int(scored.values.size))
-        result["interval"] = [low, high]
+    if "interval" in result and set(np.unique(scored.values)) <= {0.0, 1.0}:
+        # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's does not. Rows that
+        # share documents count as their effective number; where all agree, each document counts once.
+        effective = value * (1 - value) / stderr**2 if stderr > 0 else units
+        size = total if plain else min(effective, total)
+        result["interval"] = list(statistics.proportion_interval(value, size))
     return result
 
 

@@ -196,11 +196,18 @@ def test_tasks_may_name_their_reference(tmp_path):
     assert (gap.value, f"reference: {home}" in notes) == (0.25, True)
 
 
-def test_a_named_reference_that_is_gone_or_not_the_only_one(tmp_path):
-    gap, notes = referring(tmp_path, tmp_path / "gone")
-    assert (gap.value, "not here" in notes) == (None, True)
-    gap, notes = referring(tmp_path / "two", tmp_path, tmp_path / "two")
-    assert (gap.value, "name several" in notes) == (None, True)
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        pytest.param(["gone"], "not here", id="gone"),
+        pytest.param(["."], "neither a run nor a log", id="no run"),
+        pytest.param([".", "packs"], "name several", id="not the only one"),
+    ],
+)
+def test_a_named_reference_that_is_none_costs_no_other_score(tmp_path, places, words):
+    (tmp_path / "place").mkdir()
+    gap, notes = referring(tmp_path, *(tmp_path / "place" / place for place in places))
+    assert (gap.value, words in notes) == (None, True)
 
 
 def test_no_named_reference_needs_no_note(tmp_path):
@@ -370,3 +377,23 @@ def test_a_failing_reader_of_references_is_bad_input(tmp_path):
     (tmp_path / "log.json").write_text("{}")
     with pytest.raises(BadInput, match="ZeroDivisionError"):
         open_reference(tmp_path / "log.json", packs.values())
+
+
+@pytest.mark.parametrize("verdict", [0.0, 1.0])
+def test_rows_that_share_documents_and_all_agree_have_an_interval_with_width(verdict):
+    from evalprep.score.builtin import Scored, micro
+
+    clusters = np.array([0, 0, 0, 1, 1, 2])
+    result = micro(Scored(np.full(6, verdict), np.ones(6), np.zeros(6, dtype=np.int64), ["t"], clusters, 0))
+    low, high = result["interval"]
+    assert 0 <= low < high <= 1
+    assert high - low == pytest.approx(0.5615, abs=1e-3)  # three documents, not six rows
+
+
+def test_effective_size_never_exceeds_the_rows():
+    from evalprep.score.builtin import Scored, micro
+
+    values = np.array([1.0, 0.0] * 10)  # each document has one right and one wrong row: the clustered error is 0
+    result = micro(Scored(values, np.ones(20), np.zeros(20, dtype=np.int64), ["t"], np.repeat(np.arange(10), 2), 0))
+    low, high = result["interval"]
+    assert low < 0.5 < high
