@@ -49,25 +49,30 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
         ) from error
 
 
-def named_reference(run: Run) -> Path | None:
-    """The reference that the run's tasks name (`metadata.reference`); what became of it goes into the run's notes.
+def named_reference(run: Run, packs: Iterable[Pack]) -> Run | Results | None:
+    """Open the reference that the run's tasks name (`metadata.reference`); what became of it goes into the run's notes.
 
-    A place that is not on this machine, or not the same for all tasks, is no reference.
+    None, with a note, for one that is gone, that is no reference, or that is not the same for all tasks: a setting of
+    another day must not cost the scores that need none.
     """
     named = sorted({str(found) for task in run.tasks.values() if (found := task.metadata.get("reference"))})
     if not named:
         return None
-    path = Path(named[0])
+    reference = None
     if len(named) > 1:
         note = f"scored without a reference, since the tasks name several: {', '.join(named)}"
-    elif not path.exists():
-        note = f"scored without the reference that the tasks name, which is not here: {path}"
+    elif not Path(named[0]).exists():
+        note = f"scored without the reference that the tasks name, which is not here: {named[0]}"
     else:
-        note = f"reference: {path}, as the tasks name it"
+        try:
+            reference = open_reference(Path(named[0]), packs)
+            note = f"reference: {named[0]}, as the tasks name it"
+        except BadInput as error:
+            note = f"scored without the reference that the tasks name: {named[0]}: {error.problems[0].what}"
     note = f"{note}; --reference names another"
     if note not in run.notes:
         run.notes.append(note)
-    return path if len(named) == 1 and path.exists() else None
+    return reference
 
 
 def _own_scores(path: Path) -> Results | None:

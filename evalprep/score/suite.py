@@ -15,7 +15,7 @@ from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun
 from evalprep.score.builtin import collect, macro, mean, micro
 from evalprep.score.published import Published, published_for
-from evalprep.score.reference import Results, named_reference, open_reference
+from evalprep.score.reference import Results, named_reference
 from evalprep.score.spec import BUILT_IN, ScoreSpec, read_specs, resolve
 from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
 
@@ -229,13 +229,13 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
             name in their metadata by default.
 
     Raises:
-        BadInput: a mistake in a pack's declarations, or a named reference that is none.
+        BadInput: a mistake in a pack's declarations.
     """
     suite: list[SuiteScore] = []
     tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
     own = packs_of(run, packs or {})
-    if reference is None and own and (named := named_reference(run)) is not None:
-        reference = open_reference(named, own)
+    if reference is None and own:
+        reference = named_reference(run, own)
     for pack in own:
         walk = _Walk(pack, run, None)
         names = walk.applicable()
