@@ -101,11 +101,25 @@ class Estimate:
         from evalprep.status import duration
 
         rows = [("task", "requests", "prompt tokens", "reply tokens", "at most", "from")]
-        rows += [(task.name, f"{task.requests:,}", f"{task.prompt_tokens:,}", f"{task.reply_tokens:,}", f"{task.upper_tokens:,}",
-                  task.basis) for task in self.tasks]  # fmt: skip
+        rows += [
+            (
+                task.name,
+                f"{task.requests:,}",
+                f"{task.prompt_tokens:,}",
+                f"{task.reply_tokens:,}",
+                f"{task.upper_tokens:,}",
+                task.basis,
+            )
+            for task in self.tasks
+        ]
         widths = [max(len(row[column]) for row in rows) for column in range(6)]
-        lines = ["  ".join(cell.ljust(width) if column in {0, 5} else cell.rjust(width)
-                           for column, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows]  # fmt: skip
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column in {0, 5} else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
         if not all(task.exact for task in self.tasks):
             lines.append(f"tokens are counted as {CHARACTERS_PER_TOKEN:g} characters each: the tokenizer is not here")
         if self.seconds is not None:
@@ -119,8 +133,10 @@ class Estimate:
 
 
 def _memory_text(memory: Memory) -> str:
-    text = (f"memory: weights {memory.weights / 2**30:.2f} GiB, cache {memory.per_token / 2**10:.1f} KiB per token, "
-            f"{memory.longest / 2**30:.2f} GiB for the longest request")  # fmt: skip
+    text = (
+        f"memory: weights {memory.weights / 2**30:.2f} GiB, cache {memory.per_token / 2**10:.1f} KiB per token, "
+        f"{memory.longest / 2**30:.2f} GiB for the longest request"
+    )
     if memory.available is None or memory.cache_tokens is None:
         return text
     return f"{text}; {memory.available / 2**30:.1f} GiB to use, room for {memory.cache_tokens:,} tokens of cache"
@@ -145,7 +161,11 @@ def _estimate_task(loaded: LoadedTask, tokenizer: Tokenizer | None) -> TaskEstim
             arguments = request.args
             if request.request_type == "generate_until":
                 prompts.append(str(arguments[0]))
-                limit = reply_length(arguments[1]) if len(arguments) > 1 and isinstance(arguments[1], dict) else reply_length({})
+                limit = (
+                    reply_length(arguments[1])
+                    if len(arguments) > 1 and isinstance(arguments[1], dict)
+                    else reply_length({})
+                )
                 upper += limit * (request.repeats or 1)
                 budget = max(budget, limit)
             else:
@@ -154,11 +174,19 @@ def _estimate_task(loaded: LoadedTask, tokenizer: Tokenizer | None) -> TaskEstim
             replies.append(published[0])
     count = len(prompts)
     if not upper:
-        return TaskEstimate(loaded.name, count, _tokens(prompts, tokenizer), count, count, "likelihood", tokenizer is not None)
+        return TaskEstimate(
+            loaded.name, count, _tokens(prompts, tokenizer), count, count, "likelihood", tokenizer is not None
+        )
     if not replies:
-        return TaskEstimate(loaded.name, count, _tokens(prompts, tokenizer), upper, upper, "max_gen_toks", tokenizer is not None)
-    expected = min(upper, round(_tokens(replies, tokenizer) / len(replies) * count) + count)  # the end-of-text token counts
-    return TaskEstimate(loaded.name, count, _tokens(prompts, tokenizer), expected, upper, "published outputs", tokenizer is not None)
+        return TaskEstimate(
+            loaded.name, count, _tokens(prompts, tokenizer), upper, upper, "max_gen_toks", tokenizer is not None
+        )
+    expected = min(
+        upper, round(_tokens(replies, tokenizer) / len(replies) * count) + count
+    )  # the end-of-text token counts
+    return TaskEstimate(
+        loaded.name, count, _tokens(prompts, tokenizer), expected, upper, "published outputs", tokenizer is not None
+    )
 
 
 def _tokens(texts: list[str], tokenizer: Tokenizer | None) -> int:
@@ -174,8 +202,8 @@ def _tokens(texts: list[str], tokenizer: Tokenizer | None) -> int:
 def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] | None) -> Memory:
     """Weights and cache of one model copy.
 
-    `cache per token = 2 * layers * kv_heads * head_size * bytes per value`; `gpu_memory_utilization` of every GPU of the copy,
-    less the weights and an allowance for activations, is cache.
+    `cache per token = 2 * layers * kv_heads * head_size * bytes per value`; `gpu_memory_utilization` of every GPU of
+    the copy, less the weights and an allowance for activations, is cache.
     """
     saved, wanted = BYTES.get(shape.dtype, 2), BYTES.get(settings.dtype, BYTES.get(shape.dtype, 2))
     weights = shape.weight_bytes * wanted // saved
@@ -196,12 +224,19 @@ def find_gpu(name: str | None) -> dict[str, Any] | None:
     return next((row for row in rows if str(row["name"]).lower().replace(" ", "-") in text), None)
 
 
-def roofline_seconds(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any], memory: Memory, prompt: int, reply: int,
-                     requests: int) -> float:
+def roofline_seconds(
+    shape: ModelShape,
+    settings: RunSettings,
+    gpu: dict[str, Any],
+    memory: Memory,
+    prompt: int,
+    reply: int,
+    requests: int,
+) -> float:
     """Time under the two limits of a GPU, computing and reading memory.
 
-    Reading prompts: `2 * parameters * tokens / compute`. Generating: one step for all running requests takes the longer of
-    computing (`2 * parameters * running / compute`) and reading (`weights + running * length * cache per token`).
+    Reading prompts: `2 * parameters * tokens / compute`. Generating: one step for all running requests takes the longer
+    of computing (`2 * parameters * running / compute`) and reading (`weights + running * length * cache per token`).
     """
     table = throughput_table()
     gpus = settings.tensor_parallel_size
@@ -209,13 +244,23 @@ def roofline_seconds(shape: ModelShape, settings: RunSettings, gpu: dict[str, An
     bandwidth = gpu["bandwidth"] * 1e9 * table["efficiency"]["bandwidth"] * gpus
     parameters = shape.weight_bytes / BYTES.get(shape.dtype, 2)
     length = (prompt + reply / 2) / max(requests, 1)
-    running = max(1.0, min(requests / settings.data_parallel_size, table["concurrent"], (memory.cache_tokens or 0) / max(length, 1)))
+    running = max(
+        1.0,
+        min(requests / settings.data_parallel_size, table["concurrent"], (memory.cache_tokens or 0) / max(length, 1)),
+    )
     step = max(2 * parameters * running / compute, (memory.weights + running * length * memory.per_token) / bandwidth)
     return float((2 * parameters * prompt / compute + reply / running * step) / settings.data_parallel_size)
 
 
-def estimate_run(done: FullCheck, settings: RunSettings, *, gpu: str | None = None, calibrate: int | None = None,
-                 work_dir: Path | None = None, findings: Findings | None = None) -> Estimate:
+def estimate_run(
+    done: FullCheck,
+    settings: RunSettings,
+    *,
+    gpu: str | None = None,
+    calibrate: int | None = None,
+    work_dir: Path | None = None,
+    findings: Findings | None = None,
+) -> Estimate:
     """Estimate a run.
 
     Args:
@@ -236,8 +281,10 @@ def estimate_run(done: FullCheck, settings: RunSettings, *, gpu: str | None = No
     if findings is not None and memory is not None and memory.fits is False:
         findings.add("EP713", "gpu_memory_utilization", _memory_text(memory))
     estimate = Estimate(tasks, name or "the CPU", None, None, "", memory)
-    prompt, reply, upper, requests = (sum(getattr(task, key) for task in tasks)
-                                      for key in ("prompt_tokens", "reply_tokens", "upper_tokens", "requests"))  # fmt: skip
+    prompt, reply, upper, requests = (
+        sum(getattr(task, key) for task in tasks)
+        for key in ("prompt_tokens", "reply_tokens", "upper_tokens", "requests")
+    )
     if calibrate and work_dir is not None:
         from evalprep.run.calibrate import calibrated
 
@@ -257,6 +304,8 @@ def estimate_run(done: FullCheck, settings: RunSettings, *, gpu: str | None = No
         parameters = shape.weight_bytes / BYTES.get(shape.dtype, 2)
         scale = cpu["parameters"] / parameters
         reading = prompt / (cpu["prompt_tokens_per_second"] * scale)
-        estimate.seconds, estimate.upper_seconds = (reading + one / (cpu["tokens_per_second"] * scale) for one in (reply, upper))
+        estimate.seconds, estimate.upper_seconds = (
+            reading + one / (cpu["tokens_per_second"] * scale) for one in (reply, upper)
+        )
         estimate.basis = "two cores, from one measurement, good to a factor of five"
     return estimate

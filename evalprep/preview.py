@@ -60,17 +60,30 @@ class Preview:
     def as_dict(self) -> dict[str, Any]:
         """The same as data, for `--json`."""
         return {
-            "task": self.task, "row": self.row, "bos_count": self.bos_count, "target": self.target, "stop_strings": self.stops,
-            "generation_kwargs": self.arguments, "max_model_len": self.context, "verdicts": self.verdicts,
+            "task": self.task,
+            "row": self.row,
+            "bos_count": self.bos_count,
+            "target": self.target,
+            "stop_strings": self.stops,
+            "generation_kwargs": self.arguments,
+            "max_model_len": self.context,
+            "verdicts": self.verdicts,
             "requests": [
-                {"kind": one.kind, "text": one.text, "context_characters": one.context,
-                 "token_ids": [number for number, _ in one.tokens], "tokens": [text for _, text in one.tokens]}
+                {
+                    "kind": one.kind,
+                    "text": one.text,
+                    "context_characters": one.context,
+                    "token_ids": [number for number, _ in one.tokens],
+                    "tokens": [text for _, text in one.tokens],
+                }
                 for one in self.requests
             ],
-        }  # fmt: skip
+        }
 
 
-def preview_task(done: FullCheck, settings: RunSettings, name: str, count: int, wanted: str | None = None) -> list[Preview]:
+def preview_task(
+    done: FullCheck, settings: RunSettings, name: str, count: int, wanted: str | None = None
+) -> list[Preview]:
     """Preview rows of one task.
 
     Args:
@@ -86,8 +99,14 @@ def preview_task(done: FullCheck, settings: RunSettings, name: str, count: int, 
     loaded = next((task for task in done.loaded if task.name == name and task.instances), None)
     if loaded is None:
         names = [task.name for task in done.loaded if task.instances]
-        raise BadInput(Problem(what=f"no task {name!r} that lm-eval can load", where="preview", allowed=", ".join(names) or "nothing",
-                               fix=near(name, names) or "see `evalprep check`"))
+        raise BadInput(
+            Problem(
+                what=f"no task {name!r} that lm-eval can load",
+                where="preview",
+                allowed=", ".join(names) or "nothing",
+                fix=near(name, names) or "see `evalprep check`",
+            )
+        )
     numbers = list(loaded.instances)
     if wanted is not None:
         numbers = [number for number in numbers if wanted in {loaded.row_name(number), str(number)}]
@@ -97,7 +116,9 @@ def preview_task(done: FullCheck, settings: RunSettings, name: str, count: int, 
     return [_row(loaded, number, settings, done.tokenizer, scorer) for number in numbers[:count]]
 
 
-def _row(loaded: LoadedTask, number: int, settings: RunSettings, tokenizer: Tokenizer | None, scorer: Scorer | None) -> Preview:
+def _row(
+    loaded: LoadedTask, number: int, settings: RunSettings, tokenizer: Tokenizer | None, scorer: Scorer | None
+) -> Preview:
     requests = [_request(one, settings, tokenizer) for one in loaded.instances[number]]
     first = loaded.instances[number][0]
     arguments = first.args[1] if first.request_type == "generate_until" and len(first.args) > 1 else {}
@@ -107,11 +128,16 @@ def _row(loaded: LoadedTask, number: int, settings: RunSettings, tokenizer: Toke
         target = f"(cannot be read: {error})"
     ids = [one for one, _ in requests[0].tokens]
     return Preview(
-        task=loaded.name, row=loaded.row_name(number), requests=requests, target=target,
+        task=loaded.name,
+        row=loaded.row_name(number),
+        requests=requests,
+        target=target,
         bos_count=leading_bos(ids, tokenizer) if tokenizer is not None and tokenizer.bos_id is not None else None,
-        stops=stop_strings(arguments), arguments=dict(arguments), context=settings.max_model_len,
+        stops=stop_strings(arguments),
+        arguments=dict(arguments),
+        context=settings.max_model_len,
         verdicts=_verdicts(loaded, number, scorer),
-    )  # fmt: skip
+    )
 
 
 def _request(instance: Any, settings: RunSettings, tokenizer: Tokenizer | None) -> Request:
@@ -147,8 +173,15 @@ def _score(scorer: Scorer, number: int, reply: str) -> dict[str, Any]:
         verdict = scorer.score(number, [reply], "preview")
     except Exception as error:  # noqa: BLE001 - shown, as `check` shows it
         return {"reply": reply, "error": f"{type(error).__name__}: {error}"}
-    return {"reply": reply, "metric": scorer.metric, "filter": scorer.filter, "value": verdict.value(scorer.metric, scorer.filter),
-            "filters": {name: {"extracted": verdict.filtered[name], "metrics": metrics} for name, metrics in verdict.metrics.items()}}
+    return {
+        "reply": reply,
+        "metric": scorer.metric,
+        "filter": scorer.filter,
+        "value": verdict.value(scorer.metric, scorer.filter),
+        "filters": {
+            name: {"extracted": verdict.filtered[name], "metrics": metrics} for name, metrics in verdict.metrics.items()
+        },
+    }
 
 
 def reply_budget(preview: Preview) -> int:

@@ -14,8 +14,12 @@ from typing import Any
 from evalprep.errors import BadInput, Problem
 from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
 
-SYMBOLS = {DONE: "\N{CHECK MARK}", FAILED: "\N{BALLOT X}", PENDING: "\N{BULLET OPERATOR}",
-           RUNNING: "\N{WHITE CIRCLE WITH UPPER RIGHT QUADRANT}"}  # fmt: skip
+SYMBOLS = {
+    DONE: "\N{CHECK MARK}",
+    FAILED: "\N{BALLOT X}",
+    PENDING: "\N{BULLET OPERATOR}",
+    RUNNING: "\N{WHITE CIRCLE WITH UPPER RIGHT QUADRANT}",
+}
 _CUT = 60
 
 
@@ -79,7 +83,12 @@ class RunStatus:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data, for `--json`."""
-        return {"where": str(self.where), "phase": self.phase, "alive": self.alive, "tasks": [vars(task) for task in self.tasks]}
+        return {
+            "where": str(self.where),
+            "phase": self.phase,
+            "alive": self.alive,
+            "tasks": [vars(task) for task in self.tasks],
+        }
 
 
 def duration(seconds: float) -> str:
@@ -107,17 +116,26 @@ def read_status(path: Path) -> RunStatus:
     files = _finished_by_hand(place)
     processes = harness_processes(place)
     if not files and not processes:
-        raise BadInput(Problem(what="no run there and no lm_eval process that writes there", where=str(path),
-                               fix="name the output_path of the run, or the work folder"))
+        raise BadInput(
+            Problem(
+                what="no run there and no lm_eval process that writes there",
+                where=str(path),
+                fix="name the output_path of the run, or the work folder",
+            )
+        )
     tasks = [*files, *(TaskStatus(name, RUNNING, seconds=seconds) for names, seconds in processes for name in names)]
     names = {task.name: task for task in tasks if task.status == DONE}
     running = [task for task in tasks if task.status == RUNNING]
-    return RunStatus(place, "running, started by hand" if processes else "done, started by hand",
-                     _sorted([*names.values(), *running]), alive=bool(processes))
+    return RunStatus(
+        place,
+        "running, started by hand" if processes else "done, started by hand",
+        _sorted([*names.values(), *running]),
+        alive=bool(processes),
+    )
 
 
 def _own_run(place: Path) -> RunFolder | None:
-    """The newest run of ours at a folder: the folder itself, below it, or the output folder of a prepared work folder."""
+    """The newest run of ours: the folder itself, below it, or the output folder of a prepared work folder."""
     if (place / "state.json").is_file() and (place / "job.json").is_file():
         return RunFolder(place)
     roots = [place, place.parent]
@@ -130,7 +148,10 @@ def _own_run(place: Path) -> RunFolder | None:
         found = [one for one in found if _published_at(one, place)]
     # Results that somebody made by hand after our newest run are newer news.
     newest = max(found, key=_changed, default=None)
-    if newest is None or max((one.stat().st_mtime for one in place.glob("*/results_*.json")), default=0.0) > _changed(newest) + 60:
+    if (
+        newest is None
+        or max((one.stat().st_mtime for one in place.glob("*/results_*.json")), default=0.0) > _changed(newest) + 60
+    ):
         return None
     return RunFolder(newest)
 
@@ -161,7 +182,10 @@ def _of_state(place: Path, folder: RunFolder) -> RunStatus:
         state.phase = "ended without a word" if state.units or state.pid else "not started"
         for unit in units:
             if unit.status == RUNNING:
-                unit.status, unit.message = FAILED, f"the process is gone; `evalprep run` goes on from here (log: {folder.log})"
+                unit.status, unit.message = (
+                    FAILED,
+                    f"the process is gone; `evalprep run` goes on from here (log: {folder.log})",
+                )
     return RunStatus(place, _phase(state), _sorted(task_lines(units, categories)), alive)
 
 
@@ -176,7 +200,9 @@ def task_lines(units: Iterable[Unit], categories: dict[str, str] | None = None) 
     by_task: dict[str, list[Unit]] = {}
     for unit in units:
         by_task.setdefault(unit.task, []).append(unit)
-    measured = [unit for group in by_task.values() for unit in group if unit.status == DONE and unit.seconds and unit.rows]
+    measured = [
+        unit for group in by_task.values() for unit in group if unit.status == DONE and unit.seconds and unit.rows
+    ]
     pace = sum(unit.seconds or 0.0 for unit in measured) / sum(unit.rows for unit in measured) if measured else None
     lines = []
     for name, group in by_task.items():
@@ -192,12 +218,21 @@ def task_lines(units: Iterable[Unit], categories: dict[str, str] | None = None) 
         rows = sum(unit.rows for unit in group)
         scored = [unit for unit in done if unit.score is not None]
         weight = sum(unit.rows for unit in scored)
-        lines.append(TaskStatus(
-            name, status, spent, rate * rows if rate is not None and rows else None,
-            sum((unit.score or 0.0) * unit.rows for unit in scored) / weight if weight and len(done) == len(group) else None,
-            scored[0].metric if scored else "", (categories or {}).get(name, ""), failed.message if failed else "",
-            f"{len(done)}/{len(group)}" if len(group) > 1 else "",
-        ))  # fmt: skip
+        lines.append(
+            TaskStatus(
+                name,
+                status,
+                spent,
+                rate * rows if rate is not None and rows else None,
+                sum((unit.score or 0.0) * unit.rows for unit in scored) / weight
+                if weight and len(done) == len(group)
+                else None,
+                scored[0].metric if scored else "",
+                (categories or {}).get(name, ""),
+                failed.message if failed else "",
+                f"{len(done)}/{len(group)}" if len(group) > 1 else "",
+            )
+        )
     return lines
 
 
@@ -218,19 +253,30 @@ def _finished_by_hand(place: Path) -> list[TaskStatus]:
     for path in sorted(files, key=lambda one: one.stat().st_mtime):
         data = _json(path)
         seconds = data.get("total_evaluation_time_seconds")
-        configs = data.get("configs") if isinstance(data.get("configs"), dict) else {}
+        found = data.get("configs")
+        configs: dict[str, Any] = found if isinstance(found, dict) else {}
         for name, values in data.get("results", {}).items():
             if name not in configs:
                 continue  # a group
             metadata = configs[name].get("metadata") or {}
-            scores = {key: value for key, value in values.items() if "," in key and "_stderr" not in key
-                      and isinstance(value, int | float)}  # fmt: skip
+            scores = {
+                key: value
+                for key, value in values.items()
+                if "," in key and "_stderr" not in key and isinstance(value, int | float)
+            }
             wanted = f"{metadata.get('primary_metric')},{metadata.get('primary_filter')}"
             key = wanted if wanted in scores else next(iter(scores), "")
             # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
             alone = len(configs) == 1 and seconds is not None
-            lines[name] = TaskStatus(name, DONE, float(seconds) if alone else None, None, scores.get(key), key,
-                                     str(metadata.get("pack", "")))
+            lines[name] = TaskStatus(
+                name,
+                DONE,
+                float(seconds or 0) if alone else None,
+                None,
+                scores.get(key),
+                key,
+                str(metadata.get("pack", "")),
+            )
     return list(lines.values())
 
 
@@ -241,7 +287,9 @@ def harness_processes(place: Path) -> list[tuple[list[str], float]]:
     found: list[tuple[list[str], float]] = []
     for process in psutil.process_iter(["cmdline", "cwd", "create_time", "ppid"]):
         words = process.info.get("cmdline") or []
-        if not any(Path(word).name in {"lm_eval", "lm-eval"} or word in {"lm_eval", "lm_eval.__main__"} for word in words[:4]):
+        if not any(
+            Path(word).name in {"lm_eval", "lm-eval"} or word in {"lm_eval", "lm_eval.__main__"} for word in words[:4]
+        ):
             continue
         output, tasks = _argument(words, "--output_path", "-o"), _argument(words, "--tasks", "-t")
         if (config := _argument(words, "--config", "-C")) is not None:
@@ -281,8 +329,16 @@ def _from_config(path: Path, output: str | None, tasks: str | None) -> tuple[str
 def table_text(status: RunStatus) -> str:
     """The table as plain lines."""
     rows = [("", "name", "runtime", "result", "category")]
-    rows += [(SYMBOLS[task.status], task.name + (f" ({task.progress})" if task.progress else ""), task.runtime(), task.result(),
-              task.category) for task in status.tasks]  # fmt: skip
+    rows += [
+        (
+            SYMBOLS[task.status],
+            task.name + (f" ({task.progress})" if task.progress else ""),
+            task.runtime(),
+            task.result(),
+            task.category,
+        )
+        for task in status.tasks
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     stamp = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")

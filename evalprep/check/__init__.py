@@ -7,6 +7,16 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.static import StaticCheck, check_static, check_tree
 
 __all__ = [
-    "CODES", "LEVELS", "Code", "Finding", "Findings", "FullCheck", "RunSettings", "StaticCheck", "check_full", "check_static",
-    "check_tree", "find_tokenizer",
-]  # fmt: skip
+    "CODES",
+    "LEVELS",
+    "Code",
+    "Finding",
+    "Findings",
+    "FullCheck",
+    "RunSettings",
+    "StaticCheck",
+    "check_full",
+    "check_static",
+    "check_tree",
+    "find_tokenizer",
+]

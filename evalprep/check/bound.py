@@ -18,9 +18,9 @@ class TimeBoundError(BaseException):
 def cpu_bound(seconds: float) -> Iterator[None]:
     """Stop the block after a number of CPU seconds of this process.
 
-    CPU time and not wall-clock time, so that the outcome does not depend on what else the machine does. Python's regular
-    expression engine looks for signals while it works, so a pattern that backtracks for ever is stopped too; a single
-    long operation on big integers is not. Outside of the main thread there is no bound.
+    CPU time and not wall-clock time, so that the outcome does not depend on what else the machine does. Python's
+    regular expression engine looks for signals while it works, so a pattern that backtracks for ever is stopped too;
+    a single long operation on big integers is not. Outside of the main thread there is no bound.
 
     Raises:
         TimeBoundError: the bound was reached.

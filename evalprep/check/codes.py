@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a row of the table reads best in one line
 """Every finding that `evalprep check` can make. docs/codes.md is this table: `evalprep check --explain all`.
 
 A code never changes its meaning; a finding that is no longer made leaves a gap.
@@ -199,7 +200,7 @@ CODES: dict[str, Code] = {
 def markdown() -> str:
     """The table as docs/codes.md."""
     lines = ["# Findings of `evalprep check`", "",
-             "Errors stop a preparation before anything is written (exit code 2); warnings and notes are printed. "
+             "Errors stop a preparation before anything is written (exit code 2); warnings and notes are printed.",
              "See [check](commands/check.md).", ""]  # fmt: skip
     for family, title in FAMILIES.items():
         lines += [f"## {family}xx: {title}", "", "| code | level | meaning | what to do |", "|---|---|---|---|"]

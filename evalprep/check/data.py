@@ -28,7 +28,10 @@ def data_files(leaf: Leaf) -> dict[str, list[str]]:
     if leaf.config.get("dataset_path") not in _LOCAL or given is None:
         return {}
     by_split = given if isinstance(given, dict) else {"train": given}
-    return {str(split): [str(one) for one in (paths if isinstance(paths, list) else [paths])] for split, paths in by_split.items()}
+    return {
+        str(split): [str(one) for one in (paths if isinstance(paths, list) else [paths])]
+        for split, paths in by_split.items()
+    }
 
 
 def eval_split(leaf: Leaf) -> str:
@@ -51,7 +54,9 @@ def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate = lambda
     found: list[Path] = []
     by_split, wanted = data_files(leaf), eval_split(leaf)
     if by_split and wanted and wanted.partition("[")[0] not in by_split:
-        findings.add("EP412", leaf.where("test_split"), f"the split {wanted!r} is not among {', '.join(by_split)}", task=task)
+        findings.add(
+            "EP412", leaf.where("test_split"), f"the split {wanted!r} is not among {', '.join(by_split)}", task=task
+        )
     for split, paths in by_split.items():
         for text in paths:
             if "://" in text:
@@ -133,7 +138,9 @@ class _Scan:
         """The columns to read: ids, prompt, gold answer, and every one that holds floats."""
         self.names = list(schema.names)
         floats = [field.name for field in schema if _has_float(field.type)]
-        return list(dict.fromkeys(name for name in ("sample_id", self.prompt, self.target, *floats) if name in schema.names))
+        return list(
+            dict.fromkeys(name for name in ("sample_id", self.prompt, self.target, *floats) if name in schema.names)
+        )
 
     def add(self, batch: Any) -> None:
         """Look at one batch of rows."""
@@ -172,9 +179,12 @@ class _Scan:
         task, findings = self.leaf.name, self.findings
         if self.seen and "sample_id" not in self.names:
             findings.add("EP401" if self.ours else "EP402", where, f"{task} has no column sample_id", task=task)
-        for code, rows, what in (("EP403", self.repeated, "repeated ids in"), ("EP404", self.empty, "empty prompts in"),
-                                 ("EP405", self.null, "null prompts or gold answers in"),
-                                 ("EP410", self.several, "other gold answers for the same prompt in")):  # fmt: skip
+        for code, rows, what in (
+            ("EP403", self.repeated, "repeated ids in"),
+            ("EP404", self.empty, "empty prompts in"),
+            ("EP405", self.null, "null prompts or gold answers in"),
+            ("EP410", self.several, "other gold answers for the same prompt in"),
+        ):
             if rows:
                 findings.add(code, where, f"{what} {listed(rows, len(rows))}", task=task)
         for name, rows in self.odd.items():

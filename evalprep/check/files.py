@@ -24,20 +24,37 @@ def check_files(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
         findings.add("EP119", ", ".join(map(str, tree.roots)), "no task in it")
     for name, file in tree.index.items():
         if name in stock:
-            findings.add("EP105", file.where("group" if file.kind == "group" else "task"), f"{name!r} is also a name of lm-eval's own",
-                         task=name)
+            findings.add(
+                "EP105",
+                file.where("group" if file.kind == "group" else "task"),
+                f"{name!r} is also a name of lm-eval's own",
+                task=name,
+            )
         if "task_list" in file.data:
             findings.add("EP113", file.where("task_list"), "its entries will not exist", task=name)
         for entry in file.data.get("aggregate_metric_list") or [] if file.kind == "group" else []:
             if isinstance(entry, dict) and entry.get("aggregation") not in (None, "mean"):
-                findings.add("EP114", file.where("aggregate_metric_list"), f"aggregation of {entry.get('metric')!r} in the group {name}",
-                             task=name)
+                findings.add(
+                    "EP114",
+                    file.where("aggregate_metric_list"),
+                    f"aggregation of {entry.get('metric')!r} in the group {name}",
+                    task=name,
+                )
     for tag, members in tree.tags.items():
         if tag in tree.index:
-            findings.add("EP106", tree.index[members[0]].where("tag"), f"the tag {tag!r} is also the name of "
-                         f"{tree.index[tag].path}", task=members[0])
+            findings.add(
+                "EP106",
+                tree.index[members[0]].where("tag"),
+                f"the tag {tag!r} is also the name of {tree.index[tag].path}",
+                task=members[0],
+            )
         elif tag in stock:
-            findings.add("EP105", tree.index[members[0]].where("tag"), f"the tag {tag!r} is also a name of lm-eval's own", task=members[0])
+            findings.add(
+                "EP105",
+                tree.index[members[0]].where("tag"),
+                f"the tag {tag!r} is also a name of lm-eval's own",
+                task=members[0],
+            )
 
 
 def _foreign(root: Path, findings: Findings) -> None:

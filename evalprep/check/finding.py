@@ -33,7 +33,11 @@ class Finding:
         return CODES[self.code].level
 
     def __str__(self) -> str:
-        lines = [f"{self.level} {self.code}: {self.where}: {self.what}" if self.where else f"{self.level} {self.code}: {self.what}"]
+        lines = [
+            f"{self.level} {self.code}: {self.where}: {self.what}"
+            if self.where
+            else f"{self.level} {self.code}: {self.what}"
+        ]
         if advice := self.advice:
             lines.append(f"  fix: {advice}")
         return "\n".join(lines)
@@ -45,7 +49,14 @@ class Finding:
 
     def as_dict(self) -> dict[str, str]:
         """The same as data, for `--json`."""
-        return {"code": self.code, "level": self.level, "task": self.task, "where": self.where, "what": self.what, "fix": self.advice}
+        return {
+            "code": self.code,
+            "level": self.level,
+            "task": self.task,
+            "where": self.where,
+            "what": self.what,
+            "fix": self.advice,
+        }
 
     def as_problem(self) -> Problem:
         """The same for `evalprep.errors.BadInput`."""

@@ -38,9 +38,16 @@ def find_tokenizer(settings: RunSettings) -> Tokenizer | None:
     return load_tokenizer(model_folder(settings.tokenizer or settings.model, settings.folder))
 
 
-def check_full(roots: Sequence[Path], requested: Sequence[str] | None, settings: RunSettings, findings: Findings, *,
-               rows: int | None = None, hard: bool = False,
-               progress: Callable[[str], None] = lambda _: None) -> FullCheck:
+def check_full(
+    roots: Sequence[Path],
+    requested: Sequence[str] | None,
+    settings: RunSettings,
+    findings: Findings,
+    *,
+    rows: int | None = None,
+    hard: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> FullCheck:
     """Check everything that can be known without the model.
 
     Args:

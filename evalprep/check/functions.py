@@ -88,7 +88,7 @@ def _parsed(path: Path) -> ast.Module | None:
 
 @cache
 def top_level_names(path: Path) -> frozenset[str] | None:
-    """Names that a module defines; None where that cannot be read off its source (star imports, `__getattr__`, C code)."""
+    """Names that a module defines; None where its source does not say (star imports, `__getattr__`, C code)."""
     tree = _parsed(path)
     if tree is None:
         return None if path.suffix != ".py" else frozenset()
@@ -127,7 +127,12 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
         if isinstance(node, ast.ImportFrom):
             postponed |= node.module == "__future__" and any(alias.name == "annotations" for alias in node.names)
             if node.level:
-                findings.add("EP222", f"{source}:{node.lineno}", "a relative import: lm-eval loads the file without a package", task=task)
+                findings.add(
+                    "EP222",
+                    f"{source}:{node.lineno}",
+                    "a relative import: lm-eval loads the file without a package",
+                    task=task,
+                )
             elif node.module:
                 _sibling(node.module, node.lineno, source, task, findings)
         elif isinstance(node, ast.Import):
@@ -136,8 +141,12 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
         elif isinstance(node, ast.ClassDef) and postponed:
             decorators = {ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
             if "dataclass" in decorators:
-                findings.add("EP222", f"{source}:{node.lineno}", f"@dataclass {node.name} with `from __future__ import annotations`",
-                             task=task)
+                findings.add(
+                    "EP222",
+                    f"{source}:{node.lineno}",
+                    f"@dataclass {node.name} with `from __future__ import annotations`",
+                    task=task,
+                )
 
 
 def _sibling(module: str, line: int, source: Path, task: str, findings: Findings) -> None:
@@ -148,7 +157,11 @@ def _sibling(module: str, line: int, source: Path, task: str, findings: Findings
     except (ImportError, ValueError):
         found = False
     if not found:
-        what = f"imports {first}, which lies beside it but is not importable" if beside else f"imports {first}, which is not installed"
+        what = (
+            f"imports {first}, which lies beside it but is not importable"
+            if beside
+            else f"imports {first}, which is not installed"
+        )
         findings.add("EP222", f"{source}:{line}", what, task=task)
 
 
@@ -164,7 +177,12 @@ def _check_registrations(source: Path, leaf: Leaf, registered: dict[str, Path], 
             for name in _texts(decorator):
                 earlier = registered.setdefault(f"{kind} {name}", source)
                 if earlier != source:
-                    findings.add("EP223", f"{source}:{decorator.lineno}", f"{kind}({name!r}) is also in {earlier}", task=leaf.name)
+                    findings.add(
+                        "EP223",
+                        f"{source}:{decorator.lineno}",
+                        f"{kind}({name!r}) is also in {earlier}",
+                        task=leaf.name,
+                    )
 
 
 def _texts(call: ast.Call) -> list[str]:

@@ -11,12 +11,36 @@ from evalprep.check.tree import Leaf
 LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 DEFAULT_LENGTH = 256  # lm_eval.defaults.DEFAULT_MAX_GEN_TOKS
 # Fields of vllm.SamplingParams 0.32, and what lm-eval itself takes out before it passes the rest on.
-_SAMPLING = frozenset({
-    "n", "presence_penalty", "frequency_penalty", "repetition_penalty", "temperature", "top_p", "top_k", "min_p", "seed", "stop",
-    "stop_token_ids", "ignore_eos", "min_tokens", "logprobs", "prompt_logprobs", "detokenize", "skip_special_tokens",
-    "spaces_between_special_tokens", "include_stop_str_in_output", "truncate_prompt_tokens", "output_kind", "structured_outputs",
-    "logit_bias", "allowed_token_ids", "bad_words", "extra_args",
-})  # fmt: skip
+_SAMPLING = frozenset(
+    {
+        "n",
+        "presence_penalty",
+        "frequency_penalty",
+        "repetition_penalty",
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "seed",
+        "stop",
+        "stop_token_ids",
+        "ignore_eos",
+        "min_tokens",
+        "logprobs",
+        "prompt_logprobs",
+        "detokenize",
+        "skip_special_tokens",
+        "spaces_between_special_tokens",
+        "include_stop_str_in_output",
+        "truncate_prompt_tokens",
+        "output_kind",
+        "structured_outputs",
+        "logit_bias",
+        "allowed_token_ids",
+        "bad_words",
+        "extra_args",
+    }
+)
 _LM_EVAL = frozenset({"until", "do_sample", *LENGTH_KEYS})
 
 
@@ -60,7 +84,12 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
     if settings.backend == "vllm" or settings.backend is None:
         unknown = sorted(set(merged) - _SAMPLING - _LM_EVAL)
         if unknown:
-            findings.add("EP204", where, f"{', '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown to vLLM", task=task)
+            findings.add(
+                "EP204",
+                where,
+                f"{', '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown to vLLM",
+                task=task,
+            )
     until = merged.get("until")
     for one in [until] if isinstance(until, str) else until if isinstance(until, list) else []:
         if not isinstance(one, str) or not one:
@@ -92,15 +121,27 @@ def _consistent(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
     elif sample is True and temperature == 0:
         findings.add("EP205", where, "do_sample: true with temperature 0 is greedy", task=task)
     elif sample is True and temperature and "top_p" not in kwargs:
-        findings.add("EP205", where, "do_sample: true without top_p leaves it to the engine's default", task=task,
-                     fix="write top_p, e.g. 1.0")
+        findings.add(
+            "EP205",
+            where,
+            "do_sample: true without top_p leaves it to the engine's default",
+            task=task,
+            fix="write top_p, e.g. 1.0",
+        )
     repeats = leaf.config.get("repeats", 1)
     if isinstance(repeats, int) and repeats > 1:
-        names = [step.get("function") for entry in leaf.config.get("filter_list") or [] if isinstance(entry, dict)
-                 for step in entry.get("filter") or [] if isinstance(step, dict)]
+        names = [
+            step.get("function")
+            for entry in leaf.config.get("filter_list") or []
+            if isinstance(entry, dict)
+            for step in entry.get("filter") or []
+            if isinstance(step, dict)
+        ]
         if not temperature or sample is False:
-            findings.add("EP228", leaf.where("repeats"), f"{repeats} greedy replies per row are the same reply", task=task)
+            findings.add(
+                "EP228", leaf.where("repeats"), f"{repeats} greedy replies per row are the same reply", task=task
+            )
         elif "seed" in kwargs:
             findings.add("EP228", leaf.where("repeats"), "a fixed seed makes all replies of a row the same", task=task)
-        elif not names or "take_first" in names and not {"take_first_k", "majority_vote"} & set(map(str, names)):
+        elif not names or ("take_first" in names and not {"take_first_k", "majority_vote"} & set(map(str, names))):
             findings.add("EP228", leaf.where("repeats"), "take_first scores the first reply alone", task=task)

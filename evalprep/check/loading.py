@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,13 +59,13 @@ class LoadedTask:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Keep lm-eval's and datasets' own messages and bars off the screen; what matters of them becomes findings."""
-    os.environ.setdefault("TQDM_DISABLE", "1")
     names = ("lm_eval", "lm-eval", "datasets", "evalprep", "custom_metrics")
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        yield
+        with contextlib.redirect_stderr(io.StringIO()):  # progress bars of half a dozen libraries
+            yield
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
@@ -76,8 +76,12 @@ def load_tasks(static: StaticCheck, settings: RunSettings, findings: Findings) -
     with quiet():
         from lm_eval.tasks import TaskManager
 
-        metadata = {key: value for key, value in settings.model_args.items() if isinstance(value, str | int | float | bool)}
-        manager = TaskManager(include_path=[str(root) for root in static.tree.roots], include_defaults=False, metadata=metadata)
+        metadata = {
+            key: value for key, value in settings.model_args.items() if isinstance(value, str | int | float | bool)
+        }
+        manager = TaskManager(
+            include_path=[str(root) for root in static.tree.roots], include_defaults=False, metadata=metadata
+        )
         objects: dict[str, Any] = {}
         for name in static.requested:
             # A group is loaded whole, as the run will; a failure is then looked for task by task.
@@ -100,9 +104,16 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
         return manager.load([leaf.name])["tasks"].get(leaf.name)
     except Exception as error:  # noqa: BLE001 - whatever a task's code raises is what we are here to report
         if _is_absent_data(error, leaf):
-            findings.add("EP302", leaf.where("dataset_path"), f"{leaf.config.get('dataset_path')}: {_first_line(error)}", task=leaf.name)
+            findings.add(
+                "EP302",
+                leaf.where("dataset_path"),
+                f"{leaf.config.get('dataset_path')}: {_first_line(error)}",
+                task=leaf.name,
+            )
         else:
-            findings.add("EP301", leaf.where(), f"{leaf.name}: {type(error).__name__}: {_first_line(error)}", task=leaf.name)
+            findings.add(
+                "EP301", leaf.where(), f"{leaf.name}: {type(error).__name__}: {_first_line(error)}", task=leaf.name
+            )
         return None
 
 
@@ -114,25 +125,45 @@ def _first_line(error: BaseException) -> str:
 def _is_absent_data(error: BaseException, leaf: Leaf) -> bool:
     """A hub data set that is not in the cache of a machine without network; local files are another matter."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    absent = {"ConnectionError", "OfflineModeIsEnabled", "DatasetNotFoundError", "LocalEntryNotFoundError", "HfHubHTTPError"}
+    absent = {
+        "ConnectionError",
+        "OfflineModeIsEnabled",
+        "DatasetNotFoundError",
+        "LocalEntryNotFoundError",
+        "HfHubHTTPError",
+    }
     return bool(names & absent) and not data_files(leaf) and not Path(str(leaf.config.get("dataset_path"))).exists()
 
 
-def build_requests(loaded: LoadedTask, settings: RunSettings, chat_template: ChatTemplate | None, findings: Findings,
-                   rows: int | None = None) -> None:
+def build_requests(
+    loaded: LoadedTask,
+    settings: RunSettings,
+    chat_template: ChatTemplate | None,
+    findings: Findings,
+    rows: int | None = None,
+) -> None:
     """Let the task build its requests exactly as a run does, and look at the prompts."""
     task, leaf = loaded.task, loaded.leaf
     with quiet():
         _configure(task, settings)
         try:
             task.build_all_requests(
-                limit=rows, rank=0, world_size=1, system_instruction=settings.system_instruction,
-                apply_chat_template=chat_template is not None, chat_template=chat_template, tokenizer_name="",
+                limit=rows,
+                rank=0,
+                world_size=1,
+                system_instruction=settings.system_instruction,
+                apply_chat_template=chat_template is not None,
+                chat_template=chat_template,
+                tokenizer_name="",
                 fewshot_as_multiturn=settings.fewshot_as_multiturn is not False,
-            )  # fmt: skip
+            )
         except Exception as error:  # noqa: BLE001 - templates and functions of tasks raise anything
-            findings.add("EP304", leaf.where("doc_to_text"), f"{leaf.name}, {_failing_row(task)}: {type(error).__name__}: "
-                         f"{_first_line(error)}", task=leaf.name)
+            findings.add(
+                "EP304",
+                leaf.where("doc_to_text"),
+                f"{leaf.name}, {_failing_row(task)}: {type(error).__name__}: {_first_line(error)}",
+                task=leaf.name,
+            )
             return
     for instance in task.instances:
         loaded.instances.setdefault(instance.doc_id, []).append(instance)
@@ -171,7 +202,12 @@ def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
     generates = all(requests[0].request_type == "generate_until" for requests in rows.values())
     empty = [loaded.row_name(number) for number, text in prompts.items() if not text.strip()]
     if generates and empty:
-        findings.add("EP404", leaf.where("doc_to_text"), f"{leaf.name}: empty prompts in {listed(empty, len(empty))}", task=leaf.name)
+        findings.add(
+            "EP404",
+            leaf.where("doc_to_text"),
+            f"{leaf.name}: empty prompts in {listed(empty, len(empty))}",
+            task=leaf.name,
+        )
     text = leaf.config.get("doc_to_text")
     constant = len(prompts) > 1 and len(set(prompts.values())) == 1
     if isinstance(text, str) and constant and generates and not empty and "{{" not in text and "{%" not in text:
@@ -179,8 +215,13 @@ def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
         if text not in columns:
             from evalprep.errors import near
 
-            findings.add("EP303", leaf.where("doc_to_text"), f"{text!r} is no column", task=leaf.name,
-                         fix=near(text, columns) or f"columns: {', '.join(columns)}")
+            findings.add(
+                "EP303",
+                leaf.where("doc_to_text"),
+                f"{text!r} is no column",
+                task=leaf.name,
+                fix=near(text, columns) or f"columns: {', '.join(columns)}",
+            )
     if not loaded.own:
         _check_targets(loaded, findings)
         if leaf.output_type == "multiple_choice":
@@ -188,7 +229,7 @@ def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
 
 
 def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
-    """A rendered gold answer that looks like a list or a number becomes one; the first row decides how all are compared."""
+    """A rendered gold answer that looks like a list becomes one; the first row decides how all are compared."""
     kinds: dict[str, str] = {}
     for number, requests in loaded.instances.items():
         with contextlib.suppress(Exception):  # reported as EP304
@@ -196,7 +237,9 @@ def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
             kinds.setdefault("a list" if isinstance(target, list) else "no list", loaded.row_name(number))
     if len(kinds) > 1:
         found = ", ".join(f"{kind} (first in {row})" for kind, row in kinds.items())
-        findings.add("EP409", loaded.leaf.where("doc_to_target"), f"{loaded.name}: the gold answer is {found}", task=loaded.name)
+        findings.add(
+            "EP409", loaded.leaf.where("doc_to_target"), f"{loaded.name}: the gold answer is {found}", task=loaded.name
+        )
 
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
@@ -205,12 +248,16 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
         try:
             choices = loaded.task.doc_to_choice(requests[0].doc)
             gold = loaded.task.doc_to_target(requests[0].doc)
-        except Exception:  # noqa: BLE001 - reported as EP304
+        except Exception:  # noqa: BLE001, S112 - reported as EP304
             continue
         for one in gold if isinstance(gold, list) else [gold]:
             if not (one in choices if isinstance(one, str) else isinstance(one, int) and 0 <= one < len(choices)):
                 bad.append(loaded.row_name(number))
                 break
     if bad:
-        findings.add("EP411", loaded.leaf.where("doc_to_target"), f"{loaded.name}: the gold answer is no choice in "
-                     f"{listed(bad, len(bad))}", task=loaded.name)
+        findings.add(
+            "EP411",
+            loaded.leaf.where("doc_to_target"),
+            f"{loaded.name}: the gold answer is no choice in {listed(bad, len(bad))}",
+            task=loaded.name,
+        )

@@ -56,9 +56,13 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     if shape is None:
         return
     if settings.backend == "vllm" and shape.heads % settings.tensor_parallel_size:
-        findings.add("EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {settings.tensor_parallel_size} GPUs")
+        findings.add(
+            "EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {settings.tensor_parallel_size} GPUs"
+        )
     if settings.max_model_len and shape.context and settings.max_model_len > shape.context:
-        findings.add("EP711", "max_model_len", f"max_model_len {settings.max_model_len}, and the model has {shape.context}")
+        findings.add(
+            "EP711", "max_model_len", f"max_model_len {settings.max_model_len}, and the model has {shape.context}"
+        )
 
 
 def _check_gpus(settings: RunSettings, findings: Findings) -> None:
@@ -69,9 +73,17 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
     if settings.device == "gpu" and not names:
         findings.add("EP703", "device", "device: gpu, and this machine shows none")
     elif names and wanted > len(names):
-        findings.add("EP703", "tensor_parallel_size", f"{settings.tensor_parallel_size} x {settings.data_parallel_size} GPUs are asked "
-                     f"for, there are {len(names)}")
-    if settings.data_parallel_size > 1 and importlib.util.find_spec("ray") is None and importlib.util.find_spec("vllm") is not None:
+        findings.add(
+            "EP703",
+            "tensor_parallel_size",
+            f"{settings.tensor_parallel_size} x {settings.data_parallel_size} GPUs are asked "
+            f"for, there are {len(names)}",
+        )
+    if (
+        settings.data_parallel_size > 1
+        and importlib.util.find_spec("ray") is None
+        and importlib.util.find_spec("vllm") is not None
+    ):
         findings.add("EP718", "data_parallel_size", "ray is not installed")
 
 
@@ -92,24 +104,41 @@ def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Finding
         except PackageNotFoundError:
             runtime = "absent"
         if not runtime.startswith("4.11"):
-            findings.add("EP706", "antlr4-python3-runtime", f"is {runtime}, and {', '.join(latex)} parse LaTeX", task=latex[0])
+            findings.add(
+                "EP706", "antlr4-python3-runtime", f"is {runtime}, and {', '.join(latex)} parse LaTeX", task=latex[0]
+            )
     ifeval = [leaf for leaf in leaves if any(_needs_punkt(ref.spec, ref.folder) for ref in function_refs(leaf.config))]
     if ifeval and not punkt_tab():
-        findings.add("EP705", ifeval[0].where("process_results"), f"{ifeval[0].name} splits sentences with NLTK", task=ifeval[0].name)
+        findings.add(
+            "EP705",
+            ifeval[0].where("process_results"),
+            f"{ifeval[0].name} splits sentences with NLTK",
+            task=ifeval[0].name,
+        )
 
 
 def _needs_punkt(spec: str, folder: Path) -> bool:
     """Whether a function is lm-eval's IFEval or a copy of it; ours has a sentence splitter of its own."""
-    return bool(_NLTK_IFEVAL.search(spec)) or (not spec.startswith("custom_metrics.") and (folder / "instructions_util.py").exists())
+    return bool(_NLTK_IFEVAL.search(spec)) or (
+        not spec.startswith("custom_metrics.") and (folder / "instructions_util.py").exists()
+    )
 
 
 def punkt_tab() -> Path | None:
     """NLTK's sentence data, looked for where NLTK looks, without importing it."""
-    places = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), str(Path.home() / "nltk_data"), "/usr/share/nltk_data",
-              "/usr/local/share/nltk_data", "/usr/lib/nltk_data", "/usr/local/lib/nltk_data"]  # fmt: skip
+    places = [
+        *os.environ.get("NLTK_DATA", "").split(os.pathsep),
+        str(Path.home() / "nltk_data"),
+        "/usr/share/nltk_data",
+        "/usr/local/share/nltk_data",
+        "/usr/lib/nltk_data",
+        "/usr/local/lib/nltk_data",
+    ]
     import sys
 
-    places += [str(Path(sys.prefix, *parts)) for parts in (("nltk_data",), ("share", "nltk_data"), ("lib", "nltk_data"))]
+    places += [
+        str(Path(sys.prefix, *parts)) for parts in (("nltk_data",), ("share", "nltk_data"), ("lib", "nltk_data"))
+    ]
     for place in filter(None, places):
         for name in ("punkt_tab", "punkt_tab.zip"):
             if (path := Path(place, "tokenizers", name)).exists():
@@ -129,10 +158,14 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
         if not args.get("think_end_token"):
             findings.add("EP719", "model_args.enable_thinking", "without think_end_token")
         for leaf in likelihood:
-            findings.add("EP719", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name)
+            findings.add(
+                "EP719", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
+            )
     if settings.backend in {"local-chat-completions", "openai-chat-completions", "anthropic-chat"}:
         for leaf in likelihood:
-            findings.add("EP722", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name)
+            findings.add(
+                "EP722", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
+            )
     if settings.gen_kwargs:
         findings.add("EP714", "gen_kwargs", ", ".join(f"{key}={value}" for key, value in settings.gen_kwargs.items()))
     if not settings.log_samples:
@@ -147,4 +180,6 @@ def _check_disk(settings: RunSettings, findings: Findings, data_bytes: int) -> N
     place = next(path for path in (settings.output_path, *settings.output_path.parents) if path.exists())
     free, needed = shutil.disk_usage(place).free, MIN_DISK + DISK_FACTOR * data_bytes
     if free < needed:
-        findings.add("EP704", str(settings.output_path), f"{free / 2**30:.1f} GiB free, about {needed / 2**30:.1f} GiB needed")
+        findings.add(
+            "EP704", str(settings.output_path), f"{free / 2**30:.1f} GiB free, about {needed / 2**30:.1f} GiB needed"
+        )

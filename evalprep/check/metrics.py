@@ -10,26 +10,102 @@ from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
 
 # The registries of lm-eval 0.4.13; a test holds them against the installed one.
-METRICS = frozenset({
-    "acc", "acc_all", "acc_bytes", "acc_mutual_info", "acc_norm", "bits_per_byte", "bleu", "brier_score", "bypass", "byte_perplexity",
-    "chrf", "chrf++", "exact_match", "f1", "likelihood", "mcc", "perplexity", "ter", "word_perplexity",
-})  # fmt: skip
-AGGREGATIONS = frozenset({
-    "bits_per_byte", "bleu", "brier_score", "bypass", "chrf", "chrf++", "f1", "matthews_corrcoef", "mean", "median", "nanmean",
-    "perplexity", "ter", "weighted_perplexity",
-})  # fmt: skip
-FILTERS = frozenset({
-    "custom", "format_span", "lowercase", "majority_vote", "map", "multi_choice_regex", "regex", "regex_pos", "remove_whitespace",
-    "take_first", "take_first_k", "uppercase",
-})  # fmt: skip
+METRICS = frozenset(
+    {
+        "acc",
+        "acc_all",
+        "acc_bytes",
+        "acc_mutual_info",
+        "acc_norm",
+        "bits_per_byte",
+        "bleu",
+        "brier_score",
+        "bypass",
+        "byte_perplexity",
+        "chrf",
+        "chrf++",
+        "exact_match",
+        "f1",
+        "likelihood",
+        "mcc",
+        "perplexity",
+        "ter",
+        "word_perplexity",
+    }
+)
+AGGREGATIONS = frozenset(
+    {
+        "bits_per_byte",
+        "bleu",
+        "brier_score",
+        "bypass",
+        "chrf",
+        "chrf++",
+        "f1",
+        "matthews_corrcoef",
+        "mean",
+        "median",
+        "nanmean",
+        "perplexity",
+        "ter",
+        "weighted_perplexity",
+    }
+)
+FILTERS = frozenset(
+    {
+        "custom",
+        "format_span",
+        "lowercase",
+        "majority_vote",
+        "map",
+        "multi_choice_regex",
+        "regex",
+        "regex_pos",
+        "remove_whitespace",
+        "take_first",
+        "take_first_k",
+        "uppercase",
+    }
+)
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
-TASK_KEYS = frozenset({
-    "task", "task_alias", "tag", "custom_dataset", "dataset_path", "dataset_name", "dataset_kwargs", "training_split",
-    "validation_split", "test_split", "fewshot_split", "process_docs", "doc_to_text", "doc_to_target", "doc_to_image",
-    "doc_to_audio", "unsafe_code", "doc_to_choice", "process_results", "use_prompt", "description", "target_delimiter",
-    "fewshot_delimiter", "fewshot_config", "num_fewshot", "metric_list", "output_type", "generation_kwargs", "repeats",
-    "filter_list", "should_decontaminate", "doc_to_decontamination_query", "gen_prefix", "metadata",
-})  # fmt: skip
+TASK_KEYS = frozenset(
+    {
+        "task",
+        "task_alias",
+        "tag",
+        "custom_dataset",
+        "dataset_path",
+        "dataset_name",
+        "dataset_kwargs",
+        "training_split",
+        "validation_split",
+        "test_split",
+        "fewshot_split",
+        "process_docs",
+        "doc_to_text",
+        "doc_to_target",
+        "doc_to_image",
+        "doc_to_audio",
+        "unsafe_code",
+        "doc_to_choice",
+        "process_results",
+        "use_prompt",
+        "description",
+        "target_delimiter",
+        "fewshot_delimiter",
+        "fewshot_config",
+        "num_fewshot",
+        "metric_list",
+        "output_type",
+        "generation_kwargs",
+        "repeats",
+        "filter_list",
+        "should_decontaminate",
+        "doc_to_decontamination_query",
+        "gen_prefix",
+        "metadata",
+    }
+)
 # CPU seconds that 100,000 resamples of 1,000 values take (lm-eval 0.4.13, one core, measured with 2,000 resamples).
 BOOTSTRAP_SECONDS = {"perplexity": 13, "median": 25, "nanmean": 35, "f1": 800}
 
@@ -52,7 +128,9 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
     if leaf.config.get("unsafe_code"):
         findings.add("EP213", leaf.where("unsafe_code"), f"{task} runs code that the model writes", task=task)
     fewshot = leaf.config.get("fewshot_config")
-    has_source = leaf.config.get("fewshot_split") or (isinstance(fewshot, dict) and ("samples" in fewshot or fewshot.get("split")))
+    has_source = leaf.config.get("fewshot_split") or (
+        isinstance(fewshot, dict) and ("samples" in fewshot or fewshot.get("split"))
+    )
     if not has_source and not leaf.config.get("num_fewshot"):
         findings.add("EP212", leaf.where("fewshot_config"), f"{task} is zero-shot", task=task)
 
@@ -76,9 +154,17 @@ def check_metrics(leaf: Leaf, findings: Findings) -> None:
     names = metric_names(leaf)
     wanted, wanted_filter = leaf.metadata.get("primary_metric"), leaf.metadata.get("primary_filter")
     if isinstance(wanted, str) and names and wanted not in names:
-        findings.add("EP225", leaf.where("metadata"), f"primary_metric {wanted!r}", task=task, fix=f"one of {', '.join(names)}")
+        findings.add(
+            "EP225", leaf.where("metadata"), f"primary_metric {wanted!r}", task=task, fix=f"one of {', '.join(names)}"
+        )
     if isinstance(wanted_filter, str) and wanted_filter not in filters:
-        findings.add("EP225", leaf.where("metadata"), f"primary_filter {wanted_filter!r}", task=task, fix=f"one of {', '.join(filters)}")
+        findings.add(
+            "EP225",
+            leaf.where("metadata"),
+            f"primary_filter {wanted_filter!r}",
+            task=task,
+            fix=f"one of {', '.join(filters)}",
+        )
 
 
 def metric_names(leaf: Leaf) -> list[str]:
@@ -102,7 +188,9 @@ def _check_metric(leaf: Leaf, name: str, entry: dict[str, Any], where: str, find
     aggregation = entry.get("aggregation")
     if isinstance(aggregation, str):
         if aggregation not in AGGREGATIONS:
-            findings.add("EP209", where, f"aggregation {aggregation!r} of {name}", task=task, fix=near(aggregation, AGGREGATIONS))
+            findings.add(
+                "EP209", where, f"aggregation {aggregation!r} of {name}", task=task, fix=near(aggregation, AGGREGATIONS)
+            )
         elif aggregation in BOOTSTRAP_SECONDS:
             seconds = BOOTSTRAP_SECONDS[aggregation]
             findings.add("EP224", where, f"{aggregation} of {name}: about {seconds} s of CPU per 1,000 rows", task=task)

@@ -22,7 +22,8 @@ def model_folder(name: str | None, base: Path | None = None) -> Path | None:
     path = path if path.is_absolute() else (base or Path.cwd()) / path
     if path.is_dir():
         return path.resolve()
-    home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")), "huggingface")  # noqa: PTH118 - one expression
+    base_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = os.environ.get("HF_HOME") or base_cache / "huggingface"
     cache = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub") / f"models--{name.replace('/', '--')}"
     try:
         snapshot = cache / "snapshots" / (cache / "refs" / "main").read_text(encoding="utf-8").strip()
@@ -81,7 +82,9 @@ def model_shape(folder: Path) -> ModelShape | None:
     config = read_json(folder / "config.json")
     config = config.get("text_config") if isinstance(config.get("text_config"), dict) else config  # type: ignore[assignment]
     try:
-        layers, hidden, heads = (int(config[key]) for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
+        layers, hidden, heads = (
+            int(config[key]) for key in ("num_hidden_layers", "hidden_size", "num_attention_heads")
+        )
         vocabulary = int(config["vocab_size"])
     except (KeyError, TypeError, ValueError):
         return None
@@ -89,11 +92,25 @@ def model_shape(folder: Path) -> ModelShape | None:
     head_size = int(config.get("head_dim") or hidden // heads)
     dtype = str(config.get("dtype") or config.get("torch_dtype") or "bfloat16")
     context = config.get("max_position_embeddings")
-    measured = sum(path.stat().st_size for pattern in ("*.safetensors", "*.bin") for path in folder.glob(pattern)
-                   if not path.name.startswith(("training_args", "optimizer")))
+    measured = sum(
+        path.stat().st_size
+        for pattern in ("*.safetensors", "*.bin")
+        for path in folder.glob(pattern)
+        if not path.name.startswith(("training_args", "optimizer"))
+    )
     inner = int(config.get("intermediate_size") or 4 * hidden)
     attention = hidden * head_size * (2 * heads + 2 * kv_heads)
     embeddings = vocabulary * hidden * (1 if config.get("tie_word_embeddings") else 2)
     parameters = layers * (attention + 3 * hidden * inner + 2 * hidden) + embeddings + hidden
-    return ModelShape(layers, hidden, heads, kv_heads, head_size, vocabulary, context if isinstance(context, int) else None, dtype,
-                      measured or parameters * BYTES.get(dtype, 2), exact=bool(measured))
+    return ModelShape(
+        layers,
+        hidden,
+        heads,
+        kv_heads,
+        head_size,
+        vocabulary,
+        context if isinstance(context, int) else None,
+        dtype,
+        measured or parameters * BYTES.get(dtype, 2),
+        exact=bool(measured),
+    )

@@ -15,8 +15,10 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.tokenizer import Tokenizer
 
 # Turn markers of common chat formats, each a single special token in the vocabulary of its own family.
-MARKUP = re.compile(r"<\|(?:start_header_id|end_header_id|eot_id|im_start|im_end|begin_of_text|start_of_role|user|assistant|system|turn_end"
-                    r"|header_start|header_end|eot)\|>|<(?:start|end)_of_turn>")  # fmt: skip
+MARKUP = re.compile(
+    r"<\|(?:start_header_id|end_header_id|eot_id|im_start|im_end|begin_of_text|start_of_role|user|assistant|system|turn_end"
+    r"|header_start|header_end|eot)\|>|<(?:start|end)_of_turn>"
+)
 _SPECIAL_LOOK = re.compile(r"<\|[^|<>]+\|>|<(?:start|end)_of_turn>|</s>")
 LONGEST = 3
 
@@ -53,7 +55,7 @@ def _raw_prompts(loaded: LoadedTask) -> dict[int, str]:
     for number, requests in loaded.instances.items():
         try:
             text = loaded.task.doc_to_text(requests[0].doc)
-        except Exception:  # noqa: BLE001 - reported where requests are built
+        except Exception:  # noqa: BLE001, S112 - reported where requests are built
             continue
         if isinstance(text, str):
             found[number] = text
@@ -75,7 +77,13 @@ def _check_markup(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenize
     if foreign:
         tokens = sorted({token for found in foreign.values() for token in found})
         findings.add("EP608", where, f"{task}: {', '.join(tokens)} in {listed(foreign, len(foreign))}", task=task)
-    if tokenizer is not None and tokenizer.chat_template and not marked and not settings.apply_chat_template and loaded.generates:
+    if (
+        tokenizer is not None
+        and tokenizer.chat_template
+        and not marked
+        and not settings.apply_chat_template
+        and loaded.generates
+    ):
         findings.add("EP607", where, f"{task}: plain prompts", task=task)
 
 
@@ -104,7 +112,12 @@ def _check_begin(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer
             none.append(loaded.row_name(number))
     where, task = loaded.leaf.where("doc_to_text"), loaded.name
     if double:
-        findings.add("EP602", where, f"{task}: {tokenizer.bos} more than once at the start of {listed(double, len(double))}", task=task)
+        findings.add(
+            "EP602",
+            where,
+            f"{task}: {tokenizer.bos} more than once at the start of {listed(double, len(double))}",
+            task=task,
+        )
     if none and tokenizer.bos_id in tokenizer.own_prefix:
         findings.add("EP603", where, f"{task}: no {tokenizer.bos} in {listed(none, len(none))}", task=task)
 
@@ -123,16 +136,27 @@ def _check_length(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenize
             texts[number] = max((f"{request.args[0]}{request.args[1]}" for request in requests), key=len)
             room[number] = context - 1
     # A token is at least one byte, so that most prompts need no counting.
-    suspects = [number for number, text in texts.items() if isinstance(text, str) and len(text.encode()) + 2 > room[number] > 0]
+    suspects = [
+        number for number, text in texts.items() if isinstance(text, str) and len(text.encode()) + 2 > room[number] > 0
+    ]
     if not suspects:
         return
-    counts = tokenizer.lengths([texts[number] for number in suspects], add_bos_token=settings.add_bos_token, backend=settings.backend)
-    over = sorted(((count, number) for count, number in zip(counts, suspects, strict=True) if count > room[number]), reverse=True)
+    counts = tokenizer.lengths(
+        [texts[number] for number in suspects], add_bos_token=settings.add_bos_token, backend=settings.backend
+    )
+    over = sorted(
+        ((count, number) for count, number in zip(counts, suspects, strict=True) if count > room[number]), reverse=True
+    )
     if over:
         longest = ", ".join(f"{loaded.row_name(number)} ({count} tokens)" for count, number in over[:LONGEST])
         reply = context - room[over[0][1]]
-        findings.add("EP604", loaded.leaf.where("generation_kwargs"), f"{loaded.name}: {len(over)} of {len(texts)} prompts and {reply} "
-                     f"tokens for the reply are more than max_model_len {context}; longest: {longest}", task=loaded.name)
+        findings.add(
+            "EP604",
+            loaded.leaf.where("generation_kwargs"),
+            f"{loaded.name}: {len(over)} of {len(texts)} prompts and {reply} "
+            f"tokens for the reply are more than max_model_len {context}; longest: {longest}",
+            task=loaded.name,
+        )
 
 
 def check_stops(loaded: LoadedTask, tokenizer: Tokenizer | None, scorer: Scorer | None, findings: Findings) -> None:
@@ -145,7 +169,9 @@ def check_stops(loaded: LoadedTask, tokenizer: Tokenizer | None, scorer: Scorer 
     for stop in stops:
         shorter = next((other for other in stops if other != stop and other in stop), None)
         if shorter is not None:
-            findings.add("EP609", where, f"{task}: {stop!r} holds the stop string {shorter!r}, which acts first", task=task)
+            findings.add(
+                "EP609", where, f"{task}: {stop!r} holds the stop string {shorter!r}, which acts first", task=task
+            )
         elif tokenizer is not None and _SPECIAL_LOOK.fullmatch(stop) and not tokenizer.knows(stop):
             findings.add("EP609", where, f"{task}: {stop!r} is no token of this model", task=task)
         if not stop.strip() and any(MARKUP.search(loaded.prompt(number)) for number in list(loaded.instances)[:20]):
@@ -169,7 +195,9 @@ def _is_cut(loaded: LoadedTask, number: int, stops: list[str], scorer: Scorer | 
     if short == text:
         return False
     try:
-        whole, part = (scorer.score(number, [one], "published").value(scorer.metric, scorer.filter) for one in (text, short))
+        whole, part = (
+            scorer.score(number, [one], "published").value(scorer.metric, scorer.filter) for one in (text, short)
+        )
     except Exception:  # noqa: BLE001 - reported where replies are scored
         return False
     return (whole or 0.0) >= CREDIT > (part or 0.0)

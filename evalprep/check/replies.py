@@ -8,10 +8,19 @@ from typing import Any
 
 # The ways in which evaluations ask for an answer. A filter finds a gold answer when it finds it in one of them.
 FORMS = (
-    "{gold}", "The best answer is {gold}.", "The answer is {gold}.", "So the answer is {gold}.", "The answer is ({gold}).",
-    "Answer: {gold}", "The final answer is: \\boxed{{{gold}}}", "Final Answer: The final answer is ${gold}$. I hope it is correct.",
-    "#### {gold}", " {gold}.", "({gold})", "```\n{gold}\n```",
-)  # fmt: skip
+    "{gold}",
+    "The best answer is {gold}.",
+    "The answer is {gold}.",
+    "So the answer is {gold}.",
+    "The answer is ({gold}).",
+    "Answer: {gold}",
+    "The final answer is: \\boxed{{{gold}}}",
+    "Final Answer: The final answer is ${gold}$. I hope it is correct.",
+    "#### {gold}",
+    " {gold}.",
+    "({gold})",
+    "```\n{gold}\n```",
+)
 # Lower case and without digits: no letter to choose, no number, no word of any question.
 UNRELATED = "lorem ipsum dolor sit amet, consectetur adipiscing elit"
 # Replies on which extraction and parsing get slow: long nesting, long runs, and a model that repeats itself.

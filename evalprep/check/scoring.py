@@ -17,8 +17,21 @@ from evalprep.check.metrics import metric_names
 from evalprep.check.replies import HARD, UNRELATED, perfect_replies, published_reply
 
 # Fields of a line of lm-eval's sample log.
-RESERVED = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
-                      "prompt_hash", "target_hash"})  # fmt: skip
+RESERVED = frozenset(
+    {
+        "doc_id",
+        "doc",
+        "target",
+        "arguments",
+        "resps",
+        "filtered_resps",
+        "filter",
+        "metrics",
+        "doc_hash",
+        "prompt_hash",
+        "target_hash",
+    }
+)
 # Above this share a disagreement with the published verdicts is a warning: scorers that read the same replies
 # differ by a few per cent at most, as the published ones do among themselves.
 MAX_DISAGREEMENT = 0.05
@@ -130,7 +143,9 @@ def check_scoring(loaded: LoadedTask, findings: Findings, *, hard: bool = False)
     """
     if loaded.own or not loaded.instances:
         if loaded.own:
-            findings.add("EP305", loaded.leaf.where(), f"{loaded.name} was loaded and its requests were built", task=loaded.name)
+            findings.add(
+                "EP305", loaded.leaf.where(), f"{loaded.name} was loaded and its requests were built", task=loaded.name
+            )
         return None
     with quiet():
         scorer, tally = Scorer(loaded), _Tally()
@@ -158,24 +173,26 @@ def _try(scorer: Scorer, number: int, replies: list[Any], label: str, tally: _Ta
         for metric, value in metrics.items():
             if problem := _unsafe(value):
                 tally.odd.setdefault(problem, {}).setdefault(metric, f"{row} ({label})")
-            if label == "perfect":
+            if label in {"perfect", "published"}:
                 tally.values.setdefault((metric, name), []).append(value)
     return verdict
 
 
 def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:
     loaded = scorer.loaded
-    doc, row = loaded.instances[number][0].doc, loaded.row_name(number)
+    row = loaded.row_name(number)
+    published = _published(scorer, number, tally) if loaded.generates else None
     perfect = list(_perfect(loaded, number))
-    credited: set[str] = set()
+    # A published output that is right, and found right by every filter, is a perfect reply; no other need be made.
+    credited = _crediting(scorer, published)
     for replies in perfect:
+        if credited >= set(scorer.filters):
+            break
         verdict = _try(scorer, number, replies, "perfect", tally)
         if verdict is None:
             perfect = []  # already reported as a failure
             break
-        credited |= {name for name in scorer.filters if (verdict.value(scorer.metric, name) or 0.0) >= CREDIT}
-        if credited >= set(scorer.filters):
-            break
+        credited |= _crediting(scorer, verdict)
     if perfect:
         tally.golds += 1
         for name in set(scorer.filters) - credited:
@@ -185,16 +202,34 @@ def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:
             verdict = _try(scorer, number, replies, "wrong", tally)
             _credit(scorer, verdict, "EP504", row, tally, threshold=CREDIT)
         return
-    empty, unrelated = (_try(scorer, number, [text], label, tally) for text, label in (("", "empty"), (UNRELATED, "unrelated")))
+    empty = _try(scorer, number, [""], "empty", tally)
     if perfect:
+        unrelated = _try(scorer, number, [UNRELATED], "unrelated", tally)
         _credit(scorer, empty, "EP503", row, tally, threshold=HALF)
         _credit(scorer, unrelated, "EP504", row, tally, threshold=HALF)
-    if (published := published_reply(doc)) is not None:
-        verdict = _try(scorer, number, [published[0]], "published", tally)
-        if verdict is not None and (value := verdict.value(scorer.metric, scorer.filter)) is not None:
-            tally.published += 1
-            if (value >= CREDIT) is not published[1]:
-                tally.differing.append(row)
+    elif published is None:
+        _try(scorer, number, [UNRELATED], "unrelated", tally)
+
+
+def _published(scorer: Scorer, number: int, tally: _Tally) -> Verdict | None:
+    """Score the published output and hold it against the published verdict; None unless that says right."""
+    found = published_reply(scorer.loaded.instances[number][0].doc)
+    if found is None:
+        return None
+    verdict = _try(scorer, number, [found[0]], "published", tally)
+    if verdict is None or (value := verdict.value(scorer.metric, scorer.filter)) is None:
+        return None
+    tally.published += 1
+    if (value >= CREDIT) is not found[1]:
+        tally.differing.append(scorer.loaded.row_name(number))
+    return verdict if found[1] else None
+
+
+def _crediting(scorer: Scorer, verdict: Verdict | None) -> set[str]:
+    """The filters under which a reply scores 1."""
+    if verdict is None:
+        return set()
+    return {name for name in scorer.filters if (verdict.value(scorer.metric, name) or 0.0) >= CREDIT}
 
 
 def _credit(scorer: Scorer, verdict: Verdict | None, code: str, row: str, tally: _Tally, *, threshold: float) -> None:
@@ -212,7 +247,10 @@ def _perfect(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
             yield [text]
     elif loaded.leaf.output_type == "multiple_choice" and requests[0].request_type == "loglikelihood":
         for position in _gold_positions(loaded, number):
-            yield [(-0.1, True) if index % _choices(loaded, number) == position else (-50.0, False) for index in range(len(requests))]
+            yield [
+                (-0.1, True) if index % _choices(loaded, number) == position else (-50.0, False)
+                for index in range(len(requests))
+            ]
 
 
 def _worst(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
@@ -221,7 +259,10 @@ def _worst(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
     if requests[0].request_type == "loglikelihood_rolling":
         yield [-10.0]
     elif loaded.leaf.output_type == "multiple_choice" and gold and len(gold) < _choices(loaded, number):
-        yield [(-500.0, False) if index % _choices(loaded, number) in gold else (-1.0, False) for index in range(len(requests))]
+        yield [
+            (-500.0, False) if index % _choices(loaded, number) in gold else (-1.0, False)
+            for index in range(len(requests))
+        ]
     elif loaded.leaf.output_type == "loglikelihood":
         yield [(-500.0, False) for _ in requests]
 
@@ -235,8 +276,10 @@ def _gold_positions(loaded: LoadedTask, number: int) -> list[int]:
     if loaded.leaf.output_type != "multiple_choice" or loaded.task.multiple_input:
         return []
     choices, gold = loaded.task.doc_to_choice(doc), loaded.task.doc_to_target(doc)
-    positions = [choices.index(one) if isinstance(one, str) and one in choices else one
-                 for one in (gold if isinstance(gold, list) else [gold])]  # fmt: skip
+    positions = [
+        choices.index(one) if isinstance(one, str) and one in choices else one
+        for one in (gold if isinstance(gold, list) else [gold])
+    ]
     return [one for one in positions if isinstance(one, int) and 0 <= one < len(choices)]
 
 
@@ -264,8 +307,12 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     for message, rows in tally.failures.items():
         findings.add("EP501", where, f"{task}: {message} in {listed(rows, len(rows))}", task=task)
     if tally.too_slow:
-        findings.add("EP516", where, f"{task}: more than {BOUND_SECONDS:g} s of CPU in {listed(tally.too_slow, len(tally.too_slow))}",
-                     task=task)
+        findings.add(
+            "EP516",
+            where,
+            f"{task}: more than {BOUND_SECONDS:g} s of CPU in {listed(tally.too_slow, len(tally.too_slow))}",
+            task=task,
+        )
     seconds, row, label = scorer.slowest
     if seconds > SLOW_SECONDS:
         findings.add("EP515", where, f"{task}: {seconds:.1f} s of CPU for row {row} ({label} reply)", task=task)
@@ -274,15 +321,25 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     for name, rows in tally.missed.items():
         code = "EP502" if name == scorer.filter else "EP517"
         if not tally.failures:
-            findings.add(code, where, f"{task}, filter {name}: {scorer.metric} is below 1 for a reply that gives the gold answer, in "
-                         f"{listed(rows, len(rows))} of {tally.golds}", task=task)
+            findings.add(
+                code,
+                where,
+                f"{task}, filter {name}: {scorer.metric} is below 1 for a reply that gives the gold answer, in "
+                f"{listed(rows, len(rows))} of {tally.golds}",
+                task=task,
+            )
     for code, rows in tally.wrongly.items():
         findings.add(code, where, f"{task}: {scorer.metric} in {listed(rows, len(rows))}", task=task)
     if tally.differing:
         share = len(tally.differing) / tally.published
-        findings.add("EP513" if share > MAX_DISAGREEMENT else "EP514", where, f"{task}: {scorer.metric} under {scorer.filter} differs "
-                     f"from the published verdict in {share:.1%} of {tally.published} rows, "
-                     f"{listed(tally.differing, len(tally.differing))}", task=task)
+        findings.add(
+            "EP513" if share > MAX_DISAGREEMENT else "EP514",
+            where,
+            f"{task}: {scorer.metric} under {scorer.filter} differs "
+            f"from the published verdict in {share:.1%} of {tally.published} rows, "
+            f"{listed(tally.differing, len(tally.differing))}",
+            task=task,
+        )
 
 
 def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
@@ -295,7 +352,9 @@ def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     for name, sets in tally.keys.items():
         if len(sets) > 1:
             varying = sorted(frozenset.union(*sets) - frozenset.intersection(*sets))
-            findings.add("EP507", where, f"{task}, filter {name}: {', '.join(varying)} only for some replies", task=task)
+            findings.add(
+                "EP507", where, f"{task}, filter {name}: {', '.join(varying)} only for some replies", task=task
+            )
     declared = set(scorer.task.aggregation())
     for key in sorted(returned - declared - RESERVED):
         findings.add("EP508", where, f"{task} returns {key!r}", task=task)
@@ -304,7 +363,12 @@ def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     for problem, metrics in tally.odd.items():
         code = "EP510" if problem == "nan" else "EP509"
         for metric, place in metrics.items():
-            findings.add(code, where, f"{task} returns {metric!r} in row {place}" + ("" if problem == "nan" else f": {problem}"), task=task)
+            findings.add(
+                code,
+                where,
+                f"{task} returns {metric!r} in row {place}" + ("" if problem == "nan" else f": {problem}"),
+                task=task,
+            )
     broken: set[str] = set()
     for (metric, _), values in tally.values.items():
         function = scorer.task.aggregation().get(metric)
@@ -314,4 +378,9 @@ def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
             function(list(values))
         except Exception as error:  # noqa: BLE001 - an aggregation that raises is the finding
             broken.add(metric)
-            findings.add("EP512", leaf.where("metric_list"), f"{task}, {metric}: {type(error).__name__}: {str(error)[:120]}", task=task)
+            findings.add(
+                "EP512",
+                leaf.where("metric_list"),
+                f"{task}, {metric}: {type(error).__name__}: {str(error)[:120]}",
+                task=task,
+            )

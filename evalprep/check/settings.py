@@ -53,19 +53,36 @@ class RunSettings:
         extra = dict(core.model_args)
         context = next((extra[key] for key in CONTEXT_KEYS if isinstance(extra.get(key), int)), core.max_model_len)
         return cls(
-            model=core.model_name, tokenizer=extra.get("tokenizer"), backend=core.backend, folder=folder, device=core.device,
-            tensor_parallel_size=core.tensor_parallel_size, data_parallel_size=core.data_parallel_size,
-            gpu_memory_utilization=core.gpu_memory_utilization, max_model_len=context, dtype=core.dtype, batch_size=core.batch_size,
-            add_bos_token=extra.get("add_bos_token", core.add_bos_token), model_args=extra, gen_kwargs=dict(core.gen_kwargs),
-            apply_chat_template=core.apply_chat_template, system_instruction=core.system_instruction,
-            fewshot_as_multiturn=core.fewshot_as_multiturn, num_fewshot=core.num_fewshot, limit=core.limit,
-            log_samples=core.log_samples, output_path=core.output_path, ours=True,
-        )  # fmt: skip
+            model=core.model_name,
+            tokenizer=extra.get("tokenizer"),
+            backend=core.backend,
+            folder=folder,
+            device=core.device,
+            tensor_parallel_size=core.tensor_parallel_size,
+            data_parallel_size=core.data_parallel_size,
+            gpu_memory_utilization=core.gpu_memory_utilization,
+            max_model_len=context,
+            dtype=core.dtype,
+            batch_size=core.batch_size,
+            add_bos_token=extra.get("add_bos_token", core.add_bos_token),
+            model_args=extra,
+            gen_kwargs=dict(core.gen_kwargs),
+            apply_chat_template=core.apply_chat_template,
+            system_instruction=core.system_instruction,
+            fewshot_as_multiturn=core.fewshot_as_multiturn,
+            num_fewshot=core.num_fewshot,
+            limit=core.limit,
+            log_samples=core.log_samples,
+            output_path=core.output_path,
+            ours=True,
+        )
 
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any], work_dir: Path) -> RunSettings:
         """The settings that a work folder was prepared with; a key that this version does not know is left out."""
         given = manifest.get("config")
-        known = {key: value for key, value in (given if isinstance(given, dict) else {}).items() if key in Core.model_fields}
+        known = {
+            key: value for key, value in (given if isinstance(given, dict) else {}).items() if key in Core.model_fields
+        }
         known = {"model_name": "unknown", "tasks": ["unknown"], **known}
         return cls.from_core(Core.model_validate(known), work_dir.parent)

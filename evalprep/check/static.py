@@ -39,8 +39,14 @@ class StaticCheck:
     requested: list[str]
 
 
-def check_static(roots: Sequence[Path], requested: Sequence[str] | None, settings: RunSettings, findings: Findings,
-                 *, moved: tuple[Path, Path] | None = None) -> StaticCheck:
+def check_static(
+    roots: Sequence[Path],
+    requested: Sequence[str] | None,
+    settings: RunSettings,
+    findings: Findings,
+    *,
+    moved: tuple[Path, Path] | None = None,
+) -> StaticCheck:
     """Check task files, settings, data files, machine and command.
 
     Args:
@@ -55,7 +61,9 @@ def check_static(roots: Sequence[Path], requested: Sequence[str] | None, setting
     check_files(tree, findings, stock)
     if requested is None:
         groups = [name for name, file in tree.index.items() if file.kind == "group"]
-        for group in groups:  # each for itself: that several groups share a task matters only when they are asked for together
+        for (
+            group
+        ) in groups:  # each for itself: that several groups share a task matters only when they are asked for together
             select_leaves(tree, [group], findings)
         requested = [name for name in tree.index if name not in groups]
     leaves = select_leaves(tree, requested, findings, stock)
@@ -104,5 +112,10 @@ def check_tree(tree: Path, config: Config) -> list[Finding]:
 
 def _final(finding: Finding, built: Path, final: Path) -> Finding:
     """The same finding with paths below the work folder."""
-    return Finding(code=finding.code, task=finding.task, fix=finding.fix.replace(str(built), str(final)),
-                   where=finding.where.replace(str(built), str(final)), what=finding.what.replace(str(built), str(final)))
+    return Finding(
+        code=finding.code,
+        task=finding.task,
+        fix=finding.fix.replace(str(built), str(final)),
+        where=finding.where.replace(str(built), str(final)),
+        what=finding.what.replace(str(built), str(final)),
+    )

@@ -40,25 +40,50 @@ class Target:
         if self.moved is None:
             return findings.sorted()
         old, new = self.moved
-        return [replace(one, where=one.where.replace(old, new), what=one.what.replace(old, new), fix=one.fix.replace(old, new))
-                for one in findings.sorted()]  # fmt: skip
+        return [
+            replace(
+                one, where=one.where.replace(old, new), what=one.what.replace(old, new), fix=one.fix.replace(old, new)
+            )
+            for one in findings.sorted()
+        ]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments that name a target."""
-    parser.add_argument("work_dir", nargs="?", type=Path, help="a prepared work folder; without it the config is prepared in a "
-                        "temporary place")
-    parser.add_argument("--config_path", "--config", type=Path, action="append", default=None, metavar="FILE",
-                        help="the config (default: ./eval_config.yaml); may be repeated")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="overrule one key of the config; may be repeated")
+    parser.add_argument(
+        "work_dir",
+        nargs="?",
+        type=Path,
+        help="a prepared work folder; without it the config is prepared in a temporary place",
+    )
+    parser.add_argument(
+        "--config_path",
+        "--config",
+        type=Path,
+        action="append",
+        default=None,
+        metavar="FILE",
+        help="the config (default: ./eval_config.yaml); may be repeated",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="overrule one key of the config; may be repeated",
+    )
     other = parser.add_argument_group("tasks of other makers")
-    other.add_argument("--include_path", type=Path, action="append", default=None, metavar="DIR", help="a folder of lm-eval task YAMLs")
+    other.add_argument(
+        "--include_path", type=Path, action="append", default=None, metavar="DIR", help="a folder of lm-eval task YAMLs"
+    )
     other.add_argument("--tasks", default=None, metavar="A,B", help="names as for lm_eval --tasks (default: all)")
     other.add_argument("--model", default=None, metavar="NAME", help="the model that will be run")
     other.add_argument("--tokenizer", default=None, metavar="NAME", help="another tokenizer than the model's own")
     other.add_argument("--backend", default=None, metavar="NAME", help="lm-eval's name of the back end (default: vllm)")
     other.add_argument("--max_model_len", type=int, default=None, metavar="N", help="the context length of the run")
-    other.add_argument("--apply_chat_template", action="store_true", help="the run will apply the model's chat template")
+    other.add_argument(
+        "--apply_chat_template", action="store_true", help="the run will apply the model's chat template"
+    )
     other.add_argument("--add_bos_token", choices=["true", "false"], default=None, help="as in the run's model_args")
 
 
@@ -83,27 +108,38 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
 
 def _changes(args: argparse.Namespace) -> dict[str, Any]:
     """Settings given as arguments."""
-    given: dict[str, Any] = {key: getattr(args, key) for key in ("model", "tokenizer", "backend", "max_model_len")
-                             if getattr(args, key, None) is not None}  # fmt: skip
+    given: dict[str, Any] = {
+        key: getattr(args, key)
+        for key in ("model", "tokenizer", "backend", "max_model_len")
+        if getattr(args, key, None) is not None
+    }
     for key in ("model", "tokenizer"):
         if key in given and not Path(given[key]).is_absolute() and Path(given[key]).is_dir():
-            given[key] = given[key] if given[key].startswith("./") or given[key].endswith("/") else str(Path(given[key]).resolve())
+            given[key] = (
+                given[key]
+                if given[key].startswith("./") or given[key].endswith("/")
+                else str(Path(given[key]).resolve())
+            )
     if args.apply_chat_template:
         given["apply_chat_template"] = True
     if args.add_bos_token is not None:
-        given["add_bos_token"] = args.add_bos_token == "true"
+        given["add_bos_token"] = args.add_bos_token == "true"  # noqa: S105 - no password
     return given
 
 
 def _folder_target(args: argparse.Namespace) -> Target:
     missing = [path for path in args.include_path if not path.is_dir()]
     if missing:
-        raise BadInput([Problem(what="is not a folder", where=str(path), fix="give a folder of task YAMLs") for path in missing])
+        raise BadInput(
+            [Problem(what="is not a folder", where=str(path), fix="give a folder of task YAMLs") for path in missing]
+        )
     settings = replace(RunSettings(), **{"backend": "vllm", **_changes(args)})
     return Target(", ".join(map(str, args.include_path)), args.include_path, _names(args.tasks), settings)
 
 
-def work_dir_target(work_dir: Path, requested: list[str] | None = None, changes: dict[str, Any] | None = None) -> Target:
+def work_dir_target(
+    work_dir: Path, requested: list[str] | None = None, changes: dict[str, Any] | None = None
+) -> Target:
     """A work folder with a manifest.
 
     Raises:
@@ -111,8 +147,13 @@ def work_dir_target(work_dir: Path, requested: list[str] | None = None, changes:
     """
     manifest = read_manifest(work_dir)
     if manifest is None:
-        raise BadInput(Problem(what="holds no manifest of a preparation", where=str(work_dir),
-                               fix="name a prepared work folder, or check any folder of tasks with --include_path"))
+        raise BadInput(
+            Problem(
+                what="holds no manifest of a preparation",
+                where=str(work_dir),
+                fix="name a prepared work folder, or check any folder of tasks with --include_path",
+            )
+        )
     settings = replace(RunSettings.from_manifest(manifest, work_dir), **(changes or {}))
     return Target(str(work_dir), [work_dir], requested or _requested(manifest), settings)
 
@@ -127,8 +168,12 @@ def _requested(manifest: dict[str, Any]) -> list[str]:
 
 
 @contextlib.contextmanager
-def config_target(path: Path, changes_of_config: Sequence[str], changes: dict[str, Any] | None = None,
-                  requested: list[str] | None = None) -> Iterator[Target]:
+def config_target(
+    path: Path,
+    changes_of_config: Sequence[str],
+    changes: dict[str, Any] | None = None,
+    requested: list[str] | None = None,
+) -> Iterator[Target]:
     """Prepare a config in a temporary place; nothing of the user's is touched.
 
     Raises:

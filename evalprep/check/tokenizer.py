@@ -84,10 +84,15 @@ class Tokenizer:
         """The token ids that a back end sends for a prompt."""
         return self.prefix(text, add_bos_token, backend) + list(self.encoder.encode(text, add_special_tokens=False).ids)
 
-    def lengths(self, texts: Sequence[str], *, add_bos_token: bool | None = None, backend: str | None = None) -> list[int]:
+    def lengths(
+        self, texts: Sequence[str], *, add_bos_token: bool | None = None, backend: str | None = None
+    ) -> list[int]:
         """Number of tokens of each prompt."""
         encoded = self.encoder.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [len(one.ids) + len(self.prefix(text, add_bos_token, backend)) for one, text in zip(encoded, texts, strict=True)]
+        return [
+            len(one.ids) + len(self.prefix(text, add_bos_token, backend))
+            for one, text in zip(encoded, texts, strict=True)
+        ]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """Each id as readable text; special tokens as they are written."""
@@ -108,7 +113,9 @@ class Tokenizer:
         def refuse(message: str) -> None:
             raise jinja2.exceptions.TemplateError(message)
 
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        )
         environment.globals.update(raise_exception=refuse, strftime_now=_today)
         try:
             return environment.from_string(self.chat_template).render(
@@ -143,5 +150,11 @@ def load_tokenizer(folder: Path | None) -> Tokenizer | None:
     beside = folder / "chat_template.jinja"
     if beside.is_file():
         template = beside.read_text(encoding="utf-8")
-    return Tokenizer(folder, encoder, _text(settings.get("bos_token")), _text(settings.get("eos_token")),
-                     template if isinstance(template, str) else "", settings)
+    return Tokenizer(
+        folder,
+        encoder,
+        _text(settings.get("bos_token")),
+        _text(settings.get("eos_token")),
+        template if isinstance(template, str) else "",
+        settings,
+    )

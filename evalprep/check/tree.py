@@ -1,6 +1,6 @@
 """A folder of task YAMLs as lm-eval's index sees it, with what the index leaves out in silence.
 
-lm-eval 0.4.13 reads `**/*.yaml` below each include path in path order; what it cannot parse it skips at debug level. The
+lm-eval 0.4.13 reads `**/*.yaml` below each include path in path order; what it cannot parse it skips in silence. The
 same rules are followed here without importing lm-eval or the functions that the files name, so that a tree is read in
 milliseconds.
 """
@@ -221,8 +221,12 @@ def read_tree(roots: Iterable[Path], findings: Findings) -> Tree:
                 _explain_nameless(file, findings)
                 continue
             if name in own:
-                findings.add("EP104", file.where("group" if file.kind == "group" else "task"),
-                             f"the name {name!r} is already taken by {own[name].path}", task=name)
+                findings.add(
+                    "EP104",
+                    file.where("group" if file.kind == "group" else "task"),
+                    f"the name {name!r} is already taken by {own[name].path}",
+                    task=name,
+                )
                 continue
             own[name] = file
             tag = file.data.get("tag")
@@ -251,27 +255,41 @@ def select_leaves(tree: Tree, requested: Iterable[str], findings: Findings, stoc
             if entry in known_elsewhere:
                 findings.add("EP117", entry, "comes with lm-eval", task=entry)
             else:
-                fix = near(entry, tree.names()) or f"there are: {', '.join(sorted(tree.names())[:12]) or 'no tasks at all'}"
+                fix = (
+                    near(entry, tree.names())
+                    or f"there are: {', '.join(sorted(tree.names())[:12]) or 'no tasks at all'}"
+                )
                 findings.add("EP108", entry, "is no task, group or tag of the folder", task=entry, fix=fix)
             continue
         for name in names:
             for leaf in _expand(tree, name, {}, (), findings):
                 if leaf.name in leaves and origin[leaf.name] != name:
-                    findings.add("EP111", entry, f"{leaf.name} is requested through {origin[leaf.name]} and through {name}", task=leaf.name)
+                    findings.add(
+                        "EP111",
+                        entry,
+                        f"{leaf.name} is requested through {origin[leaf.name]} and through {name}",
+                        task=leaf.name,
+                    )
                 leaves[leaf.name] = leaf
                 origin[leaf.name] = name
     return list(leaves.values())
 
 
-def _expand(tree: Tree, name: str, override: Mapping[str, Any], path: tuple[str, ...], findings: Findings) -> list[Leaf]:
+def _expand(
+    tree: Tree, name: str, override: Mapping[str, Any], path: tuple[str, ...], findings: Findings
+) -> list[Leaf]:
     if name in tree.tags and name not in tree.index:
         return [leaf for member in tree.tags[name] for leaf in _expand(tree, member, override, (*path, name), findings)]
     file = tree.index[name]
     if file.kind != "group":
-        config = {key: value for key, value in {**file.data, **override}.items() if key not in {"tag", "group", "task_list"}}
+        config = {
+            key: value for key, value in {**file.data, **override}.items() if key not in {"tag", "group", "task_list"}
+        }
         return [Leaf(name, file, {**config, "task": name})]
     if name in path:
-        findings.add("EP116", file.where("task"), f"the group {name} contains itself: {' > '.join((*path, name))}", task=name)
+        findings.add(
+            "EP116", file.where("task"), f"the group {name} contains itself: {' > '.join((*path, name))}", task=name
+        )
         return []
     return _members(tree, file, file.data, {**_overrides(file.data), **override}, (*path, name), findings)
 
@@ -280,8 +298,14 @@ def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key not in _GROUP_KEYS | {"tag", "task_list"}}
 
 
-def _members(tree: Tree, file: TaskFile, data: Mapping[str, Any], override: Mapping[str, Any], path: tuple[str, ...],
-             findings: Findings) -> list[Leaf]:
+def _members(
+    tree: Tree,
+    file: TaskFile,
+    data: Mapping[str, Any],
+    override: Mapping[str, Any],
+    path: tuple[str, ...],
+    findings: Findings,
+) -> list[Leaf]:
     members, name = data.get("task"), path[-1]
     if not isinstance(members, list) or not members:
         findings.add("EP109", file.where("task"), f"`task` of the group {name} is {members!r}", task=name)
@@ -290,16 +314,25 @@ def _members(tree: Tree, file: TaskFile, data: Mapping[str, Any], override: Mapp
     for member in members:
         if isinstance(member, str):
             if member not in tree.index and member not in tree.tags:
-                findings.add("EP110", file.where("task"), f"the group {name} names {member!r}, which does not exist",
-                             task=name, fix=near(member, tree.names()))
+                findings.add(
+                    "EP110",
+                    file.where("task"),
+                    f"the group {name} names {member!r}, which does not exist",
+                    task=name,
+                    fix=near(member, tree.names()),
+                )
                 continue
             leaves += _expand(tree, member, override, path, findings)
         elif isinstance(member, dict) and "group" in member:
             inner = str(member["group"])
             if inner in tree.index:
-                leaves += _expand(tree, inner, {**override, **{k: v for k, v in member.items() if k != "group"}}, path, findings)
+                leaves += _expand(
+                    tree, inner, {**override, **{k: v for k, v in member.items() if k != "group"}}, path, findings
+                )
             else:
-                leaves += _members(tree, file, member, {**override, **_overrides(member)}, (*path, f"{name}::{inner}"), findings)
+                leaves += _members(
+                    tree, file, member, {**override, **_overrides(member)}, (*path, f"{name}::{inner}"), findings
+                )
         elif isinstance(member, dict) and isinstance(member.get("task"), str):
             inner = member["task"]
             merged = {**override, **member}
@@ -309,8 +342,13 @@ def _members(tree: Tree, file: TaskFile, data: Mapping[str, Any], override: Mapp
             elif "dataset_path" in merged or "custom_dataset" in merged:
                 leaves.append(Leaf(f"{name}::{inner}", file, {**merged, "task": f"{name}::{inner}"}))
             else:
-                findings.add("EP110", file.where("task"), f"the group {name} names {inner!r}, which does not exist",
-                             task=name, fix=near(inner, tree.names()))
+                findings.add(
+                    "EP110",
+                    file.where("task"),
+                    f"the group {name} names {inner!r}, which does not exist",
+                    task=name,
+                    fix=near(inner, tree.names()),
+                )
         else:
             findings.add("EP109", file.where("task"), f"a member of the group {name} is {member!r}", task=name)
     return leaves

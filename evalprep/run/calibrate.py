@@ -18,7 +18,7 @@ class Measured:
     """What was measured, scaled to the whole run.
 
     Attributes:
-        seconds: Time of all rows at the measured pace; more than a full run takes, as a full run batches more prompts at once.
+        seconds: Time of all rows at the measured pace; a full run batches more prompts at once and takes less.
         basis: How it was measured.
         notes: Sentences for the user.
     """
@@ -50,8 +50,13 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measur
             failed = [unit for unit in state.units if unit.status != DONE]
             if failed or not state.units:
                 tail = "\n".join(folder.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
-                raise BadInput(Problem(what=f"the calibration run failed: {state.message}\n{tail}", where="--calibrate",
-                                       fix="mend what the log says"))
+                raise BadInput(
+                    Problem(
+                        what=f"the calibration run failed: {state.message}\n{tail}",
+                        where="--calibrate",
+                        fix="mend what the log says",
+                    )
+                )
             load += state.loads or 0.0
             for unit in state.units:
                 seconds += (unit.seconds or 0.0) / unit.rows * all_rows.get(unit.task, unit.rows)

@@ -108,8 +108,11 @@ class RunFolder:
             self.units.mkdir(parents=True, exist_ok=True)
             write_atomically(self.path / "job.json", json.dumps(job.as_dict(), indent=2))
         except OSError as error:
-            raise BadInput(Problem(what=f"cannot be written: {error.strerror}", where=str(self.path), fix="choose another output_path")
-                           ) from None
+            raise BadInput(
+                Problem(
+                    what=f"cannot be written: {error.strerror}", where=str(self.path), fix="choose another output_path"
+                )
+            ) from None
 
     def job(self) -> Job:
         """The command."""
@@ -169,8 +172,13 @@ class RunFolder:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise BadInput(Problem(what="this run is under way in another process", where=str(self.path),
-                                       fix="`evalprep status` shows it")) from None
+                raise BadInput(
+                    Problem(
+                        what="this run is under way in another process",
+                        where=str(self.path),
+                        fix="`evalprep status` shows it",
+                    )
+                ) from None
             yield handle
 
     def is_running(self) -> bool:

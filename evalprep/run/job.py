@@ -52,8 +52,14 @@ class Job:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"model": self.model, "model_args": self.model_args, "tasks": self.tasks, "options": self.options, "env": self.env,
-                "data": self.data}
+        return {
+            "model": self.model,
+            "model_args": self.model_args,
+            "tasks": self.tasks,
+            "options": self.options,
+            "env": self.env,
+            "data": self.data,
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
@@ -69,9 +75,13 @@ def read_jobs(work_dir: Path) -> list[Job]:
     """
     manifest = read_manifest(work_dir)
     if manifest is None:
-        raise BadInput(Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first"))
+        raise BadInput(
+            Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
+        )
     files = manifest.get("files")
-    digest = hashlib.sha256(json.dumps(_inputs(files if isinstance(files, dict) else {}, work_dir), sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(
+        json.dumps(_inputs(files if isinstance(files, dict) else {}, work_dir), sort_keys=True).encode()
+    ).hexdigest()
     commands = [manifest.get("command"), *(manifest.get("further_commands") or [])]
     environments = {_model(one): one.get("env", {}) for one in commands if isinstance(one, dict)}
     jobs = []
@@ -79,11 +89,13 @@ def read_jobs(work_dir: Path) -> list[Job]:
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
             model, arguments, tasks = data.pop("model"), data.pop("model_args") or {}, data.pop("tasks")
-            data["output_path"], data["include_path"]  # noqa: B018 - both must be there
+            data["output_path"], data["include_path"]
         except FileNotFoundError:
             raise BadInput(Problem(what="does not exist", where=str(path), fix="prepare again")) from None
         except (OSError, yaml.YAMLError, KeyError, AttributeError) as error:
-            raise BadInput(Problem(what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again")) from None
+            raise BadInput(
+                Problem(what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again")
+            ) from None
         jobs.append(Job(model, arguments, tasks, data, environments.get(model, {}), digest))
     return jobs
 
@@ -91,8 +103,8 @@ def read_jobs(work_dir: Path) -> list[Job]:
 def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
     """Digests of task YAMLs and data as they are now: an edit is another run.
 
-    Code is left out, so that a scorer that failed can be mended and the run resumed; a response is only used again for the
-    very same request.
+    Code is left out, so that a scorer that failed can be mended and the run resumed; a response is only used again
+    for the very same request.
     """
     from evalprep.workdir import sha256
 

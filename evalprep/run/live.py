@@ -27,7 +27,7 @@ def run_job(job: Job, folder: RunFolder, show: Show, *, shard_rows: int) -> int:
     Args:
         job: The command.
         folder: Its run folder, already made.
-        show: Called with the state, and the progress in per cent that the log shows, whenever something may have changed.
+        show: Called with the state and the per cent in the log, whenever something may have changed.
         shard_rows: Rows of one unit.
 
     Returns:
@@ -62,8 +62,15 @@ def _start(job: Job, folder: RunFolder, log: IO[bytes], lock: IO[str], shard_row
     command = [sys.executable, "-m", "evalprep.run.worker", str(folder.path), str(shard_rows)]
     environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONUNBUFFERED": "1", **job.env}
     # A session of its own: Ctrl-C reaches this process alone, which then ends the worker and all that it started.
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=environment,
-                            start_new_session=True, pass_fds=[lock.fileno()])
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+        pass_fds=[lock.fileno()],
+    )
 
 
 @contextlib.contextmanager

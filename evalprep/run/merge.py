@@ -11,9 +11,21 @@ from evalprep.run.folder import RunFolder, Unit, write_atomically
 from evalprep.run.job import Job
 
 # What only the process with the model knew; taken from a unit's results file.
-_FROM_UNIT = ("pretty_env_info", "git_hash", "model_source", "max_length", "eot_token_id", "chat_template", "chat_template_sha",
-              "tokenizer_pad_token", "tokenizer_eos_token", "tokenizer_bos_token", "transformers_version", "system_instruction",
-              "system_instruction_sha")  # fmt: skip
+_FROM_UNIT = (
+    "pretty_env_info",
+    "git_hash",
+    "model_source",
+    "max_length",
+    "eot_token_id",
+    "chat_template",
+    "chat_template_sha",
+    "tokenizer_pad_token",
+    "tokenizer_eos_token",
+    "tokenizer_bos_token",
+    "transformers_version",
+    "system_instruction",
+    "system_instruction_sha",
+)
 
 
 def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) -> None:
@@ -38,9 +50,15 @@ def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) ->
     results = evaluate(job, replay, list(job.tasks), manager, tracker, limit=job.options.get("limit"))
     unit_results = [_results(folder.folder(unit)) for unit in units]
     first = unit_results[0]
-    results["config"] = {**first.get("config", {}), **results["config"], **{
-        key: first.get("config", {}).get(key) for key in ("batch_sizes", "model_num_parameters", "model_dtype", "model_revision",
-                                                          "model_sha") if key in first.get("config", {})}}
+    results["config"] = {
+        **first.get("config", {}),
+        **results["config"],
+        **{
+            key: first.get("config", {}).get(key)
+            for key in ("batch_sizes", "model_num_parameters", "model_dtype", "model_revision", "model_sha")
+            if key in first.get("config", {})
+        },
+    }
     save(tracker, results, samples=bool(job.options.get("log_samples")))
     seconds = sum(float(one.get("total_evaluation_time_seconds") or 0) for one in unit_results)
     path = next(part.rglob("results_*.json"))

@@ -40,7 +40,7 @@ def keys_of(kind: str, requests: Iterable[Instance], first: int = 0) -> list[Key
 
 
 class ResponseFile:
-    """The responses of one unit. Pickled, because back ends may return richer objects than JSON holds (log-probabilities of tokens).
+    """The responses of one unit. Pickled: back ends may return richer objects than JSON holds, e.g. token likelihoods.
 
     Only this program writes and reads it, in a folder of its own.
     """
@@ -72,13 +72,16 @@ def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
             keys = keys_of(name, requests, first)
             # Only an answer to the very same request counts: a prompt function may have been edited in between.
             open_ones = [
-                number for number, key in enumerate(keys)
+                number
+                for number, key in enumerate(keys)
                 if key not in file.known or file.known[key][0] != requests[number].arguments
-            ]  # fmt: skip
+            ]
             if open_ones:
                 made = originals[name]([requests[number] for number in open_ones], *args, **kwargs)
-                file.add([keys[number] for number in open_ones],
-                         [(requests[number].arguments, response) for number, response in zip(open_ones, made, strict=True)])
+                file.add(
+                    [keys[number] for number in open_ones],
+                    [(requests[number].arguments, response) for number, response in zip(open_ones, made, strict=True)],
+                )
             return [file.known[key][1] for key in keys]
 
         return answer
@@ -127,10 +130,10 @@ class Replay(LM):  # type: ignore[misc]
         """Saved log-likelihoods of whole texts."""
         return self._answer("loglikelihood_rolling", requests)
 
-    def apply_chat_template(self, chat_history: list[dict[str, str]], **_: Any) -> str:  # type: ignore[override]
+    def apply_chat_template(self, chat_history: list[dict[str, str]], **_: Any) -> str:
         """Plain text: the arguments that were sent replace it."""
         return "\n".join(str(message["content"]) for message in chat_history)
 
-    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: FBT001, FBT002, ARG002 - lm-eval's signature
+    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002 - lm-eval's signature
         """None of its own."""
         return ""

@@ -28,7 +28,15 @@ def plan_units(tasks: dict[str, Any], job: Job, shard_rows: int, earlier: list[U
         for first in range(0, rows, size) if rows else ():
             count = min(size, rows - first)
             whole = count == rows
-            units.append(Unit(name=unit_name(name, None if whole else first // size), task=name, rows=count, first=first, whole=whole))
+            units.append(
+                Unit(
+                    name=unit_name(name, None if whole else first // size),
+                    task=name,
+                    rows=count,
+                    first=first,
+                    whole=whole,
+                )
+            )
     return units
 
 
@@ -52,8 +60,8 @@ def limited(rows: int, limit: float | None) -> int:
 def can_be_cut(task: Any, job: Job) -> bool:
     """Whether shards give the same prompts as the whole.
 
-    Random few-shot examples are drawn row after row, so that a row's shots depend on the rows before it. Several copies of
-    the model load anew for each call, which a shard must not multiply.
+    Random few-shot examples are drawn row after row, so that a row's shots depend on the rows before it. Several copies
+    of the model load anew for each call, which a shard must not multiply.
     """
     shots = task.get_config("num_fewshot") or 0
     sampler = getattr(task.get_config("fewshot_config"), "sampler", "default")

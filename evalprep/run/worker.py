@@ -65,7 +65,9 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
 
     setup_logging()
     job = folder.job()
-    manager = TaskManager(include_path=job.include_path, include_defaults=_needs_defaults(job), metadata=dict(job.model_args))
+    manager = TaskManager(
+        include_path=job.include_path, include_defaults=_needs_defaults(job), metadata=dict(job.model_args)
+    )
     loaded = manager.load(list(job.tasks))
     state.units = plan_units(loaded["tasks"], job, shard_rows, state.units)
     for unit in state.units:
@@ -97,8 +99,14 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
 
     state.phase = "merging"
     folder.save(state)
-    merge_units(folder, job, state.units, TaskManager(include_path=job.include_path, include_defaults=_needs_defaults(job),
-                                                      metadata=dict(job.model_args)))
+    merge_units(
+        folder,
+        job,
+        state.units,
+        TaskManager(
+            include_path=job.include_path, include_defaults=_needs_defaults(job), metadata=dict(job.model_args)
+        ),
+    )
     state.results = str(publish(folder, job))
     state.phase = "done"
     folder.save(state)
@@ -121,7 +129,11 @@ def _load_model(job: Job, folder: RunFolder, state: State) -> Any:
     state.phase = "loading"
     folder.save(state)
     started = time.time()
-    options = {"batch_size": job.options.get("batch_size", 1), "max_batch_size": None, "device": job.options.get("device")}
+    options = {
+        "batch_size": job.options.get("batch_size", 1),
+        "max_batch_size": None,
+        "device": job.options.get("device"),
+    }
     lm = get_model(job.model).create_from_arg_obj(dict(job.model_args), options)
     if job.model == "dummy" and not job.options.get("apply_chat_template"):
         lm.__dict__["tokenizer"] = None  # lm-eval would try to download one after every unit, only to note its name
@@ -138,14 +150,27 @@ def evaluate(job: Job, lm: Any, tasks: list[Any], manager: Any, tracker: Any, **
     multiturn = options.get("fewshot_as_multiturn")
     template = options.get("apply_chat_template") or False
     result = simple_evaluate(
-        model=lm, model_args=dict(job.model_args), tasks=tasks, task_manager=manager, evaluation_tracker=tracker,
-        batch_size=options.get("batch_size", 1), device=options.get("device"), num_fewshot=options.get("num_fewshot"),
-        system_instruction=options.get("system_instruction"), apply_chat_template=template,
+        model=lm,
+        model_args=dict(job.model_args),
+        tasks=tasks,
+        task_manager=manager,
+        evaluation_tracker=tracker,
+        batch_size=options.get("batch_size", 1),
+        device=options.get("device"),
+        num_fewshot=options.get("num_fewshot"),
+        system_instruction=options.get("system_instruction"),
+        apply_chat_template=template,
         fewshot_as_multiturn=(True if template else None) if multiturn is None else str(multiturn).lower() == "true",
-        gen_kwargs=options.get("gen_kwargs"), log_samples=True, random_seed=seeds[0], numpy_random_seed=seeds[1],
-        torch_random_seed=seeds[2], fewshot_random_seed=seeds[3], metadata=dict(job.model_args),
-        confirm_run_unsafe_code=bool(options.get("confirm_run_unsafe_code")), **changes,
-    )  # fmt: skip
+        gen_kwargs=options.get("gen_kwargs"),
+        log_samples=True,
+        random_seed=seeds[0],
+        numpy_random_seed=seeds[1],
+        torch_random_seed=seeds[2],
+        fewshot_random_seed=seeds[3],
+        metadata=dict(job.model_args),
+        confirm_run_unsafe_code=bool(options.get("confirm_run_unsafe_code")),
+        **changes,
+    )
     result["config"].update({"model": job.model, "limit": options.get("limit")})
     tracker.general_config_tracker.model_source = job.model
     return dict(result)
@@ -185,7 +210,11 @@ def _run_unit(folder: RunFolder, job: Job, unit: Unit, task: Any, manager: Any, 
             shutil.rmtree(leftover)  # files of a scoring that did not end; the responses stay
     tracker = EvaluationTracker(output_path=str(part))
     undo = record(lm, ResponseFile(part), unit.first)
-    rows = {} if unit.whole and "limit" not in job.options else {"samples": {unit.task: list(range(unit.first, unit.first + unit.rows))}}
+    rows = (
+        {}
+        if unit.whole and "limit" not in job.options
+        else {"samples": {unit.task: list(range(unit.first, unit.first + unit.rows))}}
+    )
     try:
         results = evaluate(job, lm, [task], manager, tracker, **rows)
     finally:
@@ -197,8 +226,11 @@ def _run_unit(folder: RunFolder, job: Job, unit: Unit, task: Any, manager: Any, 
 
 def _primary(results: dict[str, Any], task: str) -> tuple[float | None, str]:
     """The task's own primary metric, else the first that lm-eval reports."""
-    scores = {key: value for key, value in results.get("results", {}).get(task, {}).items()
-              if "," in key and "_stderr" not in key and isinstance(value, int | float)}
+    scores = {
+        key: value
+        for key, value in results.get("results", {}).get(task, {}).items()
+        if "," in key and "_stderr" not in key and isinstance(value, int | float)
+    }
     metadata = results.get("configs", {}).get(task, {}).get("metadata") or {}
     wanted = f"{metadata.get('primary_metric')},{metadata.get('primary_filter')}"
     key = wanted if wanted in scores else next(iter(scores), "")

@@ -18,11 +18,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_arguments(parser)
     parser.add_argument("--static", action="store_true", help="files only: do not load the tasks through lm-eval")
-    parser.add_argument("--rows", type=int, default=None, metavar="N", help="look at the first N rows of each task only")
-    parser.add_argument("--hard", action="store_true", help="also score replies on which extraction gets slow; up to minutes per task")
+    parser.add_argument(
+        "--rows", type=int, default=None, metavar="N", help="look at the first N rows of each task only"
+    )
+    parser.add_argument(
+        "--hard", action="store_true", help="also score replies on which extraction gets slow; up to minutes per task"
+    )
     parser.add_argument("--estimate", action="store_true", help="also estimate tokens, time and memory of the run")
-    parser.add_argument("--calibrate", type=int, default=None, metavar="N",
-                        help="measure the speed with N prompts on the real engine for the estimate; loads the model")
+    parser.add_argument(
+        "--calibrate",
+        type=int,
+        default=None,
+        metavar="N",
+        help="measure the speed with N prompts on the real engine for the estimate; loads the model",
+    )
     parser.add_argument("--gpu", default=None, metavar="NAME", help="estimate for this GPU, e.g. H100")
     parser.add_argument("--explain", metavar="CODE", help="say what a code means (`all` for the whole table), and stop")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
@@ -52,22 +61,32 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         static = check_static(target.roots, target.requested, target.settings, findings)
         rows = static.rows
     else:
-        done = check_full(target.roots, target.requested, target.settings, findings, rows=args.rows, hard=args.hard,
-                          progress=progress)
+        done = check_full(
+            target.roots, target.requested, target.settings, findings, rows=args.rows, hard=args.hard, progress=progress
+        )
         static, rows = done.static, {task.name: len(task.instances) for task in done.loaded}
         if args.estimate or args.calibrate or args.gpu:
             from evalprep.estimate import estimate_run
 
             progress("estimating")
-            estimate = estimate_run(done, target.settings, gpu=args.gpu, calibrate=args.calibrate,
-                                    work_dir=target.roots[0] if target.settings.ours else None, findings=findings)
+            estimate = estimate_run(
+                done,
+                target.settings,
+                gpu=args.gpu,
+                calibrate=args.calibrate,
+                work_dir=target.roots[0] if target.settings.ours else None,
+                findings=findings,
+            )
     found = target.final(findings)
     return {
-        "target": target.label, "tasks": {leaf.name: rows.get(leaf.name) for leaf in static.leaves},
+        "target": target.label,
+        "tasks": {leaf.name: rows.get(leaf.name) for leaf in static.leaves},
         "counts": {level: sum(one.level == level for one in found) for level in LEVELS},
-        "findings": [one.as_dict() for one in found], "estimate": estimate.as_dict() if estimate else None, "_found": found,
+        "findings": [one.as_dict() for one in found],
+        "estimate": estimate.as_dict() if estimate else None,
+        "_found": found,
         "_estimate": estimate,
-    }  # fmt: skip
+    }
 
 
 @contextlib.contextmanager
@@ -78,7 +97,7 @@ def _progress(silent: bool) -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("reading") as status:
+    with Console(file=sys.stderr).status("reading") as status:
         yield status.update
 
 

@@ -1,4 +1,4 @@
-"""Show the prompts of a task as the model gets them: text, tokens, stop strings, target, and what the scorer would say."""
+"""Show the prompts of a task as the model gets them, and what the scorer would say of known replies."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ def main(args: argparse.Namespace) -> int:
     for manager in targets(args):
         with manager as target:
             findings = Findings()
-            static = check_static(target.roots, [args.task] if args.include_path else target.requested, target.settings, findings)
+            static = check_static(
+                target.roots, [args.task] if args.include_path else target.requested, target.settings, findings
+            )
             static.leaves = [leaf for leaf in static.leaves if leaf.name == args.task] or static.leaves
-            previews += preview_task(_load(static, target.settings, findings), target.settings, args.task, args.n, args.row)
+            previews += preview_task(
+                _load(static, target.settings, findings), target.settings, args.task, args.n, args.row
+            )
     if args.json:
         print(json.dumps([preview.as_dict() for preview in previews], indent=2, ensure_ascii=False, default=str))
     else:
@@ -65,15 +69,21 @@ def _text(preview: Preview, *, whole: bool) -> str:
         head = f"--- request {number + 1} of {len(preview.requests)}: {request.kind}, {len(request.text)} characters"
         lines += [head + (f", {len(request.tokens)} tokens" if request.tokens else ""), request.text[: request.context]]
         if request.context < len(request.text):
-            lines.append(f"--- continuation\n{request.text[request.context:]!r}")
-        lines += ["--- tokens", _tokens(request.tokens, whole=whole)] if request.tokens else ["--- tokens: the tokenizer is not here"]
+            lines.append(f"--- continuation\n{request.text[request.context :]!r}")
+        lines += (
+            ["--- tokens", _tokens(request.tokens, whole=whole)]
+            if request.tokens
+            else ["--- tokens: the tokenizer is not here"]
+        )
     lines += ["", f"target: {preview.target!r}"]
     if preview.bos_count is not None:
         lines.append(f"begin-of-text tokens at the start: {preview.bos_count}")
     if preview.arguments:
         count, budget = len(preview.requests[0].tokens), reply_budget(preview)
-        lines += [f"stop strings: {preview.stops or 'none, the end-of-text token alone'}",
-                  "generation arguments: " + ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items())]  # fmt: skip
+        lines += [
+            f"stop strings: {preview.stops or 'none, the end-of-text token alone'}",
+            "generation arguments: " + ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items()),
+        ]
         if count and preview.context:
             lines.append(f"context: {count} prompt + {budget} reply = {count + budget} of {preview.context} tokens")
     for label, verdict in preview.verdicts.items():
@@ -89,7 +99,11 @@ def _tokens(tokens: list[tuple[int, str]], *, whole: bool) -> str:
 
 
 def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
-    reply = verdict["reply"] if whole or len(verdict["reply"]) <= _CUT else f"{verdict['reply'][:_CUT]} ... ({len(verdict['reply'])} characters)"
+    reply = (
+        verdict["reply"]
+        if whole or len(verdict["reply"]) <= _CUT
+        else f"{verdict['reply'][:_CUT]} ... ({len(verdict['reply'])} characters)"
+    )
     lines = [f"--- {label} reply", reply]
     if "error" in verdict:
         return [*lines, f"the scorer raises {verdict['error']}"]

@@ -20,9 +20,16 @@ DEFAULT_SHARD = 2_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("work_dir", nargs="?", type=Path, default=Path("work_dir"), help="the prepared folder (default: ./work_dir)")
-    parser.add_argument("--shard_rows", type=int, default=DEFAULT_SHARD, metavar="N",
-                        help=f"cut tasks into units of N rows, 0 for whole tasks (default: {DEFAULT_SHARD})")
+    parser.add_argument(
+        "work_dir", nargs="?", type=Path, default=Path("work_dir"), help="the prepared folder (default: ./work_dir)"
+    )
+    parser.add_argument(
+        "--shard_rows",
+        type=int,
+        default=DEFAULT_SHARD,
+        metavar="N",
+        help=f"cut tasks into units of N rows, 0 for whole tasks (default: {DEFAULT_SHARD})",
+    )
     parser.add_argument("--restart", action="store_true", help="forget what an earlier run of this command finished")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
@@ -61,8 +68,11 @@ def _announce(job: Job, folder: RunFolder) -> None:
         print(f"resumed: {len(done)} units are finished and will not be generated again", flush=True)
     copies = int(job.model_args.get("data_parallel_size", 1) or 1)
     if job.model == "vllm" and copies > 1:
-        print(f"note: with data_parallel_size {copies} lm-eval loads the model anew for every task; "
-              "to load it once, start a server (`vllm serve`) and prepare with backend: local-completions", flush=True)
+        print(
+            f"note: with data_parallel_size {copies} lm-eval loads the model anew for every task; "
+            "to load it once, start a server (`vllm serve`) and prepare with backend: local-completions",
+            flush=True,
+        )
 
 
 def _conclude(state: State, folder: RunFolder, code: int) -> None:

@@ -14,7 +14,9 @@ from evalprep.status import read_status, table_text
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("dir", type=Path, metavar="DIR", help="output_path of the run, or its work folder")
-    parser.add_argument("--refresh", type=float, default=0, metavar="SECONDS", help="show it again and again until the run has ended")
+    parser.add_argument(
+        "--refresh", type=float, default=0, metavar="SECONDS", help="show it again and again until the run has ended"
+    )
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 

@@ -1,4 +1,4 @@
-"""Every folder of tests/data/broken holds one mistake; the check names it by its code, and nothing else in it is an error."""
+"""Every folder of tests/data/broken holds one mistake; the check names it by its code and finds no other error."""
 
 import json
 import shutil

@@ -20,7 +20,13 @@ FIXTURES = {
 
 def command(verb, *arguments, cwd=ROOT):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-m", "evalprep", verb, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "evalprep", verb, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -28,10 +34,17 @@ def command(verb, *arguments, cwd=ROOT):
 def meta_config(folder, shared, model, **changes):
     data = shared / "vectors" / "meta_evals"
     config = {
-        "model_name": f"meta-llama/{model}", "evals_dataset": str(data / f"{model}-evals"), "tasks": FIXTURES[model],
-        "ground_truth": {"ifeval": str(data / "ground_truth" / "instruction-following-eval"), "math": str(data / "ground_truth" / "MATH")},
-        "work_dir": "work_dir", "output_path": "out", **changes,
-    }  # fmt: skip
+        "model_name": f"meta-llama/{model}",
+        "evals_dataset": str(data / f"{model}-evals"),
+        "tasks": FIXTURES[model],
+        "ground_truth": {
+            "ifeval": str(data / "ground_truth" / "instruction-following-eval"),
+            "math": str(data / "ground_truth" / "MATH"),
+        },
+        "work_dir": "work_dir",
+        "output_path": "out",
+        **changes,
+    }
     path = folder / f"{model}.yaml"
     path.write_text(yaml.safe_dump(config))
     return path
@@ -53,16 +66,34 @@ def test_the_meta_pack_has_no_error_and_no_warning(model, tmp_path, shared, tiny
 
 @pytest.mark.parametrize("config", ["eval_config.yaml"])
 def test_the_shipped_config_has_no_error_and_no_warning(config, tmp_path):
-    done, _ = command("check", "--config", ROOT / config, "--set", f"work_dir={tmp_path}/work", "--set", f"output_path={tmp_path}/out",
-                      "--set", "backend=dummy", "--json")  # fmt: skip
+    done, _ = command(
+        "check",
+        "--config",
+        ROOT / config,
+        "--set",
+        f"work_dir={tmp_path}/work",
+        "--set",
+        f"output_path={tmp_path}/out",
+        "--set",
+        "backend=dummy",
+        "--json",
+    )
     report = json.loads(done.stdout)
     assert report["counts"]["error"] == report["counts"]["warning"] == 0, report["findings"]
 
 
 def test_the_science_pack_has_no_error_and_no_warning(tmp_path):
     config = tmp_path / "config.yaml"
-    config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": "science_adapt",
-                                      "science": {"dataset": str(ROOT / "task_templates" / "science" / "demo")}}))  # fmt: skip
+    config.write_text(
+        yaml.safe_dump(
+            {
+                "model_name": "dummy",
+                "backend": "dummy",
+                "tasks": "science_adapt",
+                "science": {"dataset": str(ROOT / "task_templates" / "science" / "demo")},
+            }
+        )
+    )
     done, _ = command("check", "--config", config, "--json")
     report = json.loads(done.stdout)
     assert report["counts"]["error"] == report["counts"]["warning"] == 0, report["findings"]
@@ -72,9 +103,17 @@ def test_the_science_pack_has_no_error_and_no_warning(tmp_path):
 def bad_config(folder):
     data = folder / "rows.jsonl"
     data.write_text('{"sample_id": "a", "question": "One?", "answer": "1"}\n')
-    task = {"task": "own", "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(data)}}, "test_split": "test",
-            "doc_to_text": "question", "doc_to_target": "answer", "generation_kwargs": {"until": [], "max_gen_toks": 8},
-            "num_fewshot": 0, "fewshot_config": {"sampler": "first_n", "samples": []}}  # fmt: skip
+    task = {
+        "task": "own",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": str(data)}},
+        "test_split": "test",
+        "doc_to_text": "question",
+        "doc_to_target": "answer",
+        "generation_kwargs": {"until": [], "max_gen_toks": 8},
+        "num_fewshot": 0,
+        "fewshot_config": {"sampler": "first_n", "samples": []},
+    }
     path = folder / "config.yaml"
     path.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
     return path, task
@@ -87,7 +126,10 @@ def test_an_error_stops_the_preparation_before_anything_is_written(tmp_path):
     assert "EP201" in done.stderr
     assert "temperature" in done.stderr
     assert done.stdout == ""
-    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == ["config.yaml", "rows.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith(".")) == [
+        "config.yaml",
+        "rows.jsonl",
+    ]
 
 
 def test_a_warning_is_printed_beside_the_command(tmp_path):
@@ -105,7 +147,12 @@ def test_a_warning_is_printed_beside_the_command(tmp_path):
 def test_prepare_check_looks_at_everything_and_writes_nothing(tmp_path):
     config, task = bad_config(tmp_path)
     task["generation_kwargs"] = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 8}
-    task["filter_list"] = [{"name": "digits", "filter": [{"function": "regex", "regex_pattern": "Result: (x+)"}, {"function": "take_first"}]}]
+    task["filter_list"] = [
+        {
+            "name": "digits",
+            "filter": [{"function": "regex", "regex_pattern": "Result: (x+)"}, {"function": "take_first"}],
+        }
+    ]
     config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
     done, _ = command("prepare", "--config_path", config, "--check")
     assert done.returncode == 2

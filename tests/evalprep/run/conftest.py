@@ -19,18 +19,31 @@ ROWS = 24
 
 def task(name, data, **changes):
     return {
-        "task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(data)}}, "test_split": "test",
-        "output_type": "generate_until", "doc_to_text": "question", "doc_to_target": "answer",
+        "task": name,
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": str(data)}},
+        "test_split": "test",
+        "output_type": "generate_until",
+        "doc_to_text": "question",
+        "doc_to_target": "answer",
         "generation_kwargs": {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 16},
         "metric_list": [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True}],
-        "num_fewshot": 0, "fewshot_config": {"sampler": "first_n", "samples": []},
-        "metadata": {"version": 1.0, "primary_metric": "exact_match", "primary_filter": "none"}, **changes,
-    }  # fmt: skip
+        "num_fewshot": 0,
+        "fewshot_config": {"sampler": "first_n", "samples": []},
+        "metadata": {"version": 1.0, "primary_metric": "exact_match", "primary_filter": "none"},
+        **changes,
+    }
 
 
 def choice_task(name, data):
-    one = task(name, data, output_type="multiple_choice", doc_to_choice=["yes", "no", "perhaps"], doc_to_target="right",
-               metric_list=[{"metric": "acc", "aggregation": "mean", "higher_is_better": True}])  # fmt: skip
+    one = task(
+        name,
+        data,
+        output_type="multiple_choice",
+        doc_to_choice=["yes", "no", "perhaps"],
+        doc_to_target="right",
+        metric_list=[{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+    )
     del one["generation_kwargs"]
     return one
 
@@ -47,11 +60,24 @@ class Project:
         self.run = RunFolder.of(self.job)
 
     def command(self, verb, *arguments, check=False):
-        return subprocess.run([sys.executable, "-m", "evalprep", verb, *arguments], cwd=ROOT, capture_output=True, text=True, check=check)
+        return subprocess.run(
+            [sys.executable, "-m", "evalprep", verb, *arguments], cwd=ROOT, capture_output=True, text=True, check=check
+        )
 
     def start(self, *arguments):
-        words = [sys.executable, "-m", "evalprep", "run", str(self.folder / "work_dir"), "--shard_rows", "6", *arguments]
-        return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        words = [
+            sys.executable,
+            "-m",
+            "evalprep",
+            "run",
+            str(self.folder / "work_dir"),
+            "--shard_rows",
+            "6",
+            *arguments,
+        ]
+        return subprocess.Popen(
+            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
 
     def done(self):
         return {unit.name for unit in self.run.state().units if unit.status == DONE}
@@ -72,7 +98,9 @@ class Project:
         results = Path(self.run.state().results)
         stamp = results.stem.removeprefix("results_")
         return {
-            path.name.removeprefix("samples_").removesuffix(f"_{stamp}.jsonl"): [json.loads(line) for line in path.open()]
+            path.name.removeprefix("samples_").removesuffix(f"_{stamp}.jsonl"): [
+                json.loads(line) for line in path.open()
+            ]
             for path in results.parent.glob(f"samples_*_{stamp}.jsonl")
         }
 
@@ -83,8 +111,15 @@ def project(tmp_path):
 
     def make(tasks=None, **config):
         data = tmp_path / "rows.jsonl"
-        rows = [{"sample_id": f"s{n}", "question": f"Question {n}, say lol:", "answer": "lol" if n % 4 else "no", "right": n % 3}
-                for n in range(ROWS)]  # fmt: skip
+        rows = [
+            {
+                "sample_id": f"s{n}",
+                "question": f"Question {n}, say lol:",
+                "answer": "lol" if n % 4 else "no",
+                "right": n % 3,
+            }
+            for n in range(ROWS)
+        ]
         data.write_text("".join(json.dumps(row) + "\n" for row in rows))
         tasks = tasks or [task("first_text", data), choice_task("then_choice", data), task("last_text", data)]
         tasks = [{**one, "dataset_kwargs": {"data_files": {"test": str(data)}}} for one in tasks]

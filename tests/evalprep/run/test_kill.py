@@ -1,4 +1,4 @@
-"""Killed at ten points, a run loses no finished unit, makes none twice, and ends with the numbers of an unbroken one."""
+"""Killed at ten points, a run loses no finished unit, makes none twice, and ends with the right numbers."""
 
 import os
 import signal
@@ -61,7 +61,9 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
     earlier_pid = None
     for label, ready, whom in POINTS:
         process = one.start()
-        started = one.wait(lambda state, ready=ready, pid=earlier_pid: state.pid not in {None, pid} and ready(state), process)
+        started = one.wait(
+            lambda state, ready=ready, pid=earlier_pid: state.pid not in {None, pid} and ready(state), process
+        )
         assert started, f"{label}: the run ended first: {process.stdout.read()}"
         state = one.run.state()
         earlier_pid = state.pid
@@ -97,8 +99,13 @@ def test_the_tiny_model_scores_as_known_after_a_kill(project, tiny_model, tmp_pa
     answer = "The best answer is B."
     one = project(
         [task("one", data, doc_to_target=answer), task("two", data, doc_to_target="The best answer is C.")],
-        model_name=str(tiny_model(answer)), backend="hf", device="cpu", dtype="float32", max_model_len=512, add_bos_token=False,
-    )  # fmt: skip
+        model_name=str(tiny_model(answer)),
+        backend="hf",
+        device="cpu",
+        dtype="float32",
+        max_model_len=512,
+        add_bos_token=False,
+    )
     process = one.start()
     assert one.wait(after(3), process), process.stdout.read()
     kill(process, one.run.state(), whom="both")
@@ -121,7 +128,7 @@ def test_ctrl_c_ends_every_process_and_can_be_resumed(project):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
     assert "goes on from here" in out
-    gone, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=10)
     assert not alive
     assert one.run.state().phase == "interrupted"
     assert not one.run.is_running()

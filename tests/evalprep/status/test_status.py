@@ -1,7 +1,6 @@
 """`evalprep status` on runs of ours, on runs started by hand, and on the dead."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -18,7 +17,15 @@ from evalprep.status import duration, read_status, table_text, task_lines
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.2, "1 s"), (59, "59 s"), (60, "1 min"), (60.5, "2 min"), (3599, "1 hr, 0 min"), (5700, "1 hr, 35 min"), (3600, "1 hr, 0 min")],
+    [
+        (0.2, "1 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (60.5, "2 min"),
+        (3599, "1 hr, 0 min"),
+        (5700, "1 hr, 35 min"),
+        (3600, "1 hr, 0 min"),
+    ],
 )
 def test_durations_are_rounded_up(seconds, text):
     assert duration(seconds) == text
@@ -47,16 +54,26 @@ def test_estimates_come_from_what_is_done():
 
 
 def test_shards_are_averaged_by_rows():
-    units = [Unit("t.0", "t", 30, whole=False, status=DONE, seconds=1.0, score=1.0),
-             Unit("t.1", "t", 10, first=30, whole=False, status=DONE, seconds=1.0, score=0.0)]  # fmt: skip
+    units = [
+        Unit("t.0", "t", 30, whole=False, status=DONE, seconds=1.0, score=1.0),
+        Unit("t.1", "t", 10, first=30, whole=False, status=DONE, seconds=1.0, score=0.0),
+    ]
     assert task_lines(units)[0].score == pytest.approx(0.75)
 
 
 def run_folder(tmp_path, phase, pid=None):
-    job = Job("dummy", {}, ["one", "two"], {"output_path": str(tmp_path / "out"), "include_path": str(tmp_path / "work_dir")})
+    job = Job(
+        "dummy", {}, ["one", "two"], {"output_path": str(tmp_path / "out"), "include_path": str(tmp_path / "work_dir")}
+    )
     folder = RunFolder.of(job)
     folder.create(job)
-    folder.save(State(phase=phase, pid=pid, units=[Unit("one", "one", 4, status=RUNNING, started=time.time()), Unit("two", "two", 4)]))
+    folder.save(
+        State(
+            phase=phase,
+            pid=pid,
+            units=[Unit("one", "one", 4, status=RUNNING, started=time.time()), Unit("two", "two", 4)],
+        )
+    )
     return folder
 
 
@@ -88,11 +105,25 @@ def test_a_finished_unit_counts_although_the_state_does_not_know(tmp_path):
 def test_results_of_a_run_by_hand(tmp_path):
     place = tmp_path / "out" / "org__model"
     place.mkdir(parents=True)
-    (place / "results_2026-01-01T00-00-00.1.json").write_text(json.dumps({
-        "results": {"gsm": {"alias": "gsm", "exact_match,strict": 0.25, "exact_match,flexible": 0.5, "exact_match_stderr,strict": 0.1},
-                    "a_group": {"alias": "a_group", "exact_match,strict": 0.25}},
-        "configs": {"gsm": {"metadata": {"primary_metric": "exact_match", "primary_filter": "flexible", "pack": "mine"}}},
-        "total_evaluation_time_seconds": "61.5"}))  # fmt: skip
+    (place / "results_2026-01-01T00-00-00.1.json").write_text(
+        json.dumps(
+            {
+                "results": {
+                    "gsm": {
+                        "alias": "gsm",
+                        "exact_match,strict": 0.25,
+                        "exact_match,flexible": 0.5,
+                        "exact_match_stderr,strict": 0.1,
+                    },
+                    "a_group": {"alias": "a_group", "exact_match,strict": 0.25},
+                },
+                "configs": {
+                    "gsm": {"metadata": {"primary_metric": "exact_match", "primary_filter": "flexible", "pack": "mine"}}
+                },
+                "total_evaluation_time_seconds": "61.5",
+            }
+        )
+    )
     status = read_status(tmp_path / "out")
     assert [(task.name, task.status, task.score, task.category, task.runtime()) for task in status.tasks] == [
         ("gsm", DONE, 0.5, "mine", "2 min")
@@ -125,4 +156,4 @@ def test_state_survives_a_writer_that_dies_in_between(tmp_path):
     assert asdict(folder.state()) == before
     (folder.path / "state.json").write_text("{")
     assert folder.state() == State()
-    assert os.path.exists(folder.path / "job.json")
+    assert (folder.path / "job.json").exists()
