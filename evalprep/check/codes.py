@@ -62,8 +62,8 @@ CODES: dict[str, Code] = {
     "EP119": Code("error", "There is no folder at the include path, or nothing in it is a task; lm-eval says nothing about that.",
                   "correct the path"),
     # EP2: settings
-    "EP201": Code("error", "generation_kwargs lacks `do_sample` or `temperature`. vLLM samples at temperature 1 when neither is "
-                  "given (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`"),
+    "EP201": Code("error", "generation_kwargs has neither `do_sample` nor `temperature`, or samples without a temperature. vLLM then "
+                  "samples at temperature 1 (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`"),
     "EP202": Code("error", "generation_kwargs lacks `until`; lm-eval then stops at the first blank line.",
                   "write `until: []` for the end-of-text token alone, or the stop strings"),
     "EP203": Code("warning", "There are no generation_kwargs: replies end at the first blank line or after 256 tokens.",
@@ -107,6 +107,8 @@ CODES: dict[str, Code] = {
                   "sample with a temperature and without a fixed seed, and use take_first_k"),
     "EP229": Code("error", "The task has no dataset_path and no custom_dataset.", "name the data"),
     "EP230": Code("error", "The task has no split to evaluate.", "write test_split"),
+    "EP231": Code("warning", "generation_kwargs has only one of `do_sample` and `temperature`; back ends and lm-eval's cache fill in the "
+                  "other each in its own way.", "write both"),
     # EP3: loading
     "EP301": Code("error", "lm-eval cannot load the task.", "see the message"),
     "EP302": Code("note", "The data set is not on this machine and there is no network; rows, prompts and scoring were not checked.",

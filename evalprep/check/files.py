@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Collection
 from pathlib import Path
 
@@ -18,10 +19,12 @@ def check_files(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
         for path in yaml_files(root, ".yml"):
             findings.add("EP102", str(path), "lm-eval will not read it")
         _foreign(root, findings)
-        if "/lm_eval/tasks/" in f"{root.as_posix()}/":
+        if "/lm_eval/tasks/" in f"{root.as_posix()}/" and not _is_stock(root):
             findings.add("EP115", str(root), "lies below a folder lm_eval/tasks")
     if not tree.index and not findings.has_errors():
         findings.add("EP119", ", ".join(map(str, tree.roots)), "no task in it")
+    if all(map(_is_stock, tree.roots)):
+        stock = frozenset()  # lm-eval's own tasks bear their own names
     for name, file in tree.index.items():
         if name in stock:
             findings.add(
@@ -55,6 +58,12 @@ def check_files(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
                 f"the tag {tag!r} is also a name of lm-eval's own",
                 task=members[0],
             )
+
+
+def _is_stock(root: Path) -> bool:
+    """Whether a folder belongs to the installed lm-eval."""
+    spec = importlib.util.find_spec("lm_eval")
+    return spec is not None and spec.origin is not None and root.is_relative_to(Path(spec.origin).resolve().parent)
 
 
 def _foreign(root: Path, findings: Findings) -> None:

@@ -101,8 +101,10 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
 
 def _complete(kwargs: dict[str, Any], where: str, task: str, findings: Findings) -> None:
     missing = [key for key in ("do_sample", "temperature") if key not in kwargs]
+    samples_at_one = len(missing) == 2 or (missing == ["temperature"] and kwargs["do_sample"] is True)
     if missing:
-        findings.add("EP201", where, f"{' and '.join(missing)} not given", task=task)
+        code = "EP201" if samples_at_one else "EP231"
+        findings.add(code, where, f"{' and '.join(missing)} not given", task=task)
     if "until" not in kwargs:
         findings.add("EP202", where, "until not given", task=task)
     if not set(LENGTH_KEYS) & set(kwargs):
