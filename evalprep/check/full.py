@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalprep.check.finding import Findings
-from evalprep.check.loading import LoadedTask, build_requests, load_tasks
+from evalprep.check.functions import function_refs
+from evalprep.check.loading import LoadedTask, build_requests, import_nltk, load_tasks
 from evalprep.check.model_files import model_folder
 from evalprep.check.prompts import chat_template, check_prompts, check_stops
 from evalprep.check.scoring import Scorer, check_scoring
@@ -68,6 +69,8 @@ def check_full(
     loaded = load_tasks(static, settings, findings)
     template = chat_template(tokenizer, settings)
     scorers: dict[str, Scorer] = {}
+    if any("ifeval" in ref.spec for leaf in static.leaves for ref in function_refs(leaf.config)):
+        import_nltk()
     for task in loaded:
         progress(f"{task.name}: prompts")
         build_requests(task, settings, template, findings, rows)
