@@ -141,15 +141,16 @@ def math_gold(doc: Doc) -> str:
 
 
 @_with_macro("exact_match")
-@_never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0)
+@_never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0, minerva=0.0)
 def math(doc: Doc, results: Results) -> Values:
-    r"""Grade a MATH reply by its last complete box, and by the Llama recipe's own scorer next to it.
+    r"""Grade a MATH reply by its last complete box, with the scorers of two other tools next to ours.
 
     Under the filter `boxed` the reply is `\boxed{...}` or `[invalid]`. Under the filter `reply` it is the whole text;
     where that has no box at all, the answer that a sentence states ("The final answer is ...") is graded instead.
 
     Returns:
-        `exact_match`, `unparsed`, `timeout` (the algebra was stopped; counts as wrong), `original_llama`; 0 or 1 each.
+        `exact_match`, `unparsed`, `timeout` (the algebra was stopped; counts as wrong), `original_llama` (the Llama
+        recipe's scorer), `minerva` (lm-eval's minerva_math scorer); 0 or 1 each.
     """
     from custom_metrics.math import extract_boxed, grade
 
@@ -166,19 +167,22 @@ def math(doc: Doc, results: Results) -> Values:
         "exact_match": float(verdict.correct),
         "unparsed": float(verdict.extracted is None),
         "timeout": float(verdict.method == "timeout"),
-        **_original_llama(gold, _reply(results)),
+        **_second_opinions(gold, _reply(results)),
     }
 
 
-def _original_llama(gold: str, text: str) -> Values:
-    """Score by the recipe's own scorer; it stands beside ours, so its failure must not take ours down."""
+def _second_opinions(gold: str, text: str) -> Values:
+    """Score by the scorers of other tools; they stand beside ours, so their failure must not take ours down."""
     try:
         from custom_metrics.math.originals import score_original
 
-        return {"original_llama": float(score_original("llama", gold, text))}
+        return {
+            "original_llama": float(score_original("llama", gold, text)),
+            "minerva": float(score_original("minerva", gold, text)),
+        }
     except Exception as error:  # noqa: BLE001 - see above
-        _log.warning("original_llama: not scored: %r", error)
-        return {"original_llama": 0.0, "scorer_error": 1}
+        _log.warning("other scorers: not scored: %r", error)
+        return {"original_llama": 0.0, "minerva": 0.0, "scorer_error": 1}
 
 
 def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:

@@ -1,4 +1,4 @@
-r"""The scorers of other tools, run inside the worker process only.
+r"""The scorers of other tools; everything that needs algebra runs inside the worker process only.
 
 `llama`: the MATH scorer of the Llama evaluation recipe (llama-cookbook, commit 0e00335), written from its behaviour.
 `minerva`, `leaderboard`: the installed lm-eval's own functions. They are here for comparability, defects included; use
@@ -22,6 +22,7 @@ _DELETED = [
     "multiples", "\\text{s}", "\\text{.}", "\\text{\ns}", "\\text{}^2", "\\text{}^3", "\\text{\n}", "\\text{}",
     "\\mathrm{th}", "^\\circ", "^{\\circ}", "\\;", ",\\!", "{,}", '"', "\\dots",
 ]  # fmt: skip
+_SHORT = 1_000  # characters; the normal form takes quadratic time
 _TEMPLATE = "Final Answer: The final answer is"
 
 
@@ -36,15 +37,37 @@ def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
     return {"llama": _llama, "minerva": _minerva, "leaderboard": _leaderboard}[scorer](gold, response)
 
 
+def what_counts(scorer: str, response: str) -> str:
+    """The part of a reply that a scorer looks at: the last box, or the whole reply."""
+    if scorer == "leaderboard" or (scorer == "minerva" and _TEMPLATE in response):
+        return response
+    return _last_box(response) or ""
+
+
+def decided_by_text(scorer: str, gold: str, response: str) -> bool | None:
+    """The verdict where no algebra is needed for it, else None; cheap enough for the caller's own process."""
+    if scorer == "leaderboard" or (scorer == "minerva" and _TEMPLATE in response):
+        return None
+    boxed = _last_box(response)
+    if boxed is None or boxed.startswith("\\fbox"):
+        return False
+    answer = _content(boxed)
+    if scorer == "minerva":
+        return True if answer == gold and answer.strip() else None
+    return True if len(answer) < _SHORT and _normalise(answer).strip() == _normalise(gold).strip() else None
+
+
+def _content(boxed: str) -> str:
+    return boxed.removeprefix("\\boxed ") if boxed.startswith("\\boxed ") else boxed[len("\\boxed{") : -1]
+
+
 def _llama(gold: str, response: str) -> dict[str, Any]:
     boxed = _last_box(response)
     if boxed is None:
         return {"equal": False, "why": "no box"}
     if boxed.startswith("\\fbox"):
         return {"equal": False, "why": "the original stops the run at a frame box"}
-    start = "\\boxed " if boxed.startswith("\\boxed ") else "\\boxed{"
-    answer = boxed[len(start) :] if start == "\\boxed " else boxed[len(start) : -1]
-    left, right = _normalise(answer), _normalise(gold)
+    left, right = _normalise(_content(boxed)), _normalise(gold)
     if left.strip() == right.strip():
         return {"equal": True, "why": "same text after its normalisation"}
     return {"equal": _simplifies_to_zero(left, right), "why": "sympy"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from custom_metrics.math.bounded import Stopped, Worker
 from custom_metrics.math.grade import grade
+from custom_metrics.math.original_scorers import decided_by_text, what_counts
 from custom_metrics.math.verdict import Verdict
 
 Scorer = Literal["llama", "minerva", "leaderboard"]
@@ -52,6 +54,14 @@ def score_original(scorer: Scorer, gold: str, response: str) -> bool:
     """
     if len(response) > 2_000_000:
         return False
+    return _score(scorer, gold, what_counts(scorer, response))
+
+
+@lru_cache(maxsize=4_096)  # every filter of a task asks again for the same box
+def _score(scorer: Scorer, gold: str, response: str) -> bool:
+    decided = decided_by_text(scorer, gold, response)
+    if decided is not None:
+        return decided
     try:
         reply: dict[str, Any] = _WORKER.ask({"kind": "original", "scorer": scorer, "gold": gold, "answer": response})
     except Stopped:

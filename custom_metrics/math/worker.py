@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from custom_metrics.math import compare, exact
@@ -114,12 +115,18 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def _is_full(megabytes: int) -> bool:
+    """Whether most of the memory is in use now.
+
+    Not `ru_maxrss`: a process inherits that peak from the one that started it, so a worker of a large process (the
+    harness with a model in memory) would look full from its first request on.
+    """
     try:
         import resource
-    except ImportError:
-        return False
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kibibytes elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > megabytes * 2**20 * 0.7
+
+        resident = int(Path("/proc/self/statm").read_bytes().split()[1]) * resource.getpagesize()
+    except (ImportError, OSError, IndexError, ValueError):
+        return False  # no such reading on this system; the memory limit still holds where there is one
+    return resident > megabytes * 2**20 * 0.7
 
 
 def _set_timer(seconds: float) -> None:

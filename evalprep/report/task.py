@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from evalprep.score.task import score_task
 
 _BINS = 24  # of the histogram of reply lengths
 _NAMED_LINES = 20  # damaged lines that are named
+_NAMED_SAMPLES = 20  # samples that are named where scorers disagree
 Mask = NDArray[np.bool_]
 
 
@@ -92,6 +94,7 @@ def _one_run(replies: Replies) -> dict[str, Any]:
         "metrics": _logged(task.scores),
         "subtasks": _subtasks(table, scored),
         "filters": _filters(replies, metric),
+        "opinions": [asdict(opinion) | {"samples": opinion.samples[:_NAMED_SAMPLES]} for opinion in score.opinions],
         "unparsed": replies.count(UNPARSED),
         "truncated": replies.count(TRUNCATED),
         "empty": replies.count(EMPTY),

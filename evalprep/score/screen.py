@@ -58,6 +58,8 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
             console.print(Text(f"{task.task} names no primary metric; {task.metric} was taken", style="dim"))
         if not task.metric:
             console.print(Text(f"{task.task} logged no score; `evalprep rescore` scores saved outputs", style="yellow"))
+        for opinion in task.opinions:
+            console.print(Text(opinion.line(task.task, task.metric), style="dim"))
         if task.damaged:
             console.print(Text(f"{task.task}: {task.damaged} damaged lines were left out", style="yellow"))
     for note in scores.notes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from evalprep.results import Run, TaskRun
 from evalprep.score.builtin import collect, macro, micro
+from evalprep.score.opinions import Opinion, second_opinions
 from evalprep.score.published import Published
 
 
@@ -26,6 +27,7 @@ class TaskScore:
         harness: What lm-eval itself reports for this metric and filter.
         damaged: Lines of the samples file that could not be used.
         published: Published values for this task by name.
+        opinions: What other scorers say of the same replies.
     """
 
     task: str
@@ -40,6 +42,7 @@ class TaskScore:
     harness: float | None = None
     damaged: int = 0
     published: list[Published] = field(default_factory=list)
+    opinions: list[Opinion] = field(default_factory=list)
 
     @property
     def value(self) -> float | None:
@@ -72,6 +75,7 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
         micro=micro(scored),
         macro=macro(scored) if len(scored.names) > 1 else None,
         damaged=len(table.damage),
+        opinions=second_opinions(task),
     )
     logged = task.scores.get(f"{task.primary.metric},{task.primary.filter}")
     result.harness = float(logged) if isinstance(logged, (int, float)) else None

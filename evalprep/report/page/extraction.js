@@ -88,6 +88,35 @@ function filterTables() {
     ], ["Rows", "number"]], rows),
   ];
 }
+function opinionTable() {
+  const rows = DOC.tasks.flatMap((task, number) =>
+    task.runs.flatMap((run, which) => (run ? run.opinions : []).map((one, row) => {
+      const base = ["tasks", number, "runs", which, "opinions", row];
+      return [
+        [
+          severalRuns && dot(which),
+          task.title,
+          severalRuns && el("span", { class: "quiet small below" }, runName(which)),
+        ],
+        one.scorer,
+        num([...base, "value"], task.percent ? "percent" : "plain"),
+        num([...base, "only_it"], "count"),
+        num([...base, "only_ours"], "count"),
+        one.samples.length > 0 &&
+          el("details", {}, el("summary", {}, "Which"), el("ul", {}, one.samples.map((id) => el("li", {}, id)))),
+      ];
+    }))
+  );
+  if (!rows.length) return null;
+  return [
+    el("h3", {}, "What other scorers say"),
+    el("p", {}, "Verdicts of other tools on the same replies, for comparison with numbers that were made with them."),
+    table("Other scorers beside ours", [["Task"], ["Scorer"], ["Its score", "number"], [
+      "Right only to it",
+      "number",
+    ], ["Right only to ours", "number"], ["Samples"]], rows),
+  ];
+}
 function lengthCharts() {
   const charts = DOC.tasks.map((task) => {
     const known = task.runs.map((run, which) => [run, which]).filter(([run]) => run && run.lengths.n);
@@ -139,6 +168,7 @@ function extraction() {
     el("p", { class: "lead" }, "A score is only as good as the reading of the answers. Each count opens its samples."),
     auditTable(),
     filterTables(),
+    opinionTable(),
     lengthCharts(),
     damageList(),
   ];

@@ -220,3 +220,41 @@ def test_lm_eval_scorers_run_in_the_worker():
     assert score_original("minerva", r"\frac{1}{2}", r"\boxed{\frac12}")
     assert score_original("leaderboard", r"\frac{1}{2}", r"$\boxed{0.5}$")
     assert not score_original("leaderboard", "3", r"$\boxed{4}$")
+
+
+def test_a_large_caller_does_not_make_its_worker_look_full():
+    """A process inherits the peak memory of the one that starts it; the worker must stay all the same."""
+    code = (
+        "import sys\n"
+        "ballast = bytearray(900 * 2**20)\n"
+        "from custom_metrics.math import grade_answer\n"
+        "from custom_metrics.math.grade import _WORKER\n"
+        "pids = set()\n"
+        "for number in range(3, 8):\n"
+        "    grade_answer(rf'\\log_{{{number}}}{{81}}', r'\\max\\{1,2\\}')\n"
+        "    pids.add(_WORKER._process.pid if _WORKER._process else None)\n"
+        "print(len(pids), None in pids)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["1", "False"]
+
+
+@pytest.mark.parametrize("scorer", ["llama", "minerva"])
+def test_verdicts_by_text_are_those_of_the_worker(scorer):
+    """The short cut of the caller must never differ from what the scorer itself says."""
+    from custom_metrics.math import originals
+    from custom_metrics.math.original_scorers import decided_by_text
+
+    pairs = [(gold, answer) for cases in CASES.values() for gold, answer, _ in cases][::12]
+    pairs += [(gold, gold) for gold, _ in pairs[::4]]
+    decided = 0
+    for gold, answer in pairs:
+        response = rf"So \boxed{{{answer}}}."
+        short = decided_by_text(scorer, gold, response)
+        if short is not None:
+            decided += 1
+            reply = originals._WORKER.ask({"kind": "original", "scorer": scorer, "gold": gold, "answer": response})
+            assert short == reply["equal"], (gold, answer)
+    assert decided >= len(pairs) // 8
+    for response in ("no box", r"\fbox{7}", r"\boxed{7"):
+        assert decided_by_text(scorer, "7", response) is False
