@@ -147,10 +147,14 @@ def check_scoring(loaded: LoadedTask, findings: Findings, *, hard: bool = False)
                 "EP305", loaded.leaf.where(), f"{loaded.name} was loaded and its requests were built", task=loaded.name
             )
         return None
+    from custom_metrics.harness.results import second_opinions
+
     with quiet():
         scorer, tally = Scorer(loaded), _Tally()
+        asked = second_opinions.set(False)  # the verdicts of other tools decide nothing here
         for number in loaded.instances:
             _check_row(scorer, number, tally)
+        second_opinions.reset(asked)
         if loaded.generates and hard:
             _hard_replies(scorer, tally)
         _report(scorer, tally, findings)
