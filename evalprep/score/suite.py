@@ -124,6 +124,7 @@ class _Walk:
         self.specs = read_specs(pack)
         self.results: dict[str, dict[str, Any]] = {}
         self.tasks_of: dict[str, list[str]] = {}
+        self.notes: dict[str, None] = {}
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def applicable(self) -> list[str]:
@@ -176,7 +177,11 @@ class _Walk:
 
     def _rows_of(self, task: str) -> list[dict[str, Any]]:
         if task not in self._rows:
+            from evalprep.judge import attach
+
             self._rows[task] = row_mappings(self.run.tasks[task])
+            if note := attach(self.pack, self.run, task, self._rows[task]):
+                self.notes[note] = None
         return self._rows[task]
 
 
@@ -232,6 +237,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         BadInput: a mistake in a pack's declarations.
     """
     suite: list[SuiteScore] = []
+    notes = list(run.notes)
     tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
     own = packs_of(run, packs or {})
     if reference is None and own:
@@ -242,6 +248,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         wanted = {name for one in names for name in walk.specs[one].reference}
         walk.reference = _reference_results(pack, reference, wanted)
         results = walk.evaluate(names)
+        notes += walk.notes
         published = list(published_for(run.model, pack.published)) if pack.published_file else []
         for entry in published:
             if entry.score in tasks:
@@ -257,7 +264,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         tasks=list(tasks.values()),
         groups=score_groups(run),
         suite=suite,
-        notes=list(run.notes),
+        notes=notes,
     )
 
 

@@ -1,8 +1,8 @@
 """What a judge is asked about answers and summaries, and how its rating of 1 to 5 is read.
 
-`questions` turns saved samples into prompts, `rating` reads a reply. Whoever asks the judge keeps ratings under
+`questions` turns saved samples into prompts, `Question.read` reads a reply. `evalprep judge` keeps ratings under
 `Question.key`, which changes with the judge, the prompt and so with the prediction, and hands them back as the metric
-`judge_rating` of each sample (null for a reply that could not be read): `score.judged` takes them from there.
+`judge_rating` of each sample: `score.judged` takes them from there.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from custom_metrics.science.judge import (
     qasper_prompt_fields,
 )
 from custom_metrics.science.rows import Row, saved_texts, score_row
-from custom_metrics.science.tasks import TASKS
+from custom_metrics.science.tasks import TASKS as KINDS
 
 QA, SUMMARY = "qasper_abstractive_qa", "mup_single_document_summarization"
+TASKS = (QA, SUMMARY)
 PROMPT_VERSION = "science-1"
 METRIC = "judge_rating"
 
@@ -79,14 +80,14 @@ class Question:
         sample_id: The sample.
         index: Its position in the split.
         fields: What the prompt is filled with.
-        fixed: A rating that needs no judge: 1 for a reply without an answer.
+        fixed: The rating of a reply without an answer, 1; None where the judge is asked.
     """
 
     task: str
     sample_id: str
     index: int
     fields: Mapping[str, str]
-    fixed: int | None = None
+    fixed: Mapping[str, int] | None = None
 
     @property
     def prompt(self) -> str:
@@ -95,11 +96,20 @@ class Question:
 
     def key(self, judge: str) -> str:
         """Under what a rating by this judge is kept."""
-        return hashlib.sha256(f"{judge}\n{PROMPT_VERSION}\n{self.prompt}".encode("utf-8", "surrogatepass")).hexdigest()
+        # A reply without an answer and an empty answer have one prompt, and not one rating.
+        text = f"{judge}\n{PROMPT_VERSION}\n{self.fixed}\n{self.prompt}"
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def read(self, reply: str) -> tuple[str, dict[str, int] | None]:
+        """Status of a reply, and its rating where the status is `ok`."""
+        rating = judge_rating(reply)
+        if rating is None:
+            return "invalid_score" if "Rating:" in reply else "parse_error", None
+        return "ok", {METRIC: rating}
 
 
 def questions(
-    *, rows: Mapping[str, Sequence[Mapping[str, Any]]], n_summaries: int = 100, seed: int = 42
+    *, rows: Mapping[str, Sequence[Mapping[str, Any]]], n_summaries: int = 100, seed: int = 42, **_: Any
 ) -> Iterator[Question]:
     """Every rating that the samples of a run need: all answers, and a seeded sample of the summaries.
 
@@ -115,14 +125,9 @@ def questions(
         yield _on_summary(summaries[place])
 
 
-def rating(reply: str) -> int | None:
-    """The judge's rating, None where the reply has none between 1 and 5."""
-    return judge_rating(reply)
-
-
 def _scored(task: str, sample: Mapping[str, Any]) -> Row:
     texts = {name: sample[name] for name in ("doc", "target", "filtered", "response")}
-    return score_row(TASKS[task], *saved_texts(**texts))
+    return score_row(KINDS[task], *saved_texts(**texts))
 
 
 def _on_answer(sample: Mapping[str, Any]) -> Question:
@@ -136,7 +141,8 @@ def _on_answer(sample: Mapping[str, Any]) -> Question:
         "reference": str(row.ref["answer"] or ""),
         "prediction": row.answer or "",
     }
-    return Question(QA, sample["sample_id"], sample["index"], fields, SCALE[0] if row.answer is None else None)
+    fixed = {METRIC: SCALE[0]} if row.answer is None else None
+    return Question(QA, sample["sample_id"], sample["index"], fields, fixed)
 
 
 def _on_summary(sample: Mapping[str, Any]) -> Question:

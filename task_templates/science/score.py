@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -94,17 +95,23 @@ def part(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], 
 def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
     """Mean rating of a judge, scaled from 1..5 to 0..1, ratings of 1 included.
 
-    A rating stands in `judge_rating` among a sample's metrics; null is a reply of the judge that could not be read.
+    A rating stands in `judge_rating` among a sample's metrics; null there is a reply of the judge without one.
     """
     (name, samples), *_rest = rows.items()
-    ratings = [sample["metrics"]["judge_rating"] for sample in samples if "judge_rating" in sample["metrics"]]
+    ratings = [sample["metrics"].get("judge_rating") for sample in samples]
     known = [scaled(float(rating)) for rating in ratings if isinstance(rating, (int, float))]
+    judgements = [sample["judgement"] for sample in samples if "judgement" in sample]
+    skipped = Counter(one["status"] for one in judgements if one["ratings"] is None)
+    skipped["unreadable judgement"] += sum(
+        "judgement" not in sample and sample["metrics"].get("judge_rating", 0) is None for sample in samples
+    )
+    result: dict[str, Any] = {"skipped": {reason: count for reason, count in skipped.items() if count}}
     if not known:
-        return {"agg_value": None, "reason": f"no judge has rated {name}"}
-    result: dict[str, Any] = {"agg_value": statistics.fmean(known), "n": len(known)}
-    unread = len(ratings) - len(known)
-    if unread:
-        result["skipped"] = {"unreadable judgement": unread}
+        command = f"evalprep judge RUN --tasks {name} --model NAME --base_url URL"
+        return result | {"agg_value": None, "reason": f"no judge has rated {name}: `{command}`"}
+    result |= {"agg_value": statistics.fmean(known), "n": len(known)}
+    if judgements:
+        result["notes"] = [f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"]
     return result
 
 

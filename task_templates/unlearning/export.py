@@ -111,6 +111,7 @@ def _fingerprint(name: str, result: Mapping[str, Any], run: Any, facts: Mapping[
         "samples": {task: fact["samples_sha256"] for task, fact in facts.items()},
         "options": {task: [fact["settings"], fact["token_logprobs"]] for task, fact in facts.items()},
         "reference": result.get("reference_sha256"),
+        "judgements": result.get("judgements_sha256"),
     }
     return hashlib.sha256(json.dumps(_plain(basis), sort_keys=True).encode()).hexdigest()
 

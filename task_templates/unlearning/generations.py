@@ -30,12 +30,19 @@ def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     return with_mean_interval(result, means)
 
 
+def generated(row: Row) -> str:
+    """The generation of a row as it is scored: cut at the row's stop words."""
+    raw = replies(row)[0]
+    return str(
+        formulas.generation_postprocess(
+            raw_generation=raw if isinstance(raw, str) else "", stopwords=list(row["doc"].get("stopwords") or ())
+        )["generation"]
+    )
+
+
 def _rouge_row(row: Row, name: str | None) -> Result:
     """One generation with its scores: a number each, or a list for a column of several references."""
-    doc, raw = row["doc"], replies(row)[0]
-    text = formulas.generation_postprocess(
-        raw_generation=raw if isinstance(raw, str) else "", stopwords=list(doc.get("stopwords") or ())
-    )["generation"]
+    doc, text = row["doc"], generated(row)
     reference = doc.get(name) if name else doc.get("target", row.get("target"))
     references = [reference] if isinstance(reference, str) else list(reference or [])
     stemmer = doc.get("rouge_stemmer") is not False

@@ -1,0 +1,51 @@
+"""Kept ratings put beside the rows that score functions get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalprep.errors import BadInput
+from evalprep.judge.question import NOT_ASKED, ask_about, pack_judge
+from evalprep.judge.ratings import RatingsFile, judge_folder, signed_judge
+from evalprep.packs import Pack
+from evalprep.results import Run
+
+
+def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
+    """Add to each row that a judge was asked about its `judgement`, and its ratings, if any, to its `metrics`.
+
+    The questions are made anew, so that ratings of an earlier prediction or of another prompt are left where they are.
+
+    Args:
+        pack: The pack of the task.
+        run: The run.
+        task: One of its tasks.
+        rows: The task's rows, all of them; changed in place.
+
+    Returns:
+        Why kept ratings could not be used; empty where they could or there are none.
+    """
+    folder = judge_folder(run.files)
+    judge = signed_judge(folder)
+    if judge is None:
+        return ""
+    try:
+        module = pack_judge(pack)
+        if module is None or task not in module.TASKS:
+            return ""
+        questions = ask_about(judge, module, run, task, rows)
+    except BadInput as error:
+        return f"the ratings in {folder.name} are not used: {error.problems[0].what}"
+    known = RatingsFile(folder).known
+    by_index = {row["index"]: row for row in rows}
+    for asked in questions:
+        row = by_index[asked.question.index]
+        judgement = known.get(asked.key)
+        row["judgement"] = {
+            "judge": judge.model,
+            "status": NOT_ASKED if judgement is None else judgement.status,
+            "ratings": None if judgement is None else judgement.ratings,
+        }
+        if judgement is not None and judgement.ratings is not None:
+            row["metrics"] = {**row["metrics"], **judgement.ratings}
+    return ""

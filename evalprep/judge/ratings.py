@@ -1,0 +1,155 @@
+"""Ratings beside a run: `judge_<stamp>/ratings.jsonl`, one line per answer, and `judge.json`, whose they are.
+
+A line is on the disk before the next answer is counted, so whatever stops the program costs no paid answer twice. A
+line that is cut or not ours is passed over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evalprep.errors import BadInput, Problem
+from evalprep.judge.question import STATUSES, Asked, Judge, Judgement
+from evalprep.results import RunFiles
+
+SCHEMA = 1
+
+
+def judge_folder(files: RunFiles) -> Path:
+    """Where the ratings of a run are kept."""
+    return files.folder / f"judge_{files.stamp}"
+
+
+class RatingsFile:
+    """The ratings of one run, of all judges that were asked.
+
+    Attributes:
+        known: Key -> judgement, the last line of a key counts.
+        damaged: Lines that could not be used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "ratings.jsonl"
+        self.known: dict[str, Judgement] = {}
+        self.damaged = 0
+        self._file: BinaryIO | None = None
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                for line in file:
+                    self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            key, judgement = _judgement(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self.damaged += 1
+        else:
+            self.known[key] = judgement
+
+    def open(self) -> None:
+        """Open for new answers; nobody else may add to the file meanwhile.
+
+        Raises:
+            BadInput: the place cannot be written, or another process has it open.
+        """
+        import fcntl
+
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("ab")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise BadInput(
+                Problem(
+                    what="another `evalprep judge` is asking about this run",
+                    where=str(self.path),
+                    fix="wait for its end, or stop it; its answers are kept",
+                )
+            ) from None
+        except OSError as error:
+            raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=str(self.folder))) from error
+        if self._file.tell() and not _ends_with_newline(self.path):
+            self._file.write(b"\n")
+
+    def close(self) -> None:
+        """Give the file back; one that never got a line is removed, and the folder with it."""
+        if self._file is not None:
+            empty = self._file.tell() == 0
+            self._file.close()
+            self._file = None
+            if empty:
+                self.path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):  # holds something else
+                    self.folder.rmdir()
+
+    def add(self, asked: Asked, judge: Judge, judgement: Judgement) -> None:
+        """Keep one answer; returns when it is on the disk."""
+        assert self._file is not None, "open() comes first"
+        question = asked.question
+        line = {
+            "key": asked.key,
+            "judge": judge.model,
+            "task": question.task,
+            "sample_id": question.sample_id,
+            "index": question.index,
+            "status": judgement.status,
+            "ratings": judgement.ratings and dict(judgement.ratings),
+            "reply": judgement.reply,
+            "reason": judgement.reason,
+            "attempts": judgement.attempts,
+        }
+        text = json.dumps(line, ensure_ascii=False) + "\n"
+        self._file.write(text.encode("utf-8", "backslashreplace"))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.known[asked.key] = judgement
+
+    def sign(self, judge: Judge, base_url: str) -> None:
+        """Say that scores take the ratings of this judge from now on."""
+        content = {"schema": SCHEMA, "model": judge.model, "gen_kwargs": dict(judge.gen_kwargs), "base_url": base_url}
+        temporary = self.folder / f".judge.json.{os.getpid()}"
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.replace(self.folder / "judge.json")
+
+
+def signed_judge(folder: Path) -> Judge | None:
+    """The judge whose ratings scores take; None where none has been asked."""
+    try:
+        content = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
+        return Judge(str(content["model"]), dict(content["gen_kwargs"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _judgement(line: Mapping[str, Any]) -> tuple[str, Judgement]:
+    """Key and judgement of a line.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: not a line of ours.
+    """
+    status, ratings = line["status"], line["ratings"]
+    if status not in STATUSES or (status == "ok") != isinstance(ratings, dict) or not isinstance(line["key"], str):
+        raise ValueError(status)
+    if ratings is not None:
+        ratings = {str(name): _number(value) for name, value in ratings.items()}
+    return line["key"], Judgement(status, ratings, line.get("reply"), str(line["reason"]), int(line["attempts"]))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(value)
+    return value
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"

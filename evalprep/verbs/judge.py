@@ -1,0 +1,199 @@
+"""Let a judge rate the saved generations of a run, through any OpenAI-compatible chat endpoint.
+
+Answers are kept beside the run as they come; the same command goes on where the last one stopped, and asks nothing
+twice. The key is taken from the environment (OPENAI_API_KEY, or the variable that --api_key_env names), never from
+the command line. `evalprep score RUN` uses the ratings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evalprep.judge import Asked, Judge, Judgement, Pool, RatingsFile
+
+OPENAI_URL = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("--model", required=True, metavar="NAME", help="the judge, as the endpoint calls it")
+    add("--base_url", default=OPENAI_URL, metavar="URL", help=f"endpoint without /chat/completions ({OPENAI_URL})")
+    add("--api_key_env", metavar="NAME", help=f"environment variable with the key (default: {KEY_VARIABLE})")
+    add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all that a judge is asked about)")
+    add("--limit", type=int, metavar="N", help="only the first N questions of each task")
+    add("--gen_kwargs", default="", metavar="K=V,...", help="request parameters; K=null leaves out one of the pack's")
+    add("--num_concurrent", type=int, default=4, metavar="N", help="requests at a time (4)")
+    add("--max_retries", type=int, default=5, metavar="N", help="further attempts per question without a rating (5)")
+    add("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one request (120)")
+    add("--ask_again", action="store_true", help="also ask again where a kept reply has no rating")
+    add("--dry_run", action="store_true", help="print number of calls, characters and the first prompt; ask nothing")
+    add("--timestamp", default="newest", help="newest or the beginning of a time stamp")
+    add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
+    add("--json", action="store_true", help="print the outcome as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Ask, keep, count."""
+    from evalprep.errors import BadInput, Problem
+    from evalprep.judge import Endpoint, Judge, Pool, RatingsFile, collect, judge_folder
+    from evalprep.judge.screen import plan, show_plan
+    from evalprep.packs import find_packs
+    from evalprep.results import load_run
+
+    gen_kwargs, key = _checked(args)
+    folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
+    if not folder.is_dir():
+        raise BadInput(Problem(what="no such folder", where=f"--template_dir {folder}"))
+    run = load_run(args.run, timestamp=args.timestamp)
+    judge = Judge(args.model, gen_kwargs)
+    questions = collect(run, find_packs(folder), judge, tasks=args.tasks, limit=args.limit)
+    ratings = RatingsFile(judge_folder(run.files))
+    # Equal prompts are one question.
+    waiting = {asked.key: asked for several in questions.values() for asked in several}
+    for one, known in ratings.known.items():
+        if known.status == "ok" or not args.ask_again:
+            waiting.pop(one, None)
+    if not args.json:
+        print(f"{run.label}\njudge {judge.model} at {args.base_url}")
+        if ratings.damaged:
+            print(f"{ratings.damaged} damaged lines in {ratings.path} were passed over")
+    if args.dry_run:
+        planned = plan(questions, list(waiting.values()))
+        if args.json:
+            print(json.dumps(planned, indent=2, ensure_ascii=False))
+        else:
+            show_plan(planned, args.max_retries)
+        return 0
+    endpoint = Endpoint(args.model, args.base_url, key, timeout=args.timeout)
+    pool = Pool(endpoint, list(waiting.values()), size=args.num_concurrent, retries=args.max_retries)
+    judgements, stopped = _ask(pool, ratings, judge, args.base_url, len(waiting))
+    return _report(args, questions, judgements, stopped, ratings)
+
+
+def _checked(args: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
+    """Request parameters and the key.
+
+    Raises:
+        BadInput: every mistake in the arguments.
+    """
+    import os
+    from urllib.parse import urlsplit
+
+    from evalprep.errors import Problems
+    from evalprep.manifest import is_secret
+
+    problems = Problems()
+    for name, least in (("limit", 1), ("num_concurrent", 1), ("max_retries", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            problems.add(f"--{name} {value}", allowed=f"a whole number >= {least}")
+    if not args.timeout > 0:
+        problems.add(f"--timeout {args.timeout}", allowed="seconds > 0")
+    if args.timestamp == "each":
+        problems.add("--timestamp each", allowed="newest or one time stamp", fix="judge each run by itself")
+    # What may hold a secret is not repeated in the message.
+    url = urlsplit(args.base_url)
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        problems.add("--base_url is no address", allowed="http://host:port/v1 or https://...")
+    elif url.username or url.password or url.query:
+        problems.add("--base_url holds more than an address", fix=f"put the key into {KEY_VARIABLE}")
+    gen_kwargs: dict[str, Any] = {}
+    for part in filter(None, (piece.strip() for piece in args.gen_kwargs.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not name or name in {"model", "messages", "stream", "n"} or is_secret(name, value):
+            problems.add(f"--gen_kwargs: {name or part!r}", allowed="temperature=0,max_tokens=512 and the like")
+            continue
+        try:
+            gen_kwargs[name] = json.loads(value)
+        except ValueError:
+            gen_kwargs[name] = value
+    key = os.environ.get(args.api_key_env or KEY_VARIABLE) or None
+    if key is None and not args.dry_run and (args.api_key_env or args.base_url == OPENAI_URL):
+        name = "the variable that --api_key_env names" if args.api_key_env else KEY_VARIABLE
+        problems.add(f"{name} is not set in the environment", fix="export it; a key is never given as an argument")
+    problems.raise_if_any()
+    return gen_kwargs, key
+
+
+def _ask(
+    pool: Pool, ratings: RatingsFile, judge: Judge, base_url: str, total: int
+) -> tuple[dict[str, Judgement], Exception | None]:
+    """Ask everything that waits and keep the answers; all judgements by key, and why asking was given up."""
+    from evalprep.judge import Stopped
+    from evalprep.judge.screen import Progress
+
+    unanswered: dict[str, Judgement] = {}
+    signed = False
+    stopped = None
+    progress = Progress(total)
+
+    def take(asked: Asked, judgement: Judgement) -> None:
+        nonlocal signed
+        progress.step(rated=judgement.status == "ok")
+        if judgement.status == "missing":
+            unanswered[asked.key] = judgement
+            return
+        ratings.add(asked, judge, judgement)
+        if judgement.attempts and not signed:
+            ratings.sign(judge, base_url)
+            signed = True
+
+    ratings.open()
+    try:
+        try:
+            for outcome in pool:
+                take(*outcome)
+        except Stopped as error:
+            stopped = error
+        except KeyboardInterrupt:
+            for outcome in pool.finished():
+                take(*outcome)
+            raise
+        for outcome in pool.finished():
+            take(*outcome)
+        if not (stopped or unanswered or signed):  # all were known
+            ratings.sign(judge, base_url)
+    finally:
+        progress.end()
+        ratings.close()
+    return {**ratings.known, **unanswered}, stopped
+
+
+def _report(
+    args: argparse.Namespace,
+    questions: Mapping[str, Sequence[Asked]],
+    judgements: Mapping[str, Judgement],
+    stopped: Exception | None,
+    ratings: RatingsFile,
+) -> int:
+    import sys
+
+    from evalprep.judge import tally
+    from evalprep.judge.screen import show
+
+    tallies = [tally(name, asked, judgements) for name, asked in questions.items()]
+    if args.json:
+        data = {
+            "judge": args.model,
+            "tasks": [one.to_dict() for one in tallies],
+            "stopped": str(stopped) if stopped else None,
+            "ratings": str(ratings.path),
+        }
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        show(tallies)
+        print(f"ratings: {ratings.path}")
+        print(f"next: evalprep score {args.run}")
+    if stopped:
+        print(f"stopped: {stopped}; the same command goes on from here", file=sys.stderr)
+        return 2 if getattr(stopped, "refused", False) else 3
+    return 0 if any(one.n_ok for one in tallies) else 3
