@@ -191,7 +191,8 @@ def test_ratings_of_a_judge_fill_their_columns(tmp_path):
     expected = (sum(ratings) / 11 - 1) / 4
     assert results["science_mup_judge"]["agg_value"] == pytest.approx(expected)
     assert results["science_mup_judge"]["skipped"] == {"unreadable judgement": 1}
-    assert results["science_qasper_judge"]["reason"] == "no judge has rated qasper_abstractive_qa"
+    reason = results["science_qasper_judge"]["reason"]
+    assert reason.startswith("no judge has rated qasper_abstractive_qa: `evalprep judge RUN --tasks")
     metrics = json.loads((out / "by_model/model/mup_single_document_summarization/metrics.json").read_text())
     found = metrics["lm_judge"]["reference_comparison"]
     assert found == {"lm_judge_n_samples": 11, "avg_rating": pytest.approx(expected)}
@@ -231,7 +232,9 @@ class TestJudgeQuestions:
         summaries = [one for one in questions if one.task == judge.SUMMARY]
         assert len(answers) == 12
         ids = [row["_instance_id"] for row in demo_rows()[judge.QA]]
-        assert [one.fixed for one in answers] == [1 if ids[one.index].endswith(":1") else None for one in answers]
+        one_point = {judge.METRIC: 1}
+        fixed = [one_point if ids[one.index].endswith(":1") else None for one in answers]
+        assert [one.fixed for one in answers] == fixed
         assert [one.index for one in summaries] == judge_sample_indices(12, 5)
         for one in questions:
             assert all(text in one.prompt for text in one.fields.values())
@@ -244,7 +247,15 @@ class TestJudgeQuestions:
         assert first.key("judge") == first.key("judge")
         assert len({first.key("judge"), other.key("judge"), first.key("another judge")}) == 3
 
-    def test_replies(self, judge):
-        assert judge.rating("Explanation: close.\nRating: 4") == 4
-        assert judge.rating("Rating: 9") is None
-        assert judge.rating("four") is None
+    def test_replies(self, judge, tmp_path):
+        question = next(judge.questions(rows=self.rows(write_run(tmp_path / "model"))))
+        assert question.read("Explanation: close.\nRating: 4") == ("ok", {"judge_rating": 4})
+        assert question.read("Rating: 9") == ("invalid_score", None)
+        assert question.read("four") == ("parse_error", None)
+
+    def test_no_answer_and_an_empty_answer_are_two_questions(self, judge, tmp_path):
+        none = next(judge.questions(rows=self.rows(write_run(tmp_path / "none", lambda *_: "null"))))
+        empty = next(judge.questions(rows=self.rows(write_run(tmp_path / "empty", lambda *_: '{"answer": ""}'))))
+        assert none.prompt == empty.prompt
+        assert (none.fixed is None, empty.fixed is None) == (False, True)
+        assert none.key("judge") != empty.key("judge")
