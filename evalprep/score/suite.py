@@ -237,7 +237,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         BadInput: a mistake in a pack's declarations.
     """
     suite: list[SuiteScore] = []
-    notes = list(run.notes)
+    notes: list[str] = []
     tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
     own = packs_of(run, packs or {})
     if reference is None and own:
@@ -264,7 +264,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         tasks=list(tasks.values()),
         groups=score_groups(run),
         suite=suite,
-        notes=notes,
+        notes=[*run.notes, *notes],
     )
 
 
