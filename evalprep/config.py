@@ -79,6 +79,11 @@ class Config:
         self.path = path
         self.given = given
 
+    @property
+    def folder(self) -> Path:
+        """Folder that relative paths refer to."""
+        return self.path.parent.resolve() if self.path else Path.cwd()
+
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready data, for the manifest."""
         data: dict[str, Any] = self.core.model_dump(mode="json")

@@ -134,7 +134,7 @@ class Context:
     @property
     def folder(self) -> Path:
         """Folder that relative paths in the config refer to."""
-        return self.config.path.parent.resolve() if self.config.path else Path.cwd()
+        return self.config.folder
 
     def locate(self, location: str) -> str:
         """A path of the config as an absolute one when it exists locally, else unchanged (a hub id)."""

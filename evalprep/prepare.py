@@ -140,7 +140,7 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
     with building(work_dir) as build:
         tasks = write_tasks(work, build, work_dir)
         groups = write_groups(work, build)
-        write_inline(selection, build)
+        write_inline(selection, build, config.folder)
         commands, notes = make_commands(config, selection, work)
         write_commands(commands, build)
         files = tree_files(build)
@@ -258,21 +258,33 @@ def write_groups(work: list[_Work], build: Path) -> dict[str, list[str]]:
     return groups
 
 
-def write_inline(selection: Selection, build: Path) -> None:
-    """Write each inline task of the config as a task YAML."""
+def write_inline(selection: Selection, build: Path, base: Path) -> None:
+    """Write each inline task of the config as a task YAML; its local data files become absolute."""
     import yaml
 
-    for name, task in selection.inline.items():
+    for name, given in selection.inline.items():
+        task = dict(given)
+        kwargs = task.get("dataset_kwargs")
+        if isinstance(kwargs, dict) and "data_files" in kwargs:
+            task["dataset_kwargs"] = {**kwargs, "data_files": _absolute_files(kwargs["data_files"], base)}
         folder = build / "inline"
         folder.mkdir(exist_ok=True)
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True)
         (folder / f"{name}.yaml").write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
 
 
+def _absolute_files(files: Any, base: Path) -> Any:
+    """Paths that exist beside the config as absolute ones: the harness looks from wherever it is started."""
+    if isinstance(files, dict):
+        return {split: _absolute_files(value, base) for split, value in files.items()}
+    if isinstance(files, list):
+        return [_absolute_files(value, base) for value in files]
+    return str((base / files).resolve()) if isinstance(files, str) and (base / files).exists() else files
+
+
 def make_commands(config: Config, selection: Selection, work: list[_Work]) -> tuple[list[Command], list[str]]:
     """The main command, and one more for every back end that some tasks need instead."""
-    folder = config.path.parent.resolve() if config.path else Path.cwd()
-    model, local, notes = model_location(config.core, folder)
+    model, local, notes = model_location(config.core, config.folder)
     main: list[str] = []
     other: dict[str, list[str]] = {}
     for item in work:

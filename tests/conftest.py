@@ -5,8 +5,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# Machines differ in speed by more than any deadline, and one commit gives one result.
+settings.register_profile("project", deadline=None, derandomize=True)
+settings.load_profile("project")
 
 _caches = pytest.StashKey[tempfile.TemporaryDirectory]()
 

@@ -61,9 +61,8 @@ def check_static(
     check_files(tree, findings, stock)
     if requested is None:
         groups = [name for name, file in tree.index.items() if file.kind == "group"]
-        for (
-            group
-        ) in groups:  # each for itself: that several groups share a task matters only when they are asked for together
+        # Each for itself: that several groups share a task matters only when they are asked for together.
+        for group in groups:
             select_leaves(tree, [group], findings)
         requested = [name for name in tree.index if name not in groups]
     leaves = select_leaves(tree, requested, findings, stock)
@@ -75,7 +74,9 @@ def check_static(
         check_metrics(leaf, findings)
         files = check_data_files(leaf, findings, lambda path: _relocate(path, moved))
         if files and leaf.config.get("dataset_path") in {"parquet", "json"}:
-            rows[leaf.name] = check_rows(leaf, files, findings, ours=settings.ours)
+            # A task that the config holds inline has data of the user's own, which need no sample ids.
+            ours = settings.ours and "pack" in (leaf.config.get("metadata") or {})
+            rows[leaf.name] = check_rows(leaf, files, findings, ours=ours)
         data_bytes += sum(path.stat().st_size for path in files)
     check_functions(leaves, findings)
     check_machine(leaves, settings, findings, data_bytes=data_bytes)
@@ -100,7 +101,7 @@ def check_tree(tree: Path, config: Config) -> list[Finding]:
         Findings, errors first; paths in them are those after the swap.
     """
     findings = Findings()
-    folder = config.path.parent.resolve() if config.path else Path.cwd()
+    folder = config.folder
     settings = RunSettings.from_core(config.core, folder)
     done = check_static([tree], None, settings, findings, moved=(config.core.work_dir, tree))
     stock = stock_names()

@@ -7,7 +7,10 @@ difference of scorers from a difference of models. The result is written as a ru
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -26,8 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Rescore, print, write."""
-    import contextlib
-    import os
     import sys
 
     from evalprep.errors import BadInput, Problem
@@ -39,11 +40,11 @@ def main(args: argparse.Namespace) -> int:
         raise BadInput(Problem(what=f"--jobs {args.jobs}", allowed="a whole number >= 1"))
     if args.work_dir is not None and not args.work_dir.is_dir():
         raise BadInput(Problem(what="no such folder", where=f"--work_dir {args.work_dir}"))
-    os.environ.setdefault("TQDM_DISABLE", "1")  # lm-eval and datasets draw bars while they load
     run = load_run(args.run, timestamp=args.timestamp)
     out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
     writer = RunWriter(run, out) if out is not None else None
-    with contextlib.redirect_stdout(sys.stderr):  # task code may print; standard output is ours
+    # Task code may print; standard output is ours.
+    with contextlib.redirect_stdout(sys.stderr), _without_bars():
         results = [
             rescore_task(run, name, work_dir=args.work_dir, jobs=args.jobs, writer=writer)
             for name in run.select(args.tasks)
@@ -69,3 +70,17 @@ def main(args: argparse.Namespace) -> int:
             print(f"rescored run written to {out}")
             print(f"next: evalprep compare {out}")
     return 0 if any(result.now is not None for result in results) else 3
+
+
+@contextlib.contextmanager
+def _without_bars() -> Iterator[None]:
+    """Keep lm-eval and datasets from drawing bars while they load; vLLM, if it runs later, cannot do without."""
+    before = os.environ.get("TQDM_DISABLE")
+    os.environ["TQDM_DISABLE"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TQDM_DISABLE"]
+        else:
+            os.environ["TQDM_DISABLE"] = before

@@ -286,17 +286,20 @@ def test_stock_and_inline_tasks_mix_with_a_pack(tiny_project):
     inline = {
         "task": "own_task",
         "dataset_path": "json",
-        "dataset_kwargs": {"data_files": "x.jsonl"},
+        "dataset_kwargs": {"data_files": {"test": "data/own.jsonl"}},
+        "test_split": "test",
         "doc_to_text": "q",
         "doc_to_target": "a",
     }
+    own = tiny_project.parent / "data/own.jsonl"
+    own.write_text('{"q": "one?", "a": "yes"}\n')
     change(tiny_project, tasks=["meta_math", "arc_challenge", inline])
     done = prepare(tiny_project)
     assert done.returncode == 0, done.stderr
     words = shlex.split(done.stdout)
     assert words[words.index("--tasks") + 1] == "meta_math,arc_challenge,own_task"
     written = yaml.safe_load((tiny_project.parent / "work_dir/inline/own_task.yaml").read_text())
-    assert written == inline
+    assert written == {**inline, "dataset_kwargs": {"data_files": {"test": str(own)}}}
     assert "HF_HUB_OFFLINE=1" not in done.stdout
 
 
