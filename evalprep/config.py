@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
 
 from evalprep.errors import Problems, near
-from evalprep.manifest import is_secret
+from evalprep.guards import check_paths, check_secrets
 from evalprep.packs import ConfigKey, Pack
 from evalprep.yamlfile import YamlFile
 
@@ -265,8 +264,8 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, project_root: Pa
     config: Config | None = None
     if isinstance(core, Core):
         core = _absolute(core, source.folder, project_root)
-        _check_paths(core, reader)
-        _check_secrets(core, reader)
+        check_paths(core, source, reader.problems)
+        check_secrets(core, source, reader.problems)
         config = Config(core, sections, source.path, source.data)
     reader.problems.raise_if_any()
     assert config is not None
@@ -318,54 +317,3 @@ def _absolute(core: Core, folder: Path, project_root: Path) -> Core:
             "template_dir": template_dir,
         }
     )
-
-
-def _inside(inner: Path, outer: Path) -> bool:
-    return inner == outer or outer in inner.parents
-
-
-def _check_secrets(core: Core, reader: Reader) -> None:
-    """A command line is public on its machine, and lm-eval writes model arguments into every result file."""
-    for name in ("model_args", "gen_kwargs"):
-        for key, value in getattr(core, name).items():
-            if is_secret(str(key), value):
-                reader.problems.add(
-                    f"{name}.{key} looks like a credential, which would end up on the command line and in result files",
-                    where=reader.source.where(name, key),
-                    fix="remove it and set the environment variable instead (HF_TOKEN, OPENAI_API_KEY, ...)",
-                )
-
-
-def _check_paths(core: Core, reader: Reader) -> None:
-    """The work folder is replaced whole, so nothing of value may share it."""
-    problems, where, templates = reader.problems, reader.source.where, core.template_dir
-    assert templates is not None
-    if not templates.is_dir():
-        problems.add(
-            f"template_dir {templates} is not a folder",
-            where=where("template_dir"),
-            allowed="a folder with one sub-folder per pack",
-        )
-    elif _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
-        problems.add(
-            f"work_dir {core.work_dir} and template_dir {templates} overlap",
-            where=where("work_dir"),
-            fix="choose a work_dir outside of the templates: it is replaced on every preparation",
-        )
-    if _inside(core.output_path, core.work_dir) or core.output_path == core.work_dir:
-        problems.add(
-            f"output_path {core.output_path} lies in work_dir",
-            where=where("output_path"),
-            fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation",
-        )
-    if core.work_dir in {Path.home(), Path("/"), reader.source.folder}:
-        problems.add(
-            f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own"
-        )
-    parent = next(p for p in core.work_dir.parents if p.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        problems.add(
-            f"cannot write in {parent}, where work_dir would be made",
-            where=where("work_dir"),
-            fix="choose another work_dir or change the permissions",
-        )

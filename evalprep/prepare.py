@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,18 +12,16 @@ from typing import Any
 from evalprep.check import Finding, check_tree
 from evalprep.command import Command, build_command, model_location
 from evalprep.config import Config, read_config, section_for
-from evalprep.errors import BadInput, Problem, Problems
+from evalprep.errors import BadInput, Problems
 from evalprep.manifest import manifest_data
-from evalprep.packapi import Context, Plan, TaskData
-from evalprep.packs import Pack, TaskSpec, find_packs
-from evalprep.render import render
+from evalprep.packapi import Context
+from evalprep.packs import Pack, find_packs
 from evalprep.selection import Selection, select
+from evalprep.taskfiles import PlannedPack, write_groups, write_inline, write_tasks
 from evalprep.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
 from evalprep.yamlfile import YamlFile, load_yaml
 
 PROJECT_ROOT = Path(__file__).resolve().parents[1]
-# Values that every template may use and none must.
-_COMMON = ("task", "data_file", "pack_dir")
 
 
 @dataclass
@@ -44,15 +41,6 @@ class Preparation:
     tasks: dict[str, dict[str, Any]]
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-
-
-@dataclass
-class _Work:
-    """One pack's share of the run, planned but not yet written."""
-
-    pack: Pack
-    context: Context
-    plan: Plan
 
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[str, Pack]]:
@@ -97,7 +85,7 @@ def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
     problems.raise_if_any()
 
 
-def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[_Work]]:
+def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[PlannedPack]]:
     """Decide which tasks will be prepared; reads no more of the data than the packs need to decide.
 
     Raises:
@@ -106,14 +94,14 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[_Wo
     problems = Problems()
     problems.extend(check_place(config.core.work_dir))
     selection = select(config, packs, problems)
-    work: list[_Work] = []
+    work: list[PlannedPack] = []
     for name, requested in selection.by_pack.items():
         pack = packs[name]
         try:
             context = Context(pack, config, section_for(config, pack), requested, problems)
             module = pack.module("prepare")
             planned = module.plan(context) if module is not None and hasattr(module, "plan") else context.static_plan()
-            work.append(_Work(pack, context, planned))
+            work.append(PlannedPack(pack, context, planned))
         except BadInput as error:
             problems.extend(error.problems)
     problems.raise_if_any()
@@ -154,135 +142,7 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
     return Preparation(work_dir, commands, tasks, notes, findings)
 
 
-def write_tasks(work: list[_Work], build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:
-    """Write parquet and YAML of every planned task."""
-    problems = Problems()
-    facts: dict[str, dict[str, Any]] = {}
-    for item in work:
-        folder = build / item.pack.name
-        (folder / "data").mkdir(parents=True, exist_ok=True)
-        for name in item.plan.tasks:
-            try:
-                facts[name] = _write_task(item, name, folder, work_dir / item.pack.name)
-            except BadInput as error:
-                problems.extend(error.problems)
-        for code in sorted(item.pack.folder.glob("utils*.py")):
-            shutil.copyfile(code, folder / code.name)
-    problems.raise_if_any()
-    return facts
-
-
-def _write_task(item: _Work, name: str, folder: Path, final: Path) -> dict[str, Any]:
-    from evalprep.prepared import write_rows
-
-    spec = item.pack.tasks[name]
-    data = _task_data(item, spec)
-    data_file = folder / "data" / f"{name}.parquet"
-    count = write_rows(data.rows, data_file, task=name)
-    if data.join is not None:
-        threshold = getattr(item.context.section, "max_unmatched", 0.01)
-        if found := data.join.problems(threshold=threshold, where=name):
-            raise BadInput(found)
-    template = item.pack.folder / (data.template or spec.template)
-    values = {
-        "task": name,
-        "data_file": str(final / "data" / data_file.name),
-        "pack_dir": str(final),
-        **spec.values,
-        **data.values,
-    }
-    text, problems = render(template.read_text(encoding="utf-8"), values, where=str(template), optional=_COMMON)
-    if problems:
-        raise BadInput(problems)
-    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
-    return {
-        "pack": item.pack.name,
-        "yaml": f"{item.pack.name}/{name}.yaml",
-        "data": f"{item.pack.name}/data/{data_file.name}",
-        "rows": count,
-        "join": data.join.as_dict() if data.join else None,
-        "previous": data.previous.as_dict() if data.previous else None,
-        "notes": data.notes,
-    }
-
-
-def _task_data(item: _Work, spec: TaskSpec) -> TaskData:
-    """Rows from the pack's own code, or from the source that pack.yaml names."""
-    module = item.pack.module("prepare")
-    if module is not None and hasattr(module, "prepare"):
-        data: TaskData = module.prepare(item.context, spec.name)
-        return data
-    if not spec.source.get("path"):
-        raise BadInput(
-            Problem(
-                what=f"task {spec.name} has no source",
-                where=str(item.pack.folder / "pack.yaml"),
-                fix="name one under `source:`, or write prepare.py",
-            )
-        )
-    source = item.context.open(
-        str(spec.source["path"]),
-        config=spec.source.get("config"),
-        split=spec.source.get("split"),
-        revision=spec.source.get("revision"),
-    )
-    source.require(list(spec.columns.values()))
-    return TaskData(rows=_plain_rows(source.rows(), spec))
-
-
-def _plain_rows(rows: Any, spec: TaskSpec) -> Any:
-    """Rows of a pack without code: renamed columns, ids from the content when the source has none."""
-    import hashlib
-
-    from evalprep.prepared import Repeats
-
-    repeats = Repeats()
-    for row in rows:
-        row.update({new: row[old] for new, old in spec.columns.items()})
-        if not row.get("sample_id"):
-            digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
-            row["sample_id"] = repeats.unique(digest)
-        row["sample_id"] = str(row["sample_id"])
-        yield row
-
-
-def write_groups(work: list[_Work], build: Path) -> dict[str, list[str]]:
-    """Write a group YAML for every requested group."""
-    groups: dict[str, list[str]] = {}
-    for item in work:
-        for name, members in item.plan.groups.items():
-            groups[name] = members
-            lines = [f"# {item.pack.title}: members that exist for this configuration.", f"group: {name}", "task:"]
-            lines += [f"  - {member}" for member in members]
-            (build / item.pack.name / f"{name}.yaml").write_text("\n".join([*lines, ""]), encoding="utf-8")
-    return groups
-
-
-def write_inline(selection: Selection, build: Path, base: Path) -> None:
-    """Write each inline task of the config as a task YAML; its local data files become absolute."""
-    import yaml
-
-    for name, given in selection.inline.items():
-        task = dict(given)
-        kwargs = task.get("dataset_kwargs")
-        if isinstance(kwargs, dict) and "data_files" in kwargs:
-            task["dataset_kwargs"] = {**kwargs, "data_files": _absolute_files(kwargs["data_files"], base)}
-        folder = build / "inline"
-        folder.mkdir(exist_ok=True)
-        text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True)
-        (folder / f"{name}.yaml").write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
-
-
-def _absolute_files(files: Any, base: Path) -> Any:
-    """Paths that exist beside the config as absolute ones: the harness looks from wherever it is started."""
-    if isinstance(files, dict):
-        return {split: _absolute_files(value, base) for split, value in files.items()}
-    if isinstance(files, list):
-        return [_absolute_files(value, base) for value in files]
-    return str((base / files).resolve()) if isinstance(files, str) and (base / files).exists() else files
-
-
-def make_commands(config: Config, selection: Selection, work: list[_Work]) -> tuple[list[Command], list[str]]:
+def make_commands(config: Config, selection: Selection, work: list[PlannedPack]) -> tuple[list[Command], list[str]]:
     """The main command, and one more for every back end that some tasks need instead."""
     model, local, notes = model_location(config.core, config.folder)
     main: list[str] = []
@@ -331,7 +191,7 @@ def write_commands(commands: list[Command], build: Path) -> None:
 def write_manifest(
     build: Path,
     config: Config,
-    work: list[_Work],
+    work: list[PlannedPack],
     tasks: dict[str, Any],
     groups: dict[str, list[str]],
     commands: list[Command],
@@ -354,7 +214,7 @@ def write_manifest(
     )
 
 
-def _source_facts(work: list[_Work]) -> list[dict[str, Any]]:
+def _source_facts(work: list[PlannedPack]) -> list[dict[str, Any]]:
     facts = [source.facts() for item in work for source in item.context.sources]
     return sorted(
         {json.dumps(fact, sort_keys=True): fact for fact in facts}.values(),
