@@ -59,6 +59,10 @@ class Pool:
         # Daemons: a request that hangs must not keep an interrupted program from ending.
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(size, self._count))]
 
+    def __len__(self) -> int:
+        """Number of questions."""
+        return self._count
+
     def __iter__(self) -> Iterator[Outcome]:
         """Outcomes, in the order in which they come.
 

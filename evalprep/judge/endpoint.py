@@ -107,7 +107,8 @@ class Endpoint:
         )
 
     def _failure(self, status: int, error: Any) -> Exception:
-        reason = self._clean(f"HTTP {status}: {getattr(error, 'message', error)}")
+        said = error.body.get("message") if isinstance(error.body, Mapping) else error.body
+        reason = self._clean(f"HTTP {status}: {said or error.message}")
         if status in _FATAL or getattr(error, "code", None) == "insufficient_quota":
             return RefusedError(reason)
         wait = None

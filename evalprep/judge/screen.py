@@ -59,6 +59,8 @@ def show(tallies: Sequence[TaskTally]) -> None:
         print(f"{one.task}: {one.n_ok} of {one.n_total} rated{fixed}{reasons}")
         if one.means:
             print(f"  means: {', '.join(f'{name} {value:.4g}' for name, value in one.means.items())}")
+        if "truncated" in one.reasons:
+            print("  replies were cut: --gen_kwargs max_tokens=N allows longer ones")
         for reason, count in list(one.details.items())[:_SHOWN]:
             print(f"  {count} times: {reason}")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from evalprep.judge import Asked, Judge, Judgement, Pool, RatingsFile
+    from evalprep.judge import Asked, Judge, Judgement, Pool, RatingsFile, Stopped
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -75,8 +75,9 @@ def main(args: argparse.Namespace) -> int:
         return 0
     endpoint = Endpoint(args.model, args.base_url, key, timeout=args.timeout)
     pool = Pool(endpoint, list(waiting.values()), size=args.num_concurrent, retries=args.max_retries)
-    judgements, stopped = _ask(pool, ratings, judge, args.base_url, len(waiting))
-    return _report(args, questions, judgements, stopped, ratings)
+    keys = {asked.key for several in questions.values() for asked in several}
+    judgements, requests, stopped = _ask(pool, ratings, judge, args.base_url, keys)
+    return _report(args, questions, judgements, requests, stopped, ratings)
 
 
 def _checked(args: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
@@ -125,25 +126,32 @@ def _checked(args: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
 
 
 def _ask(
-    pool: Pool, ratings: RatingsFile, judge: Judge, base_url: str, total: int
-) -> tuple[dict[str, Judgement], Exception | None]:
-    """Ask everything that waits and keep the answers; all judgements by key, and why asking was given up."""
+    pool: Pool, ratings: RatingsFile, judge: Judge, base_url: str, keys: Collection[str]
+) -> tuple[dict[str, Judgement], int, Stopped | None]:
+    """Ask everything that waits and keep the answers.
+
+    The judge signs with its first rating, so that one that never gives any does not displace another's ratings.
+
+    Returns:
+        All judgements by key, the number of requests, and why asking was given up.
+    """
     from evalprep.judge import Stopped
     from evalprep.judge.screen import Progress
 
     unanswered: dict[str, Judgement] = {}
-    signed = False
-    stopped = None
-    progress = Progress(total)
+    requests, signed = 0, False
+    stopped: Stopped | None = None
+    progress = Progress(len(pool))
 
     def take(asked: Asked, judgement: Judgement) -> None:
-        nonlocal signed
+        nonlocal requests, signed
+        requests += judgement.attempts
         progress.step(rated=judgement.status == "ok")
         if judgement.status == "missing":
             unanswered[asked.key] = judgement
             return
         ratings.add(asked, judge, judgement)
-        if judgement.attempts and not signed:
+        if judgement.status == "ok" and judgement.attempts and not signed:
             ratings.sign(judge, base_url)
             signed = True
 
@@ -160,19 +168,21 @@ def _ask(
             raise
         for outcome in pool.finished():
             take(*outcome)
-        if not (stopped or unanswered or signed):  # all were known
-            ratings.sign(judge, base_url)
+        rated = [one for key in keys if (one := ratings.known.get(key)) is not None and one.status == "ok"]
+        if not signed and (any(one.attempts for one in rated) or len(rated) == len(keys)):
+            ratings.sign(judge, base_url)  # it has rated something, if not in this call
     finally:
         progress.end()
         ratings.close()
-    return {**ratings.known, **unanswered}, stopped
+    return {**ratings.known, **unanswered}, requests, stopped
 
 
 def _report(
     args: argparse.Namespace,
     questions: Mapping[str, Sequence[Asked]],
     judgements: Mapping[str, Judgement],
-    stopped: Exception | None,
+    requests: int,
+    stopped: Stopped | None,
     ratings: RatingsFile,
 ) -> int:
     import sys
@@ -184,6 +194,7 @@ def _report(
     if args.json:
         data = {
             "judge": args.model,
+            "requests": requests,
             "tasks": [one.to_dict() for one in tallies],
             "stopped": str(stopped) if stopped else None,
             "ratings": str(ratings.path),
@@ -191,9 +202,10 @@ def _report(
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         show(tallies)
-        print(f"ratings: {ratings.path}")
-        print(f"next: evalprep score {args.run}")
+        print(f"{requests} requests; ratings: {ratings.path}" if ratings.known else f"{requests} requests")
+        if any(one.n_ok for one in tallies):
+            print(f"next: evalprep score {args.run}")
     if stopped:
-        print(f"stopped: {stopped}; the same command goes on from here", file=sys.stderr)
-        return 2 if getattr(stopped, "refused", False) else 3
+        print(f"stopped: {stopped}\n  fix: mend that; the same command goes on from here", file=sys.stderr)
+        return 2 if stopped.refused else 3
     return 0 if any(one.n_ok for one in tallies) else 3

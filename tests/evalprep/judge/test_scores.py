@@ -63,9 +63,11 @@ class TestScience:
         mup = results(science_run)[0]["science_mup_judge"]
         assert (mup["agg_value"], mup["notes"]) == (0, ["rated by strict: 12 of 12 questions"])
 
-    def test_a_judge_that_refuses_us_leaves_the_former_in_place(self, science_run, judge):
-        for model, said in (("first", "Rating: 5"), ("second", Said("no such model", status=404))):
-            with chat(lambda *_, said=said: said) as server:
+    @pytest.mark.parametrize("said", [Said("no such model", status=404), Said("hm"), Said("x", status=400)])
+    def test_a_judge_without_ratings_leaves_the_former_in_place(self, science_run, judge, said):
+        change_reply(science_run, QA, 0, "null")  # rated without a call, by either
+        for model, says in (("first", "Rating: 5"), ("second", said)):
+            with chat(lambda *_, says=says: says) as server:
                 judge(science_run, server.url, model=model)
         assert results(science_run)[0]["science_mup_judge"]["agg_value"] == 1
 
