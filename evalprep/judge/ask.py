@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Iterator, Sequence
 
+from custom_metrics.extract.thinking import strip_thinking
 from evalprep.judge.endpoint import Endpoint, RefusedError, Reply, UnansweredError
 from evalprep.judge.question import Asked, Judgement, Question
 
@@ -31,14 +32,19 @@ class Stopped(Exception):  # noqa: N818 - reads as what it says
 
 
 def understand(question: Question, reply: Reply, attempts: int) -> Judgement:
-    """What a reply comes to; cut and refused replies are not read, as a number in them is none of the judge's."""
+    """What a reply comes to.
+
+    Cut and refused replies are not read, as a number in them is none of the judge's; nor is a closed thinking trace,
+    which may weigh other ratings than the one it ends with.
+    """
     if reply.refusal or reply.finish_reason == "content_filter":
         return Judgement("refused", None, reply.text, reply.refusal or "content filter", attempts)
     if reply.finish_reason == "length":
         return Judgement("truncated", None, reply.text, "", attempts)
     if not reply.text or not reply.text.strip():
         return Judgement("missing", None, reply.text, "empty reply", attempts)
-    status, ratings = question.read(reply.text)
+    said, trace = strip_thinking(reply.text)
+    status, ratings = question.read(said if trace == "stripped" else reply.text)
     return Judgement(status, ratings, reply.text, "", attempts)
 
 

@@ -36,10 +36,14 @@ def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
         questions = ask_about(judge, module, run, task, rows)
     except BadInput as error:
         return f"the ratings in {folder.name} are not used: {error.problems[0].what}"
+    except Exception as error:  # noqa: BLE001 - a broken judge.py must not take scores that need no judge with it
+        return f"the ratings in {folder.name} are not used: {type(error).__name__}: {error}"
     known = RatingsFile(folder).known
     by_index = {row["index"]: row for row in rows}
     for asked in questions:
-        row = by_index[asked.question.index]
+        row = by_index.get(asked.question.index)
+        if row is None:
+            continue
         judgement = known.get(asked.key)
         row["judgement"] = {
             "judge": judge.model,

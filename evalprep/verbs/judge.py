@@ -90,7 +90,6 @@ def _checked(args: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
     from urllib.parse import urlsplit
 
     from evalprep.errors import Problems
-    from evalprep.manifest import is_secret
 
     problems = Problems()
     for name, least in (("limit", 1), ("num_concurrent", 1), ("max_retries", 0)):
@@ -107,22 +106,42 @@ def _checked(args: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
         problems.add("--base_url is no address", allowed="http://host:port/v1 or https://...")
     elif url.username or url.password or url.query:
         problems.add("--base_url holds more than an address", fix=f"put the key into {KEY_VARIABLE}")
-    gen_kwargs: dict[str, Any] = {}
-    for part in filter(None, (piece.strip() for piece in args.gen_kwargs.split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not name or name in {"model", "messages", "stream", "n"} or is_secret(name, value):
-            problems.add(f"--gen_kwargs: {name or part!r}", allowed="temperature=0,max_tokens=512 and the like")
-            continue
-        try:
-            gen_kwargs[name] = json.loads(value)
-        except ValueError:
-            gen_kwargs[name] = value
+    gen_kwargs, unusable = _request_parameters(args.gen_kwargs)
+    for name in unusable:
+        problems.add(f"--gen_kwargs: {name}", allowed="temperature=0,max_tokens=512 and the like, or a JSON object")
     key = os.environ.get(args.api_key_env or KEY_VARIABLE) or None
     if key is None and not args.dry_run and (args.api_key_env or args.base_url == OPENAI_URL):
         name = "the variable that --api_key_env names" if args.api_key_env else KEY_VARIABLE
         problems.add(f"{name} is not set in the environment", fix="export it; a key is never given as an argument")
     problems.raise_if_any()
     return gen_kwargs, key
+
+
+def _request_parameters(text: str) -> tuple[dict[str, Any], list[str]]:
+    """`K=V,...` or a JSON object as a mapping, and the names of what is none of the user's to set."""
+    import contextlib
+
+    from evalprep.manifest import is_secret
+
+    found: dict[str, Any] = {}
+    unusable: list[str] = []
+    if text.lstrip().startswith("{"):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return {}, ["no JSON object"]
+    else:
+        for part in filter(None, (piece.strip() for piece in text.split(","))):
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals:
+                unusable.append(f"{name} has no value")
+                continue
+            found[name] = value
+            with contextlib.suppress(ValueError):
+                found[name] = json.loads(value)
+    own = {"", "model", "messages", "stream", "n"}
+    unusable += [repr(name) for name, value in found.items() if name in own or is_secret(name, value)]
+    return found, unusable
 
 
 def _ask(

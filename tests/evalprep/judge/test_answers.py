@@ -17,6 +17,8 @@ NOW = {"Retry-After": "0"}
     [
         pytest.param("Explanation: close.\nRating: 4", "ok", {"judge_rating": 4}, id="rating"),
         pytest.param("Ünklar \u2028 \U0001f600\r\nRating: 5", "ok", {"judge_rating": 5}, id="any text"),
+        pytest.param("<think>Rating: 1? No.</think>Rating: 4", "ok", {"judge_rating": 4}, id="after thinking"),
+        pytest.param("It quotes <think> once.\nRating: 2", "ok", {"judge_rating": 2}, id="a tag that never closes"),
         pytest.param("Rating: 0", "invalid_score", None, id="below the scale"),
         pytest.param("Rating: 11", "invalid_score", None, id="above the scale"),
         pytest.param("Rating: four", "invalid_score", None, id="in words"),
@@ -147,9 +149,17 @@ def test_requests_run_side_by_side_and_no_more_than_asked_for(science_run, judge
     assert (code, outcome["tasks"][0]["n_ok"], most[0]) == (0, 12, 3)
 
 
-def test_parameters_of_the_request(science_run, judge):
+@pytest.mark.parametrize(
+    "given",
+    [
+        "temperature=0,max_tokens=64,reasoning_effort=low,top_p=null",
+        '{"temperature": 0, "max_tokens": 64, "reasoning_effort": "low", "top_p": null}',
+    ],
+    ids=["pairs", "JSON"],
+)
+def test_parameters_of_the_request(science_run, judge, given):
     with chat(lambda *_: "Rating: 3") as server:
-        judge(science_run, server.url, "--limit", 1, "--gen_kwargs", "temperature=0,max_tokens=64,reasoning_effort=low")
+        judge(science_run, server.url, "--limit", 1, "--gen_kwargs", given)
     for request in server.requests:
         (message,) = request.pop("messages")
         assert message["role"] == "user"

@@ -71,6 +71,15 @@ class TestScience:
                 judge(science_run, server.url, model=model)
         assert results(science_run)[0]["science_mup_judge"]["agg_value"] == 1
 
+    def test_a_broken_judge_takes_no_other_score_with_it(self, science_run, judge, monkeypatch):
+        with chat(rate) as server:
+            judge(science_run, server.url)
+        monkeypatch.setattr(PACKS["science"].module("judge"), "questions", lambda **_: 1 / 0)
+        found, notes = results(science_run)
+        assert found["science_mup"]["agg_value"] == pytest.approx(1)
+        assert found["science_mup_judge"]["agg_value"] is None
+        assert any("are not used: ZeroDivisionError" in note for note in notes)
+
     def test_damaged_files_are_as_none(self, science_run, judge):
         with chat(rate) as server:
             judge(science_run, server.url)
