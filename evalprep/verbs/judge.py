@@ -101,8 +101,12 @@ def _checked(args: argparse.Namespace) -> tuple[dict[str, Any], str | None]:
     if args.timestamp == "each":
         problems.add("--timestamp each", allowed="newest or one time stamp", fix="judge each run by itself")
     # What may hold a secret is not repeated in the message.
-    url = urlsplit(args.base_url)
-    if url.scheme not in {"http", "https"} or not url.hostname:
+    try:
+        url = urlsplit(args.base_url)
+        usable = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+    except ValueError:  # a bracket without its pair, a port that is no number
+        usable, url = False, urlsplit("")
+    if not usable:
         problems.add("--base_url is no address", allowed="http://host:port/v1 or https://...")
     elif url.username or url.password or url.query:
         problems.add("--base_url holds more than an address", fix=f"put the key into {KEY_VARIABLE}")
@@ -188,7 +192,7 @@ def _ask(
         for outcome in pool.finished():
             take(*outcome)
         rated = [one for key in keys if (one := ratings.known.get(key)) is not None and one.status == "ok"]
-        if not signed and (any(one.attempts for one in rated) or len(rated) == len(keys)):
+        if not signed and rated and (any(one.attempts for one in rated) or len(rated) == len(keys)):
             ratings.sign(judge, base_url)  # it has rated something, if not in this call
     finally:
         progress.end()

@@ -194,6 +194,12 @@ class TestBadInput:
         assert len(outcome["problems"]) == 9
         assert "pass" not in json.dumps(outcome)
 
+    @pytest.mark.parametrize("url", ["localhost:8000", "http://", "http://[::1", "http://host:port/v1", "ftp://host"])
+    def test_no_address(self, science_run, judge, url):
+        code, outcome, _ = judge(science_run, url)
+        assert code == 2
+        assert [problem["what"] for problem in outcome["problems"]] == ["--base_url is no address"]
+
     @pytest.mark.parametrize(
         ("options", "what"),
         [
