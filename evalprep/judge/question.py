@@ -123,7 +123,7 @@ def collect(
     Raises:
         BadInput: an unknown task, or no task of the run is one that a judge is asked about.
     """
-    from evalprep.score.suite import row_mappings
+    from evalprep.score.rows import row_mappings
 
     names = list(tasks or ())
     aliases = {name: found[1] for name in names if name not in run.tasks and (found := find_task(packs, name))}

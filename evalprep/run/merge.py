@@ -37,8 +37,8 @@ def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) ->
     """
     from lm_eval.loggers import EvaluationTracker
 
+    from evalprep.run.harness import evaluate, save
     from evalprep.run.responses import Replay, ResponseFile
-    from evalprep.run.worker import evaluate, save
 
     if folder.merged.is_dir():
         return

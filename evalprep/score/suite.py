@@ -12,10 +12,11 @@ import numpy as np
 
 from custom_metrics import statistics
 from evalprep.packs import Pack
-from evalprep.results import Run, TaskRun
+from evalprep.results import Run
 from evalprep.score.builtin import collect, macro, mean, micro
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
+from evalprep.score.rows import row_mappings
 from evalprep.score.spec import BUILT_IN, ScoreSpec, read_specs, resolve
 from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
 
@@ -96,24 +97,6 @@ def _strict(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
-
-
-def row_mappings(task: TaskRun) -> list[dict[str, Any]]:
-    """The samples of a task's primary filter as the mappings that score functions get (docs/architecture.md)."""
-    return [
-        {
-            "sample_id": sample.sample_id,
-            "index": sample.doc_id,
-            "doc": sample.doc,
-            "prompt": sample.prompt,
-            "target": sample.target,
-            "response": sample.response,
-            "filtered": sample.filtered,
-            "metrics": sample.metrics,
-            "subtask_name": sample.doc.get("subtask_name"),
-        }
-        for sample in task.samples()
-    ]
 
 
 class _Walk:

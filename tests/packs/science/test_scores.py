@@ -218,7 +218,7 @@ def judge():
 
 class TestJudgeQuestions:
     def rows(self, folder):
-        from evalprep.score.suite import row_mappings
+        from evalprep.score.rows import row_mappings
 
         run = load_run(folder)
         return {name: row_mappings(task) for name, task in run.tasks.items()}
