@@ -80,6 +80,8 @@ def _check(args: argparse.Namespace, names: list[str]) -> int:
 
 def _report(done: Preparation) -> None:
     """What was prepared, on stderr: stdout carries the command alone."""
+    # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
+    verb = "compare" if any(facts["previous"] for facts in done.tasks.values()) else "score"
     lines = [f"prepared {len(done.tasks)} tasks in {done.work_dir}", ""]
     width = max((len(name) for name in done.tasks), default=0)
     for name, facts in done.tasks.items():
@@ -97,7 +99,7 @@ def _report(done: Preparation) -> None:
     lines += [
         "",
         f"the command below is also in {done.work_dir / 'command.sh'}",
-        "afterwards: evalprep compare RUN",
+        f"afterwards: evalprep {verb} RUN",
         "",
     ]
     print("\n".join(lines), file=sys.stderr, flush=True)
