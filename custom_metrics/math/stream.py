@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from custom_metrics.math import words
@@ -9,7 +10,7 @@ from custom_metrics.math.tokens import Token, TooComplex
 from custom_metrics.math.tree import Node
 
 
-class TokenStream:
+class TokenStream(ABC):
     """Tokens and a position.
 
     The grammar is one recursive cycle spread over `commands`, `expressions` and `parse`; the methods at the end are its
@@ -74,37 +75,37 @@ class TokenStream:
 
     # entry points of the grammar
 
+    @abstractmethod
     def items(self) -> Node:
         """Items between separators (`parse`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item(self) -> Node:
         """One relation chain (`parse`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sum(self) -> Node:
         """An expression (`expressions`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sign(self) -> str | None:
         """Signs (`expressions`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def factor(self) -> Node:
         """A factor (`expressions`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def atom(self) -> Node:
         """A factor without what follows it (`expressions`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def argument(self, *, single_digit: bool = False) -> Node:
         """The operand of a command (`expressions`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def starts_factor(self) -> bool:
         """Whether a factor can begin here (`expressions`)."""
-        raise NotImplementedError
 
 
 def spell(token: Token) -> str:

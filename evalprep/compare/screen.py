@@ -7,6 +7,7 @@ from typing import IO, Any
 from evalprep.compare.comparison import PUBLISHED, Comparison
 from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
+from evalprep.terminal import plain_table
 
 _COLOURS = {"better": "green", "worse": "red", "unclear": "yellow"}
 
@@ -72,18 +73,8 @@ def show(
         console.print(Text(note, style="dim"))
 
 
-def _table(title: str, *columns: tuple[str, str]) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name, justify in columns:
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=justify == "right")  # type: ignore[arg-type]
-    return table
-
-
 def _counts(comparison: Comparison) -> Any:
-    table = _table(
+    table = plain_table(
         "Verdicts, percent right" if all(task.difference.binary for task in comparison.tasks) else "Verdicts",
         ("task", "left"),
         *((name, "right") for name in ("n", "previous", "now", "gained", "lost", "agreement", "unparsed")),
@@ -109,7 +100,7 @@ def _counts(comparison: Comparison) -> Any:
 
 def _differences(comparison: Comparison) -> Any:
     starred = any(task.difference.clusters is not None for task in comparison.tasks)
-    table = _table(
+    table = plain_table(
         f"Difference in points, {comparison.confidence:.0%} interval{' (* clustered by document)' if starred else ''}",
         ("task", "left"),
         ("difference", "right"),
@@ -139,7 +130,7 @@ def _difference_row(name: str, item: Difference, p_holm: float | None, verdict: 
 
 
 def _subtasks(task: TaskComparison) -> Any:
-    table = _table(
+    table = plain_table(
         f"{task.task} by subtask",
         ("subtask", "left"),
         *((name, "right") for name in ("n", "previous", "now", "gained", "lost")),

@@ -7,6 +7,7 @@ from typing import IO, Any
 
 from evalprep.score.published import Published
 from evalprep.score.suite import Scores, SuiteScore
+from evalprep.terminal import plain_table
 
 
 def number(value: Any) -> str:
@@ -42,7 +43,7 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     if subtasks:
         for task in scores.tasks:
             if task.subtasks:
-                table = _table(f"{task.task} by subtask", ("subtask", "left"), ("n", "right"), ("mean", "right"))
+                table = plain_table(f"{task.task} by subtask", ("subtask", "left"), ("n", "right"), ("mean", "right"))
                 for row in task.subtasks:
                     table.add_row(Text(row["subtask"]), str(row["n"]), number(row["value"]))
                 console.print(table)
@@ -66,22 +67,14 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
         console.print(Text(note, style="dim"))
 
 
-def _table(title: str, *columns: tuple[str, str]) -> Any:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name, justify in columns:
-        table.add_column(name, justify=justify, overflow="fold", no_wrap=justify == "right")  # type: ignore[arg-type]
-    return table
-
-
 def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
     from rich.text import Text
 
     with_published = any(task.published for task in scores.tasks)
     columns = ["n", "rows", "95% interval", "subtasks", *(["published"] if with_published else []), "unparsed"]
-    table = _table("Tasks: mean over rows, mean of subtasks", ("task", "left"), *((name, "right") for name in columns))
+    table = plain_table(
+        "Tasks: mean over rows, mean of subtasks", ("task", "left"), *((name, "right") for name in columns)
+    )
     for task in scores.tasks:
         cells = [str(task.n), number(task.micro.get("agg_value")), bounds(task.micro)]
         cells.append(number((task.macro or {}).get("agg_value")))
@@ -94,7 +87,7 @@ def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
 def _groups(scores: Scores) -> Any:
     from rich.text import Text
 
-    table = _table(
+    table = plain_table(
         "Groups: all rows pooled, mean of tasks",
         ("group", "left"),
         *((name, "right") for name in ("n", "rows", "95% interval", "tasks' mean", "95% interval ")),
@@ -116,7 +109,7 @@ def _suite(scores: Scores, sources: dict[str, str]) -> Any:
 
     with_reference = any(score.reference is not None for score in scores.suite)
     columns = ["value", "95% interval", *(["reference"] if with_reference else []), "published", "n"]
-    table = _table("Suite scores", ("score", "left"), *((name, "right") for name in columns))
+    table = plain_table("Suite scores", ("score", "left"), *((name, "right") for name in columns))
     for score in scores.suite:
         cells = [number(score.value), bounds(score.result)]
         if with_reference:
