@@ -1,6 +1,7 @@
 """What every test may use: the project's folder, shared data where it is mounted, tiny models, and no network."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -22,6 +23,10 @@ def pytest_configure(config):
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["HF_DATASETS_CACHE"] = config.stash[_caches].name
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    # A shell without job control starts background jobs with Ctrl-C ignored, and their children inherit that; the tests
+    # of interruption need it to arrive.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config):
