@@ -10,7 +10,8 @@ from evalprep.check.generation import reply_length, stop_strings
 from evalprep.check.loading import LoadedTask
 from evalprep.check.prompts import leading_bos
 from evalprep.check.replies import perfect_replies, published_reply
-from evalprep.check.scoring import CREDIT, Scorer
+from evalprep.check.scorer import Scorer
+from evalprep.check.scoring import CREDIT
 from evalprep.check.tokenizer import Tokenizer
 from evalprep.errors import BadInput, Problem, near
 

@@ -11,7 +11,8 @@ from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, build_requests, import_nltk, load_tasks
 from evalprep.check.model_files import model_folder
 from evalprep.check.prompts import chat_template, check_prompts, check_stops
-from evalprep.check.scoring import Scorer, check_scoring
+from evalprep.check.scorer import Scorer
+from evalprep.check.scoring import check_scoring
 from evalprep.check.settings import RunSettings
 from evalprep.check.static import StaticCheck, check_static
 from evalprep.check.tokenizer import Tokenizer, load_tokenizer

@@ -10,7 +10,8 @@ from evalprep.check.finding import Findings
 from evalprep.check.generation import reply_length, stop_strings
 from evalprep.check.loading import ChatTemplate, LoadedTask
 from evalprep.check.replies import gold_texts, published_reply
-from evalprep.check.scoring import CREDIT, Scorer
+from evalprep.check.scorer import Scorer
+from evalprep.check.scoring import CREDIT
 from evalprep.check.settings import RunSettings
 from evalprep.check.tokenizer import Tokenizer
 

@@ -53,7 +53,7 @@ def _load(static: Any, settings: Any, findings: Findings) -> Any:
     from evalprep.check import FullCheck
     from evalprep.check.loading import build_requests, load_tasks
     from evalprep.check.prompts import chat_template
-    from evalprep.check.scoring import Scorer
+    from evalprep.check.scorer import Scorer
 
     tokenizer = find_tokenizer(settings)
     loaded = load_tasks(static, settings, findings)

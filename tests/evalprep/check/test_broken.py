@@ -40,7 +40,7 @@ def prepare(name, tmp_path, tiny_model):
 @pytest.fixture(autouse=True)
 def a_machine_without_nltk_data(monkeypatch):
     monkeypatch.setattr("evalprep.check.machine.punkt_tab", lambda: None)
-    monkeypatch.setattr("evalprep.check.scoring.BOUND_SECONDS", 1.0)
+    monkeypatch.setattr("evalprep.check.scorer.BOUND_SECONDS", 1.0)
 
 
 @pytest.mark.parametrize("name", CASES)

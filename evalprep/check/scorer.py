@@ -1,0 +1,91 @@
+"""A loaded task's own filters and scorer, applied to replies of our making, with the time that each takes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalprep.check.bound import cpu_bound, cpu_seconds
+from evalprep.check.loading import LoadedTask
+from evalprep.check.metrics import metric_names
+from evalprep.check.replies import HARD
+
+SLOW_SECONDS, BOUND_SECONDS = 1.0, 10.0
+NOT_SCORES = {"unparsed", "timeout", "scorer_error", "truncated", "bypass"}
+
+
+@dataclass
+class Verdict:
+    """What the task says of one reply to one row: filter -> metric -> value."""
+
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    filtered: dict[str, Any] = field(default_factory=dict)
+
+    def value(self, metric: str, filter_name: str) -> float | None:
+        """A metric as a number; a list counts as its mean."""
+        value = self.metrics.get(filter_name, {}).get(metric)
+        if isinstance(value, list) and value and all(isinstance(one, int | float) for one in value):
+            value = sum(value) / len(value)
+        return float(value) if isinstance(value, int | float) else None
+
+
+class Scorer:
+    """Runs a task's filters and process_results on replies that no model made."""
+
+    def __init__(self, loaded: LoadedTask) -> None:
+        self.loaded, self.task = loaded, loaded.task
+        self.slowest = (0.0, "", "")
+        metadata = loaded.leaf.metadata
+        self.filters: list[str] = [one.name for one in self.task._filters]  # noqa: SLF001 - lm-eval has no public name for them
+        self.metric = self._primary_metric(str(metadata.get("primary_metric") or ""))
+        wanted = metadata.get("primary_filter")
+        self.filter = str(wanted) if wanted in self.filters else self.filters[-1]
+
+    def _primary_metric(self, declared: str) -> str:
+        names = metric_names(self.loaded.leaf) or list(self.task.aggregation())
+        if declared in names:
+            return declared
+        usual = ("exact_match", "acc", "prompt_level_strict_acc", "f1", "em")
+        better = self.task.higher_is_better()
+        scores = [name for name in names if name not in NOT_SCORES and better.get(name) is not False]
+        return next((name for name in usual if name in scores), scores[0] if scores else "")
+
+    def score(self, number: int, replies: list[Any], label: str) -> Verdict:
+        """Score one row.
+
+        Args:
+            number: The row.
+            replies: One reply per request of the row.
+            label: What kind of reply it is, for messages.
+
+        Raises:
+            TimeBoundError: it took more CPU time than the bound.
+            Exception: whatever the task's own code raises.
+        """
+        # Scorers may work in processes of their own; asking for their time costs a millisecond.
+        clock = cpu_seconds if label in HARD else time.process_time
+        started = clock()
+        verdict = self._score(number, replies)
+        spent = clock() - started
+        if spent > max(self.slowest[0], SLOW_SECONDS):
+            # The first use of a library loads its tables; only what is slow twice is slow.
+            started = clock()
+            self._score(number, replies)
+            spent = min(spent, clock() - started)
+        if spent > self.slowest[0]:
+            self.slowest = (spent, self.loaded.row_name(number), label)
+        return verdict
+
+    def _score(self, number: int, replies: list[Any]) -> Verdict:
+        requests, verdict = self.loaded.instances[number], Verdict()
+        for request, reply in zip(requests, replies, strict=True):
+            request.resps, request.filtered_resps = [reply], {}
+        with cpu_bound(BOUND_SECONDS):
+            for one in self.task._filters:  # noqa: SLF001 - as above
+                one.apply(requests)
+            for name in self.filters:
+                filtered = [request.filtered_resps[name] for request in requests]
+                verdict.filtered[name] = filtered[0]
+                verdict.metrics[name] = dict(self.task.process_results(requests[0].doc, filtered))
+        return verdict
