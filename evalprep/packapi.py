@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.config import Config
+from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.join import GroundTruth, JoinReport, join
 from evalprep.packs import Pack
@@ -38,6 +39,7 @@ __all__ = [
     "Source",
     "TaskData",
     "config_names",
+    "file_sha256",
     "join",
     "make_plan",
     "near",

@@ -25,7 +25,6 @@ PACK_KEYS = (
     "suite_scores",
     "published",
     "default_tasks",
-    "taxonomy",
 )
 TASK_KEYS = ("template", "source", "columns", "aliases", "description", "values", "backend", "tags")
 
@@ -79,7 +78,6 @@ class Pack:
         folder: The folder.
         suite_scores: Score name -> declaration, see docs/architecture.md.
         published: Published scores (content of the file that `published:` names), or an empty mapping.
-        taxonomy: Free-form classification of tasks (family, principle, requirement) for `evalprep list`.
     """
 
     name: str
@@ -92,7 +90,6 @@ class Pack:
     suite_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     published_file: str = ""
     default_tasks: tuple[str, ...] = ()
-    taxonomy: dict[str, Any] = field(default_factory=dict)
 
     @property
     def published(self) -> dict[str, Any]:
@@ -195,7 +192,6 @@ def _read_pack(file: Path, problems: Problems) -> Pack:
         suite_scores=data.get("suite_scores") or {},
         published_file=str(data.get("published") or ""),
         default_tasks=tuple(data.get("default_tasks") or ()),
-        taxonomy=data.get("taxonomy") or {},
     )
     for name, spec in source.at("config").items():
         _add_config_key(pack, name, spec, source, problems)

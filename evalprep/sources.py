@@ -7,12 +7,12 @@ takes milliseconds. HF_HOME, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honour
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, near
 from evalprep.hub import hub_snapshot
 from evalprep.rowfiles import DATA_SUFFIXES, is_data_file, is_parquet, json_rows, parquet_columns, parquet_rows
@@ -101,12 +101,6 @@ class Source:
             "rows": self.rows_read,
             "files": [{"name": path.name, "sha256": file_sha256(path)} for path in self.files],
         }
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def open_source(

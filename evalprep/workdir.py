@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, Problems
 
 MANIFEST = "manifest.json"
@@ -25,16 +26,10 @@ _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
 _AT_FDCWD = -100
 
 
-def sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
-
-
 def tree_files(folder: Path) -> dict[str, str]:
     """Relative path -> SHA-256 of every file below a folder, in path order, without the manifest itself."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths if path != folder / MANIFEST}
+    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths if path != folder / MANIFEST}
 
 
 def generated_files(folder: Path) -> dict[str, str] | None:
@@ -171,12 +166,12 @@ def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
         old, new = work_dir / name, build / name
         if before.get(name) == digest:
             continue
-        if new.exists() and sha256(new) == digest:
+        if new.exists() and file_sha256(new) == digest:
             continue
         if name not in before and not new.exists():
             _copy(old, new)
             notes.append(f"kept your file {name}")
-        elif new.exists() and before.get(name) == sha256(new):
+        elif new.exists() and before.get(name) == file_sha256(new):
             _copy(old, new)
             notes.append(f"kept your edit of {name}")
         elif force or name not in before or not new.exists():

@@ -15,6 +15,7 @@ import re
 from typing import Literal
 
 from custom_metrics.extract.number import canonical_number, extract_number, same_number
+from custom_metrics.number_names import NUMBER_NAMES
 
 Kind = Literal["yes_no", "true_false", "validity", "letter", "number", "brackets", "words", "text"]
 
@@ -59,29 +60,6 @@ _WORD_FORMS: dict[Kind, re.Pattern[str]] = {
 }
 _BRACKETS = re.compile(r"[\s\[\](){}<>]+")
 _BRACKET_RUN = re.compile(r"[\[\](){}<>](?:[ \t]{0,4}[\[\](){}<>])*")
-_NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-)
 
 
 def answer_kind(subtask: str | None) -> Kind:
@@ -111,8 +89,8 @@ def _read(kind: Kind, tail: str) -> str | None:
     if kind == "number":
         first = line.rsplit("=", 1)[-1].strip(" *_`$\"'\\(")
         word = re.match(r"[a-z]+", first.lower())
-        if word and word.group() in _NUMBER_WORDS:
-            return str(_NUMBER_WORDS.index(word.group()))
+        if word and word.group() in NUMBER_NAMES:
+            return str(NUMBER_NAMES.index(word.group()))
         sentence = re.split(r"[.!?](?:\s|$)", first, maxsplit=1)[0]
         number = re.match(r"[-+\u2212]?\s?\$?\d[\d,]*(?:\.\d+)?", sentence)
         return canonical_number(number.group().rstrip(",")) if number else extract_number(sentence)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from custom_metrics.number_names import NUMBER_NAMES
+
 CONNECTIVES = {"and": "and", "or": "or", "&": "and", "und": "and", "to": "to"}
 
 _UNIT_NAMES = {
@@ -60,30 +62,8 @@ SHORT_WORDS = {
     "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real",
 }  # fmt: skip
 
-NUMBER_WORDS = {
-    word: value
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-        ]
-    )
-}
+# Up to the largest base that is written as a word.
+NUMBER_WORDS = {word: value for value, word in enumerate(NUMBER_NAMES[:17])}
 
 _MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUALIFIERS = {

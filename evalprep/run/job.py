@@ -106,10 +106,10 @@ def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
     Code is left out, so that a scorer that failed can be mended and the run resumed; a response is only used again
     for the very same request.
     """
-    from evalprep.workdir import sha256
+    from evalprep.digest import file_sha256
 
     decisive = [name for name in files if name.endswith((".yaml", ".parquet")) and not name.startswith("run")]
-    return {name: sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}
+    return {name: file_sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}
 
 
 def _model(command: dict[str, Any]) -> str:

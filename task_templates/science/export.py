@@ -7,7 +7,6 @@ that scoring several runs into one folder gives one table of them.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from custom_metrics.science.mode import CORRECTED
 from custom_metrics.science.model_order import model_sort
 from custom_metrics.science.rows import Row, saved_texts, score_row
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+from evalprep.packapi import file_sha256
 
 MISSING = "missing"
 JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
@@ -60,7 +60,7 @@ def _write_task(task: Any, folder: Path, judge: Mapping[str, Any] | None) -> Non
     if judge is not None:
         _add_judge(metrics, kind.kind, judge)
     flat = flat_metrics(kind, metrics)
-    source = {"samples": task.path.name, "sha256": _sha256(task.path), "rows": len(rows), "mode": CORRECTED}
+    source = {"samples": task.path.name, "sha256": file_sha256(task.path), "rows": len(rows), "mode": CORRECTED}
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "raw_predictions.jsonl").open("w", encoding="utf-8") as file:
         for sample, row in zip(samples, rows, strict=True):
@@ -86,11 +86,6 @@ def _add_judge(metrics: dict[str, Any], kind: str, judge: Mapping[str, Any]) -> 
 
 def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ---- tables over all models

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from custom_metrics.unlearning.utility import summary
+from evalprep.packapi import file_sha256
 
 from .names import suite_of, upstream_name
 
@@ -92,11 +93,9 @@ def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any,
 
 def _task_facts(task: Any) -> dict[str, Any]:
     """What decides the samples of one task: their file, the data and the prompt settings."""
-    with Path(task.path).open("rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
     return {
         "samples": Path(task.path).name,
-        "samples_sha256": digest,
+        "samples_sha256": file_sha256(Path(task.path)),
         "settings": dict(task.metadata.get("unlearning") or {}),
         "token_logprobs": dict(task.metadata.get("token_logprobs") or {}),
     }
