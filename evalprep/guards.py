@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalprep.credentials import is_secret
 from evalprep.errors import Problems
-from evalprep.manifest import is_secret
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from evalprep.credentials import without_secrets
 
 SCHEMA = 1
 # What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.
@@ -29,8 +30,6 @@ _PACKAGES = (
     "nltk",
     "langdetect",
 )
-_SECRET_KEY = re.compile(r"(?i)(^|_)((hf|auth|access|bearer)_?token|token|api_?key|secret|password|authorization)$")
-_SECRET_VALUE = re.compile(r"(?i)^(hf_[a-z0-9]{8,}|sk-[a-z0-9_-]{8,}|bearer .+)")
 
 
 def versions() -> dict[str, str]:
@@ -42,24 +41,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def is_secret(key: str, value: Any) -> bool:
-    """Whether a setting looks like a credential, by its name or by its value.
-
-    >>> is_secret("api_key", "x"), is_secret("tokenizer", "org/model"), is_secret("add_bos_token", True)
-    (True, False, False)
-    """
-    return isinstance(value, str) and bool(value) and bool(_SECRET_KEY.search(key) or _SECRET_VALUE.match(value))
-
-
-def without_secrets(data: Any) -> Any:
-    """The same data with everything that looks like a credential replaced."""
-    if isinstance(data, dict):
-        return {key: "***" if is_secret(str(key), value) else without_secrets(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [without_secrets(item) for item in data]
-    return data
 
 
 def manifest_data(

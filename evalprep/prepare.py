@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evalprep.check import Finding, check_tree
 from evalprep.command import Command, build_command, model_location
-from evalprep.config import Config, read_config, section_for
+from evalprep.config import Config, section_for
 from evalprep.errors import BadInput, Problems
 from evalprep.manifest import manifest_data
 from evalprep.packapi import Context
-from evalprep.packs import Pack, find_packs
+from evalprep.packs import Pack
 from evalprep.selection import Selection, select
 from evalprep.taskfiles import PlannedPack, write_groups, write_inline, write_tasks
 from evalprep.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
-from evalprep.yamlfile import YamlFile, load_yaml
-
-PROJECT_ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass
@@ -41,48 +38,6 @@ class Preparation:
     tasks: dict[str, dict[str, Any]]
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-
-
-def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[str, Pack]]:
-    """Read and validate a config file, with `key=value` settings on top.
-
-    Raises:
-        BadInput: every mistake in the file, the settings and the packs.
-    """
-    source = load_yaml(path)
-    _apply_settings(source, settings)
-    folder = source.data.get("template_dir")
-    template_dir = (source.folder / folder).resolve() if isinstance(folder, str) else PROJECT_ROOT / "task_templates"
-    packs = find_packs(template_dir)
-    return read_config(source, packs, project_root=PROJECT_ROOT), packs
-
-
-def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
-    import yaml
-
-    problems = Problems()
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals or not key.strip():
-            problems.add(
-                f"{setting!r} is not key=value", where="--set", allowed="--set limit=10, --set science.context=8192"
-            )
-            continue
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            problems.add(f"the value {text!r} is not YAML", where=f"--set {key}", fix="quote it")
-            continue
-        target: Any = source.data
-        *parents, last = key.strip().split(".")
-        for parent in parents:
-            target = target.setdefault(parent, {})
-            if not isinstance(target, dict):
-                problems.add(f"{parent} is not a section", where=f"--set {key}")
-                break
-        else:
-            target[last] = value
-    problems.raise_if_any()
 
 
 def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[PlannedPack]]:

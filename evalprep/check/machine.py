@@ -14,9 +14,9 @@ from evalprep.check.functions import function_refs
 from evalprep.check.model_files import model_folder, model_shape
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf
+from evalprep.credentials import is_secret
 from evalprep.hardware import gpu_names
 
-_SECRET = re.compile(r"(?i)(^|_)(token|api_?key|secret|password)$")
 _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.
 _LATEX = re.compile(r"(^|[._])(math|minerva|latex)")
@@ -149,7 +149,7 @@ def punkt_tab() -> Path | None:
 def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     args = settings.model_args
     for key, value in args.items():
-        if _SECRET.search(key) and isinstance(value, str) and value:
+        if is_secret(key, value):
             findings.add("EP708", f"model_args.{key}", "is written into the results of the run")
     if "max_length" in args and "max_model_len" in args:
         findings.add("EP721", "model_args", "max_length and max_model_len")

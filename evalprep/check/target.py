@@ -180,7 +180,8 @@ def config_target(
         BadInput: the config cannot be prepared.
     """
     from evalprep.config import Config
-    from evalprep.prepare import load_config, prepare
+    from evalprep.configfile import load_config
+    from evalprep.prepare import prepare
 
     config, packs = load_config(path, changes_of_config)
     with tempfile.TemporaryDirectory(prefix="evalprep-check-") as temporary:

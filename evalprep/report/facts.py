@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evalprep.compare.identity import manifest_of
-from evalprep.manifest import without_secrets
+from evalprep.credentials import without_secrets
 from evalprep.results import Run
 
 _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")

@@ -125,7 +125,7 @@ def _request_parameters(text: str) -> tuple[dict[str, Any], list[str]]:
     """`K=V,...` or a JSON object as a mapping, and the names of what is none of the user's to set."""
     import contextlib
 
-    from evalprep.manifest import is_secret
+    from evalprep.credentials import is_secret
 
     found: dict[str, Any] = {}
     unusable: list[str] = []

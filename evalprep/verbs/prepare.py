@@ -6,8 +6,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evalprep.prepare import Preparation, load_config, plan, prepare
+if TYPE_CHECKING:
+    from evalprep.prepare import Preparation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prepare, or only check."""
+    from evalprep.configfile import load_config
+
     config, packs = load_config(args.config_path, args.set)
+    # Imported once the config is known to be right: a mistake in it is told at once.
+    from evalprep.prepare import plan, prepare
+
     if args.check:
         selection, work = plan(config, packs)
         names = [name for item in work for name in item.plan.tasks] + selection.stock + list(selection.inline)

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from evalprep.config import Core
+from evalprep.configfile import PROJECT_ROOT, load_config
 from evalprep.packs import find_packs
-from evalprep.prepare import PROJECT_ROOT, load_config
 
 DOCS = PROJECT_ROOT / "docs"
 

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from evalprep.cli import main
+from evalprep.configfile import PROJECT_ROOT
 from evalprep.packs import find_packs
-from evalprep.prepare import PROJECT_ROOT
 from evalprep.results import load_run
 from evalprep.score import score_run
 from tests.evalprep.judge.conftest import QA, SUMMARY, change_reply, lines, write_tofu_run

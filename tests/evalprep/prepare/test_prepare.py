@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalprep.prepare import PROJECT_ROOT
+from evalprep.configfile import PROJECT_ROOT
 from evalprep.workdir import tree_files
 
 
@@ -303,25 +303,23 @@ def test_stock_and_inline_tasks_mix_with_a_pack(tiny_project):
     assert "HF_HUB_OFFLINE=1" not in done.stdout
 
 
-HEAVY = ("torch", "datasets", "pandas", "pyarrow", "lm_eval", "scipy", "sympy", "numpy")
+HEAVY = ("torch", "datasets", "pandas", "pyarrow", "lm_eval", "scipy", "sympy", "numpy", "evalprep.prepare")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--config_path", "BAD"]])
-def test_start_up_imports_nothing_heavy_and_is_quick(tmp_path, arguments):
+def test_start_up_imports_little(tmp_path, arguments):
+    """What start-up costs is what it imports; the seconds are measured by benchmarks/startup.py."""
     bad = tmp_path / "bad.yaml"
     bad.write_text("model_nam: x\n")
     arguments = [str(bad) if word == "BAD" else word for word in arguments]
     code = (
-        "import runpy, sys, time\n"
+        "import runpy, sys\n"
         f"sys.argv = ['prepare_eval.py', *{arguments!r}]\n"
         f"try: runpy.run_path({str(PROJECT_ROOT / 'prepare_eval.py')!r}, run_name='__main__')\n"
         "except SystemExit: pass\n"
-        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules], 'CPU', time.process_time())\n"
+        f"print('LOADED', len(sys.modules), [name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    times = []
-    for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-        last = done.stdout.splitlines()[-1]
-        assert "HEAVY []" in last
-        times.append(float(last.rsplit(" ", 1)[1]))
-    assert min(times) < 0.3
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    _, count, heavy = done.stdout.splitlines()[-1].split(" ", 2)
+    assert heavy == "[]"
+    assert int(count) < 350  # 113 and 261 when this was written; pandas alone would add 600

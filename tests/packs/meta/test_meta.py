@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalprep.configfile import PROJECT_ROOT
 from evalprep.packs import find_packs
-from evalprep.prepare import PROJECT_ROOT
 
 SETS = {
     "Llama-3.1-8B-Instruct-evals": "meta_instruct",

@@ -10,8 +10,8 @@ import pytest
 
 from custom_metrics.science.judge import judge_sample_indices
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+from evalprep.configfile import PROJECT_ROOT
 from evalprep.packs import find_packs
-from evalprep.prepare import PROJECT_ROOT
 from evalprep.results import load_run
 from evalprep.score import export, score_run
 from tests.packs.science.runs import demo_rows, exact, write_run
