@@ -16,8 +16,9 @@ from evalprep.check.functions import check_functions
 from evalprep.check.generation import check_generation
 from evalprep.check.machine import check_machine
 from evalprep.check.metrics import check_keys, check_metrics
+from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
-from evalprep.check.tree import Leaf, Tree, read_tree, select_leaves
+from evalprep.check.tree import Leaf, Tree, read_tree
 from evalprep.config import Config
 from evalprep.stock import stock_names
 
@@ -63,7 +64,7 @@ def check_static(
         groups = [name for name, file in tree.index.items() if file.kind == "group"]
         # Each for itself: that several groups share a task matters only when they are asked for together.
         for group in groups:
-            select_leaves(tree, [group], findings)
+            select_leaves(tree, [group], findings, stock)
         requested = [name for name in tree.index if name not in groups]
     leaves = select_leaves(tree, requested, findings, stock)
     rows: dict[str, int] = {}

@@ -7,7 +7,6 @@ milliseconds.
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,11 +16,9 @@ from typing import Any
 import yaml
 
 from evalprep.check.finding import Findings
-from evalprep.errors import near
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _IGNORED = {"__pycache__", ".ipynb_checkpoints"}
-_GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
 
 
 @dataclass(frozen=True)
@@ -242,113 +239,3 @@ def _explain_nameless(file: TaskFile, findings: Findings) -> None:
         return
     what = f"`{file.kind}` is not a text" if file.kind != "other" else "has neither `task` nor `group`"
     findings.add("EP107", str(file.path), f"{what}; it will not be registered")
-
-
-def select_leaves(tree: Tree, requested: Iterable[str], findings: Findings, stock: Iterable[str] = ()) -> list[Leaf]:
-    """The tasks behind the requested names, groups and tags resolved; what is requested twice is reported."""
-    leaves: dict[str, Leaf] = {}
-    origin: dict[str, str] = {}
-    known_elsewhere = set(stock)
-    for entry in requested:
-        names = fnmatch.filter(tree.names(), entry) if any(sign in entry for sign in "*?[") else [entry]
-        if not names or (names == [entry] and entry not in tree.index and entry not in tree.tags):
-            if entry in known_elsewhere:
-                findings.add("EP117", entry, "comes with lm-eval", task=entry)
-            else:
-                fix = (
-                    near(entry, tree.names())
-                    or f"there are: {', '.join(sorted(tree.names())[:12]) or 'no tasks at all'}"
-                )
-                findings.add("EP108", entry, "is no task, group or tag of the folder", task=entry, fix=fix)
-            continue
-        for name in names:
-            for leaf in _expand(tree, name, {}, (), findings):
-                if leaf.name in leaves and origin[leaf.name] != name:
-                    findings.add(
-                        "EP111",
-                        entry,
-                        f"{leaf.name} is requested through {origin[leaf.name]} and through {name}",
-                        task=leaf.name,
-                    )
-                leaves[leaf.name] = leaf
-                origin[leaf.name] = name
-    return list(leaves.values())
-
-
-def _expand(
-    tree: Tree, name: str, override: Mapping[str, Any], path: tuple[str, ...], findings: Findings
-) -> list[Leaf]:
-    if name in tree.tags and name not in tree.index:
-        return [leaf for member in tree.tags[name] for leaf in _expand(tree, member, override, (*path, name), findings)]
-    file = tree.index[name]
-    if file.kind != "group":
-        config = {
-            key: value for key, value in {**file.data, **override}.items() if key not in {"tag", "group", "task_list"}
-        }
-        return [Leaf(name, file, {**config, "task": name})]
-    if name in path:
-        findings.add(
-            "EP116", file.where("task"), f"the group {name} contains itself: {' > '.join((*path, name))}", task=name
-        )
-        return []
-    return _members(tree, file, file.data, {**_overrides(file.data), **override}, (*path, name), findings)
-
-
-def _overrides(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in _GROUP_KEYS | {"tag", "task_list"}}
-
-
-def _members(
-    tree: Tree,
-    file: TaskFile,
-    data: Mapping[str, Any],
-    override: Mapping[str, Any],
-    path: tuple[str, ...],
-    findings: Findings,
-) -> list[Leaf]:
-    members, name = data.get("task"), path[-1]
-    if not isinstance(members, list) or not members:
-        findings.add("EP109", file.where("task"), f"`task` of the group {name} is {members!r}", task=name)
-        return []
-    leaves: list[Leaf] = []
-    for member in members:
-        if isinstance(member, str):
-            if member not in tree.index and member not in tree.tags:
-                findings.add(
-                    "EP110",
-                    file.where("task"),
-                    f"the group {name} names {member!r}, which does not exist",
-                    task=name,
-                    fix=near(member, tree.names()),
-                )
-                continue
-            leaves += _expand(tree, member, override, path, findings)
-        elif isinstance(member, dict) and "group" in member:
-            inner = str(member["group"])
-            if inner in tree.index:
-                leaves += _expand(
-                    tree, inner, {**override, **{k: v for k, v in member.items() if k != "group"}}, path, findings
-                )
-            else:
-                leaves += _members(
-                    tree, file, member, {**override, **_overrides(member)}, (*path, f"{name}::{inner}"), findings
-                )
-        elif isinstance(member, dict) and isinstance(member.get("task"), str):
-            inner = member["task"]
-            merged = {**override, **member}
-            if inner in tree.index or inner in tree.tags:
-                merged.pop("task")
-                leaves += _expand(tree, inner, merged, path, findings)
-            elif "dataset_path" in merged or "custom_dataset" in merged:
-                leaves.append(Leaf(f"{name}::{inner}", file, {**merged, "task": f"{name}::{inner}"}))
-            else:
-                findings.add(
-                    "EP110",
-                    file.where("task"),
-                    f"the group {name} names {inner!r}, which does not exist",
-                    task=name,
-                    fix=near(inner, tree.names()),
-                )
-        else:
-            findings.add("EP109", file.where("task"), f"a member of the group {name} is {member!r}", task=name)
-    return leaves
