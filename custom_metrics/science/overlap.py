@@ -26,7 +26,7 @@ def _tokenizer() -> Callable[[str], str]:
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))
+    return Counter(zip(*(words[start:] for start in range(order)), strict=False))
 
 
 def bleu_counts(prediction: str, reference: str) -> Counts:

@@ -16,8 +16,7 @@ END_TOKENS = ("</s>", "<|eot_id|>", "<|im_end|>")
 
 STATUSES = ("valid_json", "null_json", "extract_success", "extract_failure")
 
-# A failed attempt may read to the end of the text; all attempts on one text together may read this many characters,
-# five thousand attempts on a reply of a thousand tokens.
+# All attempts on one text together may read this many characters: the search is quadratic on hostile text.
 _MAX_READ = 20_000_000
 _TRAILING_END = re.compile(r"(?:\s*(?:" + "|".join(map(re.escape, END_TOKENS)) + r")\s*)+\Z")
 
@@ -64,14 +63,61 @@ def _decoded_spans(text: str, opener: str, before: int) -> Iterator[Found]:
     position = text.find(opener, 0, before)
     budget = _MAX_READ
     while position != -1 and budget > 0:
-        budget -= len(text) - position
         try:
             value, end = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            # A string without its end was read to the end of the text, and the error names its beginning.
+            budget -= len(text) if error.msg.startswith("Unterminated") else error.pos + 1 - position
         except (ValueError, RecursionError):
-            pass
+            budget -= len(text)
         else:
+            budget -= end - position
             yield position, end, value
         position = text.find(opener, position + 1, before)
+
+
+def _delimiters(default: Any) -> tuple[str, str]:
+    """Opener and closer of the values that are looked for.
+
+    Raises:
+        ValueError: `default` is neither a list nor an object.
+    """
+    if isinstance(default, dict):
+        return "{", "}"
+    if isinstance(default, list):
+        return "[", "]"
+    raise ValueError("the default must be a list or an object, it says which delimiters to look for")
+
+
+def _mended(text: str, task: str | None) -> str:
+    """The reply with the one fault mended that the original knows: a list of relations closed with `}`."""
+    if task != "EvidenceInference":
+        return text
+    text = text.strip()
+    return text[:-1] + "]" if text.endswith("}") else text
+
+
+def json_values(text: str, default: Any, task: str | None = None) -> Iterator[Any]:
+    """All complete JSON values of the default's type in a reply, left to right, none of them inside another.
+
+    Args:
+        text: The reply without end tokens.
+        default: A list or an object, which says what to look for.
+        task: Class name of the task in the original, see `json_parse`.
+
+    Raises:
+        ValueError: `default` is neither a list nor an object.
+
+    >>> list(json_values('see [1, [2]], then ["a"]', default=[]))
+    [[1, [2]], ['a']]
+    """
+    opener, _ = _delimiters(default)
+    text = _mended(text, task)
+    behind = 0
+    for start, end, value in _decoded_spans(text, opener, len(text)):
+        if start >= behind:
+            behind = end
+            yield value
 
 
 def _search(text: str, opener: str, closer: str) -> Found | None:
@@ -95,7 +141,8 @@ def json_parse(text: str, default: Any, task: str | None = None, mode: str = COR
     `{ }` for an object default. Nothing found gives the default (`extract_failure`). Corrected mode then also tries a
     JSON decoder at each opener from left to right, which finds what the scan loses: JSON after an unmatched closer,
     with delimiters inside strings, or inside a larger span that does not parse. So prose without brackets, or a fence,
-    around JSON of the task's own type never changes what is read.
+    around JSON of the task's own type never changes what is read; `answer.read_answer` also copes with prose that holds
+    JSON.
 
     Args:
         text: The reply without end tokens.
@@ -114,16 +161,8 @@ def json_parse(text: str, default: Any, task: str | None = None, mode: str = COR
     {'status': 'extract_success', 'value': ['a']}
     """
     compat = is_compat(mode)
-    if isinstance(default, dict):
-        opener, closer = "{", "}"
-    elif isinstance(default, list):
-        opener, closer = "[", "]"
-    else:
-        raise ValueError("the default must be a list or an object, it says which delimiters to look for")  # noqa: TRY004 - as the original
-    if task == "EvidenceInference":
-        text = text.strip()
-        if text.endswith("}"):
-            text = text[:-1] + "]"
+    opener, closer = _delimiters(default)
+    text = _mended(text, task)
     try:
         value = json.loads(text)
     except json.JSONDecodeError:

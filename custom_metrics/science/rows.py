@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from custom_metrics.extract.thinking import strip_thinking
+from custom_metrics.science.answer import read_answer
 from custom_metrics.science.attributed_qa import predicted_answer, qa_counts
 from custom_metrics.science.fact_checking_f1 import fact_counts
 from custom_metrics.science.list_f1 import list_counts
@@ -32,6 +34,7 @@ class Row:
 
     Attributes:
         reply: The reply without end tokens.
+        text: What is scored of it: in corrected mode without thinking traces.
         reference: The reference as text.
         status: How JSON was found in it; None for tasks in plain text.
         pred: The value that was scored.
@@ -41,6 +44,7 @@ class Row:
     """
 
     reply: str
+    text: str
     reference: str
     status: str | None = None
     pred: Any = None
@@ -79,10 +83,11 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
         ValueError: compat mode and a reference that is not JSON.
     """
     compat = is_compat(mode)
-    row = Row(strip_eos(reply, mode), reference)
-    row.counts |= bleu_counts(row.reply, reference)
+    reply = strip_eos(reply, mode)
+    row = Row(reply, reply if compat else strip_thinking(reply)[0], reference)
+    row.counts |= bleu_counts(row.text, reference)
     if task.kind == "summary":
-        row.counts |= {"rows": 1} | rouge_rows([row.reply], [reference])[0]
+        row.counts |= {"rows": 1} | rouge_rows([row.text], [reference])[0]
     if not task.is_json:
         return row
     parsed_reference = json_parse(reference, task.default, task.original_class, mode)
@@ -92,7 +97,7 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
     if not compat:
         row.reference_ok = row.reference_ok and isinstance(row.ref, type(task.default))
         row.ref = _as_reference(row.ref, task.default)
-    parsed = json_parse(row.reply, task.default, task.original_class, mode)
+    parsed = read_answer(task, row.text, mode)
     row.status, row.pred = parsed["status"], parsed["value"]
     row.counts |= _COUNTS[task.kind](row.pred, row.ref, mode=mode)
     row.counts |= _canonical(row)
@@ -103,7 +108,7 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
 
 def _canonical(row: Row) -> Counts:
     """BLEU counts over canonical JSON; a reply without JSON stands as it is."""
-    prediction = canonical_json(row.pred) if row.parsed else row.reply
+    prediction = canonical_json(row.pred) if row.parsed else row.text
     counts = bleu_counts(prediction, canonical_json(row.ref))
     return {f"canonical_{name}": value for name, value in counts.items()}
 
@@ -131,15 +136,16 @@ def row_score(task: Task, row: Row) -> float:
     """One number in [0, 1] for a row, higher is better, to compare models row by row.
 
     F1 of the row (1 where nothing was expected and nothing given) for lists, entities and relations (token overlap);
-    whether the verdict is right; answer F1; ROUGE-L; BLEU of the row. A reply without usable JSON has 0, although the
-    default that stands for it may happen to be right. The published scores are formed over the corpus and are no means
-    of these.
+    whether the verdict is right; answer F1; ROUGE-L; BLEU of the row. A reply without JSON of the task's type has 0,
+    although the default that stands for it may happen to be right. The published scores are formed over the corpus and
+    are no means of these.
     """
     counts = row.counts
-    if not row.parsed:
+    if not row.parsed or (task.is_json and not isinstance(row.pred, type(task.default))):
         return 0.0
     if task.kind == "fact":
-        return float(isinstance(row.pred, Mapping) and (row.pred.get("verdict") or "NEI") == row.ref["verdict"])
+        verdict = row.pred.get("verdict")
+        return float(("NEI" if verdict is None else verdict) == row.ref["verdict"])
     if task.kind == "qa":
         return counts["answer_f1"]
     if task.kind == "summary":

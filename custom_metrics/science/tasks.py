@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from custom_metrics.science.normalize import flatten
+from custom_metrics.science.relation_f1 import TUPLE_LENGTH
+
 BIORED_TYPES = ("CellLine", "Chemical", "Disease", "Gene", "Species", "Variant")
 SCIERC_TYPES = ("Generic", "Material", "Method", "Metric", "OtherScientificTerm", "Task")
 
@@ -34,6 +37,20 @@ class Task:
     def is_json(self) -> bool:
         """Whether replies are JSON."""
         return self.default is not None
+
+    def fits(self, value: Any) -> bool:
+        """Whether a JSON value looks like an answer to this task, right or wrong.
+
+        An object has one of the default's keys; a list of relations holds a list, or is one tuple by itself; another
+        list holds a string at some depth. `[1]`, `[]`, `{}` and `{"a": 1}` are found in prose as well and do not fit.
+        """
+        if isinstance(self.default, dict):
+            return isinstance(value, dict) and not self.default.keys().isdisjoint(value)
+        if not isinstance(value, list):
+            return False
+        if self.kind == "relation":
+            return any(isinstance(item, list) for item in value) or len(value) == TUPLE_LENGTH
+        return any(isinstance(leaf, str) for leaf in flatten(value))
 
 
 _ALL = (

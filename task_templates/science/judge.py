@@ -149,5 +149,5 @@ def _on_summary(sample: Mapping[str, Any]) -> Question:
     row = _scored(SUMMARY, sample)
     found = mup_prompt_fields(str(sample["prompt"]))
     fields = {name: text or "not given" for name, text in found.items()}
-    fields |= {"reference": row.reference, "prediction": row.reply}
+    fields |= {"reference": row.reference, "prediction": row.text}
     return Question(SUMMARY, sample["sample_id"], sample["index"], fields)

@@ -3,7 +3,10 @@
 import json
 
 VALUES = (None, 3, 2.5, True, "", "x", [], {}, "null", [None], [[]], {"a": 1}, ["a", ["b", 3]], "the", -1e308, "\ud800")
-SNIPPETS = ("[", "]", "{", "}", '"', ",", ":", "'", "\\", " ", "\n", "0", "</s>", "<|eot_id|>", "NaN", "1e999", "\x00")
+DEEP = "[" * 10_000
+SNIPPETS = ("[", "]", "{", "}", '"', ",", ":", "'", "\\", " ", "\n", "0", "</s>", "<|eot_id|>", "NaN", "1e999", "\x00",
+            "-Infinity", "9" * 5_000, DEEP, DEEP.replace("[", '{"a":'), "\ufeff", "\ud800", "<think>", "</think>",
+            "```", "[1]", "{}", "null", "// note", "\u2028")  # fmt: skip
 
 
 def mutate_value(value, random):
@@ -28,7 +31,7 @@ def mutate_value(value, random):
 
 
 def mutate_text(text, random):
-    """The text with up to four faults: cut, pieces inserted or deleted, quotes swapped, wrapped in prose or a fence."""
+    """The text with up to four faults: cut, pieces inserted or deleted, quotes or keys changed, wrapped, doubled."""
     for _ in range(random.randrange(5)):
         place = random.randrange(len(text) + 1)
         text = random.choice(
@@ -42,6 +45,12 @@ def mutate_text(text, random):
                 lambda text=text: text.replace('"', "'"),
                 lambda text=text: text + text,
                 lambda text=text: random.choice("[]{}") + text,
+                lambda text=text: text.replace('"', "\u201d"),
+                lambda text=text: text.replace("]", ",]").replace("}", ",}"),
+                lambda text=text: text.replace("\n", "\r\n") + "\r\n",
+                lambda text=text: text.replace("{", '{"Gene": ["x"], "answer": 3, "verdict": [], '),
+                lambda text=text: f"<think>{text}</think>",
+                lambda text=text: "".join(random.choice(ASIDES)) + text,
             ]
         )()
     return text
@@ -59,5 +68,22 @@ PROSE = (
     ("```\n", "\n```\nNote: the order follows the text."),
     ("Reasoning: the passage says \"so\", 'thus' & more.\n\nFinal answer: ", " That's it!"),
     ("  \n", "\n\n"),
+    ("~~~~\n```json\r\n", "\r\n```\r\n~~~~"),
+    ("\ufeff\u201cSure\u201d \u2014 here: ", " \u2018done\u2019"),
+    ("<answer>", "</answer>"),
+    ('<think>The quote is "open and the answer may be long.</think>\n', "<|im_end|>"),
 )
 """Text before and after an answer that must not change its score: prose without brackets, and fences."""
+
+ASIDES = (
+    ("As shown in [1] and [2, 3], the answer is: ", ""),
+    ("", "\n\nReferences: [1] Smith, [2] Li."),
+    ('The form is {"a": 1} or [1], or {} and [] for nothing:\n', "\n(see [4])"),
+    ("{x | x > 0}, f(x)[0] and [see below]: ", " {end}"),
+    ("1] an item :} of a list\n", " ["),
+    ("[[ draft ]] {", "}"),
+    ("\\boxed{", "}"),
+    ('note "{" and "[" here: ', ""),
+    ('<think>Maybe ["x"], [["a", "b"]] or {"verdict": "NEI", "Gene": ["q"], "Task": [], "answer": "z"}?</think>\n', ""),
+)
+"""Prose that holds brackets, and JSON that is no answer: around an answer it must not change the score either."""

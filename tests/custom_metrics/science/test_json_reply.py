@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from custom_metrics.science.answer import read_answer
 from custom_metrics.science.corpus import flat_metrics, task_metrics
 from custom_metrics.science.reply import json_parse, strip_eos
-from custom_metrics.science.rows import score_row
+from custom_metrics.science.rows import row_score, score_row
 from custom_metrics.science.tasks import TASKS
-from tests.custom_metrics.science.mutations import PROSE, mutated_reply
+from tests.custom_metrics.science.mutations import ASIDES, PROSE, mutated_reply
 from tests.custom_metrics.science.references import TEXTS
 
 JSON_TASKS = sorted(TEXTS)
@@ -60,9 +61,13 @@ def test_a_default_is_handed_out_as_a_copy():
     assert default == {"evidence": []}
 
 
-@pytest.mark.parametrize("before_after", PROSE, ids=range(len(PROSE)))
+AROUND = [*(pytest.param(pair, id=f"prose {number}") for number, pair in enumerate(PROSE)),
+          *(pytest.param(pair, id=f"aside {number}") for number, pair in enumerate(ASIDES))]  # fmt: skip
+
+
+@pytest.mark.parametrize("before_after", AROUND)
 @pytest.mark.parametrize("name", JSON_TASKS)
-def test_prose_and_fences_change_no_score(name, before_after):
+def test_text_around_an_answer_changes_no_score(name, before_after):
     task = TASKS[name]
     before, after = before_after
     bare = [score_row(task, text, text) for text in TEXTS[name]]
@@ -72,6 +77,48 @@ def test_prose_and_fences_change_no_score(name, before_after):
     assert {key: flat_metrics(task, task_metrics(task, wrapped))[key] for key in unchanged} == {
         key: flat_metrics(task, task_metrics(task, bare))[key] for key in unchanged
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "status", "value"),
+    [
+        pytest.param("bioasq", "As in [1] and [2]: [5]", "extract_success", [1], id="nothing fits: the first stands"),
+        pytest.param("bioasq", '["a"]\n["a", "b"]', "extract_success", ["a"], id="of two answers the first"),
+        pytest.param("bioasq", 'so [["a", "b"], ["c"]]', "extract_success", [["a", "b"], ["c"]], id="nested synonyms"),
+        pytest.param("bioasq", '{"answers": ["a"]}', "valid_json", ["a"], id="list inside an object"),
+        pytest.param("bioasq", '```\n{"answers": ["a"]}\n```', "extract_success", ["a"], id="the same in a fence"),
+        pytest.param("bioasq", '"see [1]"', "valid_json", "see [1]", id="a string is no list"),
+        pytest.param("bioasq", "~~~json\n null\n~~~", "null_json", [], id="null in a fence"),
+        pytest.param("bioasq", "The answer is null.", "extract_failure", [], id="null in prose"),
+        pytest.param("scifact", '[{"verdict": "SUPPORT"}]', "valid_json", {"verdict": "SUPPORT"}, id="one in a list"),
+        pytest.param("scifact", '{"Verdict": "SUPPORT"}', "valid_json", {"Verdict": "SUPPORT"}, id="other keys"),
+        pytest.param("evidence_inference", 'In [1]: ["a", null, "b", "c", "d"]', "extract_success",
+                     ["a", None, "b", "c", "d"], id="one tuple by itself"),
+        pytest.param("evidence_inference", 'In [1]: [["a"]}', "extract_success", [["a"]], id="closed by the wrong one"),
+    ],
+)  # fmt: skip
+def test_which_value_is_scored(name, reply, status, value):
+    task = next(task for task in TASKS.values() if task.alias == name)
+    assert read_answer(task, reply) == {"status": status, "value": value}
+    assert read_answer(task, reply, "compat") == json_parse(reply, task.default, task.original_class, "compat")
+
+
+def test_what_a_model_thinks_is_not_scored():
+    task = TASKS["bioasq_list_qa"]
+    row = score_row(task, '<think>["b"]?</think>\n["a"]</s>', '["a"]')
+    assert (row.reply, row.text, row.pred) == ('<think>["b"]?</think>\n["a"]', '["a"]', ["a"])
+    assert score_row(task, '<think>["b"]?</think>\n["a"]', '["a"]', "compat").pred == ["b"]
+    assert score_row(task, '<think>Is it ["b"]?', '["a"]').status == "extract_failure"
+    mup = TASKS["mup_single_document_summarization"]
+    assert row_score(mup, score_row(mup, "<think>Short?</think> Mice live longer.", "Mice live longer.")) == 1
+
+
+@pytest.mark.parametrize("reply", ["[1]", '"x"', "3", '{"a": 1}'])
+@pytest.mark.parametrize("name", JSON_TASKS)
+def test_json_of_another_type_is_no_right_answer_to_an_empty_gold(name, reply):
+    task = TASKS[name]
+    row = score_row(task, reply, json.dumps(task.default))
+    assert row_score(task, row) == 0 or isinstance(row.pred, type(task.default))
 
 
 _JSON = st.recursive(
