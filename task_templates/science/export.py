@@ -39,17 +39,39 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
     Returns:
         The model's folder and the tables.
     """
-    folder = out_dir / "by_model" / run.files.folder.name
+    folder = _model_folder(out_dir / "by_model", run)
     present = [name for name in TASKS if name in run.tasks]
     for name in present:
-        _write_task(run.tasks[name], folder / name, scores.get(JUDGED.get(name, "")))
+        _write_task(run.tasks[name], folder / name, _origin(run), scores.get(JUDGED.get(name, "")))
     return [folder, *write_tables(out_dir)] if present else []
+
+
+def _origin(run: Any) -> str:
+    return str(run.files.folder.resolve())
+
+
+def _model_folder(by_model: Path, run: Any) -> Path:
+    """Where a run's results go: the name of its folder, with parents before it where another run has that name."""
+    parts = Path(_origin(run)).parts[1:]
+    names = ("__".join(parts[-count:]) for count in range(1, len(parts) + 1))
+    return by_model / next((name for name in names if not _is_of_another(by_model / name, run)), "__".join(parts))
+
+
+def _is_of_another(folder: Path, run: Any) -> bool:
+    """Whether a folder holds results of other predictions; a run that was moved or copied is no other."""
+    for file in folder.glob("*/metrics.json"):
+        source, task = _read(file)["source"], run.tasks.get(file.parent.name)
+        if source.get("run", _origin(run)) != _origin(run) and (
+            task is None or source["sha256"] != file_sha256(task.path)
+        ):
+            return True
+    return False
 
 
 # ---- one task of one model
 
 
-def _write_task(task: Any, folder: Path, judge: Mapping[str, Any] | None) -> None:
+def _write_task(task: Any, folder: Path, origin: str, judge: Mapping[str, Any] | None) -> None:
     kind = TASKS[task.name]
     samples = list(task.samples())
     texts = [
@@ -60,7 +82,8 @@ def _write_task(task: Any, folder: Path, judge: Mapping[str, Any] | None) -> Non
     if judge is not None:
         _add_judge(metrics, kind.kind, judge)
     flat = flat_metrics(kind, metrics)
-    source = {"samples": task.path.name, "sha256": file_sha256(task.path), "rows": len(rows), "mode": CORRECTED}
+    source = {"run": origin, "samples": task.path.name, "sha256": file_sha256(task.path), "rows": len(rows),
+              "mode": CORRECTED}  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "raw_predictions.jsonl").open("w", encoding="utf-8") as file:
         for sample, row in zip(samples, rows, strict=True):
@@ -76,12 +99,14 @@ def _raw(sample: Any, row: Row) -> dict[str, Any]:
 
 
 def _add_judge(metrics: dict[str, Any], kind: str, judge: Mapping[str, Any]) -> None:
-    """Put a judge's mean rating where the original has it; None says that there is none."""
+    """Put a judge's mean rating where the original has it, None without one, and say which judge it was."""
     value = judge.get("agg_value")
     if kind == "qa":
         metrics["results"]["all"]["scores"]["lm_judge"] = value
     else:
         metrics["lm_judge"] = {"reference_comparison": {"lm_judge_n_samples": judge.get("n") or 0, "avg_rating": value}}
+    if "judge" in judge:
+        metrics["judge"] = judge["judge"] | {"rated": judge.get("n") or 0, "skipped": judge.get("skipped", {})}
 
 
 def _write_json(path: Path, value: Any) -> None:
@@ -115,7 +140,7 @@ def write_tables(out_dir: Path) -> list[Path]:
     return [folder / "summary.tsv", folder / "missing.tsv", *_write_spreadsheet(folder / "tables.xlsx", sheets)]
 
 
-def _read(path: Path) -> dict[str, float | None] | None:
+def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 

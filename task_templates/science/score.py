@@ -14,6 +14,8 @@ from custom_metrics.science.mode import COMPAT, CORRECTED
 from custom_metrics.science.rows import Row, row_score, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS, Task
 
+from .judge import PROMPT_VERSION
+
 Sample = Mapping[str, Any]
 COMPAT_PREFIX = "compat."
 
@@ -106,6 +108,8 @@ def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
         "judgement" not in sample and sample["metrics"].get("judge_rating", 0) is None for sample in samples
     )
     result: dict[str, Any] = {"skipped": {reason: count for reason, count in skipped.items() if count}}
+    if judgements:
+        result["judge"] = {"model": judgements[0]["judge"], "prompt_version": PROMPT_VERSION, "asked": len(judgements)}
     if not known:
         command = f"evalprep judge RUN --tasks {name} --model NAME --base_url URL"
         return result | {"agg_value": None, "reason": f"no judge has rated {name}: `{command}`"}

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -129,6 +130,18 @@ def test_models_share_one_table_in_the_papers_order(tmp_path):
     for name in ("tulu_70", "tulu_7", "llama"):
         scored(write_run(tmp_path / name, tasks={"scierc_ner"}), tmp_path / "out")
     assert list(summary(tmp_path / "out")) == ["llama", "tulu_7", "tulu_70"]
+
+
+def test_runs_of_one_model_do_not_overwrite_each_other(tmp_path):
+    right = write_run(tmp_path / "first" / "model", tasks={"scierc_ner"})
+    wrong = write_run(tmp_path / "second" / "model", lambda *_: "nothing", tasks={"scierc_ner"})
+    for folder in (right, wrong, right, wrong):
+        scored(folder, tmp_path / "out")
+    cells = {name: row["scierc", "f1"] for name, row in summary(tmp_path / "out").items()}
+    assert {name: float(cell) for name, cell in cells.items()} == {"model": 100, "second__model": 0}
+    # A copy of predictions is the same run.
+    scored(shutil.copytree(right, tmp_path / "third" / "model"), tmp_path / "out")
+    assert summary(tmp_path / "out").keys() == cells.keys()
 
 
 def test_absent_tasks_are_named(tmp_path):
