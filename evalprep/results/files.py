@@ -32,6 +32,7 @@ class RunFiles:
         folder: Where they lie.
         stamp: Time stamp in their names.
         results: The results file, or None when the harness could not write it.
+        earlier: Results files of earlier time stamps that some of the samples are from, oldest first.
         samples: Task name -> samples file, in name order.
         stamps: Every time stamp present in the folder, oldest first.
         notes: What was decided on the user's behalf.
@@ -43,6 +44,7 @@ class RunFiles:
     samples: dict[str, Path]
     stamps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    earlier: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -96,7 +98,8 @@ def _choose_stamp(folder: _Folder, wanted: str, where: str) -> tuple[str, list[s
     notes = []
     if len(folder.stamps) > 1 and wanted == NEWEST:
         notes.append(
-            f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used (--timestamp chooses another)"
+            f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used (--timestamp chooses another, "
+            "--timestamp each takes the newest samples of every task)"
         )
     return chosen, notes
 
@@ -149,10 +152,12 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> RunFil
     stamp, more = _choose_stamp(folder, timestamp, str(start))
     notes += more
     samples = dict(folder.samples.get(stamp, {}))
+    earlier: list[Path] = []
     if timestamp == EACH:
-        samples = {}
-        for one in sorted(folder.samples):
-            samples.update(folder.samples[one])
+        newest_of = {task: one for one in sorted(folder.samples) for task in folder.samples[one]}
+        samples = {task: folder.samples[one][task] for task, one in newest_of.items()}
+        used = sorted({*newest_of.values()} - {stamp})
+        earlier = [folder.results[one] for one in used if one in folder.results]
     if only_task is not None:
         samples = {only_task: start}
     return RunFiles(
@@ -162,4 +167,5 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> RunFil
         samples=dict(sorted(samples.items())),
         stamps=tuple(folder.stamps),
         notes=tuple(notes),
+        earlier=tuple(earlier),
     )

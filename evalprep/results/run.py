@@ -22,6 +22,9 @@ from evalprep.results.table import Table
 USUAL_METRICS = ("exact_match", "acc", "prompt_level_strict_acc", "pass@1", "f1", "acc_norm")
 NOT_SCORES = frozenset({"unparsed", "truncated", "bypass"})
 
+#: Parts of a results file that have one entry per task or group.
+TABLES = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
+
 
 @dataclass(frozen=True)
 class Primary:
@@ -207,6 +210,16 @@ class Run:
         )
 
 
+def _merged(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
+    """The newer results file with the tasks and groups that only the older one has."""
+    tables = {
+        key: {**older[key], **newer.get(key, {})}
+        for key in TABLES
+        if isinstance(older.get(key), dict) and isinstance(newer.get(key, {}), dict)
+    }
+    return {**newer, **tables}
+
+
 def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
     """Open a run that lm-eval 0.4.9 or later wrote.
 
@@ -225,12 +238,13 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
     results: dict[str, Any] = {}
     if files.results is None:
         notes.append("no results file of this time stamp: metric and filter of each task are guessed from its lines")
-    else:
+    for file in (*files.earlier, *filter(None, [files.results])):
         try:
-            decoded = json.loads(files.results.read_bytes())
-            results = decoded if isinstance(decoded, dict) else {}
+            decoded = json.loads(file.read_bytes())
         except ValueError as error:
-            notes.append(f"{files.results.name} is damaged ({error}); metric and filter of each task are guessed")
+            notes.append(f"{file.name} is damaged ({error}); metric and filter of each task are guessed")
+        else:
+            results = _merged(results, decoded) if isinstance(decoded, dict) else results
 
     def part(key: str, task: str) -> dict[str, Any]:
         table = results.get(key)

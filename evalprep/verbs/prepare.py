@@ -106,7 +106,8 @@ def _report(done: Preparation) -> None:
     lines += [
         "",
         f"the command below is also in {done.work_dir / 'command.sh'}",
-        f"afterwards: evalprep {verb} RUN",
+        # Several commands leave their samples under several time stamps.
+        f"afterwards: evalprep {verb} RUN" + (" --timestamp each" if len(done.commands) > 1 else ""),
         "",
     ]
     print("\n".join(lines), file=sys.stderr, flush=True)

@@ -46,6 +46,24 @@ def test_the_newest_run_is_taken_and_said_so(tmp_path):
     assert {name: len(task.table()) for name, task in each.tasks.items()} == {"t": 2, "u": 1}
 
 
+def test_each_task_keeps_what_the_results_file_of_its_own_time_stamp_says(tmp_path):
+    groups = {"group_subtasks": {"g": ["t", "u"]}, "groups": {"g": {}}}
+    first, later = ({"version": 1.0, "primary_metric": name} for name in ("second", "exact_match"))
+    both = {"exact_match": 1, "second": 0}
+    write_run(tmp_path, {"t": [Row("a", metrics=both)], "u": [Row("a", metrics=both)]}, metadata=first, extra=groups)
+    home = write_run(tmp_path, {"t": [Row("a", metrics=both)]}, stamp=LATER, metadata=later)
+    each = load_run(tmp_path, timestamp="each")
+    assert {name: task.primary.metric for name, task in each.tasks.items()} == {"t": "exact_match", "u": "second"}
+    assert all(task.primary.declared for task in each.tasks.values())
+    assert each.group("g") == ["t", "u"]
+    assert each.files.results == home / f"results_{LATER}.json"
+    assert each.notes == []
+    (home / f"results_{STAMP}.json").write_text("{")
+    damaged = load_run(tmp_path, timestamp="each")
+    assert [STAMP in note for note in damaged.notes] == [True]
+    assert damaged.tasks["t"].primary.declared
+
+
 def test_a_lone_results_file_does_not_hide_the_samples_before_it(tmp_path):
     home = write_run(tmp_path, {"t": [Row("a")]})
     (home / f"results_{LATER}.json").write_text("{}")
