@@ -34,20 +34,33 @@ def _encode_all(lm: Any, requests: Sequence[Any]) -> list[Encoded]:
     return rows
 
 
-def _answer(lm: Any, requests: Sequence[Any], scorer: Scorer) -> list[str]:
+def _unanswerable(row: Encoded, *, moments: bool) -> str:
+    """Why a row cannot be scored; empty if it can."""
+    if row.options.moments and not moments:
+        return "backend"
+    return "too_long" if row.refused else ""
+
+
+def _answer(lm: Any, requests: Sequence[Any], scorer: Scorer, *, moments: bool) -> list[str]:
     """Encode, score what fits, put the answers back in order."""
     rows = _encode_all(lm, requests)
-    answers = [refusal(row) if row.refused else Response(truncated=row.truncated) for row in rows]
-    todo = [position for position, row in enumerate(rows) if not row.refused and row.scored]
+    reasons = [_unanswerable(row, moments=moments) for row in rows]
+    answers = [
+        refusal(row, reason) if reason else Response(truncated=row.truncated)
+        for row, reason in zip(rows, reasons, strict=True)
+    ]
+    todo = [position for position, row in enumerate(rows) if not reasons[position] and row.scored]
     if todo:
         for position, response in zip(todo, scorer(lm, [rows[position] for position in todo]), strict=True):
             answers[position] = response
     return [answer.dump() for answer in answers]
 
 
-def _method(scorer: Scorer) -> Callable[..., list[str]]:
+def _method(scorer: Scorer, *, moments: bool = False) -> Callable[..., list[str]]:
+    """The scorer as a method of a model class; `moments` says whether it gives moments of the vocabulary."""
+
     def method(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:  # noqa: ARG001 - harness'
-        return _answer(self, requests, scorer)
+        return _answer(self, requests, scorer, moments=moments)
 
     return method
 
@@ -69,7 +82,7 @@ METHODS: list[tuple[str, str, dict[str, Callable[..., list[str]]]]] = [
     (
         "lm_eval.models.huggingface",
         "HFLM",
-        {"token_logprobs": _method(hf.score), "grad_norm": _method(hf.grad_norm)},
+        {"token_logprobs": _method(hf.score, moments=True), "grad_norm": _method(hf.grad_norm)},
     ),
     ("lm_eval.models.vllm_causallms", "VLLM", {"token_logprobs": _method(vllm.score)}),
 ]

@@ -11,7 +11,7 @@ from custom_metrics.unlearning import probability as formulas
 from custom_metrics.unlearning import truth_ratio as ratios
 
 from .results import Inputs, Result, by_index, column, no_value, with_mean_interval
-from .samples import Rows, missing, position, responses, single, tally
+from .samples import Rows, missing, position, responses, single, split, tally
 
 #: What a truth ratio says, by its aggregator.
 RATIO_NOTES = {
@@ -37,7 +37,7 @@ def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
             if role == "wrong"
             else {"prob": probs[0] if probs else None, "avg_loss": losses[0] if losses else None}
         )
-    result = {**formulas.probability_aggregate(value_by_index=values), "value_by_index": values}
+    result = {**formulas.probability_aggregate(value_by_index=values), "value_by_index": values, **split(single(rows))}
     means = [by_row.mean(by_row.entries(row["prob"])) for row in values.values()]
     return tally(with_mean_interval(result, by_row.usable(means)), seen)
 
@@ -62,6 +62,8 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
         return result
     scores = by_row.usable(column(result, "score").values())
     result["notes"] = [RATIO_NOTES[aggregator]]
+    if named := next(iter(inputs.values())).get("split"):
+        result["split"] = named
     return with_mean_interval(result, [ratios.AGGREGATORS[aggregator](score) for score in scores])
 
 

@@ -74,6 +74,11 @@ def data_of(task: str, forget: str) -> Data:
     return Data("muse", "privleak", task.split("_")[2], kind="text")
 
 
+def split_of(context: Context, data: Data) -> str:
+    """What is forgotten: TOFU's forget split or MUSE's corpus."""
+    return str(context.section.forget_split if data.suite == "tofu" else context.section.muse_corpus)
+
+
 def open_data(context: Context, data: Data, split: str | None = None) -> Source:
     """Open one split of TOFU or MUSE."""
     section = context.section

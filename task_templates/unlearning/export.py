@@ -2,28 +2,30 @@
 
 Values are `{"agg_value": x, "value_by_index": {"0": {...}}}` with rows by position in the split, so that the files
 serve as reference logs there and here. `meta` says what each metric was computed from. A metric that the file already
-has is kept as it is while its fingerprint is the same; a metric without a value is never kept.
+has is kept as it is while its fingerprint is the same; a metric without a value is never kept. A file of another model,
+or one that this pack did not write, is left alone: the new ones then go into a folder named after the model.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
 import os
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
 from evalprep.packapi import file_sha256
 
 from .names import suite_of, upstream_name
 
 SCHEMA = 1
-#: Raised when a formula changes, so that numbers of the old one are not kept.
-RULES = 1
 
 DEFAULTS = {
     "TOFU": (
@@ -35,8 +37,8 @@ DEFAULTS = {
         "extraction_strength",
     ),
 }
-#: Task options that decide a number; they are part of every fingerprint.
-OPTIONS = ("token_logprobs", "unlearning")
+#: Model arguments that make another model of the same name.
+VARIANTS = ("revision", "peft", "lora_local_path", "delta")
 
 
 def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:
@@ -62,33 +64,77 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
 def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:
     tasks = {name: task for name, task in run.tasks.items() if name.startswith(f"{suite.lower()}_")}
     facts = {name: _task_facts(task) for name, task in tasks.items()}
+    model = _model(run)
+    out_dir, known = next(
+        (folder, content)
+        for folder in _folders(out_dir, model)
+        if (content := _known(folder / f"{suite}_EVAL.json", model)) is not None
+    )
     content: dict[str, Any] = {}
     metrics_meta: dict[str, Any] = {}
-    file = out_dir / f"{suite}_EVAL.json"
-    known, known_meta = _read(file)
     for name, result in results.items():
-        fingerprint = _fingerprint(name, result, run, facts)
+        fingerprint = _fingerprint(name, result, model, facts)
         old = known.get(name)
-        same = known_meta.get(name, {}).get("fingerprint") == fingerprint
+        same = known.get("meta", {}).get("metrics", {}).get(name, {}).get("fingerprint") == fingerprint
         keep = same and isinstance(old, dict) and old.get("agg_value") is not None
         content[name] = old if keep else _plain(result)
         metrics_meta[name] = {"fingerprint": fingerprint, "skipped": content[name].get("skipped", {})}
     content["meta"] = {
         "schema": SCHEMA,
         "suite": suite,
-        "model": run.model,
+        **model,
         "model_args": run.results.get("config", {}).get("model_args"),
         "lm_eval_version": run.results.get("lm_eval_version"),
+        "rules": _rules(),
         "tasks": facts,
         "metrics": metrics_meta,
     }
     extra = [name for facts_of in facts.values() for name in facts_of["settings"].get("metrics", [])]
     short = summary(logs=content, configured_metrics=list(dict.fromkeys([*DEFAULTS[suite], *extra])))
     out_dir.mkdir(parents=True, exist_ok=True)
-    summary_file = out_dir / f"{suite}_SUMMARY.json"
-    _write(file, content)
-    _write(summary_file, short)
-    return [file, summary_file]
+    files = [out_dir / f"{suite}_EVAL.json", out_dir / f"{suite}_SUMMARY.json"]
+    for file, written in zip(files, (content, short), strict=True):
+        _write(file, written)
+    return files
+
+
+def _model(run: Any) -> dict[str, Any]:
+    """What tells one model from another: its name, and its revision and adapter where there are some."""
+    arguments = run.results.get("config", {}).get("model_args")
+    named = arguments if isinstance(arguments, Mapping) else {}
+    return {"model": run.model, **{key: named[key] for key in VARIANTS if named.get(key)}}
+
+
+def _folders(out_dir: Path, model: Mapping[str, Any]) -> Iterator[Path]:
+    """Where the files of a model may go, the first choice first."""
+    yield out_dir
+    name = re.sub(r"[^\w.-]+", "_", str(model["model"]).rstrip("/").rpartition("/")[2]) or "model"
+    yield out_dir / name
+    digest = hashlib.sha256(json.dumps(model, sort_keys=True, default=str).encode()).hexdigest()
+    yield from (out_dir / f"{name}-{digest[:length]}" for length in range(8, len(digest) + 1))
+
+
+def _known(file: Path, model: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a result file of this model holds; empty where there is none, None for a file that is not to be replaced."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        meta = content["meta"]
+        same = all(meta.get(key) == model.get(key) for key in ("model", *VARIANTS))
+        return content if same and isinstance(meta["metrics"], dict) else None
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+@functools.cache
+def _rules() -> str:
+    """Digest of all that turns samples into numbers; numbers of other formulas or parameters are not kept."""
+    pack = Path(__file__).parent
+    files = [pack / "pack.yaml", *sorted(pack.glob("*.py"))]
+    for module in (token_logprobs, unlearning):
+        files += sorted(Path(str(module.__file__)).parent.glob("*.py"))
+    return hashlib.sha256("".join(map(file_sha256, files)).encode()).hexdigest()
 
 
 def _task_facts(task: Any) -> dict[str, Any]:
@@ -101,27 +147,18 @@ def _task_facts(task: Any) -> dict[str, Any]:
     }
 
 
-def _fingerprint(name: str, result: Mapping[str, Any], run: Any, facts: Mapping[str, Any]) -> str:
+def _fingerprint(name: str, result: Mapping[str, Any], model: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """Hash of everything a metric was computed from: all samples of the suite, the rules, the model, the reference."""
     basis = {
         "metric": name,
-        "rules": RULES,
-        "model": run.model,
+        "rules": _rules(),
+        "model": model,
         "samples": {task: fact["samples_sha256"] for task, fact in facts.items()},
         "options": {task: [fact["settings"], fact["token_logprobs"]] for task, fact in facts.items()},
         "reference": result.get("reference_sha256"),
         "judgements": result.get("judgements_sha256"),
     }
-    return hashlib.sha256(json.dumps(_plain(basis), sort_keys=True).encode()).hexdigest()
-
-
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Metrics of an existing file and what they were computed from; empty for a file that is not ours."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        return content, content["meta"]["metrics"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}, {}
+    return hashlib.sha256(json.dumps(_plain(basis), sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:

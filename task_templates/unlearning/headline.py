@@ -10,7 +10,7 @@ from custom_metrics.unlearning.against_reference import ks_test
 from custom_metrics.unlearning.truth_ratio import AGGREGATORS
 from custom_metrics.unlearning.utility import hm_aggregate
 
-from .results import Inputs, Result, by_index, column, digest, no_value, only, with_interval
+from .results import Inputs, Result, by_index, column, digest, no_value, only, other_split, with_interval
 
 #: Per part of model utility: the column of its rows and what a row adds to the mean.
 UTILITY_ROWS: dict[str, tuple[str, Callable[[float], float]]] = {
@@ -26,8 +26,13 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
     ratios, others = column(own, "score"), column(other, "score")
     if not ratios:
         return no_value(own.get("reason", "no truth ratios"))
+    if refused := other_split(own, other):
+        return refused
     if other.get("agg_value") is None and not by_index(other):
         return ks_test(forget_scores=list(ratios.values()), retain_scores=None)
+    notes = ["p-value against a model that never saw the forget set: near 1 the two cannot be told apart"]
+    if len(ratios) != len(others):
+        notes.append(f"this run has {len(ratios)} rows and the reference {len(others)}: are they of one forget split?")
     # The same rows for both where the two logs share them, so that a shorter log compares what it has.
     if shared := [index for index in ratios if index in others]:
         ratios = {index: ratios[index] for index in shared}
@@ -42,7 +47,7 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
     if "statistic" in result:
         result["parts"] = {"ks_statistic": result["statistic"]}
     result["distributions"] = {"model": model, "reference": retain}
-    result["notes"] = ["p-value against a model that never saw the forget set: near 1 the two cannot be told apart"]
+    result["notes"] = notes
     return with_interval({**result, **digest(reference)}, bootstrap.ks_interval(model, retain))
 
 

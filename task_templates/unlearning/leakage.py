@@ -8,7 +8,7 @@ from typing import Any
 from custom_metrics.unlearning import against_reference as formulas
 from custom_metrics.unlearning import bootstrap, by_row
 
-from .results import Inputs, Result, column, digest, only, with_interval
+from .results import Inputs, Result, column, digest, only, other_split, with_interval
 
 Formula = Callable[..., Result]
 
@@ -32,6 +32,8 @@ def rel_diff(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Re
 
 def _relative(inputs: Inputs, reference: Inputs | None, formula: Formula) -> Result:
     own, other = only(inputs), only(reference)
+    if refused := other_split(own, other):
+        return refused
     result = formula(auc=own.get("agg_value"), retain_auc=other.get("agg_value"))
     if result["agg_value"] is None:
         return {**result, "reason": own.get("reason", result["reason"])}

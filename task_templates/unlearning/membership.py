@@ -9,8 +9,8 @@ from custom_metrics.token_logprobs import Response
 from custom_metrics.unlearning import bootstrap, by_row
 from custom_metrics.unlearning import membership as formulas
 
-from .results import Inputs, Result, column, digest, no_value, only, with_interval
-from .samples import Row, Rows, answer, missing, option, position, tally
+from .results import Inputs, Result, column, digest, no_value, only, other_split, with_interval
+from .samples import Row, Rows, answer, missing, option, position, split, tally
 
 SIDES = ("forget", "holdout")
 
@@ -29,8 +29,8 @@ def attack(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
         blocks[side] = _block(
             {position(row): _score(name, response, row, k) for row, response in zip(samples, found, strict=True)}
         )
-    result = _auc(blocks)
-    if name in {"min_k_plus_plus", "gradnorm"} and result["agg_value"] is None:
+    result = _auc(blocks) | split(next(iter(rows.values())))
+    if result["agg_value"] is None and "backend" in {response.refused for response in seen}:
         result["reason"] = "this attack needs the hf back end: run the second command of the preparation"
     return tally(result, seen)
 
@@ -38,6 +38,8 @@ def attack(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
 def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
     """AUC of the loss of this model minus the loss of the reference run's model on the same text."""
     own, other = only(inputs), only(reference)
+    if refused := other_split(own, other):
+        return refused
     blocks: dict[str, Result] = {}
     for side in SIDES:
         losses, others = column(own.get(side, {}), "score"), column(other.get(side, {}), "score")

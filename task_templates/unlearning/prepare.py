@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalprep.packapi import Context, Plan, Source, TaskData, make_plan
 
-from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data
+from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data, split_of
 from .prompts import Shot, Template
 from .rows import generation_rows, likelihood_rows
 from .settings import check_settings, length_note, retain_results
@@ -12,6 +12,8 @@ from .style import style_of
 
 SHOTS = 10
 STOPWORDS = ["\n\n", "\nQuestion", "Question:"]
+#: Settings that parametrise metrics; result files name them.
+PARAMETERS = ("min_k", "gradient_norm", "strict_extraction", "rouge_stemmer", "cut_reference")
 #: Metrics that a suite does not compute by default, and the tasks they need beyond its group.
 EXTRA_TASKS = {
     "mia_min_k_plus_plus": {
@@ -59,13 +61,15 @@ def _settings(context: Context, data: Data, source: Source, question: str) -> Ro
     section = context.section
     settings: Row = {
         "suite": data.suite,
-        "split": section.forget_split if data.suite == "tofu" else section.muse_corpus,
+        "split": split_of(context, data),
         "metrics": list(section.metrics),
         "data": source.location,
         "revision": source.revision,
+        "data_sha256": [file["sha256"] for file in source.facts()["files"]],
         "config": data.config,
         "question_key": question if data.kind == "qa" else None,
         "openunlearning": list(section.openunlearning),
+        "parameters": {name: getattr(section, name) for name in PARAMETERS},
     }
     if data.kind == "qa":
         style = style_of(context)
@@ -156,6 +160,11 @@ def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
     if isinstance(style, Template) and first is not None and add_bos is not False and style.adds_bos(first):
         notes.append(
             "the chat template writes no BOS, add_bos_token adds one; add_bos_token: false scores as OpenUnlearning"
+        )
+    if isinstance(style, Template) and style.lead.strip():
+        notes.append(
+            f"the chat template writes {style.lead.strip()!r} before an answer, which is scored with it; "
+            "Qwen3 writes it into the prompt with template_arguments: {enable_thinking: false}"
         )
     if isinstance(style, Template) and style.unaligned:
         notes.append(

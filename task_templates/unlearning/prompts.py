@@ -18,6 +18,8 @@ PLAIN_TAGS = {
     "assistant_start": "Answer: ",
     "assistant_end": "\n\n",
 }
+#: Stands for question and answer where a template is asked what it writes around them.
+PROBE = "Probe 4711."
 
 
 class Style(Protocol):
@@ -82,9 +84,9 @@ class Harness:
 class Template:
     """The model's own chat template, rendered now, so that prompts are in the data and one command serves all tasks.
 
-    The scored part is the assistant's turn up to its first end token. Templates in the ChatML manner close a turn with
-    the end token and a newline; scoring that tail (and one more end token, as OpenUnlearning does) flatters averages,
-    so it takes `whole_tail`.
+    The scored part is the assistant's turn up to the first end token after the answer. Templates in the ChatML manner
+    close a turn with the end token and a newline; scoring that tail (and one more end token, as OpenUnlearning does)
+    flatters averages, so it takes `whole_tail`.
     """
 
     name = "template"
@@ -94,13 +96,18 @@ class Template:
         self._system = system
         self._arguments = dict(arguments)
         self._whole_tail = whole_tail
-        special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
-        ordered = sorted((token for token in special if token), key=len, reverse=True)
+        # Some tokenizers add runs of blanks to their vocabulary; those end nothing.
+        special = {token for token in (*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()) if token.strip()}
+        ordered = sorted(special, key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, ordered))) if ordered else None
         self.options: dict[str, Any] = {"append_eos": True} if whole_tail else {}
-        #: Rows whose full text does not begin with the prompt, as templates with a reasoning prefix do.
-        self.unaligned = 0
-        closing = self._special.search(self._tail("x", "y")) if self._special else None
+        #: Whether the full text does not begin with the prompt.
+        self.unaligned = False
+        #: What the template writes between the prompt and an answer, such as an empty chain of thought.
+        self.lead = ""
+        tail = self._tail(PROBE, PROBE)
+        self.lead = tail[: max(0, tail.rfind(PROBE))]
+        closing = self._closing(tail, PROBE)
         self.until: list[str] = [closing[0]] if closing else []
 
     def _render(self, messages: list[dict[str, str]], *, open_turn: bool) -> str:
@@ -127,7 +134,7 @@ class Template:
         whole = self._render([*messages, {"role": "assistant", "content": answer}], open_turn=False)
         if whole.startswith(prompt):
             return whole[len(prompt) :]
-        self.unaligned += 1
+        self.unaligned = True
         return answer + (self._tokenizer.eos_token or "")
 
     def continuation(self, question: str, answer: str) -> str:
@@ -135,8 +142,15 @@ class Template:
         tail = self._tail(question, answer)
         if self._whole_tail:
             return tail
-        closing = self._special.search(tail) if self._special else None
+        closing = self._closing(tail, answer)
         return tail[: closing.end()] if closing else tail + (self._tokenizer.eos_token or "")
+
+    def _closing(self, tail: str, answer: str) -> re.Match[str] | None:
+        """The first end token after the answer; what stands before it may hold tokens of its own, such as `<think>`."""
+        text = answer.strip()
+        place = tail.rfind(text) if text else -1
+        after = place + len(text) if place >= 0 else len(self.lead)
+        return self._special.search(tail, after) if self._special else None
 
     def adds_bos(self, prompt: str) -> bool:
         """Whether tokenising the prompt with special tokens would add one that the template did not write."""

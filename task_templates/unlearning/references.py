@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning.probability import probability_aggregate, probability_w_options
 from custom_metrics.unlearning.truth_ratio import truth_ratio
 from custom_metrics.unlearning.utility import hm_aggregate
+from evalprep.packapi import BadInput, Problem
 
 from .names import own_name, suite_of_file
 
 Result = dict[str, Any]
 
+#: What a folder may hold; of two with the same scores the later one counts.
+FILES = ("eval_log_aggregated.json", "TOFU_EVAL.json", "MUSE_EVAL.json")
 # Sections of the TOFU authors' logs and configs of their tables, by the prefix of our metrics.
 AUTHORS_FILES = {
     "eval_log_forget.json": "forget",
@@ -31,21 +34,40 @@ TABLE_COLUMNS = ("config", "index", "answer_sum_loss", "answer_num_tokens", "wro
 def load(path: Path | str) -> dict[str, Result] | None:
     """Results by score name, out of a file or folder that is not one of our runs; None for anything else.
 
-    Accepted: `TOFU_EVAL.json` / `MUSE_EVAL.json` in OpenUnlearning's layout (or a folder with one), the TOFU authors'
-    `eval_log_aggregated.json`, and the same numbers as a parquet table.
+    Accepted: `TOFU_EVAL.json` / `MUSE_EVAL.json` in OpenUnlearning's layout, the TOFU authors'
+    `eval_log_aggregated.json` and the same numbers as a parquet table, or a folder with them; one with logs of both
+    suites gives both.
+
+    Raises:
+        BadInput: a file of one of these names that is no JSON, such as a truncated copy.
     """
     path = Path(path)
     if path.is_dir():
-        names = ("TOFU_EVAL.json", "MUSE_EVAL.json", "eval_log_aggregated.json")
-        path = next((path / name for name in names if (path / name).is_file()), path)
+        found: dict[str, Result] = {}
+        for name in FILES:
+            found |= _load_file(path / name) or {}
+        return found or None
+    return _load_file(path)
+
+
+def _load_file(path: Path) -> dict[str, Result] | None:
     if not path.is_file():
         return None
     if path.suffix == ".parquet":
         return _from_table(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    except (OSError, ValueError) as error:
+        if path.name not in FILES:
+            return None
+        raise BadInput(
+            Problem(
+                what=f"cannot be read: {error}",
+                where=str(path),
+                allowed="a log as its evaluation wrote it",
+                fix="fetch or write it again; copies are often cut short",
+            )
+        ) from error
     if not isinstance(content, dict):
         return None
     if set(content) & set(AUTHORS_FILES):
@@ -125,11 +147,12 @@ def _averages(row: Mapping[str, Any]) -> Iterator[float]:
 
 
 def _probability(losses: Mapping[Any, Any]) -> Result:
-    def prob(loss: float | Sequence[float]) -> Any:
-        return [math.exp(-one) for one in loss] if isinstance(loss, Sequence) else math.exp(-loss)
+    def prob(loss: Any) -> float | None:
+        # A loss is never negative; one that is comes from rounding.
+        return math.exp(min(-loss, 0.0)) if by_row.finite(loss) else None
 
     values = {
-        index: {"prob": None if loss is None else prob(loss), "avg_loss": loss}
+        index: {"prob": [prob(one) for one in loss] if isinstance(loss, list) else prob(loss), "avg_loss": loss}
         for index, loss in by_row.by_string(losses).items()
     }
     return {**probability_aggregate(value_by_index=values), "value_by_index": values}

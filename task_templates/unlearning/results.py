@@ -45,6 +45,14 @@ def with_mean_interval(result: Result, values: Sequence[float]) -> Result:
     return with_interval({**result, "n": len(values)}, bootstrap.mean_interval(values))
 
 
+def other_split(own: Mapping[str, Any], other: Mapping[str, Any]) -> Result | None:
+    """A result without a value where the reference was computed on other rows; logs of others do not say."""
+    mine, theirs = own.get("split"), other.get("split")
+    if not mine or not theirs or mine == theirs:
+        return None
+    return no_value(f"the reference is of {theirs} and this run of {mine}: their rows have nothing in common")
+
+
 def digest(reference: Inputs | None) -> dict[str, str]:
     """Which reference a result was computed against, for the fingerprints of the result files."""
     if not reference:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from evalprep.packapi import Context, Repeats, Source
 
-from .datasets import Data, Row, wrong_answers
+from .datasets import Data, Row, split_of, wrong_answers
 from .prompts import Shot
 from .style import style_of, tokenizer_of
 
@@ -23,7 +23,12 @@ def _identify(source: Source, columns: Sequence[str]) -> Iterator[tuple[Row, Row
 
 def likelihood_rows(context: Context, data: Data, source: Source, question: str, *, answer_only: bool) -> Iterator[Row]:
     """Rows whose continuations are scored; `roles` says which continuation is the answer, a paraphrase or wrong."""
-    scoring = {"min_k": context.section.min_k, "strict_extraction": context.section.strict_extraction}
+    section = context.section
+    scoring = {
+        "split": split_of(context, data),
+        "min_k": section.min_k,
+        "strict_extraction": section.strict_extraction,
+    }
     for common, row in _identify(source, data.columns(question)):
         if data.kind == "qa":
             built = _answers(context, data, row, question, answer_only=answer_only)

@@ -48,6 +48,12 @@ def option(samples: Sequence[Row], name: str, default: Any) -> Any:
     return default if value is None else value
 
 
+def split(samples: Sequence[Row]) -> Result:
+    """The forget split or corpus of the rows, for the result; empty where the rows do not say."""
+    found = option(samples, "split", default=None)
+    return {} if found is None else {"split": found}
+
+
 def single(rows: Rows) -> Sequence[Row]:
     """The samples of a score with one task."""
     return next(iter(rows.values()), ())

@@ -13,7 +13,7 @@ def style_of(context: Context) -> Style:
     """The prompt style of this run, chosen once.
 
     Raises:
-        BadInput: a chat template is wanted, and the tokenizer cannot be loaded or has none.
+        BadInput: a chat template is wanted, and the tokenizer cannot be loaded, has none or has one that fails.
     """
     if "style" not in context.cache:
         context.cache["style"] = _choose(context)
@@ -41,12 +41,23 @@ def _template(context: Context) -> Template:
                 fix="choose prompts: plain",
             )
         )
-    return Template(
-        tokenizer,
-        system=section.system_prompt or None,
-        arguments=section.template_arguments,
-        whole_tail="tail" in section.openunlearning,
-    )
+    try:
+        return Template(
+            tokenizer,
+            system=section.system_prompt or None,
+            arguments=section.template_arguments,
+            whole_tail="tail" in section.openunlearning,
+        )
+    except Exception as error:
+        # Templates are programs: what they raise (no system role, a missing argument) is about the settings.
+        raise BadInput(
+            Problem(
+                what=f"the chat template of {context.config.core.model_name} fails: {str(error).splitlines()[0]}",
+                where=f"{context.config.path} (unlearning)",
+                allowed="what the template takes as system_prompt and template_arguments",
+                fix='if it takes no system message (Gemma), set system_prompt: ""; or choose prompts: plain',
+            )
+        ) from error
 
 
 def tokenizer_of(context: Context) -> Any:

@@ -110,7 +110,72 @@ def test_templates_that_close_a_turn_with_a_newline(pack, tiny_model, compatible
     assert style.continuation("Who?", " Ann ") == f"Ann{tail}"
     assert bool(style.options.get("append_eos")) == append_eos
     assert style.until == ["<|end|>"]
-    assert style.unaligned == 0
+    assert not style.unaligned
+
+
+THINKING = (
+    "{% for m in messages %}<|role|>{{ m['role'] }}<|/role|>\n"
+    "{% if m['role'] == 'assistant' %}<think>\n\n</think>\n\n{% endif %}{{ m['content'] | trim }}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|role|>assistant<|/role|>\n"
+    "{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lead"),
+    [
+        pytest.param({}, "<think>\n\n</think>\n\n", id="Qwen3: the empty thoughts stand before the answer"),
+        pytest.param({"enable_thinking": False}, "", id="Qwen3 without thinking: they are in the prompt"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("answer", "scored"),
+    [
+        pytest.param("Ann  of Drevno", "Ann  of Drevno<|end|>", id="blanks that are a token end nothing"),
+        pytest.param(" Ann ", "Ann<|end|>", id="stripped by the template"),
+        pytest.param("", "<|end|>", id="empty"),
+        pytest.param("say <|end|> now", "say <|end|> now<|end|>", id="an end token inside the answer"),
+    ],
+)
+def test_the_turn_is_cut_after_the_answer_and_not_at_a_token_before_it(
+    pack, tiny_model, arguments, lead, answer, scored
+):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(tiny_model()))
+    tokenizer.add_tokens(["<think>", "</think>", "  "])
+    tokenizer.chat_template = THINKING
+    style = pack.module("prompts").Template(tokenizer, system=None, arguments=arguments, whole_tail=False)
+    assert style.continuation("Who?", answer) == lead + scored
+    assert style.until == ["<|end|>"]
+    assert style.lead == lead
+
+
+def template_of(tiny_model, tmp_path, template):
+    """A copy of the tiny model with another chat template."""
+    import shutil
+
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_model(), folder)
+    for file in folder.glob("chat_template*"):
+        file.unlink()
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"chat_template": template}))
+    return folder
+
+
+def test_a_template_that_thinks_before_an_answer_is_pointed_out(prepared, tiny_model, tmp_path):
+    preparation = prepared(model_name=str(template_of(tiny_model, tmp_path, THINKING)), tasks=["tofu_wf_lp"])
+    assert any("<think>" in note and "enable_thinking: false" in note for note in preparation.notes)
+
+
+def test_a_template_without_a_system_role_says_what_to_set(prepared, tiny_model, tmp_path):
+    template = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+    model = str(template_of(tiny_model, tmp_path, template + CHATML))
+    text = problems(prepared, {}, model_name=model)
+    assert "System role not supported" in text
+    assert 'system_prompt: ""' in text
+    assert rows_of(prepared({"system_prompt": ""}, model_name=model), "tofu_wf_lp")
 
 
 def test_a_template_that_rewrites_the_prompt_once_an_answer_follows(pack, tiny_model):
@@ -123,7 +188,7 @@ def test_a_template_that_rewrites_the_prompt_once_an_answer_follows(pack, tiny_m
     )
     style = pack.module("prompts").Template(tokenizer, system=None, arguments={}, whole_tail=False)
     assert style.continuation("Who?", "Ann") == "Ann<|end|>"
-    assert style.unaligned > 0
+    assert style.unaligned
 
 
 def test_few_shot_prompts_of_knowmem(prepared):
@@ -306,3 +371,11 @@ def test_the_settings_are_in_the_run(prepared):
     assert settings["suite"] == "tofu"
     assert settings["prompts"] == "plain"
     assert settings["data"].endswith("tofu")
+    assert [len(digest) for digest in settings["data_sha256"]] == [64]
+    assert settings["parameters"] == {
+        "min_k": 0.4,
+        "gradient_norm": 2,
+        "strict_extraction": False,
+        "rouge_stemmer": True,
+        "cut_reference": False,
+    }

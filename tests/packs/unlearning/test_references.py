@@ -1,9 +1,12 @@
 """Reference logs of others, and the numbers that follow from the TOFU authors' published ones."""
 
 import json
+import math
 
 import pyarrow.parquet as pq
 import pytest
+
+from evalprep.errors import BadInput
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +109,36 @@ def test_open_unlearnings_layout(references, tmp_path, name):
     found = references.load(file)
     assert found["forget_truth_ratio"]["value_by_index"]["1"] == {"score": 0.7}
     assert found["mia_min_k"]["agg_value"] == 0.4
+
+
+def test_a_folder_with_logs_of_both_suites_gives_both(references, tmp_path):
+    (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(OU_TOFU))
+    (tmp_path / "MUSE_EVAL.json").write_text(json.dumps({"mia_min_k": {"agg_value": 0.3}}))
+    found = references.load(tmp_path)
+    assert (found["mia_min_k"]["agg_value"], found["muse_mia_min_k"]["agg_value"]) == (0.4, 0.3)
+
+
+@pytest.mark.parametrize("name", ["TOFU_EVAL.json", "MUSE_EVAL.json", "eval_log_aggregated.json"])
+def test_a_log_that_is_cut_short_says_so(references, tmp_path, name):
+    (tmp_path / name).write_text(json.dumps(OU_TOFU)[:-20])
+    for place in (tmp_path, tmp_path / name):
+        with pytest.raises(BadInput, match="cannot be read") as caught:
+            references.load(place)
+        assert name in caught.value.problems[0].where
+
+
+def test_logs_with_holes_lose_the_row_and_nothing_else(references, tmp_path):
+    log = {
+        "avg_gt_loss": {"0": 1.0, "1": None, "2": float("nan")},
+        "avg_paraphrased_loss": {"0": 1.0, "1": 1.0, "2": 1.0},
+        "average_perturb_loss": {"0": [2.0, None], "1": [2.0], "2": float("inf")},
+        "rougeL_recall": {"0": 0.5},
+    }
+    (tmp_path / "eval_log_aggregated.json").write_text(json.dumps({"eval_log_forget.json": log}))
+    found = references.load(tmp_path)
+    assert found["forget_Q_A_Prob"]["skipped"] == {"no_scored_token": 2}
+    assert found["forget_truth_ratio"]["value_by_index"]["2"] == {"score": None}
+    assert found["forget_truth_ratio"]["value_by_index"]["0"]["score"] == pytest.approx(math.exp(-1))
 
 
 def test_both_spellings(references, tmp_path):

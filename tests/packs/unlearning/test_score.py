@@ -38,6 +38,9 @@ def leakage(pack):
     return pack.module("leakage")
 
 
+ROLES = ["answer", "paraphrase", "wrong"]
+
+
 def likelihood_row(index, *answers, roles=None, **doc):
     """A sample of a likelihood task with one response per answer."""
     return {
@@ -141,10 +144,67 @@ def test_attacks_tell_seen_from_unseen(membership, attack):
 
 
 def test_min_k_plus_plus_without_moments_points_to_hf(membership):
-    rows = [likelihood_row(index, answer(-1.0, -2.0)) for index in range(3)]
+    rows = [likelihood_row(index, Response(refused="backend")) for index in range(3)]
     result = membership.attack(rows={"f": rows, "h": rows}, params={"attack": "min_k_plus_plus"})
     assert result["agg_value"] is None
     assert "hf back end" in result["reason"]
+    assert result["skipped"]["backend"] == 6
+
+
+@pytest.mark.parametrize("attack", ["min_k", "min_k_plus_plus", "gradnorm"])
+def test_an_auc_over_too_few_texts_says_how_many_are_lost(membership, attack):
+    fits = [
+        likelihood_row(i, Response(logprobs=[-1.0, -2.0], mu=[-3.0] * 2, var=[1.0] * 2, grad_norm=1.0)) for i in "ab"
+    ]
+    rows = [*fits, likelihood_row("c", Response(refused="too_long"))]
+    result = membership.attack(rows={"f": rows, "h": rows}, params={"attack": attack})
+    assert result["agg_value"] is None
+    assert result["reason"].startswith("2 of 6 rows have no score")
+
+
+def test_a_reference_of_another_split_is_refused(pack, membership, leakage):
+    def results(split):
+        rows = [
+            likelihood_row(i, *[answer(-1.0 - i % 5, -2.0)] * 3, roles=ROLES, scoring={"split": split})
+            for i in range(9)
+        ]
+        answers = pack.module("answers")
+        inputs = {
+            f"forget_Q_A_{name}_Prob": answers.probability(rows={"t": rows}, params={"role": role})
+            for name, role in (("PARA", "paraphrase"), ("PERT", "wrong"))
+        }
+        return {
+            "forget_truth_ratio": answers.truth_ratio(inputs=inputs, params={"aggregator": "closer_to_1_better"}),
+            **{
+                f"mia_{attack}": membership.attack(rows={"f": rows, "h": rows}, params={"attack": attack})
+                for attack in ("min_k", "loss")
+            },
+        }
+
+    own, same, other = results("forget10"), results("forget10"), results("forget05")
+    for function, needed in (
+        (pack.module("headline").forget_quality, "forget_truth_ratio"),
+        (leakage.privleak, "mia_min_k"),
+        (leakage.rel_diff, "mia_min_k"),
+        (membership.reference_attack, "mia_loss"),
+    ):
+        inputs = {needed: own[needed]}
+        assert function(inputs=inputs, reference={needed: same[needed]})["agg_value"] is not None
+        refused = function(inputs=inputs, reference={needed: other[needed]})
+        assert refused["agg_value"] is None
+        assert "forget05" in refused["reason"]
+        assert "forget10" in refused["reason"]
+
+
+def test_a_reference_of_another_length_is_pointed_out(pack):
+    own, other = (
+        {"agg_value": 0.5, "value_by_index": {str(i): {"score": i / 10} for i in range(size)}} for size in (6, 4)
+    )
+    result = pack.module("headline").forget_quality(
+        inputs={"forget_truth_ratio": own}, reference={"forget_truth_ratio": other}
+    )
+    assert result["agg_value"] == 1
+    assert any("6 rows and the reference 4" in note for note in result["notes"])
 
 
 def test_privleak_follows_its_reference(membership, leakage):
