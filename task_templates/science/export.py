@@ -22,6 +22,7 @@ from evalprep.packapi import file_sha256
 
 MISSING = "missing"
 JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
+RESCORED = "rescored_"  # how `evalprep rescore` calls its folders, whatever the model
 _MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
 
 Cell = float | str
@@ -53,8 +54,10 @@ def _origin(run: Any) -> str:
 def _model_folder(by_model: Path, run: Any) -> Path:
     """Where a run's results go: the name of its folder, with parents before it where another run has that name."""
     parts = Path(_origin(run)).parts[1:]
-    names = ("__".join(parts[-count:]) for count in range(1, len(parts) + 1))
-    return by_model / next((name for name in names if not _is_of_another(by_model / name, run)), "__".join(parts))
+    names = ["__".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+    if names[0].startswith(RESCORED):
+        names[:1] = [run.model.rstrip("/").rpartition("/")[2]]
+    return by_model / next((name for name in names if not _is_of_another(by_model / name, run)), names[-1])
 
 
 def _is_of_another(folder: Path, run: Any) -> bool:

@@ -15,7 +15,7 @@ from evalprep.configfile import PROJECT_ROOT
 from evalprep.packs import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
-from tests.packs.science.runs import demo_rows, exact, write_run
+from tests.packs.science.runs import STAMP, demo_rows, exact, write_run
 
 PACKS = find_packs(PROJECT_ROOT / "task_templates")
 JUDGED = {("mup_single_document_summarization", "lm_judge_reference"), ("qasper_abstractive_qa", "lm_judge_answer")}
@@ -142,6 +142,14 @@ def test_runs_of_one_model_do_not_overwrite_each_other(tmp_path):
     # A copy of predictions is the same run.
     scored(shutil.copytree(right, tmp_path / "third" / "model"), tmp_path / "out")
     assert summary(tmp_path / "out").keys() == cells.keys()
+
+
+def test_a_rescored_run_has_the_name_of_its_model(tmp_path):
+    folder = write_run(tmp_path / "somewhere" / "rescored_2026-02-01T08-00-00.000000", tasks={"scierc_ner"})
+    results = {"model_name": "/models/tulu-7b/", "configs": {}, "results": {}}
+    (folder / f"results_{STAMP}.json").write_text(json.dumps(results), encoding="utf-8")
+    scored(folder, tmp_path / "out")
+    assert list(summary(tmp_path / "out")) == ["tulu-7b"]
 
 
 def test_absent_tasks_are_named(tmp_path):
