@@ -65,22 +65,24 @@ def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict
     """Metrics of a task, nested as in `metrics.json`, without a judge's rating.
 
     Tasks answered in JSON are scored over two sets: `all` rows, failures standing as the default, and `valid_json`,
-    the rows whose status is not `extract_failure`. The key `extra` holds what the original does not report: BLEU over
-    canonical JSON, F1 with an equal effect label, parse counts of predictions alone, references that are not JSON.
+    the rows whose status is not `extract_failure`. In corrected mode `extra` holds what the original does not report:
+    BLEU over canonical JSON, F1 with an equal effect label, parse counts of predictions alone, references that are not
+    JSON.
 
     Raises:
         ZeroDivisionError: in compat mode, when every prediction is empty.
     """
-    is_compat(mode)
+    compat = is_compat(mode)
     counts = total(rows)
     metrics: dict[str, Any] = {}
     if task.is_json:
         key = "results" if task.kind in {"fact", "qa"} else "f1"
         by_set = {"valid_json": total(row for row in rows if row.parsed), "all": counts}
         metrics[key] = {name: _result(task, by_set[name], mode) for name in SETS}
-        metrics["extra"] = {name: _extra(task, by_set[name]) for name in SETS if _extra(task, by_set[name])}
-        metrics["extra"]["bleu_canonical"] = _canonical_bleu(counts)
-        metrics["extra"]["bad_references"] = sum(not row.reference_ok for row in rows)
+        if not compat:
+            metrics["extra"] = {name: _extra(task, by_set[name]) for name in SETS if _extra(task, by_set[name])}
+            metrics["extra"]["bleu_canonical"] = _canonical_bleu(counts)
+            metrics["extra"]["bad_references"] = sum(not row.reference_ok for row in rows)
         metrics["json_counts"] = count_statuses(row.status or "extract_failure" for row in rows)
     if task.kind == "summary":
         metrics["rouge"] = {name: fraction(counts.get(name, 0), counts.get("rows", 0)) for name in ROUGES}
@@ -93,7 +95,7 @@ def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | No
     flat: dict[str, float | None] = {}
     for name in SETS if task.is_json else ():
         flat |= {f"{name}_{key}": value for key, value in _FLATTEN[task.kind](_of_set(metrics, name)).items()}
-        extra = metrics["extra"].get(name, {})
+        extra = metrics.get("extra", {}).get(name, {})
         for key, value in extra.items():
             if key == "prediction_parse":
                 flat[f"{name}_frac_parsed_predictions"] = value["frac_success"]
@@ -106,7 +108,8 @@ def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | No
     flat["bleu"] = metrics["bleu"]
     if task.is_json:
         flat["json_parsed"] = metrics["json_counts"]["frac_success"]
-        flat["bleu_canonical"] = metrics["extra"]["bleu_canonical"]
+        if "extra" in metrics:
+            flat["bleu_canonical"] = metrics["extra"]["bleu_canonical"]
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in flat.items()}
 
 

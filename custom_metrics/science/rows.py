@@ -100,7 +100,8 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
     parsed = read_answer(task, row.text, mode)
     row.status, row.pred = parsed["status"], parsed["value"]
     row.counts |= _COUNTS[task.kind](row.pred, row.ref, mode=mode)
-    row.counts |= _canonical(row)
+    if not compat:
+        row.counts |= _canonical(row)
     if task.kind == "qa":
         row.counts |= _answer_rouge(row, mode)
     return row

@@ -11,6 +11,7 @@ from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_me
 from custom_metrics.science.interval import bootstrap_interval
 from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields, scaled
 from custom_metrics.science.mode import COMPAT, CORRECTED
+from custom_metrics.science.reply import STATUSES
 from custom_metrics.science.rows import Row, row_score, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS, Task
 
@@ -39,8 +40,10 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     documents = [_document(name, sample) for sample in samples]
     intervals = {metric: bootstrap_interval(kind, metric, scored, documents) for metric in values}
     parts = {key: value for key, value in flat.items() if value is not None}
-    parts |= {f"json_{status}": count for status, count in metrics.get("json_counts", {}).items()}
     compat, notes = _compat(kind, samples)
+    if kind.is_json:
+        parts |= {f"json_{status}": metrics["json_counts"][status] for status in STATUSES}
+        notes.insert(0, _parse_rate(metrics["json_counts"], len(samples)))
     parts |= {f"{COMPAT_PREFIX}{key}": value for key, value in compat.items() if value is not None}
     if bad := metrics.get("extra", {}).get("bad_references"):
         notes.append(f"{bad} references are not the task's JSON and stand as the default")
@@ -58,6 +61,11 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
             for sample, row in zip(samples, scored, strict=True)
         },
     }
+
+
+def _parse_rate(counts: Mapping[str, float], n: int) -> str:
+    statuses = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
+    return f"JSON could be used in {counts['valid_json'] + counts['extract_success']} of {n} replies: {statuses}"
 
 
 def _bounds(interval: tuple[float, float] | None) -> dict[str, list[float]]:
@@ -99,7 +107,7 @@ def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
 
     A rating stands in `judge_rating` among a sample's metrics; null there is a reply of the judge without one.
     """
-    (name, samples), *_rest = rows.items()
+    (samples,) = rows.values()
     ratings = [sample["metrics"].get("judge_rating") for sample in samples]
     known = [scaled(float(rating)) for rating in ratings if isinstance(rating, (int, float))]
     judgements = [sample["judgement"] for sample in samples if "judgement" in sample]
@@ -111,8 +119,7 @@ def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
     if judgements:
         result["judge"] = {"model": judgements[0]["judge"], "prompt_version": PROMPT_VERSION, "asked": len(judgements)}
     if not known:
-        command = f"evalprep judge RUN --tasks {name} --model NAME --base_url URL"
-        return result | {"agg_value": None, "reason": f"no judge has rated {name}: `{command}`"}
+        return result | {"agg_value": None, "reason": "no judge has rated it: `evalprep judge RUN --model NAME`"}
     result |= {"agg_value": statistics.fmean(known), "n": len(known)}
     if judgements:
         result["notes"] = [f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"]
