@@ -41,7 +41,7 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
         The model's folder and the tables.
     """
     folder = _model_folder(out_dir / "by_model", run)
-    present = [name for name in TASKS if name in run.tasks]
+    present = [name for name in TASKS if name in run.tasks and next(iter(run.tasks[name].samples()), None) is not None]
     for name in present:
         _write_task(run.tasks[name], folder / name, _origin(run), scores.get(JUDGED.get(name, "")))
     return [folder, *write_tables(out_dir)] if present else []
@@ -180,7 +180,7 @@ def _missing(models: Iterable[str], flat: Mapping[str, Any]) -> list[Line]:
     for model in models:
         for name, task in TASKS.items():
             if flat[model][name] is None:
-                lines.append([model, name, "all", "no samples file"])
+                lines.append([model, name, "all", "no samples"])
                 continue
             for metric, value in summary_metrics(task, flat[model][name]).items():
                 if value is None:

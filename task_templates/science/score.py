@@ -47,6 +47,7 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     parts |= {f"{COMPAT_PREFIX}{key}": value for key, value in compat.items() if value is not None}
     if bad := metrics.get("extra", {}).get("bad_references"):
         notes.append(f"{bad} references are not the task's JSON and stand as the default")
+    notes += _odd_rows(name, samples)
     by_metric = {
         metric: {"agg_value": value, "n": len(samples)} | _bounds(intervals[metric])
         for metric, value in values.items()
@@ -66,6 +67,20 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
 def _parse_rate(counts: Mapping[str, float], n: int) -> str:
     statuses = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
     return f"JSON could be used in {counts['valid_json'] + counts['extract_success']} of {n} replies: {statuses}"
+
+
+def _odd_rows(name: str, samples: Sequence[Sample]) -> list[str]:
+    """What the ids of the rows (`task:split:number`) say that a comparison with other scores should know."""
+    ids = [str(sample["doc"].get("_instance_id") or sample["sample_id"]) for sample in samples]
+    parts = [one.split(":") for one in ids if one.count(":") == 2]
+    notes = []
+    if repeated := len(ids) - len(set(ids)):
+        notes.append(f"{repeated} of {len(ids)} rows are there more than once, and each counts")
+    if others := Counter(task for task, _, _ in parts if task != name):
+        notes.append(f"{others.total()} rows are of another task: {', '.join(sorted(others))}")
+    if splits := Counter(split for _, split, _ in parts if split != "validation"):
+        notes.append(f"{splits.total()} rows are of the split {', '.join(sorted(splits))}; published ones: validation")
+    return notes
 
 
 def _bounds(interval: tuple[float, float] | None) -> dict[str, list[float]]:
@@ -136,5 +151,4 @@ def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any],
     result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values}
     if absent:
         result["notes"] = [f"over {len(values)} of {len(inputs)} columns, without {', '.join(absent)}"]
-        result["skipped"] = {f"no value: {name}": 1 for name in absent}
     return result

@@ -157,7 +157,29 @@ def test_absent_tasks_are_named(tmp_path):
     assert results["science_mean"]["n"] == 1
     assert "science_bioasq" in results["science_mean"]["notes"][0]
     lines = table(tmp_path / "out" / "tables" / "missing.tsv")[1:]
-    assert [line[1:] for line in lines] == [[task, "all", "no samples file"] for task in TASKS if task != "scierc_ner"]
+    assert [line[1:] for line in lines] == [[task, "all", "no samples"] for task in TASKS if task != "scierc_ner"]
+
+
+def test_a_task_without_a_single_sample_is_missing_and_not_0(tmp_path):
+    folder = write_run(tmp_path / "model", tasks={"scierc_ner", "bioasq_list_qa"})
+    next(folder.glob("samples_bioasq*")).write_text("")
+    assert scored(folder, tmp_path / "out")["science_bioasq"]["agg_value"] is None
+    assert summary(tmp_path / "out")["model"]["bioasq", "f1"] == "missing"
+    assert ["model", "bioasq_list_qa", "all", "no samples"] in table(tmp_path / "out" / "tables" / "missing.tsv")
+
+
+def test_odd_rows_are_said(tmp_path):
+    folder = write_run(tmp_path / "model", tasks={"scierc_ner"})
+    file = next(folder.glob("samples_*"))
+    lines = file.read_text().splitlines()
+    lines[0] = lines[0].replace("scierc_ner:validation:", "biored_ner:validation:")
+    lines[1] = lines[1].replace("scierc_ner:validation:", "scierc_ner:test:")
+    file.write_text("\n".join([*lines, lines[2], lines[3]]) + "\n")
+    assert scored(folder, tmp_path / "out")["science_scierc"]["notes"][1:] == [
+        "2 of 14 rows are there more than once, and each counts",
+        "1 rows are of another task: biored_ner",
+        "1 rows are of the split test; published ones: validation",
+    ]
 
 
 def test_the_newest_run_counts_and_is_said(tmp_path):
