@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from custom_metrics.math import matrices
 from custom_metrics.math.stream import TokenStream, spell
-from custom_metrics.math.tokens import TooComplex
+from custom_metrics.math.tokens import Token, TooComplex
 from custom_metrics.math.tree import INFINITY, Node, negative, number
 
 FUNCTIONS = {
@@ -23,6 +23,9 @@ MATRICES = {
     "begin:smallmatrix",
     "begin:vmatrix",
 }
+_MARKS = {"+": ">0", ">0": ">0", "-": "<0", "<0": "<0", "<ge>0": ">=0", "<le>0": "<=0"}
+_CONDITION_WORDS = {"if", "for", "when", "where", "otherwise if", "else if"}
+_STOPS = {Token("op", ","), Token("op", ";"), Token("op", ".")}
 _NUMBER_SETS = {"mathbb:R": "R", "mathbb:Z": "Z", "mathbb:N": "N", "mathbb:Q": "Q", "mathbb:C": "C"}
 
 
@@ -62,6 +65,8 @@ class CommandParser(TokenStream):
         if name in MATRICES:
             matrix = self.matrix()
             return matrices.determinant(matrix) if name == "begin:vmatrix" else matrix
+        if name == "begin:cases":
+            return self.cases()
         if name in {"angle", "triangle"}:
             letters = ""
             while self.peek().kind == "name":
@@ -81,16 +86,16 @@ class CommandParser(TokenStream):
         if self.is_op("_", "^"):
             self.position += 1
             mark = "".join(spell(token) for token in self.group_tokens())
-            return Node("named", value=name + {"+": ">0", ">0": ">0", "-": "<0", "<0": "<0"}.get(mark, "^" + mark))
+            return Node("named", value=name + _MARKS.get(mark, "^" + mark))
         return Node("named", value=name)
 
-    def matrix(self) -> Node:
-        """Rows and columns up to the end of the environment."""
+    def rows(self) -> list[list[Node]]:
+        """Rows and cells up to the end of the environment."""
         rows: list[list[Node]] = [[]]
         while True:
             if self.peek().kind == "cmd" and self.peek().text.startswith("end:"):
                 self.position += 1
-                break
+                return [row for row in rows if row]
             if self.is_op("\\\\"):
                 self.position += 1
                 rows.append([])
@@ -98,10 +103,34 @@ class CommandParser(TokenStream):
                 self.position += 1
             else:
                 rows[-1].append(self.item())
-        kept = [Node("row", tuple(row)) for row in rows if row]
+
+    def matrix(self) -> Node:
+        """A matrix, whatever its brackets."""
+        kept = [Node("row", tuple(row)) for row in self.rows()]
         if not kept or len({len(row.args) for row in kept}) != 1:
             raise TooComplex("a ragged matrix")
         return Node("matrix", tuple(kept))
+
+    def cases(self) -> Node:
+        """The pieces of a function with their conditions, or the equations of a system."""
+        start = self.position
+        while not (self.peek().kind == "cmd" and self.peek().text.startswith("end:")):
+            if self.peek().kind == "end":
+                raise TooComplex("an environment is open")
+            self.position += 1
+        inside = self.tokens[start : self.position]
+        kept = [
+            token
+            for token, following in zip(inside, [*inside[1:], Token("op", "\\\\")], strict=True)
+            if not (token.kind == "text" and token.text.strip(" ,").lower() in _CONDITION_WORDS)
+            and not (token in _STOPS and following in {Token("op", "&"), Token("op", "\\\\")})
+        ]
+        self.tokens = [*self.tokens[:start], *kept, *self.tokens[self.position :]]
+        self.position = start
+        rows = self.rows()
+        if all(len(row) == 1 and row[0].op == "rel" for row in rows):
+            return Node("list", tuple(row[0] for row in rows), "and")
+        return Node("cases", tuple(Node("tuple", tuple(row), "()") for row in rows))
 
     def function(self, name: str) -> Node:
         """A named function with the marks between its name and its argument."""

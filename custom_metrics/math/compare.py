@@ -6,19 +6,18 @@ in `exact` answers in the calling process or raises `NotExactError`, the one in 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+import re
 from fractions import Fraction
 from typing import Protocol
 
-from custom_metrics.math import exact, matrices, realset
+from custom_metrics.math import exact, leaves, matrices, realset, relations
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.sets import as_real_set, is_set_like
-from custom_metrics.math.tree import INFINITY, SHAPES, Node, number, subtract, symbols
+from custom_metrics.math.signs import distribute, expand_signs
+from custom_metrics.math.tree import INFINITY, SHAPES, Node, number, symbols
 
 MAX_ITEMS = 40
 """Items of a list that are matched in any order; longer lists of numbers are sorted, others compared in order."""
-MAX_SIGNS = 4
 
 
 class Oracle(Protocol):
@@ -56,47 +55,7 @@ def equal(left: Node, right: Node, oracle: Oracle) -> bool:
     Raises:
         NotExactError: The oracle cannot decide an expression.
     """
-    return _Comparison(oracle).equal(expand_signs(_distribute(left)), expand_signs(_distribute(right)))
-
-
-def _distribute(node: Node) -> Node:
-    r"""`x \\ne 1, 2` says `x \\ne 1, x \\ne 2`; the same for equality."""
-    if node.op != "list" or node.value == ";" or node.args[0].op != "rel" or node.args[0].value not in {"=", "!="}:
-        return node
-    first, *rest = node.args
-    if not first.label or first.args[0].op == "tuple" or any(item.op in {"rel", "tuple"} for item in rest):
-        return node
-    return node._replace(args=(first, *(first._replace(args=(first.args[0], item)) for item in rest)))
-
-
-def expand_signs(node: Node) -> Node:
-    r"""Write out `\pm`: a value with a double sign is the list of its values."""
-    if not any(item.op == "pm" for item in node.walk()):
-        return node
-    if node.op in {"list", "set"}:
-        items = tuple(choice for item in node.args for choice in _choices(item))
-        return node._replace(args=items)
-    return Node("list", tuple(_choices(node)), ",")
-
-
-def _choices(node: Node) -> list[Node]:
-    signs = [item.value for item in node.walk() if item.op == "pm"]
-    if len(signs) > MAX_SIGNS:
-        raise NotExactError("too many double signs")
-    linked = "-+" in signs  # \mp refers to the \pm beside it
-    patterns = (
-        [(True,) * len(signs), (False,) * len(signs)] if linked else itertools.product((True, False), repeat=len(signs))
-    )
-    return [_choose(node, iter(pattern)) for pattern in patterns] if signs else [node]
-
-
-def _choose(node: Node, upper: Iterator[bool]) -> Node:
-    if node.op == "pm":
-        plus = next(upper) == (node.value == "+-")
-        args = tuple(_choose(arg, upper) for arg in node.args)
-        last = args[-1] if plus else Node("neg", (args[-1],))
-        return last if len(args) == 1 else Node("add", (args[0], last))
-    return node._replace(args=tuple(_choose(arg, upper) for arg in node.args)) if node.args else node
+    return _Comparison(oracle).equal(expand_signs(distribute(left)), expand_signs(distribute(right)))
 
 
 class _Comparison:
@@ -107,12 +66,16 @@ class _Comparison:
         if left == right:
             return True
         left, right = _unwrap(left), _unwrap(right)
+        if (left.op == "sym" and right.op == "named") or (left.op == "named" and right.op == "sym"):
+            return left.value == right.value  # R for the reals
         kinds = {left.op, right.op}
+        if "choice" in kinds:
+            return self.choices(left, right)
         if "text" in kinds:
-            return self.texts(left, right)
+            return leaves.same_words(left, right)
         if "based" in kinds:
-            return _same_numeral(left, right)
-        maps = _assignments(left), _assignments(right)
+            return leaves.same_numeral(left, right)
+        maps = relations.assignments(left), relations.assignments(right)
         if any(maps) and not (maps[0] and maps[1]):
             return self.assignments(maps[0] or maps[1] or {}, right if maps[0] else left)
         if maps[0] and maps[1]:
@@ -123,14 +86,19 @@ class _Comparison:
             return self.relations(left, right)
         if kinds & {"list", "set"}:
             return self.lists(left, right)
+        if "tuple" in kinds and "matrix" in kinds:
+            rows = [matrices.from_lists(node) for node in (left, right)]
+            return None not in rows and self.matrices(*(row for row in rows if row is not None))
         if "tuple" in kinds:
             return left.op == right.op and self.tuples(left, right)
         if kinds & {"quantity", "deg"}:
-            return "percent" not in kinds and self.quantities(left, right)
+            return self.quantities(left, right)
         if "percent" in kinds:
             return self.percents(left, right)
         if "ratio" in kinds:
             return self.ratios(left, right)
+        if kinds == {"cases"}:
+            return len(left.args) == len(right.args) and self.match(list(left.args), list(right.args))
         return self.matrices(left, right)
 
     # expressions
@@ -160,18 +128,30 @@ class _Comparison:
 
     # words, units, ratios
 
-    def texts(self, left: Node, right: Node) -> bool:
-        forms = [_letters(node) for node in (left, right)]
-        return forms[0] is not None and forms[0] == forms[1]
+    def choices(self, left: Node, right: Node) -> bool:
+        """`(B) 12` against the letter or the value alone; two choices are compared by their letters."""
+        if left.op == right.op:
+            return left.value == right.value
+        choice, other = (left, right) if left.op == "choice" else (right, left)
+        letter = leaves.letters(other)
+        return (
+            letter == str(choice.value)
+            if letter is not None and len(letter) == 1
+            else self.equal(choice.args[0], other)
+        )
 
     def quantities(self, left: Node, right: Node) -> bool:
-        units = [_unit(node) for node in (left, right)]
-        if None not in units and units[0] != units[1]:
+        units = [leaves.unit(node) for node in (left, right)]
+        if not leaves.same_unit(units[0], units[1]):
             return False
         inner = [
-            node.args[0] if unit is not None else _without_letter(node, str(other))
+            node.args[0] if unit is not None else leaves.without_letter(node, str(other))
             for node, unit, other in zip((left, right), units, reversed(units), strict=True)
         ]
+        if "percent" in {left.op, right.op} and {node.op for node in inner} != {"percent"}:
+            return False  # `5 cm` against `5%`
+        if any(unit is not None and re.match("[ap] ?m", unit) for unit in units):
+            return inner[0] == inner[1]  # a time of day is no ratio
         return self.equal(inner[0], inner[1])
 
     def percents(self, left: Node, right: Node) -> bool:
@@ -260,17 +240,19 @@ class _Comparison:
     def relations(self, left: Node, right: Node) -> bool:
         if left.op != right.op:
             relation, other = (left, right) if left.op == "rel" else (right, left)
-            value = value_of(relation)
+            value = relations.value_of(relation)
             return value is not None and self.equal(value, other)
-        values = value_of(left), value_of(right)
-        if values[0] is not None and values[1] is not None and _same_label(left.label, right.label, values[0]):
+        values = relations.value_of(left), relations.value_of(right)
+        if values[0] is not None and values[1] is not None and relations.same_label(left.label, right.label, values[0]):
             return self.equal(values[0], values[1])
         operators = [str(node.value).split() for node in (left, right)]
         if len(operators[0]) != len(operators[1]):
             return False
         if operators[0] == operators[1] and all(self.equal(a, b) for a, b in zip(left.args, right.args, strict=True)):
             return True
-        return self.chains(_links(left), _links(right)) or self.chains(_links(left), _links(_reversed(right)))
+        return self.chains(relations.links(left), relations.links(right)) or self.chains(
+            relations.links(left), relations.links(relations.turned(right))
+        )
 
     def chains(self, first: list[tuple[str, Node]], second: list[tuple[str, Node]]) -> bool:
         return all(self.links(one, other) for one, other in zip(first, second, strict=True))
@@ -288,15 +270,23 @@ class _Comparison:
             return False
 
     def assignments(self, assigned: dict[str, Node], other: Node) -> bool:
-        """`x = 3, y = 4` against `(3, 4)` or `3, 4`: in alphabetical order, or as written when the names are longer."""
-        names = sorted(assigned) if all(len(name) == 1 for name in assigned) else list(assigned)
+        """`x = 3, y = 4` against `(3, 4)` or `3, 4`: in alphabetical order, or as written.
+
+        As written counts when the names are longer than a letter, and without brackets.
+        """
+        written = list(assigned)
+        names = sorted(assigned) if all(len(name) == 1 for name in assigned) else written
         if (
             other.op not in {"tuple", "list"}
             or len(other.args) != len(names)
             or other.value not in {"()", ",", "and", ";"}
         ):
             return False
-        return all(self.equal(assigned[name], value) for name, value in zip(names, other.args, strict=True))
+        orders = [names] if names == written or other.op == "tuple" else [names, written]
+        return any(
+            all(self.equal(assigned[name], value) for name, value in zip(order, other.args, strict=True))
+            for order in orders
+        )
 
     def two_assignments(self, first: dict[str, Node], second: dict[str, Node], left: Node, right: Node) -> bool:
         if first.keys() == second.keys():
@@ -308,96 +298,11 @@ class _Comparison:
         )
 
 
-def value_of(relation: Node) -> Node | None:
-    """What `x = ... = value` says about `x`; None when the relation is not of that kind."""
-    if set(str(relation.value).split()) != {"="}:
-        return None
-    last = relation.args[-1]
-    if relation.label:
-        return None if len(relation.args) > 2 and last.op == "sym" else last
-    if last.op == "sym" and not symbols(relation.args[0]):  # `11 = x`
-        return relation.args[0] if len(relation.args) == 2 else None
-    return None if any(symbols(arg) for arg in relation.args) else last
-
-
 def _unwrap(node: Node) -> Node:
-    """A set or list of one element is the element."""
-    while node.op in {"list", "set"} and len(node.args) == 1:
+    """A set or list of one element is the element, but a set of a set is not that set."""
+    while node.op in {"list", "set"} and len(node.args) == 1 and not (node.op == "set" and node.args[0].op in _SETS):
         node = node.args[0]
     return node
-
-
-def _same_label(left: str, right: str, value: Node) -> bool:
-    if left == right or not left or not right or left.startswith('"') or right.startswith('"'):
-        return True
-    called = [label == "y" or label.endswith("(x)") for label in (left, right)]
-    return all(called) and "y" in {left, right} and bool(symbols(value))
-
-
-def _assignments(node: Node) -> dict[str, Node] | None:
-    """`x = 3, y = 4` and `(x, y) = (3, 4)` as a mapping with two names or more."""
-    if node.op == "rel" and node.value == "=" and all(arg.op == "tuple" for arg in node.args):
-        names, values = (arg.args for arg in node.args)
-        if len(names) == len(values) and all(name.op in {"sym", "const"} for name in names):
-            return {str(name.value): value for name, value in zip(names, values, strict=True)}
-        return None
-    if node.op != "list" or not all(item.op == "rel" and item.label for item in node.args):
-        return None
-    found: dict[str, Node] = {}
-    for item in node.args:
-        value = value_of(item)
-        if value is None or item.label in found:
-            return None
-        name = str(item.args[0].value) if item.args[0].op in {"sym", "const"} else item.label
-        found[name] = value
-    return found if len(found) > 1 else None
-
-
-def _links(chain: Node) -> list[tuple[str, Node]]:
-    """`a < b = c` as differences with one direction: `(<, a-b)`, `(=, b-c)`; `>` is turned into `<`."""
-    links = []
-    for operator, left, right in zip(str(chain.value).split(), chain.args, chain.args[1:], strict=False):
-        if operator in {">", ">="}:
-            links.append((operator.replace(">", "<"), subtract(right, left)))
-        else:
-            links.append((operator, subtract(left, right)))
-    return links
-
-
-def _reversed(chain: Node) -> Node:
-    turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-    operators = [turned.get(operator, operator) for operator in reversed(str(chain.value).split())]
-    return chain._replace(args=tuple(reversed(chain.args)), value=" ".join(operators))
-
-
-def _letters(node: Node) -> str | None:
-    """The text of a text answer, or of letters that were read as a product: `ABC`."""
-    if node.op in {"text", "sym", "const"}:
-        return str(node.value).lower()
-    parts = [_letters(arg) for arg in node.args] if node.op == "mul" else [None]
-    return None if None in parts else "".join(str(part) for part in parts)
-
-
-def _unit(node: Node) -> str | None:
-    return str(node.value) if node.op == "quantity" else "deg" if node.op == "deg" else None
-
-
-def _without_letter(node: Node, unit: str) -> Node:
-    """`5m` without its last factor where the other side has the unit m."""
-    if node.op != "mul":
-        return node
-    last, power = (
-        (node.args[1], "") if node.args[1].op != "pow" else (node.args[1].args[0], f"^{node.args[1].args[1].value}")
-    )
-    return node.args[0] if last.op == "sym" and f"{last.value}{power}" == unit else node
-
-
-def _same_numeral(left: Node, right: Node) -> bool:
-    """Numerals with a base: the same digits, and the same base unless one has no mark."""
-    if left.op == right.op:
-        return left.value == right.value
-    based, other = (left, right) if left.op == "based" else (right, left)
-    return other.op == "num" and str(based.value).rpartition("_")[0] == str(other.value)
 
 
 def _rationals(items: list[Node]) -> list[Fraction] | None:
@@ -407,6 +312,7 @@ def _rationals(items: list[Node]) -> list[Fraction] | None:
         return None
 
 
+_SETS = {"set", "named", "union", "inter", "minus", "builder"}
 _TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
 
 

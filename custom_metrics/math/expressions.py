@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from custom_metrics.math import words
-from custom_metrics.math.commands import ACCENTS, FUNCTIONS, MATRICES, CommandParser
+from custom_metrics.math.commands import ACCENTS, FUNCTIONS, MATRICES
+from custom_metrics.math.numerals import NumeralParser
 from custom_metrics.math.stream import digits, plain, spell
 from custom_metrics.math.tokens import Token, TooComplex
 from custom_metrics.math.tree import INFINITY, Node, add, negative, number
 
-MAX_DIGITS = 400
-MAX_EXPONENT = 400
-"""Largest power of ten in scientific notation."""
 
-
-class ExpressionParser(CommandParser):
+class ExpressionParser(NumeralParser):
     """Sums, products, powers, numerals and brackets."""
 
     def words(self) -> Node:
@@ -34,7 +30,15 @@ class ExpressionParser(CommandParser):
         form = words.text_form(phrase)
         if form.removeprefix("positive ").removeprefix("negative ") == "infinity":
             return negative(INFINITY) if form.startswith("negative") else INFINITY
-        value = words.NUMBER_WORDS.get(form)
+        without = words.EXCEPT.fullmatch(phrase)
+        whole = words.set_named(without["set"]) if without else None
+        if whole and self.peek().kind != "end":
+            excluded = self.items()
+            items = excluded.args if excluded.op == "list" else (excluded,)
+            return Node("minus", (Node("named", value=whole), Node("set", tuple(_value(item) for item in items))))
+        if form in {"negative", "minus"} and self.starts_factor():
+            return negative(self.term())
+        value = words.number_named(phrase)
         return Node("text", value=form) if value is None else number(value)
 
     def sum(self) -> Node:
@@ -56,8 +60,10 @@ class ExpressionParser(CommandParser):
             term = negative(term) if sign == "-" else term
             terms.append(term)
             node = term
-        if self.is_cmd("choose"):
+        if self.is_cmd("choose", "over"):
             self.position += 1
+            if self.tokens[self.position - 1].text == "over":
+                return Node("div", (add(*terms), self.sum()))
             return Node("fn", (add(*terms), self.sum()), "binom")
         return add(*terms)
 
@@ -86,11 +92,18 @@ class ExpressionParser(CommandParser):
                 self.position += 1
                 node = Node("div", (node, self.signed_factor()))
             elif self.starts_factor():
-                if self.peek().kind == "num":
+                if self.peek().kind == "num" and not self.may_precede_number(node):
                     raise TooComplex("two numbers side by side")
                 node = Node("mul", (node, self.factor()))
             else:
                 return node
+
+    def may_precede_number(self, node: Node) -> bool:
+        r"""Whether a number after this factor multiplies it: `5!5!`, `n2^n`, `\pi4`; not `1 2`, `x2`."""
+        last = self.tokens[self.position - 1]
+        if node.op == "num" or last.kind == "num":
+            return False
+        return last.kind != "name" or last.text == "i" or self.peek(1) == Token("op", "^")
 
     def signed_factor(self) -> Node:
         """The factor after `*` or `/`, which may carry a sign."""
@@ -99,46 +112,20 @@ class ExpressionParser(CommandParser):
             return Node("pm", (self.factor(),), sign)
         return negative(self.factor()) if sign == "-" else self.factor()
 
-    def mixed(self) -> Node | None:
-        r"""`3\frac{1}{2}` and `3 1/2`: a whole number directly before a proper fraction of whole numbers."""
-        whole = self.peek()
-        if whole.kind != "num" or not whole.text.isdigit():
-            return None
-        start, tokens = self.position, self.tokens
-        self.position += 1
-        if self.is_cmd("frac"):
-            self.position += 1
-            try:
-                top, bottom = self.argument(single_digit=True), self.argument(single_digit=True)
-            except TooComplex:
-                top = bottom = number(1)
-        elif self.peek().kind == "num" and self.peek(1) == Token("op", "/") and self.peek(2).kind == "num":
-            top, bottom = self.numeral(), number(1)
-            self.position += 1
-            bottom = self.numeral()
-        else:
-            self.position = start
-            return None
-        values = (top.value, bottom.value)
-        if all(isinstance(value, Fraction) and value.denominator == 1 for value in values) and not self.is_power():
-            above, below = values
-            assert isinstance(above, Fraction)
-            assert isinstance(below, Fraction)
-            if 0 < above < below:
-                return Node("add", (number(_integer(whole.text)), number(above / below)))
-        self.position, self.tokens = start, tokens
-        return None
-
-    def is_power(self) -> bool:
-        """Whether an operator follows that would bind to the fraction alone; a degree mark does not."""
-        degrees = Token("cmd", "circ") in {self.peek(1), self.peek(2)}
-        return self.is_op("!") or (self.is_op("^") and not degrees)
+    def is_letter_union(self) -> bool:
+        """Whether the letter U stands between two brackets, for a union."""
+        brackets = {Token("op", bracket) for bracket in "()[]"}
+        return (
+            self.peek() == Token("name", "U")
+            and self.tokens[self.position - 1] in brackets
+            and self.peek(1) in brackets
+        )
 
     def starts_factor(self) -> bool:
         """Whether the token at hand can begin a factor without an operator before it."""
         token = self.peek()
         if token.kind in {"num", "name"}:
-            return True
+            return not self.is_letter_union()
         if token.kind == "op":
             if token.text in {"|", "||"}:
                 return not self.bar_closes and not self.bar_separates
@@ -167,7 +154,10 @@ class ExpressionParser(CommandParser):
                 self.position += 1
                 subscript = "".join(spell(token) for token in self.group_tokens()).strip("{}")
                 base = words.NUMBER_WORDS.get(subscript.strip('"'), subscript)
-                node = Node("based", value=f"{digits(node)}_{base}")
+                node = Node("based", value=f"{digits(node)}_{str(base).strip('()')}")
+            elif self.is_cmd("circ") and node.op == "num":
+                self.position += 1
+                node = self.temperature(node)
             else:
                 return node
 
@@ -183,10 +173,10 @@ class ExpressionParser(CommandParser):
             spelt = "".join(spell(token) for token in self.group_tokens()).strip("{}")
             return Node("named", value=f"{base.value}^{spelt}")
         spelt = "".join(plain(self.tokens[self.position : self.position + 4])).replace(" ", "")
-        ordinal = re.match(r"\{?(?:th|st|nd|rd)(?![a-z])\}?", spelt)
-        if ordinal and base.op == "num":
+        mark = re.match(r"\{?(?:th|st|nd|rd|(?P<degree>o))(?![a-z])\}?", spelt)
+        if mark and base.op == "num":
             self.group_tokens()
-            return base
+            return self.temperature(base) if mark["degree"] else base
         return Node("pow", (base, self.argument()))
 
     def temperature(self, base: Node) -> Node:
@@ -215,15 +205,6 @@ class ExpressionParser(CommandParser):
             node = self.numeral() if self.peek().kind == "num" else self.atom()
         return negative(node) if sign == "-" else node
 
-    def numeral(self) -> Node:
-        """A decimal numeral, exactly."""
-        text = self.peek().text
-        self.position += 1
-        mantissa, _, exponent = text.lower().partition("e")
-        if len(text) > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MAX_EXPONENT:
-            raise TooComplex("digits")
-        return number(Fraction(mantissa.rstrip(".")) * Fraction(10) ** int(exponent or 0))
-
     def atom(self) -> Node:
         """A numeral, a name, a bracket or a command."""
         token = self.peek()
@@ -239,28 +220,6 @@ class ExpressionParser(CommandParser):
         if token.kind == "cmd":
             return self.command(token.text)
         raise TooComplex("an operand is missing")
-
-    def repeating(self) -> Node | None:
-        r"""`0.1\overline{6}`, `0.\dot{3}`."""
-        token, following = self.peek(), self.peek(1)
-        if "." not in token.text or following.kind != "cmd" or following.text not in {"overline", "dot"}:
-            return None
-        self.position += 2
-        period = "".join(item.text for item in self.group_tokens() if item.kind == "num")
-        if not period.isdigit() or len(period) + len(token.text) > MAX_DIGITS or "e" in token.text.lower():
-            raise TooComplex("a repeating decimal")
-        whole, _, fixed = token.text.partition(".")
-        scale = Fraction(1, 10 ** len(fixed))
-        return number(Fraction(f"{whole or '0'}.{fixed or '0'}") + scale * Fraction(int(period), 10 ** len(period) - 1))
-
-    def based(self) -> Node | None:
-        """`2516_8` keeps its digits."""
-        digits = self.peek().text
-        if self.peek(1) != Token("op", "_") or len(digits) > MAX_DIGITS:
-            return None
-        self.position += 2
-        base = "".join(plain(self.group_tokens())).lower()
-        return Node("based", value=f"{digits.lstrip('0') or '0'}_{words.NUMBER_WORDS.get(base, base)}")
 
     def name(self) -> Node:
         """A letter with its subscript and primes; `e` and `i` are constants."""
@@ -327,7 +286,6 @@ class ExpressionParser(CommandParser):
         return Node("abs", (inner,))
 
 
-def _integer(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise TooComplex("digits")
-    return int(text)
+def _value(item: Node) -> Node:
+    """The right side of `x = 2`, or the item itself."""
+    return item.args[-1] if item.op == "rel" and item.label else item

@@ -16,7 +16,8 @@ from custom_metrics.math.bounded import Stopped, Worker
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.extract import extract_boxed
 from custom_metrics.math.parse import MAX_LENGTH, NeedsAlgebraSystem, parse, spelling
-from custom_metrics.math.tokens import TooComplex, tidy
+from custom_metrics.math.rewrite import tidy
+from custom_metrics.math.tokens import TooComplex
 from custom_metrics.math.tree import SHAPES, Node
 from custom_metrics.math.verdict import Method, Verdict
 
@@ -159,7 +160,7 @@ def _comma_is_ambiguous(gold: str, answer: str) -> bool:
 
 def _same_letter_numeral(gold: str, answer: str) -> bool:
     """Numerals with letters as digits: `BEE_{16}` is `BEE`, not `BEE_{15}`."""
-    found = [_DIGITS_WITH_LETTERS.fullmatch(spelling(text).upper()) for text in (gold, answer)]
+    found = [_DIGITS_WITH_LETTERS.fullmatch(spelling(text).replace('"', "").upper()) for text in (gold, answer)]
     if found[0] is None or found[1] is None or found[0].group(1) != found[1].group(1):
         return False
     bases = {match.group(2) for match in found if match and match.group(2)}

@@ -41,6 +41,16 @@ def value(node: Node) -> Node | None:
     return None
 
 
+def from_lists(node: Node) -> Node | None:
+    """Return the matrix that rows in square brackets denote, `[[1, 2], [3, 4]]`; a matrix stays."""
+    if node.op == "matrix":
+        return node
+    rows = node.args if node.value == "[]" else ()
+    if not all(row.op == "tuple" and row.value == "[]" for row in rows) or len({len(row.args) for row in rows}) != 1:
+        return None
+    return Node("matrix", tuple(Node("row", row.args) for row in rows))
+
+
 def determinant(matrix: Node) -> Node:
     """Return the determinant of a square matrix of up to four rows, expanded along the first row.
 

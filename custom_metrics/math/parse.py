@@ -24,6 +24,12 @@ _DERIVATIVE = re.compile(
     r"frac\s*\{?\s*(?:\\mathrm\{)?d\}?\s*\}?\s*\{\s*(?:\\mathrm\{)?d\}?\s*[a-z]\s*\}|\bd\s*/\s*d[a-z]\b"
 )
 
+_CHOICE = re.compile(
+    r"\s*\\(?:text|textbf|textrm|mathrm|mathbf)\s*\{\s*(?:\\textbf\s*\{)?\(([A-J])\)\s*\}+"
+    r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*(?=[^\s.])"
+)
+"""`\\textbf{(B)} 12`: the letter of a choice before its value."""
+
 _SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)(?:_(?:\{[^{}]*\}|\w|\\[a-z]+))?'*"
 _NAME_PART = (
     rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|<(?:vec|overline)>\{{[^{{}}]*\}}"
@@ -60,6 +66,9 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     """
     if len(answer) > MAX_LENGTH:
         raise TooComplex("too long")
+    choice = _CHOICE.match(answer)
+    if choice:
+        return Node("choice", (_or_words(answer[choice.end() :], thousands=thousands),), choice.group(1).lower())
     tokens = list(tokenise(answer, thousands=thousands))
     while tokens and tokens[-1] in {Token("op", "."), Token("op", ","), Token("op", ";"), Token("op", "\\\\")}:
         tokens.pop()
@@ -85,21 +94,34 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     return tree
 
 
+def _or_words(answer: str, *, thousands: bool) -> Node:
+    try:
+        return parse(answer, thousands=thousands)
+    except TooComplex:
+        return Node("text", value=words.text_form(answer))
+
+
 class _AnswerParser(ExpressionParser):
     def items(self) -> Node:
         """Items between separators; one item stands for itself."""
         groups: list[list[Node]] = [[]]
         kinds: set[str] = set()
+        systems: list[list[Node]] = [[]]
         while True:
             groups[-1].append(self.item())
+            systems[-1].append(groups[-1][-1])
             separator = self.separator()
             if separator is None:
                 break
             kinds.add(separator)
             if separator == ";":
                 groups.append([])
+            if separator == "or":
+                systems.append([])
             if self.peek().kind == "end" or self.is_op(")", "]", "}", "\\}"):
                 break  # a trailing separator
+        if _are_systems(systems):
+            return Node("list", tuple(Node("list", tuple(system), ",") for system in systems), "or")
         if "," not in kinds and len(groups) > 1:
             return Node("list", tuple(node for group in groups for node in group), ";")
         made = [group[0] if len(group) == 1 else Node("list", tuple(group), _kind(kinds)) for group in groups if group]
@@ -165,8 +187,9 @@ class _AnswerParser(ExpressionParser):
     def operand(self) -> Node:
         """Sets or a ratio, with its unit."""
         if self.peek().kind == "text" and self.peek(1).kind in {"num", "op", "cmd"} and self.is_currency():
+            currency = words.unit_form(self.peek().text).removeprefix("lb ")
             self.position += 1
-            return self.unit(Node("quantity", (self.sets(),), "$"))
+            return self.unit(Node("quantity", (self.sets(),), currency))
         if self.is_op("-") and self.peek(1) == Token("text", "dollar"):
             self.position += 2
             return Node("quantity", (negative(self.sets()),), "$")
@@ -175,10 +198,7 @@ class _AnswerParser(ExpressionParser):
         return self.unit(self.sets())
 
     def is_currency(self) -> bool:
-        return words.UNITS.get(self.peek().text.strip().lower()) in {"$", "euro"} or self.peek().text in {
-            "yen",
-            "pound sterling",
-        }
+        return words.unit_form(self.peek().text).removeprefix("lb ") in words.CURRENCIES
 
     def unit(self, node: Node) -> Node:
         """Attach what follows a value: unit, percent, base, modulus."""
@@ -204,7 +224,7 @@ class _AnswerParser(ExpressionParser):
                 self.position += 1
                 parts.append(" ".join(plain(self.group_tokens())) + "/" + " ".join(plain(self.group_tokens())))
                 continue
-            elif parts and token.kind == "num" and parts[-1].strip().lower() == "base":
+            elif parts and token.kind == "num" and parts[-1].strip().lower().endswith("base"):
                 parts.append(token.text)
             else:
                 break
@@ -212,7 +232,7 @@ class _AnswerParser(ExpressionParser):
         if not parts:
             return node
         phrase = " ".join(parts)
-        based = re.fullmatch(r"\s*(?:in )?base[ -]+(\w+)\s*", phrase, re.IGNORECASE)
+        based = re.fullmatch(r"\s*\(?(?:in )?base[ -]+(\w+)\)?\s*", phrase, re.IGNORECASE)
         if based:
             base = words.NUMBER_WORDS.get(based.group(1).lower(), based.group(1))
             return Node("based", value=f"{digits(node)}_{base}")
@@ -227,8 +247,8 @@ class _AnswerParser(ExpressionParser):
 
     def sets(self) -> Node:
         node = self.ratio()
-        while self.is_cmd("cup", "cap", "setminus"):
-            kind = {"cup": "union", "cap": "inter", "setminus": "minus"}[self.peek().text]
+        while self.is_cmd("cup", "cap", "setminus") or self.is_letter_union():
+            kind = {"cup": "union", "U": "union", "cap": "inter", "setminus": "minus"}[self.peek().text]
             self.position += 1
             right = self.ratio()
             same = node.op == kind == "union"
@@ -251,10 +271,14 @@ def attach_unit(node: Node, unit: str) -> Node:
         return node
     if unit == "%":
         return Node("percent", (node,))
+    if unit.startswith("% "):
+        return Node("quantity", (Node("percent", (node,)),), unit[2:])
     if unit == "deg":
         return Node("deg", (node,))
     if node.op == "quantity" and unit in {"$", node.value}:
         return node
+    if node.op == "quantity" and unit.startswith("/"):
+        return node._replace(value=f"{node.value}{unit}")
     if node.op == "quantity":
         raise TooComplex("two units")
     return Node("quantity", (node,), unit)
@@ -270,6 +294,19 @@ def spelling(answer: str, *, thousands: bool = True) -> str:
         split = index and token.kind == "num" and tokens[index - 1].kind == "num"
         pieces.append((" " if split else "") + spell(token))
     return "".join(pieces)
+
+
+def _are_systems(groups: list[list[Node]]) -> bool:
+    """Whether `x=1, y=2 or x=3, y=4` was read: several values for the same names."""
+    names = [[item.label for item in group if item.op == "rel"] for group in groups]
+    return (
+        len(groups) > 1
+        and len(names[0]) > 1
+        and all(
+            "" not in labels and len(set(labels)) == len(group) and set(labels) == set(names[0])
+            for labels, group in zip(names, groups, strict=True)
+        )
+    )
 
 
 def _kind(kinds: set[str]) -> str:

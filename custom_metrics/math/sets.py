@@ -7,7 +7,9 @@ from custom_metrics.math.exact import UndefinedError
 from custom_metrics.math.realset import Order, RealSet
 from custom_metrics.math.tree import INFINITY, Node, number, symbols
 
-_NAMED = {"R": "R", "R>0": ">", "R<0": "<", "empty": "", "R>=0": ">=", "R^{+}": ">", "R^+": ">", "R^-": "<"}
+_NAMED = {
+    "R": "R", "R>0": ">", "R<0": "<", "empty": "", "R>=0": ">=", "R<=0": "<=", "R^{+}": ">", "R^+": ">", "R^-": "<",
+}  # fmt: skip
 
 
 def is_set_like(node: Node) -> bool:
@@ -37,6 +39,8 @@ def _read(node: Node, order: Order) -> RealSet | None:
     match node.op:
         case "tuple":
             return _interval(node, order)
+        case "set" if all(item.op == "rel" for item in node.args):
+            return _combine(node._replace(op="list"), order)
         case "set":
             points = [realset.point(item) for item in node.args if not symbols(item)]
             return realset.union(points, order) if len(points) == len(node.args) else None
@@ -76,6 +80,8 @@ def _combine(node: Node, order: Order) -> RealSet | None:
     if len(known) != len(parts):
         return None
     if node.op == "list":
+        if not any(item.op == "rel" for item in node.args):
+            return realset.union(known, order)  # intervals one after the other
         if len({symbols(item) for item in node.args}) != 1:
             return None
         if node.value == "or":
@@ -104,6 +110,10 @@ def _solve(node: Node, order: Order) -> RealSet | None:
     if len(variable) != 1:
         return None
     index = variable[0]
+    if not _is_name(node.args[index]) and len(operators) == 2 and index == 1:
+        halves = zip(operators, node.args, node.args[1:], strict=False)
+        sides = [_solve_linear(Node("rel", (left, right), operator), order) for operator, left, right in halves]
+        return None if None in sides else realset.intersection([side for side in sides if side is not None], order)
     if not _is_name(node.args[index]):
         return _solve_linear(node, order)
     sets: list[RealSet] = []

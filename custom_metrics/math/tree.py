@@ -15,7 +15,8 @@ class Node(NamedTuple):
     (radicand, index), `log` (argument, base) or `log` (argument), `fact`, `abs`, `deg`, `percent`.
     Shapes: `list` (value: `,`, `;`, `and`, `or`), `tuple` (value: the two brackets), `set`, `builder`, `matrix` of
     `row`, `rel` (value: operators between the operands), `union`, `inter`, `minus`, `named` (value: `R`,
-    `Z`, `empty`, ...), `ratio`, `quantity` (value: unit), `based` (value: `digits_base`), `text` (value: words).
+    `Z`, `empty`, ...), `ratio`, `quantity` (value: unit), `based` (value: `digits_base`), `text` (value: words),
+    `choice` (value: its letter), `cases` of `tuple`.
 
     Attributes:
         op: The kind.
@@ -81,6 +82,8 @@ SHAPES = frozenset(
         "quantity",
         "based",
         "text",
+        "choice",
+        "cases",
     }
 )
 """Kinds that are no expressions."""

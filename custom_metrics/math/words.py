@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from custom_metrics.number_names import NUMBER_NAMES
 
@@ -46,6 +47,13 @@ _UNIT_NAMES = {
     "cent": "cents",
     "euro": "euros eur",
     "yuan": "rmb",
+    "yen": "jpy",
+    "sterling": "gbp",
+    "rupee": "rupees inr",
+    "won": "krw",
+    "ruble": "rubles",
+    "°C": "celsius",
+    "°F": "fahrenheit",
     "unit": "units",
     "mph": "",
 }
@@ -62,8 +70,22 @@ SHORT_WORDS = {
     "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real",
 }  # fmt: skip
 
+CURRENCIES = {"$", "euro", "yen", "sterling", "rupee", "won", "ruble"}
+"""Units that may stand before their number."""
+
 # Up to the largest base that is written as a word.
 NUMBER_WORDS = {word: value for value, word in enumerate(NUMBER_NAMES[:17])}
+_TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
+_SMALL = {word: value for value, word in enumerate(NUMBER_NAMES)} | _TENS
+_PARTS = {
+    "half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
+    "ninth": 9, "tenth": 10,
+}  # fmt: skip
+
+EXCEPT = re.compile(r"(?P<set>.+?)\s*,?\s*(?:except(?: for)?|excluding|other than|but not)\s*(?:[a-z]\s*=)?\s*")
+"""A set and the announcement of what it lacks: `all real numbers except`."""
 
 _MULTIPLIERS = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _QUALIFIERS = {
@@ -75,10 +97,13 @@ _QUALIFIERS = {
     "wrong", "incorrect",
 }  # fmt: skip
 
-_ALL_REALS = re.compile(
-    r"(?:x is )?(?:all|any|every) ?real(?: ?numbers?| values?)?(?: x| of x)?|reals?|real numbers"
-    r"|(?:set )?of (?:all )?real numbers"
+_NUMBERS = {"real": "R", "integer": "Z", "natural": "N", "rational": "Q", "complex": "C"}
+_ALL_NUMBERS = re.compile(
+    r"(?:[a-z] is )?(?:(?:all|any|every)(?: of)? ?|set of (?:all )?|of all )?"
+    r"(?P<sign>positive |negative |non-?negative |non ?negative |non-?positive )?"
+    r"(?P<set>real|integer|natural|rational|complex)s?(?: ?numbers?| ?values?)?(?: [a-z]| of [a-z])?"
 )
+_SIGNS = {"positive": ">0", "negative": "<0", "nonnegative": ">=0", "nonpositive": "<=0"}
 _EMPTY = re.compile(
     r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|values?|roots?)(?: exists?)?|empty ?set|none"
     r"|no such (?:number|value)s?(?: exists?)?"
@@ -94,32 +119,90 @@ def text_form(text: str) -> str:
     if text.strip().lower().rstrip(".") == "dne":
         return "does not exist"
     lowered = re.sub(r"[^\w%$<>=+*/^-]+", " ", text.casefold().replace("_", " "))
+    lowered = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", lowered)
+    lowered = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", r"\1", lowered)
     kept = [word for word in lowered.split() if word not in {"a", "an", "the"}]
+    if len(kept) == 2 and kept[0] in {"option", "choice", "answer"} and len(kept[1]) == 1:
+        return kept[1]
     return " ".join(kept) if kept else " ".join(lowered.split())
 
 
 def set_named(text: str) -> str | None:
-    """Return `R` or `empty` when the words name that set."""
+    """Return the name of a set of numbers, with a mark for its sign, when the words name one.
+
+    >>> set_named("all real numbers"), set_named("nonnegative integers"), set_named("no solution"), set_named("real")
+    ('R', 'Z>=0', 'empty', None)
+    """
     form = text_form(text)
-    if _ALL_REALS.fullmatch(form):
-        return "R"
     if _EMPTY.fullmatch(form):
         return "empty"
+    found = _ALL_NUMBERS.fullmatch(form)
+    if found is None or form in _NUMBERS:  # an adjective alone
+        return None
+    sign = (found["sign"] or "").replace("-", "").replace(" ", "")
+    return _NUMBERS[found["set"]] + _SIGNS.get(sign, "")
+
+
+def number_named(text: str) -> Fraction | None:
+    """Return the number that words name, from minus 999 to 999, and simple fractions.
+
+    >>> [str(number_named(text)) for text in ("twenty-one", "two thirds", "negative one hundred", "red")]
+    ['21', '2/3', '-100', 'None']
+    """
+    found = [word for word in re.split(r"[\s-]+", text.casefold().strip(" .")) if word != "and"]
+    if found and found[0] in {"negative", "minus"}:
+        value = number_named(" ".join(found[1:])) if len(found) > 1 and found[1] not in {"negative", "minus"} else None
+        return None if value is None else -value
+    if found and (found[-1] in _PARTS or found[-1].removesuffix("s") in _PARTS):
+        count = Fraction(1) if found[:-1] in ([], ["a"]) else _whole_named(found[:-1])
+        parts = _PARTS.get(found[-1]) or _PARTS[found[-1].removesuffix("s")]
+        return None if count is None or (not found[:-1] and parts != 2) else count / parts
+    return _whole_named(found)
+
+
+def _whole_named(found: list[str]) -> Fraction | None:
+    total, rest = 0, list(found)
+    if len(rest) >= 2 and rest[1] == "hundred" and 0 < _SMALL.get(rest[0], 0) < 10:
+        total, rest = 100 * _SMALL[rest[0]], rest[2:]
+        if not rest:
+            return Fraction(total)
+    if len(rest) == 2 and rest[0] in _TENS and 0 < _SMALL.get(rest[1], 0) < 10:
+        return Fraction(total + _TENS[rest[0]] + _SMALL[rest[1]])
+    if len(rest) == 1 and rest[0] in _SMALL and (not total or _SMALL[rest[0]]):
+        return Fraction(total + _SMALL[rest[0]])
     return None
 
 
+_ANNOUNCEMENT = re.compile(
+    r"(?:(?:thus|so|therefore|hence)\b[:,. ]*)?"
+    r"(?:(?:the )?(?:final )?answer(?: is)?|(?:there|it|this) (?:are|is)|we (?:get|have)|both|either)?[:,. ]*",
+    re.IGNORECASE,
+)
+
+
+def after_announcement(text: str) -> str:
+    """Return what follows the words that only announce the answer, as `Answer:` does.
+
+    >>> after_announcement("The final answer is: 7 ways"), after_announcement("Area")
+    ('7 ways', 'Area')
+    """
+    stripped = text.strip()
+    found = _ANNOUNCEMENT.match(stripped)
+    end = found.end() if found else 0
+    return (
+        stripped
+        if end < len(stripped) and stripped[end - 1 : end].isalpha() and stripped[end].isalpha()
+        else stripped[end:]
+    )
+
+
 def is_announcement(text: str) -> bool:
-    """Whether the words only announce the answer, as `Answer:` does.
+    """Whether the words only announce the answer.
 
     >>> is_announcement("The final answer is: "), is_announcement("Area")
     (True, False)
     """
-    return (
-        re.fullmatch(
-            r"(?:(?:so )?(?:the )?(?:final )?answer(?: is)?|(?:thus|so|therefore|hence))[:,. ]*", text.strip().lower()
-        )
-        is not None
-    )
+    return not after_announcement(text)
 
 
 def multiplier(phrase: str) -> tuple[int, str]:
@@ -149,6 +232,8 @@ def unit_form(text: str) -> str:
 
     >>> unit_form("square inches"), unit_form("miles per hour"), unit_form("cm^2"), unit_form("apples")
     ('in^2', 'mph', 'cm^2', 'apple')
+    >>> unit_form("m s^-2"), unit_form("degrees Celsius"), unit_form("per hour")
+    ('m/s^2', '°C', '/h')
     """
     lowered = text.casefold().replace("**", "^").replace("²", "^2").replace("³", "^3")
     lowered = re.sub(r"\bper\b", "/", lowered)
@@ -164,7 +249,7 @@ def unit_form(text: str) -> str:
             parts[-1] += "^2" if word == "squared" else "^3"
         elif word.startswith("^") and parts:
             parts[-1] += word.replace(" ", "")
-        elif word in {"a", "an", "the", "of"}:
+        elif word in {"a", "an", "the", "of", "each", "total", "altogether"}:
             continue
         elif word == "/":
             parts.append("/")
@@ -174,5 +259,7 @@ def unit_form(text: str) -> str:
             )
             parts.append(unit + power)
             power = ""
-    form = " ".join(parts).replace(" / ", "/").replace("^1 ", " ")
-    return {"mi/h": "mph", "unit^2": "unit^2", "m s^-1": "m/s", "km h^-1": "km/h"}.get(form, form)
+    below = [part.replace("^-1", "").replace("^-", "^") for part in parts if "^-" in part]
+    above = [part for part in parts if "^-" not in part]
+    form = "/".join([" ".join(above), *below]).replace(" / ", "/").replace("/ ", "/").replace("deg °", "°")
+    return {"mi/h": "mph"}.get(form, form)

@@ -1,0 +1,70 @@
+"""What is compared without algebra: words, units, and numerals with a base."""
+
+from __future__ import annotations
+
+import re
+
+from custom_metrics.math.tree import Node
+from custom_metrics.math.words import CURRENCIES
+
+_NUMERAL = re.compile(r"[a-z]|i{1,3}|iv|vi{0,3}|ix")
+
+
+def letters(node: Node) -> str | None:
+    """The text of a text answer, or of letters that were read as a product: `ABC`."""
+    if node.op in {"text", "sym", "const"}:
+        return str(node.value).lower()
+    parts = [letters(arg) for arg in node.args] if node.op == "mul" else [None]
+    return None if None in parts else "".join(str(part) for part in parts)
+
+
+def same_words(left: Node, right: Node) -> bool:
+    """Whether two texts say the same: the same words, or the same names joined by `and`."""
+    forms = letters(left), letters(right)
+    if forms[0] is None or forms[1] is None:
+        return False
+    if forms[0] == forms[1]:
+        return True
+    items = [_items(form) for form in forms if form is not None]
+    return len(items[0]) > 1 and items[0] == items[1]
+
+
+def _items(form: str) -> list[str]:
+    """`bob and carol` as two names in order, and so `i ii`; a series of words without `and` may be a ranking."""
+    words = form.split()
+    if all(_NUMERAL.fullmatch(word) or word in {"and", "or"} for word in words):
+        return sorted(word for word in words if word not in {"and", "or"})
+    return sorted(re.split(" and | or ", form))
+
+
+def unit(node: Node) -> str | None:
+    """The unit of a value, None without one."""
+    return str(node.value) if node.op == "quantity" else "deg" if node.op == "deg" else None
+
+
+def same_unit(left: str | None, right: str | None) -> bool:
+    """Whether two units agree; a missing unit, or a missing part such as `per hour` after a price, agrees with any."""
+    if left == right or left is None or right is None:
+        return True
+    return any(
+        (part == "deg" and whole in {"°C", "°F"}) or (part in CURRENCIES and whole.startswith(f"{part}/"))
+        for part, whole in ((left, right), (right, left))
+    )
+
+
+def without_letter(node: Node, other_unit: str) -> Node:
+    """`5m` without its last factor where the other side has the unit m."""
+    if node.op != "mul":
+        return node
+    last, power = (
+        (node.args[1], "") if node.args[1].op != "pow" else (node.args[1].args[0], f"^{node.args[1].args[1].value}")
+    )
+    return node.args[0] if last.op == "sym" and f"{last.value}{power}" == other_unit else node
+
+
+def same_numeral(left: Node, right: Node) -> bool:
+    """Numerals with a base: the same digits, and the same base unless one has no mark."""
+    if left.op == right.op:
+        return left.value == right.value
+    based, other = (left, right) if left.op == "based" else (right, left)
+    return other.op == "num" and str(based.value).rpartition("_")[0] == str(other.value)

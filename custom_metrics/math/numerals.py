@@ -1,0 +1,119 @@
+"""Numerals: decimals, repeating decimals, mixed numbers, digits with a base."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from custom_metrics.math import words
+from custom_metrics.math.commands import CommandParser
+from custom_metrics.math.stream import plain
+from custom_metrics.math.tokens import Token, TooComplex
+from custom_metrics.math.tree import Node, number
+
+MAX_DIGITS = 400
+MAX_EXPONENT = 400
+"""Largest power of ten in scientific notation."""
+
+
+class NumeralParser(CommandParser):
+    """What begins with a digit."""
+
+    def mixed(self) -> Node | None:
+        r"""`3\frac{1}{2}` and `3 1/2`: a whole number directly before a proper fraction of whole numbers."""
+        whole = self.peek()
+        if whole.kind != "num" or not whole.text.isdigit():
+            return None
+        start, tokens = self.position, self.tokens
+        self.position += 1
+        if self.is_cmd("frac"):
+            self.position += 1
+            try:
+                top, bottom = self.argument(single_digit=True), self.argument(single_digit=True)
+            except TooComplex:
+                top = bottom = number(1)
+        elif self.peek().kind == "num" and self.peek(1) == Token("op", "/") and self.peek(2).kind == "num":
+            top, bottom = self.numeral(), number(1)
+            self.position += 1
+            bottom = self.numeral()
+        else:
+            self.position = start
+            return None
+        values = (top.value, bottom.value)
+        if all(isinstance(value, Fraction) and value.denominator == 1 for value in values) and not self.is_power():
+            above, below = values
+            assert isinstance(above, Fraction)
+            assert isinstance(below, Fraction)
+            if 0 < above < below:
+                return Node("add", (number(_integer(whole.text)), number(above / below)))
+        self.position, self.tokens = start, tokens
+        return None
+
+    def is_power(self) -> bool:
+        """Whether an operator follows that would bind to the fraction alone; a degree mark does not."""
+        degrees = Token("cmd", "circ") in {self.peek(1), self.peek(2)}
+        return self.is_op("!") or (self.is_op("^") and not degrees)
+
+    def numeral(self) -> Node:
+        """A decimal numeral, exactly."""
+        text = self.peek().text
+        self.position += 1
+        mantissa, _, exponent = text.lower().partition("e")
+        if len(text) > MAX_DIGITS or len(exponent) > 5 or abs(int(exponent or 0)) > MAX_EXPONENT:
+            raise TooComplex("digits")
+        return number(Fraction(mantissa.rstrip(".")) * Fraction(10) ** int(exponent or 0))
+
+    def repeating(self) -> Node | None:
+        r"""`0.1\overline{6}`, `0.\dot{3}`, `0.\dot{1}2\dot{3}`, `0.1666\ldots`."""
+        token, following = self.peek(), self.peek(1)
+        if "." not in token.text or following.kind != "cmd" or following.text not in {"overline", "dot", "ldots"}:
+            return None
+        whole, _, fixed = token.text.partition(".")
+        if "e" in token.text.lower() or len(token.text) > MAX_DIGITS:
+            raise TooComplex("a repeating decimal")
+        self.position += 2
+        if following.text == "ldots":
+            start, length = _period(fixed)
+            fixed, period = fixed[:start], fixed[start : start + length]
+        else:
+            period = self.marked_digits()
+            middle = self.peek() if following.text == "dot" and self.peek().kind == "num" else None
+            if following.text == "dot" and self.peek(1 if middle else 0) == Token("cmd", "dot"):
+                self.position += 2 if middle else 1
+                period += (middle.text if middle else "") + self.marked_digits()
+        if not period.isdigit() or len(period) > MAX_DIGITS:
+            raise TooComplex("a repeating decimal")
+        scale = Fraction(1, 10 ** len(fixed))
+        return number(Fraction(f"{whole or '0'}.{fixed or '0'}") + scale * Fraction(int(period), 10 ** len(period) - 1))
+
+    def marked_digits(self) -> str:
+        """The digits under a bar or a dot."""
+        return "".join(item.text for item in self.group_tokens() if item.kind == "num")
+
+    def based(self) -> Node | None:
+        """`2516_8` keeps its digits."""
+        digits = self.peek().text
+        if self.peek(1) != Token("op", "_") or len(digits) > MAX_DIGITS:
+            return None
+        self.position += 2
+        base = "".join(plain(self.group_tokens())).lower().strip("()")
+        return Node("based", value=f"{digits.lstrip('0') or '0'}_{words.NUMBER_WORDS.get(base, base)}")
+
+
+def _period(digits: str) -> tuple[int, int]:
+    """Where the period of the written digits of an endless decimal starts, and its length; seen at least twice."""
+    best: tuple[int, int] | None = None
+    for length in range(1, len(digits) // 2 + 1):
+        start = len(digits) - length
+        while start and digits[start - 1] == digits[start - 1 + length]:
+            start -= 1
+        if len(digits) - start >= 2 * length and (best is None or start < best[0]):
+            best = start, length
+    if best is None:
+        raise TooComplex("a decimal without end")
+    return best
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise TooComplex("digits")
+    return int(text)

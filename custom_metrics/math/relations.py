@@ -1,0 +1,62 @@
+"""Equations and inequalities as trees: what they name, what they say about it, and their links."""
+
+from __future__ import annotations
+
+from custom_metrics.math.tree import Node, subtract, symbols
+
+
+def value_of(relation: Node) -> Node | None:
+    """What `x = ... = value` says about `x`; None when the relation is not of that kind."""
+    if set(str(relation.value).split()) != {"="}:
+        return None
+    last = relation.args[-1]
+    if relation.label:
+        return None if len(relation.args) > 2 and last.op == "sym" else last
+    if last.op == "sym" and not symbols(relation.args[0]):  # `11 = x`
+        return relation.args[0] if len(relation.args) == 2 else None
+    return None if any(symbols(arg) for arg in relation.args) else last
+
+
+def same_label(left: str, right: str, value: Node) -> bool:
+    """Whether two names may stand for one value: the same name, none, words, or `y` for a function of x."""
+    if left == right or not left or not right or left.startswith('"') or right.startswith('"'):
+        return True
+    called = [label == "y" or label.endswith("(x)") for label in (left, right)]
+    return all(called) and "y" in {left, right} and bool(symbols(value))
+
+
+def assignments(node: Node) -> dict[str, Node] | None:
+    """`x = 3, y = 4` and `(x, y) = (3, 4)` as a mapping with two names or more."""
+    if node.op == "rel" and node.value == "=" and all(arg.op == "tuple" for arg in node.args):
+        names, values = (arg.args for arg in node.args)
+        if len(names) == len(values) and all(name.op in {"sym", "const"} for name in names):
+            return {str(name.value): value for name, value in zip(names, values, strict=True)}
+        return None
+    if node.op != "list" or not all(item.op == "rel" and item.label for item in node.args):
+        return None
+    found: dict[str, Node] = {}
+    for item in node.args:
+        value = value_of(item)
+        if value is None or item.label in found:
+            return None
+        name = str(item.args[0].value) if item.args[0].op in {"sym", "const"} else item.label
+        found[name] = value
+    return found if len(found) > 1 else None
+
+
+def links(chain: Node) -> list[tuple[str, Node]]:
+    """`a < b = c` as differences with one direction: `(<, a-b)`, `(=, b-c)`; `>` is turned into `<`."""
+    found = []
+    for operator, left, right in zip(str(chain.value).split(), chain.args, chain.args[1:], strict=False):
+        if operator in {">", ">="}:
+            found.append((operator.replace(">", "<"), subtract(right, left)))
+        else:
+            found.append((operator, subtract(left, right)))
+    return found
+
+
+def turned(chain: Node) -> Node:
+    """Return the chain read from right to left."""
+    mirrored = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+    operators = [mirrored.get(operator, operator) for operator in reversed(str(chain.value).split())]
+    return chain._replace(args=tuple(reversed(chain.args)), value=" ".join(operators))

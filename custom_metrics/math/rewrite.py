@@ -1,0 +1,186 @@
+r"""Rewriting of an answer's text before it is cut into tokens: other spellings of LaTeX, digit groups, conditions.
+
+Everything here is about writing that is not quite LaTeX: Unicode characters, HTML entities, LaTeX escaped twice,
+Markdown, digits in groups, intervals in ISO 31-11 brackets, and the conditions that follow a general solution.
+"""
+
+from __future__ import annotations
+
+import re
+
+from custom_metrics.math.notation import (
+    FONTS,
+    GREEK,
+    SAME,
+    SPACING,
+    SUBSCRIPT,
+    SUPERSCRIPT,
+    TABLE,
+    TEXTS,
+    WORD_COMMANDS,
+)
+
+_COMMANDS = {
+    name
+    for name in SPACING
+    | FONTS
+    | TEXTS
+    | set(SAME)
+    | GREEK
+    | set(WORD_COMMANDS)
+    | {"begin", "end", "binom", "cup", "cap"}
+    if len(name) > 1 and name.isalpha()
+} | {"le", "ge", "ne", "in", "pm", "mp", "mathbb", "circ", "overline", "lfloor", "rfloor", "lceil", "rceil", "setminus"}
+_ENTITIES = {
+    "lt": "<", "gt": ">", "le": r"\le ", "ge": r"\ge ", "ne": r"\ne ", "amp": "&", "nbsp": " ", "times": r"\times ",
+    "middot": r"\cdot ", "minus": "-", "plusmn": r"\pm ", "radic": r"\sqrt ", "infin": r"\infty ", "deg": r"^{\circ}",
+    "pi": r"\pi ", "theta": r"\theta ", "frac12": r"\frac{1}{2}", "frac14": r"\frac{1}{4}", "frac34": r"\frac{3}{4}",
+    "sup2": "^{2}", "sup3": "^{3}", "divide": r"\div ", "cup": r"\cup ", "cap": r"\cap ", "isin": r"\in ",
+    "empty": r"\emptyset ", "quot": '"', "apos": "'",
+}  # fmt: skip
+_ENTITY = re.compile(rf"&({'|'.join(_ENTITIES)});")
+
+_BACKSLASHES = re.compile(r"\\+")
+_DOUBLED = re.compile(r"(?<!\\)\\\\([A-Za-z]{2,})")
+_MARKDOWN = re.compile(r"\s*(\*\*|__)(?!\s)(?P<inner>[^*_]+)\1\s*", re.DOTALL)
+_SPELLINGS = [
+    (re.compile(r"\\(?:left|right)\s*\."), " "),
+    (re.compile(r"\\not\s*(?:=|\\equiv(?![A-Za-z]))"), r"\\ne "),
+    (re.compile(r"\\not\s*\\in(?![A-Za-z])"), r"\\notin "),
+    (re.compile(r"\+\s?/\s?-"), r"\\pm "),
+    (re.compile(r"\.\.\.+"), r"\\ldots "),
+    (re.compile(r"(?<!<)=<"), r"\\le "),
+    (re.compile(r"(?<=\d)\s?[xX]\s?(?=10\s?\^)"), r"\\times "),
+    (re.compile(r"\\(q?quad)(?=[a-z])"), r"\\\1 "),
+    (re.compile(r"\\Bbb\s?\{?\s?([A-Z])\s?\}?"), r"\\mathbb{\1}"),
+    (re.compile(r"\{\\(?:rm|text)\s+([^{}\\]*)\}|\\(?:rm|text)\s+(?=[A-Za-z])([A-Za-z]+)"), r"\\mathrm{\1\2}"),
+    (re.compile(r"\\rm\s*\{"), r"\\mathrm{"),
+]
+
+_EXPLICIT_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\s*\\!|\\!\s*,|\\,)\s*(?=\d{3}(?!\d))")
+_COMMA_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3})+)(?![\d,])")
+_SPACE_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:(?: |~|\\[ ;:>])\d{3})+)(?![\d])")
+_DECIMAL_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
+
+_BRACKET = re.compile(r"[()\[\]]")
+_TAIL = 120
+_GAP = r"(?:\s|[,;~]|\\q?quad(?![A-Za-z])|\\[,;:! ])*"
+_WORDS = r"(?:where|for|for all|for any|for every|for each|for some|with|and)?"
+_WHOLE = r"\\mathbb\s?\{?\s?[ZN]\s?\}?(?:_\{?[^{}\s]{1,6}\}?|\^\{?[+*]\}?)?"
+_CONDITIONS = [
+    re.compile(
+        rf"{_GAP}(?:\\text\{{\s*{_WORDS}\s*\}}|\\forall|\()?{_GAP}(?P<name>[a-z])\s*\\in\s*{_WHOLE}\s*\)?\s*\.?\s*$"
+    ),
+    re.compile(
+        rf"{_GAP}\(?(?:\\text\{{\s*{_WORDS}\s*\}})?{_GAP}(?P<name>[a-z])\s*"
+        r"\\text\{[\s,]*(?:is )?(?:an|any) integer\s*\.?\s*\}\)?\s*\.?\s*$"
+    ),
+    re.compile(
+        rf"{_GAP}\(?\\text\{{[\s,]*(?:where|for|with)?\s*(?:all|any|every|some|an|each)?\s*integers?\s*\}}{_GAP}(?P<name>[a-z])\)?\s*\.?\s*$"
+    ),
+]
+_RELATION = re.compile(r"[<>|]|\\(?:le|ge|ne|leq|geq|neq|lt|gt|mid|leqslant|geqslant)(?![A-Za-z])")
+
+
+def rewrite(answer: str, *, thousands: bool = True) -> str:
+    r"""Bring an answer's text into LaTeX with plain digits.
+
+    Args:
+        answer: Content of a box.
+        thousands: Read `1,234` outside brackets as one number; else as two.
+
+    >>> rewrite("1,234 \N{MULTIPLICATION SIGN} 5")
+    '1234 \\times  5'
+    >>> rewrite(r"]1,2]"), rewrite(r"\frac\pi2+k\pi,\ k\in\mathbb{Z}")
+    ('(1,2]', '\\frac\\pi2+k\\pi')
+    """
+    text = _single_backslashes(answer) if "\\\\" in answer else answer
+    if "&" in text:
+        text = _ENTITY.sub(lambda m: _ENTITIES[m.group(1)], text)
+    text = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ]+", lambda m: "^{" + m.group().translate(SUPERSCRIPT) + "}", text)
+    text = re.sub(r"[₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₙₓ]+", lambda m: "_{" + m.group().translate(SUBSCRIPT) + "}", text)
+    text = text.translate(TABLE)
+    bold = _MARKDOWN.fullmatch(text)
+    text = (bold["inner"] if bold else text).strip()
+    if text.startswith("=") and not text.startswith(("==", "=<", "=>")):
+        text = text[1:]
+    for pattern, replacement in _SPELLINGS:
+        text = pattern.sub(replacement, text)
+    if r"\mathbb" in text or "integer" in text:
+        text = _without_condition(text)
+    if "]" in text or "[" in text:
+        text = _iso_brackets(text)
+    text = _EXPLICIT_GROUPS.sub("", text)
+    text = _DECIMAL_COMMA.sub(".", text)
+    text = _SPACE_GROUPS.sub(lambda m: re.sub(r"\D", "", m.group()), text)
+    if thousands and "," in text:
+        text = _join_groups(text)
+    return text
+
+
+def tidy(answer: str) -> str:
+    """The answer in LaTeX for another parser: Unicode spelt out, no layout commands, no closing punctuation."""
+    text = re.sub(r"\\(?:displaystyle|left|right|quad|qquad|[,;:! ])(?![A-Za-z])|[~$]", " ", answer.translate(TABLE))
+    return " ".join(text.replace(r"\dfrac", r"\frac").replace(r"\tfrac", r"\frac").split()).rstrip(".,; ")
+
+
+def _single_backslashes(text: str) -> str:
+    r"""LaTeX that was escaped once too often: `\\frac` is `\frac`. A `\\` that ends a row stays."""
+    known = any(match.group(1) in _COMMANDS for match in _DOUBLED.finditer(text))
+    if not known:
+        return text
+    if all(len(match.group()) % 2 == 0 for match in _BACKSLASHES.finditer(text)):
+        return _BACKSLASHES.sub(lambda m: m.group()[: len(m.group()) // 2], text)
+    if r"\begin" in text:
+        return text
+    return _DOUBLED.sub(lambda m: m.group()[1:] if m.group(1) in _COMMANDS else m.group(), text)
+
+
+def _without_condition(text: str) -> str:
+    r"""Drop `, k \in \mathbb{Z}` after a general solution in k; behind an inequality it is part of the answer."""
+    start = max(0, len(text) - _TAIL)
+    for pattern in _CONDITIONS:
+        match = pattern.search(text, start)
+        if match is None:
+            continue
+        before = text[: match.start()]
+        letters = re.sub(r"\\[A-Za-z]+", " ", before)
+        if match["name"] in letters and not _RELATION.search(before):
+            return before
+    return text
+
+
+def _iso_brackets(text: str) -> str:
+    """Intervals with reversed brackets for open ends, `]0,1[`, in the usual notation."""
+    found = list(_BRACKET.finditer(text))
+    if len(found) % 2 or not (found[0].group() == "]" or found[-1].group() == "[") or r"\sqrt[" in text:
+        return text
+    pieces, last = [], 0
+    for index, match in enumerate(found):
+        mark = match.group()
+        if mark == "()"[1 - index % 2] or (index % 2 and not re.search("[,;]", text[last : match.start()])):
+            return text
+        pieces += [
+            text[last : match.start()],
+            {"]": "(", "[": "["}.get(mark, mark) if index % 2 == 0 else mark.replace("[", ")"),
+        ]
+        last = match.end()
+    return "".join([*pieces, text[last:]])
+
+
+def _join_groups(text: str) -> str:
+    """Remove the commas of `1,234` where no bracket is open; inside brackets a comma separates."""
+    depths: list[int] = []
+    depth = 0
+    for char in text:
+        depth += (char in "([") - (char in ")]")
+        depths.append(depth)
+    # `\{` opens a set, `{` only a group
+    in_set = [text.count(r"\{", 0, m.start()) > text.count(r"\}", 0, m.start()) for m in _COMMA_GROUPS.finditer(text)]
+    found = iter(in_set)
+
+    def join(match: re.Match[str]) -> str:
+        inside = next(found) or depths[match.start()] > 0
+        return match.group() if inside else match.group().replace(",", "")
+
+    return _COMMA_GROUPS.sub(join, text)

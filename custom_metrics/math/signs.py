@@ -1,0 +1,52 @@
+r"""Answers that stand for several: `\\pm`, and values that share a name, written out as lists."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from custom_metrics.math.exact import NotExactError
+from custom_metrics.math.tree import Node
+
+MAX_SIGNS = 4
+"""Double signs of one answer; each doubles the number of values."""
+
+
+def distribute(node: Node) -> Node:
+    r"""`x \\ne 1, 2` says `x \\ne 1, x \\ne 2`; the same for equality."""
+    if node.op != "list" or node.value == ";" or node.args[0].op != "rel" or node.args[0].value not in {"=", "!="}:
+        return node
+    first, *rest = node.args
+    if not first.label or first.args[0].op == "tuple" or any(item.op in {"rel", "tuple"} for item in rest):
+        return node
+    return node._replace(args=(first, *(first._replace(args=(first.args[0], item)) for item in rest)))
+
+
+def expand_signs(node: Node) -> Node:
+    r"""Write out `\pm`: a value with a double sign is the list of its values."""
+    if not any(item.op == "pm" for item in node.walk()):
+        return node
+    if node.op in {"list", "set"}:
+        items = tuple(choice for item in node.args for choice in _choices(item))
+        return node._replace(args=items)
+    return Node("list", tuple(_choices(node)), ",")
+
+
+def _choices(node: Node) -> list[Node]:
+    signs = [item.value for item in node.walk() if item.op == "pm"]
+    if len(signs) > MAX_SIGNS:
+        raise NotExactError("too many double signs")
+    linked = "-+" in signs  # \mp refers to the \pm beside it
+    patterns = (
+        [(True,) * len(signs), (False,) * len(signs)] if linked else itertools.product((True, False), repeat=len(signs))
+    )
+    return [_choose(node, iter(pattern)) for pattern in patterns] if signs else [node]
+
+
+def _choose(node: Node, upper: Iterator[bool]) -> Node:
+    if node.op == "pm":
+        plus = next(upper) == (node.value == "+-")
+        args = tuple(_choose(arg, upper) for arg in node.args)
+        last = args[-1] if plus else Node("neg", (args[-1],))
+        return last if len(args) == 1 else Node("add", (args[0], last))
+    return node._replace(args=tuple(_choose(arg, upper) for arg in node.args)) if node.args else node
