@@ -55,9 +55,13 @@ def _result(score: SuiteScore) -> dict[str, Any]:
     result = score.result
     notes = result.get("notes") or []
     shown = {name: result[name] for name in _KEPT if result.get(name) is not None}
+    value = score.value
+    if result.get("undefined") is True:
+        value = shown["interval"] = None
+        shown["reason"] = "undefined"
     drawn = result.get("distributions") or _by_index(result.get("value_by_index"))
     return dict(
-        plain(shown | {"agg_value": score.value, "reference": score.reference})
+        plain(shown | {"agg_value": value, "reference": score.reference})
         | {
             "notes": [str(note) for note in ([notes] if isinstance(notes, str) else notes)],
             "distributions": {str(name): thin(values) for name, values in drawn.items()},
@@ -74,7 +78,7 @@ def _by_index(rows: Any) -> dict[str, list[float]]:
                 columns.setdefault(str(name), []).append(value)
     graded = {name: values for name, values in columns.items() if len(set(values)) > 2}
     # Several columns have several scales; one alone is sure to be the score itself.
-    return graded if len(graded) == 1 else {}
+    return graded if len(columns) == 1 else {}
 
 
 def thin(values: Iterable[Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 from evalprep.score.published import Published
@@ -49,9 +49,10 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
                 console.print(table)
     if scores.suite:
         console.print(_suite(scores, sources))
-        for score in scores.suite:
-            if score.value is None:
-                console.print(Text(f"{score.name}: {score.reason or 'no value'}", style="yellow"))
+        for text, names in _remarks(scores.suite, missing=True).items():
+            console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
+        for text, names in _remarks(scores.suite, missing=False).items():
+            console.print(Text(f"{', '.join(names)}: {text}", style="dim"))
     for text, mark in sources.items():
         console.print(Text(f"{mark} {text}", style="dim"))
     for task in scores.tasks:
@@ -104,17 +105,37 @@ def _groups(scores: Scores) -> Any:
     return table
 
 
+def _remarks(suite: Iterable[SuiteScore], *, missing: bool) -> dict[str, list[str]]:
+    """Why scores have no value, or what there is to say of those that have one; each text once, with its scores."""
+    remarks: dict[str, list[str]] = {}
+    for score in suite:
+        if missing:
+            texts = [score.reason or "no value"] if score.value is None else []
+        else:
+            notes = score.result.get("notes") or []
+            texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
+            texts += [f"{count} left out: {reason}" for reason, count in (score.result.get("skipped") or {}).items()]
+        for text in dict.fromkeys(texts):
+            remarks.setdefault(text, []).append(score.name)
+    return remarks
+
+
 def _suite(scores: Scores, sources: dict[str, str]) -> Any:
     from rich.text import Text
 
     with_reference = any(score.reference is not None for score in scores.suite)
-    columns = ["value", "95% interval", *(["reference"] if with_reference else []), "published", "n"]
+    with_published = any(score.published for score in scores.suite)
+    columns = ["value", "95% interval", *(["reference"] if with_reference else [])]
+    columns += [*(["published"] if with_published else []), "n"]
     table = plain_table("Suite scores", ("score", "left"), *((name, "right") for name in columns))
     for score in scores.suite:
-        cells = [number(score.value), bounds(score.result)]
+        undefined = score.result.get("undefined") is True
+        cells = ["undefined", ""] if undefined else [number(score.value), bounds(score.result)]
         if with_reference:
             cells.append(number(score.reference))
-        cells += [_published(score.published, sources), "" if score.n is None else str(score.n)]
+        if with_published:
+            cells.append(_published(score.published, sources))
+        cells.append("" if score.n is None else str(score.n))
         table.add_row(Text(_name(score)), *cells)
     return table
 

@@ -123,6 +123,12 @@ def test_a_pack_brings_explanation_parts_and_distributions():
     assert second["reason"] == "no reference run"
 
 
+def test_an_undefined_value_is_called_so():
+    (found,) = suite_of([suite({"agg_value": 1e11, "interval": [1.0, 2e11], "undefined": True})])
+    (run,) = found["runs"]
+    assert (run["agg_value"], run["interval"], run["reason"]) == (None, None, "undefined")
+
+
 def test_the_note_of_a_pack_explains_what_the_result_does_not():
     (found,) = suite_of([suite({"agg_value": 0.5})], {"quality": "From pack.yaml."})
     assert found["explain"] == "From pack.yaml."
@@ -134,6 +140,9 @@ def test_the_note_of_a_pack_explains_what_the_result_does_not():
         pytest.param({"0": {"score": 0.1}, "1": {"score": 0.2}, "2": {"score": 0.3}}, [0.1, 0.2, 0.3], id="graded"),
         pytest.param({"0": {"score": 1.0}, "1": {"score": 0.0}, "2": {"score": 1.0}}, None, id="verdicts say nothing"),
         pytest.param({str(at): {"a": at / 9, "b": at / 3} for at in range(9)}, None, id="two scales"),
+        pytest.param(
+            {str(at): {"score": 1.0, "other": at / 9} for at in range(9)}, None, id="another scale than the score's"
+        ),
         pytest.param({"0": "text", "1": None}, None, id="no numbers"),
     ],
 )

@@ -15,7 +15,7 @@ from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.packs import find_packs
 from evalprep.results import load_run
-from evalprep.score import export, open_reference, published_for, read_specs, score_run
+from evalprep.score import Scores, SuiteScore, export, open_reference, published_for, read_specs, score_run
 from evalprep.score.published import matches
 from evalprep.score.screen import show
 from evalprep.score.spec import BUILT_IN, order, resolve
@@ -300,6 +300,27 @@ def test_published_values_stand_beside_ours_on_the_same_scale(tmp_path):
     assert "0.667 [2]" in out.getvalue()
     assert "[2] the card; five shots" in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 80
+
+
+def test_the_screen_says_each_remark_once_and_no_undefined_number():
+    results = {
+        "a": {"agg_value": 0.25, "notes": ["two texts were cut"], "skipped": {"too_long": 3}},
+        "b": {"agg_value": 1e11, "interval": [0.0, 2e11], "undefined": True, "notes": "two texts were cut"},
+        "c": {"agg_value": None, "reason": "nobody was asked"},
+        "d": {"agg_value": None, "reason": "nobody was asked"},
+    }
+    suite = [SuiteScore(name, "p", name, "up", (0, 1), one["agg_value"], result=one) for name, one in results.items()]
+    for score in suite:
+        score.reason = score.result.get("reason", "")
+    out = io.StringIO()
+    show(Scores("run", "model", [], [], suite), out, width=80)
+    text = out.getvalue()
+    assert "c, d: nobody was asked" in text
+    assert "a, b: two texts were cut" in text
+    assert "a: 3 left out: too_long" in text
+    assert "undefined" in text
+    assert "e+11" not in text
+    assert "published" not in text
 
 
 SHIPPED = find_packs(Path(__file__).parents[3] / "task_templates")
