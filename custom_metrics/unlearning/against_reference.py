@@ -47,7 +47,8 @@ def ks_test(*, forget_scores: Sequence[float | None], retain_scores: Sequence[fl
         `agg_value` None with a `reason`.
     """
     if retain_scores is None:
-        return {"agg_value": None, "reason": "no retain log: run the same tasks with the retain model"}
+        reason = "no retain log: run the same tasks with the retain model, and score with --reference"
+        return {"agg_value": None, "reason": reason}
     forget, retain, lost = _comparable(forget_scores, retain_scores)
     if not forget or not retain:
         side = "the forget" if not forget else "the retain"

@@ -14,9 +14,15 @@ from .results import Inputs, Result, by_index, column, no_value, with_mean_inter
 from .samples import Rows, missing, position, responses, single, split, tally
 
 #: What a truth ratio says, by its aggregator.
-RATIO_NOTES = {
-    "closer_to_1_better": "1: wrong and right answers are equally likely; 0: the model clearly prefers one of them",
-    "true_better": "1: wrong answers are impossible; 0: they are at least as likely as the right one",
+RATIO_MEANINGS = {
+    "closer_to_1_better": (
+        "how likely wrong answers are next to the right one: 1 where both are equally likely, 0 where the model "
+        "clearly prefers one of them"
+    ),
+    "true_better": (
+        "how likely wrong answers are next to the right one: 1 where they are impossible, 0 where they are at least as "
+        "likely"
+    ),
     "prob_mean": "share of the right answer in the probability of right and wrong answers",
 }
 
@@ -61,7 +67,7 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
     if aggregator not in ratios.AGGREGATORS:
         return result
     scores = by_row.usable(column(result, "score").values())
-    result["notes"] = [RATIO_NOTES[aggregator]]
+    result["explain"] = RATIO_MEANINGS[aggregator]
     if named := next(iter(inputs.values())).get("split"):
         result["split"] = named
     return with_mean_interval(result, [ratios.AGGREGATORS[aggregator](score) for score in scores])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from custom_metrics.unlearning.utility import hm_aggregate
 
 from .results import Inputs, Result, by_index, column, digest, no_value, only, other_split, with_interval
 
+#: Truth ratios below this are drawn here; a model that was destroyed has some at 0.
+LEAST_DRAWN = 1e-12
 #: Per part of model utility: the column of its rows and what a row adds to the mean.
 UTILITY_ROWS: dict[str, tuple[str, Callable[[float], float]]] = {
     "Prob": ("prob", float),
@@ -30,9 +33,9 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
         return refused
     if other.get("agg_value") is None and not by_index(other):
         return ks_test(forget_scores=list(ratios.values()), retain_scores=None)
-    notes = ["p-value against a model that never saw the forget set: near 1 the two cannot be told apart"]
+    notes = []
     if len(ratios) != len(others):
-        notes.append(f"this run has {len(ratios)} rows and the reference {len(others)}: are they of one forget split?")
+        notes = [f"this run has {len(ratios)} rows and the reference {len(others)}: are they of one forget split?"]
     # The same rows for both where the two logs share them, so that a shorter log compares what it has.
     if shared := [index for index in ratios if index in others]:
         ratios = {index: ratios[index] for index in shared}
@@ -46,8 +49,13 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
     model, retain = [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
     if "statistic" in result:
         result["parts"] = {"ks_statistic": result["statistic"]}
-    result["distributions"] = {"model": model, "reference": retain}
-    result["notes"] = notes
+    # Ratios spread over powers of ten, and the test does not depend on the scale.
+    result["distributions"] = {
+        f"log10 of the truth ratio, {name}": [math.log10(max(ratio, LEAST_DRAWN)) for ratio in drawn]
+        for name, drawn in (("model", model), ("reference", retain))
+    }
+    if notes:
+        result["notes"] = notes
     return with_interval({**result, **digest(reference)}, bootstrap.ks_interval(model, retain))
 
 
@@ -64,7 +72,4 @@ def model_utility(*, inputs: Inputs, **_: Any) -> Result:
         data_sets.setdefault(name.partition("_")[0], {})[name] = {
             index: added(value) if by_row.finite(value) else None for index, value in column(part, of_row).items()
         }
-    result["notes"] = [
-        "harmonic mean of nine scores on what the model should still know: one lost ability pulls it to 0"
-    ]
     return with_interval(result, bootstrap.utility_interval([data_sets[name] for name in sorted(data_sets)]))

@@ -130,8 +130,7 @@ def judged(*, rows: Rows, **_: Any) -> Result:
         position(row): dict(row["judgement"]["ratings"]) for row in asked if row["judgement"]["ratings"] is not None
     }
     if not values:
-        command = f"evalprep judge RUN --tasks {task} --model NAME --base_url URL"
-        return {**no_value(f"no judge has rated {task}: `{command}`"), "skipped": dict(skipped)}
+        return {**no_value("no judge has rated it: `evalprep judge RUN --model NAME`"), "skipped": dict(skipped)}
     means = [statistics.fmean(ratings.values()) for ratings in values.values()]
     columns = {name: [ratings[name] for ratings in values.values()] for name in CONTEXTS[task][1]}
     judge = asked[0]["judgement"]["judge"]

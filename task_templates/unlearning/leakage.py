@@ -17,11 +17,12 @@ def privleak(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Re
     """Privacy leakage of the min-k attack against the retain model."""
     result = _relative(inputs, reference, formulas.privleak)
     if result["agg_value"] is not None:
-        result["notes"] = [
-            "0: as a model that never saw the forget set; about -100: still remembered; positive: unlearned too far",
+        notes = [
             *(["no retain log: compared with an AUC of 0.5"] if result["reference"] != "retain" else []),
             *(["the reference AUC is 1: the value is undefined"] if result.get("undefined") else []),
         ]
+        if notes:
+            result["notes"] = notes
     return result
 
 

@@ -44,8 +44,10 @@ def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: An
     for side in SIDES:
         losses, others = column(own.get(side, {}), "score"), column(other.get(side, {}), "score")
         if not losses or not others:
-            reason = "no reference run" if reference is None else f"no {side} losses on both sides"
-            return no_value(f"{reason}: run the same tasks with the reference model")
+            return no_value(
+                f"no {side} losses of {'this run' if not losses else 'the reference'}: run the same tasks with the "
+                "reference model, and score with --reference"
+            )
         blocks[side] = _block(
             {
                 index: formulas.mia_reference_score(target_avg_loss=loss, reference_avg_loss=others.get(index))["score"]

@@ -25,9 +25,12 @@ def only(inputs: Inputs | None) -> Mapping[str, Any]:
 
 
 def by_index(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Row by position, as text; both spellings of the key in OpenUnlearning's files."""
-    found = result.get("value_by_index") or result.get("values_by_index") or {}
-    return by_row.by_string(found)
+    """Row by position, as text, in the order of the positions; both spellings of the key in OpenUnlearning's files.
+
+    Files have their keys sorted as text, 10 before 2; resamples of two models draw the same rows only in one order.
+    """
+    found = by_row.by_string(result.get("value_by_index") or result.get("values_by_index") or {})
+    return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
 
 
 def column(result: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -62,7 +62,11 @@ def test_published_logs_give_the_published_forget_quality(published, pack, own, 
     assert result["agg_value"] == pytest.approx(expected[key], rel=1e-4)
     low, high = result["interval"]
     assert low <= result["agg_value"] <= high
-    assert len(result["distributions"]["model"]) == len(result["distributions"]["reference"]) == 300
+    drawn = {name.rpartition(", ")[2]: values for name, values in result["distributions"].items()}
+    assert {name: len(values) for name, values in drawn.items()} == {"model": 300, "reference": 300}
+    assert drawn["model"][0] == pytest.approx(
+        math.log10(logs[own]["forget_truth_ratio"]["value_by_index"]["0"]["score"])
+    )
 
 
 def test_utility_of_published_logs_with_its_interval(published, pack):

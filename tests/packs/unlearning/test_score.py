@@ -196,6 +196,17 @@ def test_a_reference_of_another_split_is_refused(pack, membership, leakage):
         assert "forget10" in refused["reason"]
 
 
+def test_ratios_of_a_destroyed_model_are_drawn_on_a_log_scale(pack):
+    own, other = (
+        {"agg_value": 0.5, "value_by_index": {str(at): {"score": score} for at, score in enumerate(scores)}}
+        for scores in ([0.0, 1e-80, 100.0], [1.0, 10.0, 0.1])
+    )
+    result = pack.module("headline").forget_quality(
+        inputs={"forget_truth_ratio": own}, reference={"forget_truth_ratio": other}
+    )
+    assert list(result["distributions"].values()) == [[-12, -12, 2], pytest.approx([0, 1, -1])]
+
+
 def test_a_reference_of_another_length_is_pointed_out(pack):
     own, other = (
         {"agg_value": 0.5, "value_by_index": {str(i): {"score": i / 10} for i in range(size)}} for size in (6, 4)
@@ -227,6 +238,16 @@ def test_privleak_follows_its_reference(membership, leakage):
         compared["reference_sha256"]
         != leakage.privleak(inputs={"mia_min_k": seen}, reference={"mia_min_k": seen})["reference_sha256"]
     )
+
+
+def test_the_interval_against_a_log_pairs_the_rows_whatever_their_order(membership, leakage):
+    rows = [likelihood_row(i, answer(-1.0 - i % 7, -2.0 - i % 3, -1.5)) for i in range(25)]
+    own = membership.attack(rows={"f": rows[:12], "h": rows[12:]}, params={"attack": "min_k"})
+    as_logged = json.loads(json.dumps(own, sort_keys=True))
+    assert list(as_logged["forget"]["value_by_index"])[:3] == ["0", "1", "10"]
+    result = leakage.privleak(inputs={"mia_min_k": own}, reference={"mia_min_k": as_logged})
+    assert result["agg_value"] == 0
+    assert result["interval"] == [0, 0]
 
 
 def test_reference_attack_joins_texts_by_row(membership):
