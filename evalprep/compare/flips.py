@@ -104,7 +104,8 @@ def truncated(sample: Sample, count: CountTokens | None = None) -> bool:
     own = sample.metrics.get("truncated")
     if own is not None:
         return own in (True, 1)
-    limits = [sample.generation[key] for key in _LENGTH_KEYS if isinstance(sample.generation.get(key), int)]
+    generation = sample.generation
+    limits = [generation[key] for key in _LENGTH_KEYS if isinstance(generation.get(key), int)]
     text = sample.response
     if not limits or not isinstance(text, str):
         return False
@@ -116,24 +117,40 @@ def truncated(sample: Sample, count: CountTokens | None = None) -> bool:
     return len(text) >= _CHARACTERS_PER_TOKEN * limits[0] and not text.rstrip().endswith(_SENTENCE_ENDS)
 
 
-def cause_of(
-    sample: Sample, other: Sample | None, *, lost: bool, prompt_differs: bool, models: Models = ("", "")
-) -> str:
-    """Why a verdict changed: the first of `CAUSES` that holds.
+@dataclass(frozen=True)
+class Change:
+    """A pair whose scores differ.
 
     Args:
         sample: The run's sample.
         other: The other run's; None against published verdicts.
-        lost: Whether the run is the side that is wrong.
+        now, before: The two scores.
+        gained: Whether the run is the side that is right (for graded metrics: better).
         prompt_differs: Whether the two sides saw different prompts.
+    """
+
+    sample: Sample
+    other: Sample | None
+    now: float
+    before: float
+    gained: bool
+    prompt_differs: bool
+
+
+def cause_of(change: Change, models: Models = ("", "")) -> str:
+    """Why a verdict changed: the first of `CAUSES` that holds.
+
+    Args:
+        change: The pair.
         models: The two sides' models; their tokenizers are used where they lie on this disk.
     """
-    if prompt_differs:
+    if change.prompt_differs:
         return PROMPT_DIFFERS
+    sample, other = change.sample, change.other
     previous = sample.previous_output if other is None else text_of(other)
     if previous is not None and previous.strip() == text_of(sample).strip():
         return SAME_OUTPUT
-    wrong, model = (sample, models[0]) if lost else (other, models[1])
+    wrong, model = (other, models[1]) if change.gained else (sample, models[0])
     if wrong is None:
         return ANSWER_DIFFERS
     if truncated(wrong, token_counter(model) if model else None):
@@ -141,28 +158,19 @@ def cause_of(
     return EXTRACTION_FAILED if extraction_failed(wrong) else ANSWER_DIFFERS
 
 
-def make_flip(
-    task: str,
-    sample: Sample,
-    other: Sample | None,
-    *,
-    now: float,
-    before: float,
-    gained: bool,
-    prompt_differs: bool,
-    models: Models = ("", ""),
-) -> Flip:
-    """One flip from its two samples; see `cause_of` for the arguments."""
+def make_flip(task: str, change: Change, models: Models = ("", "")) -> Flip:
+    """A change with its texts and its cause."""
+    sample, other = change.sample, change.other
     subtask = sample.doc.get("subtask_name")
     return Flip(
         task=task,
         subtask="" if subtask is None else str(subtask),
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
-        direction="gained" if gained else "lost",
-        cause=cause_of(sample, other, lost=not gained, prompt_differs=prompt_differs, models=models),
-        before=before,
-        now=now,
+        direction="gained" if change.gained else "lost",
+        cause=cause_of(change, models),
+        before=change.before,
+        now=change.now,
         target=sample.target,
         before_answer="" if other is None else other.answer,
         now_answer=sample.answer,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalprep.compare.difference import ALPHA, Difference, difference
-from evalprep.compare.flips import Flip, Models, make_flip
+from evalprep.compare.flips import Change, Flip, Models, cause_of, make_flip
 from evalprep.compare.pairing import Pairs
 from evalprep.results import UNKNOWN, Sample, Table
 
@@ -81,6 +81,14 @@ class TaskComparison:
 
     def flips(self) -> Iterator[Flip]:
         """Every flip with its texts, read from the samples files one by one."""
+        for change in self._changes():
+            yield make_flip(self.task, change, self.models)
+
+    def count_causes(self) -> dict[str, int]:
+        """Cause -> number of flips, the most frequent first."""
+        return dict(Counter(cause_of(change, self.models) for change in self._changes()).most_common())
+
+    def _changes(self) -> Iterator[Change]:
         if self.pairs is None or self.table is None:
             return
         pairs, higher = self.pairs, self.difference.higher_is_better
@@ -89,18 +97,9 @@ class TaskComparison:
         others: Iterator[Sample | None] = (
             self.other.read(pairs.other_rows[places]) if self.other is not None else iter([None] * places.size)
         )
-        for place, sample, other in zip(places, samples, others, strict=True):
-            now, before = float(pairs.now[place]), float(pairs.before[place])
-            yield make_flip(
-                self.task,
-                sample,
-                other,
-                now=now,
-                before=before,
-                gained=(now > before) == higher,
-                prompt_differs=bool(pairs.prompt_differs[place]),
-                models=self.models,
-            )
+        columns = (column[places].tolist() for column in (pairs.now, pairs.before, pairs.prompt_differs))
+        for sample, other, now, before, differs in zip(samples, others, *columns, strict=True):
+            yield Change(sample, other, now, before, gained=(now > before) == higher, prompt_differs=differs)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""
@@ -158,7 +157,7 @@ def compare_task(
     result.missing, result.extra = pairs.missing[:_NAMED], pairs.extra[:_NAMED]
     result.changed_prompt, result.duplicates = changed[:_NAMED], pairs.duplicates[:_NAMED]
     result.damage = broken[:_NAMED]
-    result.causes = dict(Counter(flip.cause for flip in result.flips()).most_common())
+    result.causes = result.count_causes()
     clusters = result.difference.clusters
     if clusters is not None and clusters < _FEW_CLUSTERS:
         result.notes.append(f"only {clusters} clusters: the clustered error is unreliable")

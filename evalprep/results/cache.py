@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from evalprep.results.sample import Damage
@@ -45,12 +46,16 @@ def cached_table(path: Path, filter_name: str, *, id_source: str | None = None, 
     if path.stat().st_size < small:
         return read_table(path, filter_name, id_source=id_source)
     key = hashlib.blake2b(f"{_VERSION}\0{filter_name}\0{id_source}".encode(), digest_size=6).hexdigest()
-    entry = cache_folder() / f"{file_hash(path)}-{key}.parquet"
-    with contextlib.suppress(Exception):  # whatever is wrong with an entry, the samples file is the truth
-        return _load(entry, path)
-    table = read_table(path, filter_name, id_source=id_source)
-    with contextlib.suppress(OSError):  # read-only home, full disk: go without
-        _store(table, entry)
+    prefix, suffix = f"{path.stat().st_size}-", f"-{key}.parquet"
+    with ThreadPoolExecutor(1) as beside:
+        digest = beside.submit(file_hash, path)
+        # A size not seen before needs no digest to be known as new: it is taken while the file is read.
+        if any(cache_folder().glob(f"{prefix}*{suffix}")):
+            with contextlib.suppress(Exception):  # whatever is wrong with an entry, the samples file is the truth
+                return _load(cache_folder() / f"{prefix}{digest.result()}{suffix}", path)
+        table = read_table(path, filter_name, id_source=id_source)
+        with contextlib.suppress(OSError):  # read-only home, full disk: go without
+            _store(table, cache_folder() / f"{prefix}{digest.result()}{suffix}")
     return table
 
 
@@ -74,7 +79,9 @@ def _store(table: Table, entry: Path) -> None:
     temporary = entry.with_name(f"{entry.name}.{os.getpid()}")
     try:
         schema_facts = {"evalprep": json.dumps(facts)}
-        pq.write_table(pa.table(columns).replace_schema_metadata(schema_facts), temporary, compression="zstd")
+        stored = pa.table(columns).replace_schema_metadata(schema_facts)
+        # Hardly a value repeats; looking for repetitions would cost more than the file saves.
+        pq.write_table(stored, temporary, compression="zstd", use_dictionary=False)
         temporary.replace(entry)
     finally:
         temporary.unlink(missing_ok=True)

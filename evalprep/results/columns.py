@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,39 +11,11 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import astuple
 
-from evalprep.results.sample import ID_COLUMNS, Damage, number_of
+from evalprep.results.lines import ABSENT, FIELDS, Head
+from evalprep.results.sample import ID_COLUMNS, Damage, number_of, row_id
 from evalprep.results.table import UNKNOWN, Table
-
-
-class DocHead(msgspec.Struct, gc=False):
-    """The few columns of a row that a table needs; msgspec skips the others without building them."""
-
-    sample_id: Any = None
-    id: Any = None
-    question_id: Any = None
-    uid: Any = None
-    subtask_name: Any = None
-    cluster_id: Any = None
-    previously_is_correct: Any = None
-    prompt: Any = None
-
-
-def line_decoder(metrics: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """A decoder for lines with these metrics; it meets names as the harness wrote them, whatever they contain."""
-    renamed = {f"metric_{number}": name for number, name in enumerate(metrics)}
-    fields: list[Any] = [
-        ("doc", DocHead),
-        ("filter", str, "none"),
-        ("doc_id", int, -1),
-        ("metrics", tuple[str, ...], ()),
-        ("doc_hash", str, ""),
-        ("prompt_hash", str, ""),
-        ("resps", msgspec.Raw, msgspec.Raw(b"")),
-        ("filtered_resps", msgspec.Raw, msgspec.Raw(b"")),
-        *((attribute, Any, None) for attribute in renamed),
-    ]
-    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, rename=renamed, gc=False))
 
 
 class _Codes(dict[Any, int]):
@@ -62,7 +35,7 @@ class _Codes(dict[Any, int]):
             self[value] = code
         return code
 
-    def of(self, values: list[Any]) -> list[int]:
+    def of(self, values: Sequence[Any]) -> list[int]:
         """The numbers of some values; lists and mappings count by their text."""
         try:
             return [self[value] for value in values]
@@ -75,25 +48,38 @@ def _leading64(digest: str) -> int:
     try:
         return int(digest[:16] or "0", 16)
     except ValueError:
-        return int(hashlib.sha256(digest.encode("utf-8", "surrogatepass")).hexdigest()[:16], 16)
+        return int(_sha256(digest)[:16], 16)
 
 
-def _as_prepared(line: Any) -> int:
-    prompt = line.doc.prompt
-    if not isinstance(prompt, str) or not line.prompt_hash:
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _as_prepared(prompt: msgspec.Raw, prompt_hash: str) -> int:
+    """Whether the prompt of this hash is `doc.prompt`; `UNKNOWN` without one of them."""
+    raw = bytes(prompt)
+    if not raw.startswith(b'"') or not prompt_hash:
         return UNKNOWN
-    return int(hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest() == line.prompt_hash)
+    return int(_sha256(json.loads(raw)) == prompt_hash)
 
 
-def _verdict(value: Any) -> int:
-    return UNKNOWN if value is None else int(value in (True, 1, 1.0, "true", "True"))
+class _Verdicts(dict[Any, int]):
+    """Published verdicts as flags."""
+
+    def __init__(self) -> None:
+        super().__init__({None: UNKNOWN, True: 1, "true": 1, "True": 1})
+
+    def __missing__(self, value: Any) -> int:
+        return 0
+
+    def of(self, values: Sequence[Any]) -> list[int]:
+        try:
+            return [self[value] for value in values]
+        except TypeError:
+            return [0 if isinstance(value, (list, dict)) else self[value] for value in values]
 
 
-# As text of the file: decoding every answer would cost a third of the time.
-_INVALIDS = frozenset({b'["[invalid]"]', b'[["[invalid]"]]'})
-# Lines whose columns are built together: a list per column costs less than a call per line, and 256 lines still fit
-# into the processor's cache.
-_BATCH = 256
+_INVALIDS = (msgspec.Raw(b'["[invalid]"]'), msgspec.Raw(b'[["[invalid]"]]'))
 _LARGEST = 2**63 - 1
 
 
@@ -110,49 +96,49 @@ class TableBuilder:
         self.flags = {name: array("b") for name in ("prompt_as_prepared", "previous", "unparsed")}
         self.metrics: dict[str, array[float]] = {}
         self.weights: dict[str, array[float]] = {}
-        self.listed: set[str] = set()
-        self.subtasks, self.clusters = _Codes(), _Codes()
-        self.waiting: list[Any] = []
-        self.places: list[int] = []
-        self.lengths: list[int] = []
+        self.listed: set[str] = set()  # metrics of which a row may have several values
+        self.subtasks, self.clusters, self.verdicts = _Codes(), _Codes(), _Verdicts()
 
-    def add(self, line: Any, offset: int, length: int) -> bool:
-        """Note one line; True when the batch is full and has to be flushed."""
-        self.waiting.append(line)
-        self.places.append(offset)
-        self.lengths.append(length)
-        return len(self.waiting) >= _BATCH
+    def add(self, lines: Sequence[Any], names: tuple[str, ...], offsets: list[int], lengths: list[int]) -> None:
+        """Add lines of one layout.
 
-    def flush(self, names: tuple[str, ...], columns: Sequence[list[Any]] | None = None) -> None:
-        """Turn the noted lines, all with these metrics, into columns."""
-        lines = self.waiting
-        if not lines:
-            return
+        Args:
+            lines: At least one.
+            names: Their metrics.
+            offsets: Place of each line in the file, in bytes.
+            lengths: Its length there.
+        """
         start = len(self.ids)
-        docs = [line.doc for line in lines]
-        self._add_ids(lines)
+        values = list(zip(*map(astuple, lines), strict=True))
+        column = dict(zip(FIELDS, values, strict=False))
+        head = dict(zip(Head.__struct_fields__, zip(*map(astuple, column["doc"]), strict=True), strict=True))
+        self._add_ids(head, column)
         ints, flags = self.ints, self.flags
-        ints["doc_id"].extend([line.doc_id if abs(line.doc_id) <= _LARGEST else UNKNOWN for line in lines])
-        ints["subtask"].extend(self.subtasks.of([doc.subtask_name for doc in docs]))
-        ints["cluster"].extend(self.clusters.of([doc.cluster_id for doc in docs]))
-        ints["offset"].extend(self.places)
-        ints["length"].extend(self.lengths)
-        self.hashes["prompt_hash"].extend([_leading64(line.prompt_hash) for line in lines])
-        digests = b"".join([hashlib.blake2b(line.resps, digest_size=8).digest() for line in lines])
+        ints["doc_id"].extend([one if abs(one) <= _LARGEST else UNKNOWN for one in column["doc_id"]])
+        ints["subtask"].extend(self.subtasks.of(head["subtask_name"]))
+        ints["cluster"].extend(self.clusters.of(head["cluster_id"]))
+        ints["offset"].extend(offsets)
+        ints["length"].extend(lengths)
+        self.hashes["prompt_hash"].extend(map(_leading64, column["prompt_hash"]))
+        digests = b"".join([hashlib.blake2b(raw, digest_size=8).digest() for raw in column["resps"]])
         self.hashes["response_hash"].frombytes(digests)
-        flags["prompt_as_prepared"].extend([_as_prepared(line) for line in lines])
-        flags["previous"].extend([_verdict(doc.previously_is_correct) for doc in docs])
-        unparsed = [bytes(line.filtered_resps) in _INVALIDS for line in lines]
-        if columns is None:
-            columns = [[getattr(line, f"metric_{at}") for line in lines] for at in range(len(names))]
-        for name, values in zip(names, columns, strict=True):
+        flags["previous"].extend(self.verdicts.of(head["previously_is_correct"]))
+        # The same text in the same spelling, nearly always; that spares a digest of every prompt.
+        sent = [requests.gen_args_0.arg_0 for requests in column["arguments"]]
+        flags["prompt_as_prepared"].extend(
+            [
+                1 if prompt == one and prompt is not ABSENT else _as_prepared(prompt, digest)
+                for prompt, one, digest in zip(head["prompt"], sent, column["prompt_hash"], strict=True)
+            ]
+        )
+        unparsed = [raw in _INVALIDS for raw in column["filtered_resps"]]
+        for name, metric in zip(names, values[len(FIELDS) :], strict=True):
             if name == "unparsed":
-                unparsed = [one or value in (True, 1) for one, value in zip(unparsed, values, strict=True)]
-            self._add_metric(name, values, start)
+                unparsed = [one or value in (True, 1) for one, value in zip(unparsed, metric, strict=True)]
+            self._add_metric(name, metric, start)
         flags["unparsed"].extend(unparsed)
-        self.waiting, self.places, self.lengths = [], [], []
 
-    def _add_metric(self, name: str, values: list[Any], start: int) -> None:
+    def _add_metric(self, name: str, values: Sequence[Any], start: int) -> None:
         column = self.metrics.setdefault(name, array("d"))
         weights = self.weights.setdefault(name, array("d"))
         # A metric that earlier lines lacked catches up here.
@@ -169,25 +155,20 @@ class TableBuilder:
         if list in kinds:
             self.listed.add(name)
 
-    def _add_ids(self, lines: list[Any]) -> None:
+    def _add_ids(self, head: dict[str, tuple[Any, ...]], column: dict[str, tuple[Any, ...]]) -> None:
         if self.wanted_source is not None:
-            self.ids += [str(getattr(line, self.wanted_source)) for line in lines]
+            self.ids += map(str, column[self.wanted_source])
             return
-        plain = [line.doc.sample_id for line in lines]
-        if all(type(one) is str and one for one in plain):
+        plain = head["sample_id"]
+        if set(map(type, plain)) == {str} and "" not in plain:
             self.ids += plain
             self.sources["sample_id"] = self.sources.get("sample_id", 0) + len(plain)
             return
-        for line in lines:
-            for column in ID_COLUMNS:
-                value = getattr(line.doc, column)
-                if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
-                    break
-            else:
-                column = "doc_hash" if line.doc_hash else "doc_id"
-                value = getattr(line, column)
-            self.sources[column] = self.sources.get(column, 0) + 1
-            self.ids.append(str(value))
+        candidates = zip(*(head[name] for name in ID_COLUMNS), strict=True)
+        for values, doc_hash, doc_id in zip(candidates, column["doc_hash"], column["doc_id"], strict=True):
+            found, source = row_id(dict(zip(ID_COLUMNS, values, strict=True)), doc_hash, doc_id)
+            self.ids.append(found)
+            self.sources[source] = self.sources.get(source, 0) + 1
 
     def build(self, path: Path, filters: dict[str, int], damage: list[Damage]) -> Table:
         """The finished table."""

@@ -1,18 +1,19 @@
-"""Reading a samples file into a `Table`: a fast decoder for ordinary lines, a tolerant one for all others."""
+"""Reading a samples file into a `Table`: whole blocks of ordinary lines at once, all others one by one."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from evalprep.results.columns import DocHead, TableBuilder, line_decoder
-from evalprep.results.sample import INVALID, RESERVED, Damage, Sample, parse
+from evalprep.results.columns import TableBuilder
+from evalprep.results.lines import Layout
+from evalprep.results.sample import Damage, Sample, parse
 from evalprep.results.table import Table
 
-_Layout = tuple[tuple[str, ...], msgspec.json.Decoder[Any]]  # metric names, decoder
+_BLOCK = 2**18  # bytes that are decoded at once: enough to make calls cheap, few enough for the processor's cache
+_OTHERWISE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_table(path: Path, filter_name: str, *, id_source: str | None = None) -> Table:
@@ -24,73 +25,119 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
         id_source: `doc_hash` or `doc_id` to identify rows by that; by default by an id column where there is one. An
             id column other than `sample_id` that turns out to repeat gives way to `doc_hash`.
     """
-    builder = TableBuilder(filter_name, id_source)
-    filters: dict[str, int] = {}
-    damage: list[Damage] = []
-    logged: tuple[str, ...] = ()  # the metrics of the line before; nearly always those of every line
-    layouts: dict[tuple[str, ...], _Layout] = {}
-    names: tuple[str, ...] = ()
-    decoder = line_decoder(names)
-    offset = 0
-    with path.open("rb") as lines:
-        for number, raw in enumerate(lines, start=1):
-            place, offset = offset, offset + len(raw)
-            try:
-                line = decoder.decode(raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                line = None
-            if line is None or not line.metrics:
-                item = parse(raw, number) if raw.strip() else Damage(number, "blank")
-                if isinstance(item, Damage):
-                    damage.append(item)
-                    continue
-                filters[item.filter] = filters.get(item.filter, 0) + 1
-                if item.filter == filter_name:
-                    builder.flush(names)
-                    builder.add(_as_line(item), place, len(raw))
-                    builder.flush(tuple(item.metrics), [[value] for value in item.metrics.values()])
-                continue
-            filters[line.filter] = filters.get(line.filter, 0) + 1
-            if line.filter != filter_name:
-                continue
-            if line.metrics != logged:
-                builder.flush(names)
-                logged = line.metrics
-                if logged not in layouts:
-                    names = tuple(dict.fromkeys(name for name in logged if name not in RESERVED))
-                    layouts[logged] = (names, line_decoder(names))
-                names, decoder = layouts[logged]
-                line = decoder.decode(raw)
-            if builder.add(line, place, len(raw)):
-                builder.flush(names)
-    builder.flush(names)
-    table = builder.build(path, filters, damage)
+    scan = _Scan(TableBuilder(filter_name, id_source))
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK) + file.readline():
+            scan.take(block)
+    table = scan.builder.build(path, scan.filters, scan.damage)
     if id_source is None and table.id_source not in {"sample_id", "doc_hash", "doc_id"} and table.duplicates():
         return read_table(path, filter_name, id_source="doc_hash")
     return table
 
 
-class _SlowLine(msgspec.Struct):
-    """A line that only the tolerant reader could decode, in the shape of the fast one."""
+class _Scan:
+    """The state of one pass over a file."""
 
-    doc: DocHead
-    doc_id: int
-    doc_hash: str
-    prompt_hash: str
-    resps: bytes
-    filtered_resps: bytes
+    def __init__(self, builder: TableBuilder) -> None:
+        self.builder = builder
+        self.filters: dict[str, int] = {}
+        self.damage: list[Damage] = []
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._layout = self._layout_of(())  # that of the latest line, nearly always that of every line
+        self._offset = 0  # bytes before the block at hand
+        self._number = 0  # lines before it
+
+    def take(self, block: bytes) -> None:
+        """Add the lines of a block, which ends where a line ends."""
+        ends = _line_ends(block)
+        if not self._all_at_once(block, ends):
+            self._one_by_one(block, ends)
+        self._offset += len(block)
+        self._number += len(ends)
+
+    def _layout_of(self, logged: tuple[str, ...]) -> Layout:
+        if logged not in self._layouts:
+            self._layouts[logged] = Layout(logged)
+        return self._layouts[logged]
+
+    def _all_at_once(self, block: bytes, ends: list[int]) -> bool:
+        """Add a block of ordinary lines that log the same metrics; False, and nothing added, for any other."""
+        starts = [0, *ends[:-1]]
+        # The decoder takes values wherever they begin; with a brace at both ends of every line it finds one per line.
+        if {block[start] for start in starts} != {ord("{")} or {block[end - 2 : end] for end in ends} != {b"}\n"}:
+            return False
+        try:
+            lines = self._layout.decoder.decode_lines(block)
+            if lines[0].metrics != self._layout.logged:
+                self._layout = self._layout_of(lines[0].metrics)
+                lines = self._layout.decoder.decode_lines(block)
+        except _OTHERWISE:
+            return False
+        logged = self._layout.logged
+        if len(lines) != len(ends) or not logged or any([line.metrics != logged for line in lines]):  # noqa: C419
+            return False
+        self._add(self._layout, lines, starts, ends)
+        return True
+
+    def _one_by_one(self, block: bytes, ends: list[int]) -> None:
+        alike: tuple[list[Any], list[int], list[int]] = ([], [], [])  # lines of one layout, their starts and ends
+        layout = self._layout
+        start = 0
+        for number, end in enumerate(ends, start=self._number + 1):
+            line = self._line(block[start:end], number)
+            if self._layout is not layout:
+                self._add(layout, *alike)
+                layout, alike = self._layout, ([], [], [])
+            if isinstance(line, Damage):
+                self.damage.append(line)
+            else:
+                for column, value in zip(alike, (line, start, end), strict=True):
+                    column.append(value)
+            start = end
+        self._add(layout, *alike)
+
+    def _line(self, raw: bytes, number: int) -> Any:
+        """One line in the layout of its metrics, which becomes that of the scan, or a `Damage`."""
+        try:
+            line = self._layout.decoder.decode(raw)
+            if line.metrics and line.metrics != self._layout.logged:
+                self._layout = self._layout_of(line.metrics)
+                line = self._layout.decoder.decode(raw)
+        except _OTHERWISE:
+            line = None
+        if line is not None and line.metrics:
+            return line
+        item = parse(raw, number) if raw.strip() else Damage(number, "blank")
+        if isinstance(item, Damage):
+            return item
+        self._layout = self._layout_of(tuple(item.metrics))
+        return self._layout.line(item)
+
+    def _add(self, layout: Layout, lines: list[Any], starts: list[int], ends: list[int]) -> None:
+        """Count lines of one layout by filter, and add those of the wanted one."""
+        wanted = self.builder.filter
+        filters = [line.filter for line in lines]
+        for name in set(filters):
+            self.filters[name] = self.filters.get(name, 0) + filters.count(name)
+        if filters.count(wanted) < len(filters):
+            chosen = [at for at, name in enumerate(filters) if name == wanted]
+            lines, starts, ends = ([column[at] for at in chosen] for column in (lines, starts, ends))
+        if lines:
+            offsets = [self._offset + start for start in starts]
+            lengths = [end - start for start, end in zip(starts, ends, strict=True)]
+            self.builder.add(lines, layout.names, offsets, lengths)
 
 
-def _as_line(sample: Sample) -> _SlowLine:
-    head = DocHead(**{name: sample.doc.get(name) for name in DocHead.__struct_fields__})
-    return _SlowLine(
-        head,
-        sample.doc_id,
-        sample.doc_hash,
-        sample.prompt_hash,
-        json.dumps(sample.resps, ensure_ascii=False).encode("utf-8", "surrogatepass"),  # as lm-eval writes it
-        b'["[invalid]"]' if sample.filtered == INVALID else b"",
-    )
+def _line_ends(block: bytes) -> list[int]:
+    """Where each line of a block ends, its line break included; the last may lack one."""
+    ends = []
+    end = block.find(b"\n") + 1
+    while end:
+        ends.append(end)
+        end = block.find(b"\n", end) + 1
+    if not block.endswith(b"\n"):
+        ends.append(len(block))
+    return ends
 
 
 def first_line(path: Path) -> Sample | None:
