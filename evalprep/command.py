@@ -20,6 +20,7 @@ from typing import Any
 
 from evalprep.config import Core
 from evalprep.hardware import cpu_has_bfloat16, gpu_names
+from evalprep.places import is_folder, place
 
 # The share of main memory that vLLM asks for on a CPU at start, whatever its cache size; its default of 0.92 is
 # refused on any machine that runs something else.
@@ -56,11 +57,13 @@ class Command:
         for key, value in self.options.items():
             if value is None or value is False:
                 continue
-            words += (
-                [f"--{key}"]
-                if value is True
-                else [f"--{key}", _pairs(value) if isinstance(value, dict) else str(value)]
-            )
+            text = _pairs(value) if isinstance(value, dict) else str(value)
+            if value is True:
+                words.append(f"--{key}")
+            elif text.startswith("-"):
+                words.append(f"--{key}={text}")  # a word of its own would be taken for an option
+            else:
+                words += [f"--{key}", text]
         return words
 
     def text(self) -> str:
@@ -74,7 +77,11 @@ class Command:
         for key, value in self.options.items():
             if value is None or value is False:
                 continue
-            data[key] = [value] * 4 if key == "seed" else value  # python, numpy, torch, few-shot
+            data[key] = value
+        if "seed" in data:
+            data["seed"] = [data["seed"]] * 4  # python, numpy, torch, few-shot
+        if "fewshot_as_multiturn" in data:  # a word on the command line, where every word is true in YAML
+            data["fewshot_as_multiturn"] = data["fewshot_as_multiturn"] == "true"
         return data
 
 
@@ -220,9 +227,8 @@ def model_location(core: Core, folder: Path) -> tuple[str, bool, list[str]]:
 
     A local folder becomes an absolute path without a trailing slash; everything else is taken for a hub id.
     """
-    path = Path(core.model_name).expanduser()
-    path = path if path.is_absolute() else folder / path
-    if path.is_dir():
+    path = place(core.model_name, folder)
+    if is_folder(path):
         return str(path.resolve()), True, []
     looks_local = core.model_name.startswith((".", "/", "~")) or core.model_name.count("/") > 1
     if looks_local:

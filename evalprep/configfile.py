@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from evalprep.config import Config, read_config
-from evalprep.errors import Problems
-from evalprep.packs import Pack, find_packs
-from evalprep.yamlfile import YamlFile, load_yaml
+from evalprep.config import Config
+from evalprep.configreader import read_config
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.pack import Pack
+from evalprep.packs import find_packs
+from evalprep.places import is_folder, place
+from evalprep.yamlfile import NotYaml, YamlFile, load_yaml, yaml_value
 
 PROJECT_ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,35 +27,43 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[
     """
     source = load_yaml(path)
     _apply_settings(source, settings)
-    folder = source.data.get("template_dir")
-    template_dir = (source.folder / folder).resolve() if isinstance(folder, str) else PROJECT_ROOT / "task_templates"
-    packs = find_packs(template_dir)
+    packs = find_packs(_template_dir(source))
     return read_config(source, packs, project_root=PROJECT_ROOT), packs
 
 
-def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
-    import yaml
+def _template_dir(source: YamlFile) -> Path:
+    """Folder of the packs; a wrong one is told first: without packs each of their keys would look misspelt."""
+    given = source.data.get("template_dir")
+    if not isinstance(given, str):
+        return PROJECT_ROOT / "task_templates"
+    folder = place(given, source.folder)
+    if not is_folder(folder) or not any(folder.glob("*/pack.yaml")):
+        raise BadInput(
+            Problem(
+                what=f"template_dir {folder} {'holds no pack' if is_folder(folder) else 'is not a folder'}",
+                where=source.where("template_dir"),
+                allowed="a folder with one sub-folder per pack, each with a pack.yaml",
+                fix="leave the key out for the packs of the project",
+            )
+        )
+    return folder.resolve()
 
+
+def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
     problems = Problems()
     for setting in settings:
         key, equals, text = setting.partition("=")
-        if not equals or not key.strip():
+        keys = tuple(part.strip() for part in key.split("."))
+        if not equals or not all(keys):
             problems.add(
                 f"{setting!r} is not key=value", where="--set", allowed="--set limit=10, --set science.context=8192"
             )
             continue
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            problems.add(f"the value {text!r} is not YAML", where=f"--set {key}", fix="quote it")
+            value = yaml_value(text)
+        except NotYaml as error:
+            problems.add(f"the value {text!r} is not YAML: {error}", where=f"--set {key}", fix="quote it")
             continue
-        target: Any = source.data
-        *parents, last = key.strip().split(".")
-        for parent in parents:
-            target = target.setdefault(parent, {})
-            if not isinstance(target, dict):
-                problems.add(f"{parent} is not a section", where=f"--set {key}")
-                break
-        else:
-            target[last] = value
+        if blocked := source.overrule(keys, value):
+            problems.add(f"{blocked} is not a section", where=f"--set {key}")
     problems.raise_if_any()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.credentials import is_secret
+from evalprep.credentials import secret_paths
 from evalprep.errors import Problems
+from evalprep.places import exists, flaw, is_folder
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:
     from evalprep.config import Core
+
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
 
 
 def _inside(inner: Path, outer: Path) -> bool:
@@ -19,22 +23,22 @@ def _inside(inner: Path, outer: Path) -> bool:
 
 
 def check_secrets(core: Core, source: YamlFile, problems: Problems) -> None:
-    """A command line is public on its machine, and lm-eval writes model arguments into every result file."""
-    for name in ("model_args", "gen_kwargs"):
-        for key, value in getattr(core, name).items():
-            if is_secret(str(key), value):
-                problems.add(
-                    f"{name}.{key} looks like a credential, which would end up on the command line and in result files",
-                    where=source.where(name, key),
-                    fix="remove it and set the environment variable instead (HF_TOKEN, OPENAI_API_KEY, ...)",
-                )
+    """A command line is public on its machine, and lm-eval writes model arguments and tasks into every result file."""
+    for name in ("model_args", "gen_kwargs", "tasks"):
+        for path in secret_paths(getattr(core, name)):
+            problems.add(
+                f"{'.'.join(map(str, (name, *path)))} looks like a credential, "
+                "which would end up on the command line or in result files",
+                where=source.where(name, *path),
+                fix="remove it and set the environment variable instead (HF_TOKEN, OPENAI_API_KEY, ...)",
+            )
 
 
 def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
-    """The work folder is replaced whole, so nothing of value may share it."""
+    """The work folder is replaced whole, so nothing of value may share it; both folders must be there to be written."""
     where, templates = source.where, core.template_dir
     assert templates is not None
-    if not templates.is_dir():
+    if not is_folder(templates):
         problems.add(
             f"template_dir {templates} is not a folder",
             where=where("template_dir"),
@@ -46,20 +50,32 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
             where=where("work_dir"),
             fix="choose a work_dir outside of the templates: it is replaced on every preparation",
         )
-    if _inside(core.output_path, core.work_dir) or core.output_path == core.work_dir:
+    if _inside(source.folder, core.work_dir) or core.work_dir == Path.home():
+        problems.add(
+            f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own"
+        )
+    elif _inside(core.output_path, core.work_dir):
         problems.add(
             f"output_path {core.output_path} lies in work_dir",
             where=where("output_path"),
             fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation",
         )
-    if core.work_dir in {Path.home(), Path("/"), source.folder}:
+    for key, path in (("work_dir", core.work_dir), ("output_path", core.output_path)):
+        if _CONTROL.search(str(path)):
+            problems.add(
+                f"{key} {str(path)!r} holds a control character, on which a shell acts when the command is pasted",
+                where=where(key),
+                fix=f"choose another {key}",
+            )
+        elif reason := flaw(path):
+            problems.add(
+                f"{key} {path} cannot be written: {reason}",
+                where=where(key),
+                fix=f"choose another {key} or change the permissions",
+            )
+    if exists(core.output_path) and not is_folder(core.output_path):
         problems.add(
-            f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own"
-        )
-    parent = next(p for p in core.work_dir.parents if p.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        problems.add(
-            f"cannot write in {parent}, where work_dir would be made",
-            where=where("work_dir"),
-            fix="choose another work_dir or change the permissions",
+            f"output_path {core.output_path} is a file",
+            where=where("output_path"),
+            fix="choose a folder: lm_eval would fail on it once everything is generated",
         )

@@ -13,7 +13,7 @@ A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from evalprep.config import Config
 from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.join import GroundTruth, JoinReport, join
-from evalprep.packs import Pack
+from evalprep.pack import Pack, TaskSpec
+from evalprep.places import exists, is_folder, place
 from evalprep.prepared import Repeats
 from evalprep.sources import Source, config_names, open_source
 
@@ -38,8 +39,10 @@ __all__ = [
     "Repeats",
     "Source",
     "TaskData",
+    "TaskSpec",
     "config_names",
     "file_sha256",
+    "is_folder",
     "join",
     "make_plan",
     "near",
@@ -103,13 +106,19 @@ class Plan:
 
     Attributes:
         tasks: Task names in order.
-        groups: Group name -> members.
+        groups: Group name -> members, which are tasks and other groups.
         request: What goes after `--tasks`.
+        specs: Tasks that pack.yaml cannot name, because the config makes them (one per data set of the user, say).
     """
 
     tasks: list[str]
     groups: dict[str, list[str]]
     request: list[str]
+    specs: dict[str, TaskSpec] = field(default_factory=dict)
+
+    def below(self, name: str) -> list[str]:
+        """The tasks of a group, and of the groups in it; a task is its own."""
+        return list(dict.fromkeys(_tasks_below(name, self.groups)))
 
 
 @dataclass
@@ -138,11 +147,17 @@ class Context:
         """Folder that relative paths in the config refer to."""
         return self.config.folder
 
+    def where(self, *keys: str | int) -> str:
+        """How a message names a key of the pack, or of the whole config: `file:line (key)`."""
+        own = self.pack.config.get(str(keys[0]))
+        top = own is None or (own.top_level and keys[0] not in self.config.source.at(self.pack.name))
+        return self.config.where(*keys) if top else self.config.where(self.pack.name, *keys)
+
     def locate(self, location: str) -> str:
         """A path of the config as an absolute one when it exists locally, else unchanged (a hub id)."""
         for base in (self.folder, self.pack.folder):
-            path = base / Path(location).expanduser()
-            if path.exists():
+            path = place(location, base)
+            if exists(path):
                 return str(path.resolve())
         return location
 
@@ -173,17 +188,31 @@ class Context:
 
     def static_plan(self) -> Plan:
         """The plan of a pack whose tasks and groups do not depend on the data."""
-        groups = {name: list(self.pack.groups[name].tasks) for name in self.requested if name in self.pack.groups}
-        return make_plan(self.requested, groups)
+        return make_plan(self.requested, {name: list(group.tasks) for name, group in self.pack.groups.items()})
 
 
 def make_plan(requested: Iterable[str], groups: Mapping[str, list[str]]) -> Plan:
-    """Expand groups, without repeats.
+    """Expand groups, and the groups in them, without repeats.
 
     lm-eval refuses a call that names a group and one of its members, so such a member is dropped from the request.
     """
-    request = list(dict.fromkeys(requested))
-    inside = {member for name in request for member in groups.get(name, [])}
-    request = [name for name in request if name not in inside]
-    tasks = list(dict.fromkeys(member for name in request for member in groups.get(name, [name])))
-    return Plan(tasks=tasks, groups={name: groups[name] for name in request if name in groups}, request=request)
+    names = list(dict.fromkeys(requested))
+    inside = {below for name in names for below in _names_below(name, groups)}
+    request = [name for name in names if name not in inside]
+    tasks = list(dict.fromkeys(task for name in request for task in _tasks_below(name, groups)))
+    return Plan(
+        tasks=tasks, groups={name: groups[name] for name in groups if name in {*request, *inside}}, request=request
+    )
+
+
+def _names_below(name: str, groups: Mapping[str, list[str]]) -> Iterator[str]:
+    for member in groups.get(name, []):
+        yield member
+        yield from _names_below(member, groups)
+
+
+def _tasks_below(name: str, groups: Mapping[str, list[str]]) -> Iterator[str]:
+    if name not in groups:
+        yield name
+    for member in groups.get(name, []):
+        yield from _tasks_below(member, groups)

@@ -14,8 +14,8 @@ from evalprep.command import Command, build_command, model_location
 from evalprep.config import Config, section_for
 from evalprep.errors import BadInput, Problems
 from evalprep.manifest import manifest_data
+from evalprep.pack import Pack
 from evalprep.packapi import Context
-from evalprep.packs import Pack
 from evalprep.selection import Selection, select
 from evalprep.taskfiles import PlannedPack, write_groups, write_inline, write_tasks
 from evalprep.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
@@ -104,8 +104,8 @@ def make_commands(config: Config, selection: Selection, work: list[PlannedPack])
     other: dict[str, list[str]] = {}
     for item in work:
         for name in item.plan.request:
-            members = item.plan.groups.get(name, [name])
-            special = {member: item.pack.tasks[member].backend for member in members if item.pack.tasks[member].backend}
+            members = item.plan.below(name)
+            special = {member: item.spec(member).backend for member in members if item.spec(member).backend}
             special = {member: backend for member, backend in special.items() if backend != config.core.backend}
             if not special:
                 main.append(name)

@@ -60,7 +60,14 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> i
         raise BadInput(Problem(what=f"{task} has no rows", where=task, fix="check the source and the join counts"))
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for part in sorted(spool.iterdir()):
-            writer.write_table(_widen(pq.read_table(part), schema))
+            try:
+                writer.write_table(_widen(pq.read_table(part), schema))
+            except (ValueError, OSError) as error:  # a number that the wider type cannot hold; a type nested too deep
+                if getattr(error, "errno", None):
+                    raise
+                raise BadInput(
+                    Problem(what=f"{task} does not fit into parquet: {error}", where=task, fix="simplify the column")
+                ) from None
             part.unlink()
     spool.rmdir()
     return count
@@ -103,17 +110,34 @@ def _table(chunk: list[dict[str, Any]], known: pa.Schema | None, task: str) -> p
                     .type
                 )
                 array = pa.array(values, type=merged)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise BadInput(
-                Problem(
-                    what=f"column {name!r} of {task} mixes types: {error}",
-                    where=task,
-                    fix="make the column one type in the pack's prepare.py",
-                )
-            ) from None
+        except (ValueError, TypeError, OverflowError, NotImplementedError) as error:  # Arrow's errors are such
+            raise BadInput(_unstorable(name, values, fixed.get(name), chunk, task, error)) from None
         fields.append(pa.field(name, array.type))
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _unstorable(
+    name: str, values: list[Any], kind: pa.DataType | None, chunk: list[dict[str, Any]], task: str, error: Exception
+) -> Problem:
+    """Say which row holds a value that cannot be stored, or that the rows of a column do not agree on a type."""
+    import pyarrow as pa
+
+    for value, row in zip(values, chunk, strict=True):
+        try:
+            pa.array([value], type=kind)
+        except (ValueError, TypeError, OverflowError, NotImplementedError) as cause:
+            return Problem(
+                what=f"column {name!r} of {task} cannot hold {str(value)[:80]!r}: {cause}",
+                where=f"row {row[ID_COLUMN]}",
+                allowed=str(kind) if kind is not None else "text without lone surrogates, numbers below 2^63",
+                fix="mend the data, or the pack's prepare.py",
+            )
+    return Problem(
+        what=f"column {name!r} of {task} mixes types: {error}",
+        where=task,
+        fix="make the column one type in the data, or in the pack's prepare.py",
+    )
 
 
 def _without_empty(value: Any) -> Any:

@@ -13,9 +13,11 @@ from typing import Any
 
 from evalprep.errors import Problem, near
 
-_PLACEHOLDER = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
+# A name with a capital is refused as unknown, not left standing; without any small letter it is no name of ours.
+_NAME = r"\$\{((?=\w*[a-z])[A-Za-z_]\w*)\}"
+_PLACEHOLDER = re.compile(_NAME, re.ASCII)
 _CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_QUOTES = re.compile(r"""["'][^"'\n]*\$\{[a-z][a-z0-9_]*\}""")
+_QUOTES = re.compile(rf"""["'][^"'\n]*{_NAME}""", re.ASCII)
 
 
 def placeholders(template: str) -> set[str]:

@@ -51,7 +51,7 @@ def parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str
     try:
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns) if columns is not None else None):
             yield from batch.to_pylist()
-    except OSError as error:
+    except (OSError, ValueError, NotImplementedError) as error:  # ValueError: a page, or text that is not UTF-8
         raise BadInput(Problem(what=f"is damaged: {error}", where=str(path), fix="fetch it again")) from None
 
 
@@ -61,23 +61,10 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
     Raises:
         BadInput: names the file and, for JSON Lines, the line.
     """
-    if path.suffix == ".json":
-        try:
-            data = json.loads(path.read_text(encoding="utf-8-sig"))
-        except ValueError as error:
-            if path.read_text(encoding="utf-8-sig", errors="replace").lstrip().startswith("{"):
-                data = None  # several objects: JSON Lines under the name of JSON
-            else:
-                raise BadInput(Problem(what=f"is not JSON: {error}", where=str(path))) from None
-        if data is not None:
-            rows = data if isinstance(data, list) else next((v for v in data.values() if isinstance(v, list)), None)
-            if rows is None or not all(isinstance(row, dict) for row in rows):
-                raise BadInput(
-                    Problem(what="holds no list of objects", where=str(path), allowed='[{"column": ...}, ...]')
-                )
-            for row in rows:
-                yield _pick(row, columns)
-            return
+    rows = _json_list(path) if path.suffix == ".json" else None
+    if rows is not None:
+        yield from (_pick(row, columns) for row in rows)
+        return
     with path.open("rb") as handle:
         for number, line in enumerate(handle, 1):
             text = _text(line, path, number).strip()
@@ -86,8 +73,14 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
             try:
                 row = json.loads(text)
             except (ValueError, RecursionError) as error:
+                known = number > 1 or is_data_file(path)
                 raise BadInput(
-                    Problem(what=f"is not JSON: {error}", where=f"{path}:{number}", fix="mend or delete the line")
+                    Problem(
+                        what=f"is not JSON: {error}",
+                        where=f"{path}:{number}",
+                        allowed="" if known else f"a data file, named {', '.join(DATA_SUFFIXES)}",
+                        fix="mend or delete the line" if known else "convert the file",
+                    )
                 ) from None
             if not isinstance(row, dict):
                 raise BadInput(
@@ -98,6 +91,25 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
                     )
                 )
             yield _pick(row, columns)
+
+
+def _json_list(path: Path) -> list[dict[str, Any]] | None:
+    """The rows of a JSON file: a list of objects, or an object that holds one; None for JSON Lines under that name."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(Problem(what=f"is not UTF-8: {error}", where=str(path), fix="save the file as UTF-8")) from None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith("{"):
+            return None
+        raise BadInput(Problem(what=f"is not JSON: {error}", where=str(path))) from None
+    if isinstance(data, dict):
+        data = next((value for value in data.values() if isinstance(value, list)), None)
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise BadInput(Problem(what="holds no list of objects", where=str(path), allowed='[{"column": ...}, ...]'))
+    return data
 
 
 def _text(line: bytes, path: Path, number: int) -> str:

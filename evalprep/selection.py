@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.config import Config
 from evalprep.errors import Problems, near
-from evalprep.packs import Pack, find_task
+from evalprep.pack import Pack
+from evalprep.packs import find_task
 from evalprep.stock import is_remembered, stock_names
 
+INLINE_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 INLINE_REQUIRED = ("task", "dataset_path", "doc_to_text")
 
 
@@ -38,11 +41,11 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
     Adds to `problems` what is neither, with the nearest names.
     """
     selection = Selection()
-    where = f"{config.path or 'config'} (tasks)"
+    where = config.where("tasks")
     ours = [name for pack in packs.values() for name in pack.names()]
-    for entry in config.core.tasks:
+    for number, entry in enumerate(config.core.tasks):
         if isinstance(entry, dict):
-            _add_inline(selection, entry, problems, where, ours)
+            _add_inline(selection, entry, problems, config.where("tasks", number), ours)
             continue
         found = find_task(packs, entry)
         if found is not None:
@@ -76,9 +79,11 @@ def _add_inline(selection: Selection, entry: dict[str, Any], problems: Problems,
             where=where,
             allowed="a mapping as in an lm-eval task YAML: task, dataset_path, doc_to_text, ...",
         )
-    elif not isinstance(name, str) or not name.strip() or "/" in name or name.startswith("."):
+    elif not isinstance(name, str) or not INLINE_NAME.fullmatch(name):
         problems.add(
-            f"the inline task's name {name!r} is no file name", where=where, allowed="letters, digits, _ and -"
+            f"the inline task's name {name!r} is no name for a file and the command line",
+            where=where,
+            allowed="up to 100 letters, digits, _, - and ., a letter or digit first",
         )
     elif name in ours or name in selection.inline:
         problems.add(f"the inline task {name!r} has the name of another task", where=where, fix="give it another name")

@@ -15,7 +15,9 @@ from typing import Any
 from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, near
 from evalprep.hub import hub_snapshot
+from evalprep.places import is_file, is_folder, place
 from evalprep.rowfiles import DATA_SUFFIXES, is_data_file, is_parquet, json_rows, parquet_columns, parquet_rows
+from evalprep.yamlfile import NotYaml, yaml_value
 
 
 @dataclass
@@ -125,10 +127,10 @@ def open_source(
     Raises:
         BadInput: nothing there, no such config or split, gated or unreachable hub data.
     """
-    path = (folder or Path.cwd()) / Path(location).expanduser()
-    if path.is_file():
+    path = place(location, folder or Path.cwd())
+    if is_file(path):
         return Source(location, [path.resolve()], config, split)
-    if path.is_dir():
+    if is_folder(path):
         path = path.resolve()
         return Source(location, _select(path, config, split, where or location), config, split)
     looks_local = location.startswith((".", "/", "~")) or is_data_file(path) or location.count("/") != 1
@@ -146,8 +148,8 @@ def open_source(
 
 def _near_path(path: Path) -> str:
     try:
-        siblings = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    except OSError:
+        siblings = [entry.name for entry in path.parent.iterdir()]
+    except (OSError, ValueError):
         siblings = []
     return near(path.name, siblings) or "check the spelling; relative paths start at the config file's folder"
 
@@ -160,14 +162,12 @@ def card_configs(folder: Path) -> list[dict[str, Any]]:
     text = card.read_text(encoding="utf-8", errors="replace")
     if not text.startswith("---"):
         return []
-    import yaml
-
     try:
-        front = yaml.load(text.split("---", 2)[1], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, IndexError):
+        front = yaml_value(text.split("---", 2)[1])
+    except NotYaml:
         return []
     configs = front.get("configs") if isinstance(front, dict) else None
-    return [entry for entry in configs or [] if isinstance(entry, dict)]
+    return [entry for entry in configs if isinstance(entry, dict)] if isinstance(configs, list) else []
 
 
 def config_names(location: str, *, folder: Path | None = None, revision: str | None = None) -> list[str]:
@@ -176,8 +176,8 @@ def config_names(location: str, *, folder: Path | None = None, revision: str | N
     Raises:
         BadInput: the data set cannot be reached.
     """
-    path = (folder or Path.cwd()) / Path(location).expanduser()
-    if not path.is_dir():
+    path = place(location, folder or Path.cwd())
+    if not is_folder(path):
         path = hub_snapshot(location, revision, ["README.md"], location)
     return [str(entry["config_name"]) for entry in card_configs(path) if "config_name" in entry]
 
@@ -196,17 +196,9 @@ def _patterns(configs: list[dict[str, Any]], config: str | None, split: str | No
         raise BadInput(
             Problem(what=f"has no config {config!r}", where=where, allowed=", ".join(names), fix=near(config, names))
         )
-    data_files = chosen.get("data_files")
-    if data_files is None:
+    splits = _splits(chosen.get("data_files"))
+    if not splits:
         return None
-    if isinstance(data_files, str):
-        data_files = [{"split": "train", "path": data_files}]
-    splits: dict[str, list[str]] = {}
-    for entry in data_files:
-        if isinstance(entry, str):
-            entry = {"split": "train", "path": entry}  # noqa: PLW2901 - the short form of the same thing
-        paths = entry.get("path", [])
-        splits.setdefault(str(entry.get("split", "train")), []).extend([paths] if isinstance(paths, str) else paths)
     if split is None and len(splits) == 1:
         return next(iter(splits.values()))
     if split not in splits:
@@ -216,6 +208,21 @@ def _patterns(configs: list[dict[str, Any]], config: str | None, split: str | No
             )
         )
     return splits[split]
+
+
+def _splits(data_files: Any) -> dict[str, list[str]]:
+    """Split -> file patterns, out of any of the forms that a card may have; what is none of them is left out."""
+    if isinstance(data_files, str):
+        data_files = [data_files]
+    if isinstance(data_files, dict):
+        data_files = [{"split": split, "path": paths} for split, paths in data_files.items()]
+    splits: dict[str, list[str]] = {}
+    for entry in data_files if isinstance(data_files, list) else []:
+        named = entry if isinstance(entry, dict) else {"path": entry}
+        paths = named.get("path")
+        good = [path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str) and path]
+        splits.setdefault(str(named.get("split", "train")), []).extend(good)
+    return {split: paths for split, paths in splits.items() if paths}
 
 
 def _select(folder: Path, config: str | None, split: str | None, where: str) -> list[Path]:
@@ -248,7 +255,10 @@ def _select(folder: Path, config: str | None, split: str | None, where: str) -> 
 def _glob_inside(folder: Path, pattern: str) -> Iterable[Path]:
     if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
         return []  # a card must not make us read files outside of its data set
-    return (path for path in folder.glob(pattern) if path.is_file())
+    try:
+        return [path for path in folder.glob(pattern) if path.is_file()]
+    except ValueError:  # no pattern, such as `**x`
+        return []
 
 
 def _hub_source(location: str, config: str | None, split: str | None, revision: str | None, where: str) -> Source:

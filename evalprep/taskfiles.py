@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.pack import Pack, TaskSpec
 from evalprep.packapi import Context, Plan, TaskData
-from evalprep.packs import Pack, TaskSpec
+from evalprep.places import exists
 from evalprep.render import render
 from evalprep.selection import Selection
 
@@ -25,6 +29,10 @@ class PlannedPack:
     pack: Pack
     context: Context
     plan: Plan
+
+    def spec(self, task: str) -> TaskSpec:
+        """What a task is made from: as pack.yaml declares it, or as the plan made it."""
+        return self.plan.specs.get(task) or self.pack.tasks[task]
 
 
 def write_tasks(work: list[PlannedPack], build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:
@@ -48,14 +56,16 @@ def write_tasks(work: list[PlannedPack], build: Path, work_dir: Path) -> dict[st
 def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict[str, Any]:
     from evalprep.prepared import write_rows
 
-    spec = item.pack.tasks[name]
-    data = _task_data(item, spec)
+    spec = item.spec(name)
     data_file = folder / "data" / f"{name}.parquet"
-    count = write_rows(data.rows, data_file, task=name)
-    if data.join is not None:
-        threshold = getattr(item.context.section, "max_unmatched", 0.01)
-        if found := data.join.problems(threshold=threshold, where=name):
-            raise BadInput(found)
+    with _failures_of(item.pack, name):
+        data = _task_data(item, spec)
+        try:
+            count = write_rows(data.rows, data_file, task=name)
+        except BadInput:
+            _refuse_bad_join(item, name, data)  # says more than that no rows are left
+            raise
+    _refuse_bad_join(item, name, data)
     template = item.pack.folder / (data.template or spec.template)
     values = {
         "task": name,
@@ -64,7 +74,7 @@ def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict
         **spec.values,
         **data.values,
     }
-    text, problems = render(template.read_text(encoding="utf-8"), values, where=str(template), optional=_COMMON)
+    text, problems = render(_template_text(template), values, where=str(template), optional=_COMMON)
     if problems:
         raise BadInput(problems)
     (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
@@ -77,6 +87,40 @@ def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict
         "previous": data.previous.as_dict() if data.previous else None,
         "notes": data.notes,
     }
+
+
+def _refuse_bad_join(item: PlannedPack, name: str, data: TaskData) -> None:
+    threshold = getattr(item.context.section, "max_unmatched", 0.01)
+    if data.join is not None and (found := data.join.problems(threshold=threshold, where=name)):
+        raise BadInput(found)
+
+
+def _template_text(template: Path) -> str:
+    try:
+        return template.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            Problem(what=f"is not UTF-8 text: {error}", where=str(template), fix="save it as UTF-8")
+        ) from None
+
+
+@contextlib.contextmanager
+def _failures_of(pack: Pack, task: str) -> Iterator[None]:
+    """Turn what a pack's own code raises over data that it did not expect into a message that names the line."""
+    try:
+        yield
+    except (BadInput, OSError, MemoryError):
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        inside = [frame for frame in frames if Path(frame.filename).is_relative_to(pack.folder)] or frames
+        raise BadInput(
+            Problem(
+                what=f"{task}: {type(error).__name__}: {error}",
+                where=f"{inside[-1].filename}:{inside[-1].lineno}",
+                fix="the data are not as this line expects them: mend them, or the pack",
+            )
+        ) from error
 
 
 def _task_data(item: PlannedPack, spec: TaskSpec) -> TaskData:
@@ -111,8 +155,8 @@ def _plain_rows(rows: Any, spec: TaskSpec) -> Any:
 
     repeats = Repeats()
     for row in rows:
-        row.update({new: row[old] for new, old in spec.columns.items()})
-        if not row.get("sample_id"):
+        row.update({new: row.get(old) for new, old in spec.columns.items()})
+        if row.get("sample_id") in (None, ""):
             digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
             row["sample_id"] = repeats.unique(digest)
         row["sample_id"] = str(row["sample_id"])
@@ -152,4 +196,4 @@ def _absolute_files(files: Any, base: Path) -> Any:
         return {split: _absolute_files(value, base) for split, value in files.items()}
     if isinstance(files, list):
         return [_absolute_files(value, base) for value in files]
-    return str((base / files).resolve()) if isinstance(files, str) and (base / files).exists() else files
+    return str((base / files).resolve()) if isinstance(files, str) and exists(base / files) else files

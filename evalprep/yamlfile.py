@@ -10,8 +10,93 @@ import yaml
 
 from evalprep.errors import BadInput, Problem
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_BYTES = 4_000_000  # far above any hand-written config; a data file given by mistake is refused at once
+MAX_DEPTH = 60
+MAX_NODES = 1_000_000  # with every alias written out
+
+
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the class depends on the build
+    """A safe loader of the values that JSON has: a date stays the text that it is, binary and set tags are refused."""
+
+
+_JSON_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map", "merge")}
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in _JSON_TAGS]
+    for first, resolvers in Loader.yaml_implicit_resolvers.items()
+}
+Loader.yaml_constructors = {
+    tag: constructor
+    for tag, constructor in Loader.yaml_constructors.items()
+    if tag in _JSON_TAGS or tag is None  # None: the constructor that refuses everything else
+}
+
+
+class NotYaml(Exception):  # noqa: N818 - as `BadInput`
+    """Text that is no YAML that we read; `line` and `column` count from 1, 0 where there is none."""
+
+    def __init__(self, reason: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+def yaml_value(text: str) -> Any:
+    """The value of a YAML text.
+
+    Raises:
+        NotYaml: not YAML, too deep, or too large once its aliases are written out.
+    """
+    return _compose(text)[0]
+
+
+def _compose(text: str) -> tuple[Any, yaml.Node | None]:
+    """Value and node tree of a text."""
+    try:
+        _refuse_excess(text)
+        loader = Loader(text)
+        try:
+            node = loader.get_single_node()
+            return (loader.construct_document(node) if node is not None else None), node
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise NotYaml(reason, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0) from None
+    except (ValueError, RecursionError) as error:  # an integer of 5,000 digits
+        raise NotYaml(f"a value that cannot be read: {error}") from None
+
+
+def _not_yaml(reason: str, event: yaml.Event) -> NotYaml:
+    mark = event.start_mark
+    return NotYaml(reason, mark.line + 1, mark.column + 1) if mark else NotYaml(reason)
+
+
+def _refuse_excess(text: str) -> None:
+    """Look at the events before anything is built: a deep text would end the process, a bomb of aliases hang it."""
+    sizes: dict[str, int] = {}  # anchor -> nodes below it
+    open_nodes: list[tuple[str | None, int]] = []  # anchor, nodes that stood before it
+    count = 0
+    for event in yaml.parse(text, Loader=Loader):
+        if isinstance(event, yaml.ScalarEvent) and "\0" in event.value:
+            raise _not_yaml("a NUL character", event)
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_nodes.pop()
+            if anchor:
+                sizes[anchor] = count - before
+        elif isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in open_nodes):
+                raise _not_yaml(f"*{event.anchor} stands inside of itself", event)
+            count += sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.NodeEvent):
+            count += 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_nodes.append((event.anchor, count - 1))
+            if len(open_nodes) > MAX_DEPTH:
+                raise _not_yaml(f"nested more than {MAX_DEPTH} levels deep", event)
+        if count > MAX_NODES:
+            raise NotYaml(f"more than {MAX_NODES} values once its aliases are written out")
 
 
 class YamlFile:
@@ -38,13 +123,16 @@ class YamlFile:
         self.name = name
         self.folder = folder
         self.path = path
+        self._settings: set[tuple[str | int, ...]] = set()
 
     def where(self, *keys: str | int) -> str:
         """`file:line (key)` of a key, or of the nearest key above it."""
         label = ".".join(str(key) for key in keys)
         for end in range(len(keys), 0, -1):
-            if tuple(keys[:end]) in self.lines:
-                return f"{self.name}:{self.lines[tuple(keys[:end])]} ({label})"
+            if keys[:end] in self._settings:
+                return f"--set {label}"
+            if keys[:end] in self.lines:
+                return f"{self.name}:{self.lines[keys[:end]]} ({label})"
         return f"{self.name} ({label})"
 
     def at(self, *keys: str | int) -> Mapping[str, Any]:
@@ -53,6 +141,24 @@ class YamlFile:
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         return value if isinstance(value, dict) else {}
+
+    def overrule(self, keys: tuple[str, ...], value: Any) -> str | None:
+        """Set one key from the command line.
+
+        Returns:
+            None, or the part of the path that is no mapping, with nothing changed.
+        """
+        target: dict[str, Any] = self.data
+        for number, key in enumerate(keys[:-1], 1):
+            inner = target.get(key)
+            if inner is None:
+                inner = target[key] = {}
+            if not isinstance(inner, dict):
+                return ".".join(keys[:number])
+            target = inner
+        target[keys[-1]] = value
+        self._settings.add(keys)
+        return None
 
 
 def load_yaml(path: Path, *, folder: Path | None = None) -> YamlFile:
@@ -73,6 +179,8 @@ def load_yaml(path: Path, *, folder: Path | None = None) -> YamlFile:
         raise BadInput(Problem(what=f"is not UTF-8 text: {error}", where=str(path), fix="save it as UTF-8")) from None
     except OSError as error:
         raise BadInput(Problem(what=f"cannot be read: {error.strerror}", where=str(path))) from None
+    except ValueError as error:  # a NUL in the path
+        raise BadInput(Problem(what=f"is no path: {error}", where=repr(str(path)))) from None
     return parse_yaml(text, name=str(path), folder=(folder or path.parent).resolve(), path=path)
 
 
@@ -83,31 +191,25 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
         BadInput: as for `load_yaml`.
     """
     try:
-        loader = _Loader(text)
-        try:
-            node = loader.get_single_node()
-            lines: dict[tuple[str | int, ...], int] = {}
-            repeated: list[Problem] = []
-            if node is not None:
-                _walk(node, (), lines, repeated, name, depth=0)
-            data = loader.construct_document(node) if node is not None else {}
-        finally:
-            loader.dispose()
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        data, node = _compose(text)
+    except NotYaml as error:
+        place = (
+            f"{name}:{error.line}:{error.column}" if error.column else f"{name}:{error.line}" if error.line else name
+        )
         raise BadInput(
             Problem(
-                what=f"is not valid YAML: {reason}",
+                what=f"is not valid YAML: {error.reason}",
                 where=place,
                 fix="quote values that hold : or # and indent with blanks",
             )
         ) from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(Problem(what=f"holds a value that cannot be read: {error}", where=name)) from None
+    lines: dict[tuple[str | int, ...], int] = {}
+    repeated: list[Problem] = []
+    if node is not None:
+        _walk(node, (), lines, repeated, name)
     if repeated:
         raise BadInput(repeated)
+    data = {} if data is None else data
     if not isinstance(data, dict):
         raise BadInput(
             Problem(what=f"holds a {type(data).__name__}, not a mapping", where=name, allowed="`key: value` lines")
@@ -121,10 +223,7 @@ def _walk(
     lines: dict[tuple[str | int, ...], int],
     repeated: list[Problem],
     name: str,
-    depth: int,
 ) -> None:
-    if depth > 60:
-        raise BadInput(Problem(what="is nested more than 60 levels deep", where=name))
     if isinstance(node, yaml.MappingNode):
         for key_node, value_node in node.value:
             key = (*path, str(key_node.value))
@@ -137,8 +236,8 @@ def _walk(
                     )
                 )
             lines.setdefault(key, key_node.start_mark.line + 1)
-            _walk(value_node, key, lines, repeated, name, depth + 1)
+            _walk(value_node, key, lines, repeated, name)
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             lines.setdefault((*path, index), item.start_mark.line + 1)
-            _walk(item, (*path, index), lines, repeated, name, depth + 1)
+            _walk(item, (*path, index), lines, repeated, name)

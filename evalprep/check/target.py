@@ -179,7 +179,6 @@ def config_target(
     Raises:
         BadInput: the config cannot be prepared.
     """
-    from evalprep.config import Config
     from evalprep.configfile import load_config
     from evalprep.prepare import prepare
 
@@ -188,8 +187,7 @@ def config_target(
         # `datasets` would otherwise keep a copy of each temporary file in the user's cache for good.
         os.environ.setdefault("HF_DATASETS_CACHE", str(Path(temporary) / "datasets"))
         build = Path(temporary).resolve() / config.core.work_dir.name
-        moved = Config(config.core.model_copy(update={"work_dir": build}), config.sections, config.path, config.given)
-        done = prepare(moved, packs, check=False)
+        done = prepare(config.replaced(work_dir=build), packs, check=False)
         names = list(dict.fromkeys(name for command in done.commands for name in command.tasks))
         folder = path.parent.resolve()
         settings = replace(RunSettings.from_core(config.core, folder), **(changes or {}))

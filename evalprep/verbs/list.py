@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
-from evalprep.packs import Pack, find_packs
+from evalprep.pack import Pack
+from evalprep.packs import find_packs
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from evalprep.packapi import BadInput, Context, Problem, config_names, near
+from evalprep.packapi import BadInput, Context, Problem, config_names, is_folder, near
 
 HERE = Path(__file__).parent
 
@@ -64,10 +64,10 @@ def dataset_of(context: Context) -> Dataset:
     if "dataset" in context.cache:
         return context.cache["dataset"]
     location = context.section.evals_dataset.rstrip("/")
-    where = f"{context.config.path} (evals_dataset)"
+    where = context.where("evals_dataset")
     name = location.rsplit("/", 1)[-1]
     found = context.locate(location)
-    local = Path(found).is_dir()
+    local = is_folder(Path(found))
     family = next(
         (
             entry

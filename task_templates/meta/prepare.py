@@ -23,7 +23,7 @@ from evalprep.packapi import (
 
 from .datasets import Dataset, dataset_of, families, revision_of
 from .rows import OPTIONAL, REQUIRED, Row, choice_row, common, likelihood_rows, name_of, published, with_ids
-from .truth import GROUND_TRUTH, drop_nulls, gold_of, question_of, spellings, truth_kind, truth_of
+from .truth import GROUND_TRUTH, gold_of, instructions_of, question_of, spellings, truth_kind, truth_of
 
 SPLIT = "latest"
 
@@ -33,7 +33,7 @@ def plan(context: Context) -> Plan:
     dataset = dataset_of(context)
     family, offered = dataset.family, dataset.offered()
     groups = {name: [task for task in members if task in offered] for name, members in family["groups"].items()}
-    where = f"{context.config.path} (tasks)"
+    where = context.where("tasks")
     allowed = ", ".join([*(name for name, members in groups.items() if members), *offered]) or "nothing"
     for name in context.requested:
         if name in context.pack.groups and not groups.get(name):
@@ -59,14 +59,14 @@ def plan(context: Context) -> Plan:
                 fix="choose another task or data set",
             )
     planned = make_plan(context.requested, groups)
-    _check_keys(context, planned)
+    _check_keys(context)
     _check_lengths(context, planned, family)
     return planned
 
 
-def _check_keys(context: Context, planned: Plan) -> None:
+def _check_keys(context: Context) -> None:
     """Keys of the mappings `ground_truth`, `revision` and `max_gen_toks`."""
-    section, where = context.section, str(context.config.path)
+    section = context.section
     for key, known in (
         ("ground_truth", tuple(GROUND_TRUTH)),
         ("revision", ("evals", *GROUND_TRUTH)),
@@ -76,16 +76,24 @@ def _check_keys(context: Context, planned: Plan) -> None:
         for name in given if isinstance(given, dict) else ():
             if name not in known:
                 context.problems.add(
-                    f"unknown key {name!r} in {key}", where=where, allowed=", ".join(known), fix=near(str(name), known)
+                    f"unknown key {name!r} in {key}",
+                    where=context.where(key, name),
+                    allowed=", ".join(known),
+                    fix=near(str(name), known),
                 )
     for name, value in section.max_gen_toks.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            context.problems.add(f"max_gen_toks of {name} is {value!r}", where=where, allowed="a whole number >= 1")
-    for task in planned.tasks:
-        kind = truth_kind(task)
-        location = section.ground_truth.get(kind) if kind else None
-        if location is not None and not isinstance(location, str):
-            context.problems.add(f"ground_truth.{kind} is {location!r}", where=where, allowed="a hub id or a path")
+            context.problems.add(
+                f"max_gen_toks of {name} is {value!r}",
+                where=context.where("max_gen_toks", name),
+                allowed="a whole number >= 1",
+            )
+    texts = {"ground_truth": "a hub id or a path", "revision": "text; a commit of digits alone needs quotes"}
+    for key, allowed in texts.items():
+        given = getattr(section, key)
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if value is not None and not isinstance(value, str):
+                context.problems.add(f"{key}.{name} is {value!r}", where=context.where(key, name), allowed=allowed)
 
 
 def _check_lengths(context: Context, planned: Plan, family: dict[str, Any]) -> None:
@@ -96,7 +104,7 @@ def _check_lengths(context: Context, planned: Plan, family: dict[str, Any]) -> N
         if longest is not None and longest >= limit:
             context.problems.add(
                 f"max_model_len is {limit}, and {task} may generate {longest} tokens",
-                where=str(context.config.path),
+                where=context.where("max_model_len"),
                 allowed=f"max_model_len > {longest}",
                 fix="raise max_model_len, or lower meta.max_gen_toks for the task",
             )
@@ -167,12 +175,23 @@ def ifeval_rows(rows: Iterator[Row], truth: GroundTruth, report: JoinReport | No
     """IFEval rows with the instructions that check them."""
     assert report is not None
     for row, found in join(rows, truth, texts=lambda row: spellings(question_of(row)), report=report):
+        names, kwargs = instructions_of(found)
+        key = found.get("key")
+        if not isinstance(key, int | float | str) or not str(key).removesuffix(".0").isdecimal():
+            raise BadInput(
+                Problem(
+                    what=f"its ground truth has the key {key!r}",
+                    where=f"row {name_of(row)}",
+                    allowed="a whole number",
+                    fix="mend the ground truth",
+                )
+            )
         yield {
             **common(row),
             "target": "",
-            "key": int(found["key"]),
-            "instruction_id_list": list(found["instruction_id_list"]),
-            "kwargs": drop_nulls(found["kwargs"]),
+            "key": int(float(key)),
+            "instruction_id_list": names,
+            "kwargs": kwargs,
         }
 
 
@@ -182,7 +201,7 @@ def math_rows(rows: Iterator[Row], truth: GroundTruth, report: JoinReport) -> It
     The data set's own `input_correct_responses` are an internal form, rounded in places, and no gold answer.
     """
     for row, found in join(rows, truth, texts=lambda row: [row["input_question"]], report=report):
-        gold = gold_of(found["solution"])
+        gold = gold_of(found.get("solution"))
         if gold is None:
             raise BadInput(
                 Problem(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from evalprep.packapi import BadInput, Previous, Problem, Repeats
@@ -20,9 +20,43 @@ OPTIONAL = (
 )
 
 
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+# What a column must hold: a text in place of a list would pass for a list of letters.
+_SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "input_question": (lambda value: isinstance(value, str), "text"),
+    "input_final_prompts": (lambda value: _texts(value) and bool(value), "a list of texts, at least one"),
+    "input_correct_responses": (lambda value: value is None or _texts(value), "a list of texts"),
+    "is_correct": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
+    "subtask_name": (lambda value: value is None or isinstance(value, str), "text or null"),
+    "input_question_hash": (lambda value: value is None or isinstance(value, str), "text or null"),
+    "input_final_prompts_hash": (lambda value: value is None or _texts(value), "a list of texts or null"),
+    "output_prediction_text": (
+        lambda value: value is None or isinstance(value, str) or _texts(value),
+        "a list of texts, text or null",
+    ),
+}
+
+
 def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
-    """Pass rows on, counting the published verdicts."""
+    """Pass rows on, counting the published verdicts.
+
+    Raises:
+        BadInput: a column of the wrong type; names the row and the column.
+    """
     for row in rows:
+        for column, (fits, allowed) in _SHAPES.items():
+            if not fits(row.get(column)):
+                raise BadInput(
+                    Problem(
+                        what=f"{column} is {str(row.get(column))[:80]!r}",
+                        where=f"row {name_of(row)}",
+                        allowed=allowed,
+                        fix="fetch the data set again",
+                    )
+                )
         previous.add(row["is_correct"], row.get("subtask_name"))
         yield row
 
@@ -30,8 +64,6 @@ def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
 def common(row: Row) -> Row:
     """The columns that every task has."""
     prompts = row["input_final_prompts"]
-    if not prompts or not isinstance(prompts[0], str):
-        raise BadInput(Problem(what="has no prompt", where=f"row {name_of(row)}", fix="fetch the data set again"))
     output = row.get("output_prediction_text")
     question_hash = row.get("input_question_hash") or sha256(row["input_question"])
     hashes = row.get("input_final_prompts_hash") or [sha256(prompt) for prompt in prompts]

@@ -56,9 +56,32 @@ def spellings(text: str) -> list[str]:
     return [text] if mended == text else [text, mended]
 
 
-def drop_nulls(kwargs: list[Row | None] | None) -> list[Row]:
-    """Keyword arguments without nulls (zeros and false stay): parquet fills absent keys of a struct with null."""
-    return [{key: value for key, value in (entry or {}).items() if value is not None} for entry in kwargs or []]
+def instructions_of(entry: Row) -> tuple[list[str], list[Row]]:
+    """The instructions of an IFEval entry and their keyword arguments.
+
+    Nulls among the arguments are dropped (zeros and false stay): parquet fills absent keys of a struct with null.
+
+    Raises:
+        BadInput: not one mapping of arguments per instruction; names the entry.
+    """
+    names, kwargs = entry.get("instruction_id_list"), entry.get("kwargs")
+    if (
+        not isinstance(names, list)
+        or not all(isinstance(name, str) for name in names)
+        or not isinstance(kwargs, list)
+        or not all(isinstance(given, dict | None) for given in kwargs)
+        or len(names) != len(kwargs)
+        or not names
+    ):
+        raise BadInput(
+            Problem(
+                what=f"instruction_id_list is {names!r}, kwargs is {kwargs!r}",
+                where=f"IFEval ground truth, {str(entry.get('prompt'))[:60]!r}",
+                allowed="a list of names and a list of mappings of the same length",
+                fix="mend the ground truth",
+            )
+        )
+    return names, [{key: value for key, value in (given or {}).items() if value is not None} for given in kwargs]
 
 
 def truth_of(context: Context, kind: str) -> GroundTruth:
@@ -66,27 +89,25 @@ def truth_of(context: Context, kind: str) -> GroundTruth:
     key = f"truth_{kind}"
     if key not in context.cache:
         default, split = GROUND_TRUTH[kind]
-        location = context.section.ground_truth.get(kind, default)
+        location = context.section.ground_truth.get(kind) or default
         source = context.open(
             location,
             split=split,
             revision=revision_of(context, kind),
-            where=f"{context.config.path} (ground_truth.{kind})",
+            where=context.where("ground_truth", kind),
         )
         if kind == "ifeval":
             source.require(("key", "prompt", "instruction_id_list", "kwargs"))
-            truth = GroundTruth(
-                source.rows(), "prompt", same=lambda row: (row["instruction_id_list"], drop_nulls(row["kwargs"]))
-            )
+            truth = GroundTruth(source.rows(), "prompt", same=instructions_of)
         else:
             source.require(("problem", "solution"))
-            truth = GroundTruth(source.rows(), "problem", same=lambda row: gold_of(row["solution"]))
+            truth = GroundTruth(source.rows(), "problem", same=lambda row: gold_of(row.get("solution")))
         context.cache[key] = truth
     return context.cache[key]
 
 
-def gold_of(solution: str | None) -> str | None:
-    """The box content of a reference solution."""
+def gold_of(solution: object) -> str | None:
+    """The box content of a reference solution, None where there is no solution or no box."""
     from custom_metrics.math import extract_boxed
 
-    return extract_boxed(solution or "")
+    return extract_boxed(solution) if isinstance(solution, str) else None

@@ -39,7 +39,7 @@ def test_shipped_config_is_valid_and_shows_every_common_key():
         "system_instruction",
         "fewshot_as_multiturn",
     }
-    assert set(Core.model_fields) - hidden <= set(config.given)
+    assert set(Core.model_fields) - hidden <= set(config.source.data)
 
 
 def test_the_ten_line_pack_prepares_and_loads(tmp_path):

@@ -1,0 +1,122 @@
+"""One task pack: what its pack.yaml declares, and its modules."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from evalprep.errors import BadInput, Problem
+from evalprep.yamlfile import load_yaml
+
+
+@dataclass(frozen=True)
+class ConfigKey:
+    """One key that a pack adds to eval_config.yaml."""
+
+    name: str
+    types: tuple[str, ...]
+    default: Any = None
+    required: bool = False
+    choices: tuple[Any, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    top_level: bool = False
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """One task of a pack: its template and, for packs without `prepare.py`, where its rows are."""
+
+    name: str
+    template: str
+    source: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    description: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    backend: str = ""
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GroupSpec:
+    """A named set of tasks, and of other groups."""
+
+    name: str
+    tasks: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass
+class Pack:
+    """Everything that a pack folder declares.
+
+    Attributes:
+        name: Folder name, also the name of its section in eval_config.yaml.
+        folder: The folder.
+        suite_scores: Score name -> declaration, see docs/architecture.md.
+        published: Published scores (content of the file that `published:` names), or an empty mapping.
+    """
+
+    name: str
+    folder: Path
+    title: str = ""
+    description: str = ""
+    config: dict[str, ConfigKey] = field(default_factory=dict)
+    tasks: dict[str, TaskSpec] = field(default_factory=dict)
+    groups: dict[str, GroupSpec] = field(default_factory=dict)
+    suite_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    published_file: str = ""
+    default_tasks: tuple[str, ...] = ()
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """Published scores with their sources; read on demand."""
+        return load_yaml(self.folder / self.published_file).data if self.published_file else {}
+
+    def canonical(self, name: str) -> str | None:
+        """The task or group that a name or alias means, None when the pack has no such name."""
+        if name in self.tasks or name in self.groups:
+            return name
+        specs: list[TaskSpec | GroupSpec] = [*self.tasks.values(), *self.groups.values()]
+        return next((spec.name for spec in specs if name in spec.aliases), None)
+
+    def names(self) -> list[str]:
+        """Tasks and groups, without aliases."""
+        return [*self.groups, *self.tasks]
+
+    def module(self, stem: str) -> ModuleType | None:
+        """Load `<stem>.py` of the pack, None when the pack has no such file.
+
+        Raises:
+            BadInput: the file cannot be imported.
+        """
+        if not (self.folder / f"{stem}.py").is_file():
+            return None
+        # The folder becomes a package under a name of its own, so that a pack's modules may import each other
+        # (`from .rows import ...`) and two packs of one name in two template folders stay apart.
+        package = f"_evalprep_pack_{self.name}_{zlib.crc32(str(self.folder).encode()):08x}"
+        if package not in sys.modules:
+            parent = ModuleType(package)
+            parent.__path__ = [str(self.folder)]
+            sys.modules[package] = parent
+        try:
+            return importlib.import_module(f"{package}.{stem}")
+        except BadInput:
+            raise
+        except Exception as error:
+            raise BadInput(
+                Problem(
+                    what=f"cannot be imported: {type(error).__name__}: {error}",
+                    where=str(self.folder / f"{stem}.py"),
+                    fix="mend the pack's module",
+                )
+            ) from error
