@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, field
-from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from evalprep.check import Findings, FullCheck, RunSettings
 from evalprep.check.generation import reply_length
 from evalprep.check.loading import LoadedTask
-from evalprep.check.model_files import BYTES, ModelShape, model_folder, model_shape
+from evalprep.check.memory import Memory, find_gpu, gpu_table_names, model_memory, report_memory, throughput_table
+from evalprep.check.model_files import model_folder
+from evalprep.check.model_shape import ModelShape, model_shape
 from evalprep.check.replies import published_reply
 from evalprep.check.tokenizer import Tokenizer
 from evalprep.hardware import gpu_names
 
 CHARACTERS_PER_TOKEN = 4.0  # English text under vocabularies of 32k to 128k tokens, where the tokenizer is not here
 COUNTED_ROWS = 256  # rows that are tokenised per task; the rest is scaled by characters
-OVERHEAD_BYTES = 2 * 2**30  # activations and CUDA graphs of one GPU
 
 
 @dataclass
@@ -47,30 +46,6 @@ class TaskEstimate:
 
 
 @dataclass
-class Memory:
-    """GPU memory of one model copy, in bytes over all its GPUs.
-
-    Attributes:
-        weights: Weights.
-        per_token: Cache that one token takes.
-        longest: Cache of one request of max_model_len tokens.
-        available: What gpu_memory_utilization leaves of the GPUs, None without known GPUs.
-        cache_tokens: Tokens that fit beside the weights, None without known GPUs.
-    """
-
-    weights: int
-    per_token: int
-    longest: int
-    available: int | None
-    cache_tokens: int | None
-
-    @property
-    def fits(self) -> bool | None:
-        """Whether the weights and one longest request fit; None when the GPUs are unknown."""
-        return None if self.available is None else self.weights + self.longest + OVERHEAD_BYTES <= self.available
-
-
-@dataclass
 class Estimate:
     """The whole run.
 
@@ -93,7 +68,7 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as data, for `--json`."""
-        memory = {**vars(self.memory), "fits": self.memory.fits} if self.memory else None
+        memory = vars(self.memory) if self.memory else None
         return {**vars(self), "tasks": [vars(task) for task in self.tasks], "memory": memory}
 
     def text(self) -> str:
@@ -128,100 +103,61 @@ class Estimate:
         else:
             lines.append(f"time: {self.basis}")
         if self.memory is not None:
-            lines.append(_memory_text(self.memory))
+            lines.append(self.memory.text())
         return "\n".join([*lines, *self.notes])
 
 
-def _memory_text(memory: Memory) -> str:
-    text = (
-        f"memory: weights {memory.weights / 2**30:.2f} GiB, cache {memory.per_token / 2**10:.1f} KiB per token, "
-        f"{memory.longest / 2**30:.2f} GiB for the longest request"
-    )
-    if memory.available is None or memory.cache_tokens is None:
-        return text
-    return f"{text}; {memory.available / 2**30:.1f} GiB to use, room for {memory.cache_tokens:,} tokens of cache"
+def estimate_tasks(done: FullCheck, settings: RunSettings) -> list[TaskEstimate]:
+    """Count or guess the tokens of every task, of the rows that `limit` leaves."""
+    return [_estimate_task(task, done.tokenizer, settings) for task in done.loaded if task.instances]
 
 
-@cache
-def throughput_table() -> dict[str, Any]:
-    """The shipped table of devices."""
-    data: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("throughput.yaml").read_text(encoding="utf-8"))
-    return data
+def rows_of_run(rows: int, limit: float | None) -> int:
+    """Rows that a run takes of a task: lm-eval reads a limit below 1 as a share, rounded up."""
+    if limit is None:
+        return rows
+    return min(rows, math.ceil(rows * limit) if limit < 1 else int(limit))
 
 
-def estimate_tasks(loaded: Sequence[LoadedTask], tokenizer: Tokenizer | None) -> list[TaskEstimate]:
-    """Count or guess the tokens of every task."""
-    return [_estimate_task(task, tokenizer) for task in loaded if task.instances]
-
-
-def _estimate_task(loaded: LoadedTask, tokenizer: Tokenizer | None) -> TaskEstimate:
-    prompts, replies, budget, upper = [], [], 0, 0
-    for requests in loaded.instances.values():
+def _estimate_task(loaded: LoadedTask, tokenizer: Tokenizer | None, settings: RunSettings) -> TaskEstimate:
+    prompts: list[str] = []
+    replies: list[str] = []
+    generated, upper = 0, 0
+    for requests in islice(loaded.instances.values(), rows_of_run(len(loaded.instances), settings.limit)):
         for request in requests:
             arguments = request.args
             if request.request_type == "generate_until":
                 prompts.append(str(arguments[0]))
-                limit = (
-                    reply_length(arguments[1])
-                    if len(arguments) > 1 and isinstance(arguments[1], dict)
-                    else reply_length({})
-                )
-                upper += limit * (request.repeats or 1)
-                budget = max(budget, limit)
+                kwargs = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], dict) else {}
+                copies = request.repeats or 1
+                generated += copies
+                upper += reply_length(kwargs, settings.reply_length) * copies
             else:
                 prompts.append("".join(one for one in arguments if isinstance(one, str)))
         if (published := published_reply(requests[0].doc)) is not None:
             replies.append(published[0])
-    count = len(prompts)
-    if not upper:
-        return TaskEstimate(
-            loaded.name, count, _tokens(prompts, tokenizer), count, count, "likelihood", tokenizer is not None
-        )
-    if not replies:
-        return TaskEstimate(
-            loaded.name, count, _tokens(prompts, tokenizer), upper, upper, "max_gen_toks", tokenizer is not None
-        )
-    expected = min(
-        upper, round(_tokens(replies, tokenizer) / len(replies) * count) + count
-    )  # the end-of-text token counts
-    return TaskEstimate(
-        loaded.name, count, _tokens(prompts, tokenizer), expected, upper, "published outputs", tokenizer is not None
-    )
+    expected, basis = upper, "max_gen_toks"
+    if not generated:
+        expected = upper = len(prompts)  # the engine makes one token more, which nobody reads
+        basis = "likelihood"
+    elif replies:
+        # One more for the end-of-text token.
+        mean = _tokens(replies, tokenizer, add_bos_token=False) / len(replies) + 1
+        expected, basis = min(upper, round(mean * generated)), "published outputs"
+    prompt_tokens = _tokens(prompts, tokenizer, add_bos_token=settings.add_bos_token, backend=settings.backend)
+    return TaskEstimate(loaded.name, len(prompts), prompt_tokens, expected, upper, basis, tokenizer is not None)
 
 
-def _tokens(texts: list[str], tokenizer: Tokenizer | None) -> int:
+def _tokens(
+    texts: list[str], tokenizer: Tokenizer | None, *, add_bos_token: bool | None, backend: str | None = None
+) -> int:
     """Tokens of all texts; of many texts an even sample is counted and scaled by characters."""
     characters = sum(map(len, texts))
     if tokenizer is None or not characters:
         return round(characters / CHARACTERS_PER_TOKEN)
     sample = texts[:: max(1, len(texts) // COUNTED_ROWS)]
-    counted = sum(tokenizer.lengths(sample))
+    counted = sum(tokenizer.lengths(sample, add_bos_token=add_bos_token, backend=backend))
     return round(counted * characters / max(1, sum(map(len, sample))))
-
-
-def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] | None) -> Memory:
-    """Weights and cache of one model copy.
-
-    `cache per token = 2 * layers * kv_heads * head_size * bytes per value`; `gpu_memory_utilization` of every GPU of
-    the copy, less the weights and an allowance for activations, is cache.
-    """
-    saved, wanted = BYTES.get(shape.dtype, 2), BYTES.get(settings.dtype, BYTES.get(shape.dtype, 2))
-    weights = shape.weight_bytes * wanted // saved
-    per_token = shape.kv_bytes_per_token(min(wanted, 4))
-    context = settings.max_model_len or shape.context or 0
-    if gpu is None:
-        return Memory(weights, per_token, per_token * context, None, None)
-    copies = settings.tensor_parallel_size
-    available = int(gpu["memory"] * 2**30 * settings.gpu_memory_utilization) * copies
-    room = max(0, available - weights - OVERHEAD_BYTES * copies)
-    return Memory(weights, per_token, per_token * context, available, room // per_token)
-
-
-def find_gpu(name: str | None) -> dict[str, Any] | None:
-    """The row of the table whose name lies in a GPU's name."""
-    text = (name or "").lower().replace(" ", "-")
-    rows: list[dict[str, Any]] = throughput_table()["gpus"]
-    return next((row for row in rows if str(row["name"]).lower().replace(" ", "-") in text), None)
 
 
 def roofline_seconds(
@@ -237,12 +173,13 @@ def roofline_seconds(
 
     Reading prompts: `2 * parameters * tokens / compute`. Generating: one step for all running requests takes the longer
     of computing (`2 * parameters * running / compute`) and reading (`weights + running * length * cache per token`).
+    Parameters are those that a token passes through (Kaplan et al. 2020, arXiv:2001.08361, table 1).
     """
     table = throughput_table()
     gpus = settings.tensor_parallel_size
     compute = gpu["tflops"] * 1e12 * table["efficiency"]["compute"] * gpus
     bandwidth = gpu["bandwidth"] * 1e9 * table["efficiency"]["bandwidth"] * gpus
-    parameters = shape.weight_bytes / BYTES.get(shape.dtype, 2)
+    parameters = shape.active
     length = (prompt + reply / 2) / max(requests, 1)
     running = max(
         1.0,
@@ -271,15 +208,15 @@ def estimate_run(
         work_dir: The prepared folder, for `calibrate`.
         findings: Gets EP713 when the model does not fit.
     """
-    tasks = estimate_tasks(done.loaded, done.tokenizer)
+    tasks = estimate_tasks(done, settings)
     folder = model_folder(settings.model, settings.folder)
     shape = model_shape(folder) if folder is not None else None
     names = gpu_names() if settings.device != "cpu" else ()
     name = gpu or (names[0] if names else "")
     card = find_gpu(name)
     memory = model_memory(shape, settings, card) if shape is not None else None
-    if findings is not None and memory is not None and memory.fits is False:
-        findings.add("EP713", "gpu_memory_utilization", _memory_text(memory))
+    if findings is not None and memory is not None:
+        report_memory(memory, settings, findings)
     estimate = Estimate(tasks, name or "the CPU", None, None, "", memory)
     prompt, reply, upper, requests = (
         sum(getattr(task, key) for task in tasks)
@@ -288,7 +225,8 @@ def estimate_run(
     if calibrate and work_dir is not None:
         from evalprep.run.calibrate import calibrated
 
-        measured = calibrated(work_dir, calibrate, {task.name: len(task.instances) for task in done.loaded})
+        rows = {task.name: rows_of_run(len(task.instances), settings.limit) for task in done.loaded}
+        measured = calibrated(work_dir, calibrate, rows)
         estimate.seconds, estimate.basis = measured.seconds, measured.basis
         estimate.notes += measured.notes
     elif shape is None:
@@ -298,14 +236,15 @@ def estimate_run(
         estimate.upper_seconds = roofline_seconds(shape, settings, card, memory, prompt, upper, requests)
         estimate.basis = f"from {card['source']}, good to a factor of two or three"
     elif name:
-        estimate.basis = f"{name} is not in the table of devices; --calibrate N measures"
+        estimate.basis = (
+            f"{name} is not in the table of devices ({', '.join(gpu_table_names())}); --calibrate N measures"
+        )
     else:
         cpu = throughput_table()["cpu"]
-        parameters = shape.weight_bytes / BYTES.get(shape.dtype, 2)
-        scale = cpu["parameters"] / parameters
+        scale = cpu["parameters"] / shape.active
         reading = prompt / (cpu["prompt_tokens_per_second"] * scale)
         estimate.seconds, estimate.upper_seconds = (
             reading + one / (cpu["tokens_per_second"] * scale) for one in (reply, upper)
         )
-        estimate.basis = "two cores, from one measurement, good to a factor of five"
+        estimate.basis = "two cores, from one measurement, good to a factor of five; --gpu NAME for another machine"
     return estimate

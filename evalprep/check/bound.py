@@ -14,6 +14,10 @@ class TimeBoundError(BaseException):
     """Raised inside code that used up its CPU time; no `except Exception` of that code swallows it."""
 
 
+class LeavesError(Exception):
+    """Raised instead of the end of this process, where code that we did not write calls `sys.exit`."""
+
+
 @contextlib.contextmanager
 def cpu_bound(seconds: float) -> Iterator[None]:
     """Stop the block after a number of CPU seconds of this process.
@@ -24,9 +28,11 @@ def cpu_bound(seconds: float) -> Iterator[None]:
 
     Raises:
         TimeBoundError: the bound was reached.
+        LeavesError: the block called `sys.exit`.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        with _stay():
+            yield
         return
 
     def stop(*_: object) -> None:
@@ -35,10 +41,19 @@ def cpu_bound(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        yield
+        with _stay():
+            yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@contextlib.contextmanager
+def _stay() -> Iterator[None]:
+    try:
+        yield
+    except SystemExit as error:
+        raise LeavesError(f"calls sys.exit({error.code!r})") from None
 
 
 def cpu_seconds() -> float:

@@ -57,13 +57,21 @@ CODES: dict[str, Code] = {
     "EP115": Code("warning", "The path contains /lm_eval/tasks/, so that lm-eval imports its modules under the names of its own.",
                   "keep the folder elsewhere"),
     "EP116": Code("error", "A group contains itself.", "remove it from its own members"),
-    "EP117": Code("note", "The task is one of lm-eval's own; it was not checked.", "check it with --include_path"),
+    "EP117": Code("note", "The task is one of lm-eval's own; it was not checked.",
+                  "check it with --include_path and the folder of lm-eval's tasks"),
     "EP118": Code("error", "A key is written twice in one mapping; YAML keeps the last in silence.", "remove one of them"),
     "EP119": Code("error", "There is no folder at the include path, or nothing in it is a task; lm-eval says nothing about that.",
                   "correct the path"),
+    "EP120": Code("note", "One of lm-eval's own tasks has settings that deserve a warning in a task of one's own. They belong to its "
+                  "published definition.", "gen_kwargs of the run can overrule generation_kwargs; name the change with the result"),
+    "EP121": Code("error", "An entry of a group's aggregate_metric_list has not the form that lm-eval reads: `metric`, `filter_list`, "
+                  "`aggregation: mean`, `weight_by_size`.", "mend the entry"),
+    "EP122": Code("warning", "A group aggregates a metric or filter that some of its tasks do not have; lm-eval leaves those tasks out, or "
+                  "the number.", "see metric_list and filter_list of the tasks"),
+    "EP123": Code("error", "YAML reads a bare yes, no, on or off as true or false, where lm-eval wants a text.", "put it into quotes"),
     # EP2: settings
-    "EP201": Code("error", "generation_kwargs has neither `do_sample` nor `temperature`, or samples without a temperature. vLLM then "
-                  "samples at temperature 1 (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`"),
+    "EP201": Code("error", "generation_kwargs has neither `do_sample` nor `temperature`, or samples without a temperature. vLLM and "
+                  "SGLang then sample at temperature 1 (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`"),
     "EP202": Code("error", "generation_kwargs lacks `until`; lm-eval then stops at the first blank line.",
                   "write `until: []` for the end-of-text token alone, or the stop strings"),
     "EP203": Code("warning", "There are no generation_kwargs: replies end at the first blank line or after 256 tokens.",
@@ -75,7 +83,7 @@ CODES: dict[str, Code] = {
     "EP207": Code("error", "A metric of one's own has no `aggregation` or no `higher_is_better`; lm-eval fails on it.",
                   "add both to its metric_list entry"),
     "EP208": Code("error", "A metric is unknown to lm-eval; it would be fetched from the network as a program and run.",
-                  "compute it in process_results"),
+                  "correct its name, or compute it in process_results"),
     "EP209": Code("error", "An aggregation is unknown to lm-eval.", "use one of lm-eval's, or `!function`"),
     "EP210": Code("error", "A metric_list or filter_list entry has not the form that lm-eval reads.", "see lm-eval's task guide"),
     "EP211": Code("warning", "The task has process_docs. lm-eval calls it six times per run, and serves the old result from its cache "
@@ -91,8 +99,9 @@ CODES: dict[str, Code] = {
     "EP217": Code("error", "The output_type is unknown.", "generate_until, multiple_choice, loglikelihood or loglikelihood_rolling"),
     "EP218": Code("error", "Two filters have the same name; the second overwrites the first.", "rename one"),
     "EP219": Code("error", "A filter is unknown to lm-eval.", "use one of lm-eval's, or `function: custom` with a filter_fn"),
-    "EP220": Code("error", "A regular expression of a filter cannot be compiled, or its group_select is out of range.",
-                  "mend the pattern"),
+    "EP220": Code("error", "A regular expression of a filter cannot be compiled, or its group_select (which counts matches, not "
+                  "groups) fails on replies with fewer matches.",
+                  "mend the pattern; group_select is 0 for the first match and -1 for the last"),
     "EP221": Code("error", "A function named with !function does not exist.", "correct the name; `module.function`, beside the YAML or "
                   "importable"),
     "EP222": Code("error", "The module beside the YAML uses something that fails when lm-eval loads it: a relative import, an import "
@@ -107,8 +116,11 @@ CODES: dict[str, Code] = {
                   "sample with a temperature and without a fixed seed, and use take_first_k"),
     "EP229": Code("error", "The task has no dataset_path and no custom_dataset.", "name the data"),
     "EP230": Code("error", "The task has no split to evaluate.", "write test_split"),
-    "EP231": Code("warning", "generation_kwargs has only one of `do_sample` and `temperature`; back ends and lm-eval's cache fill in the "
-                  "other each in its own way.", "write both"),
+    "EP231": Code("note", "generation_kwargs leaves do_sample, temperature or top_p to the back end.", "write all of them"),
+    "EP232": Code("note", "A metric is fetched from the network (hf_evaluate), as a program that is then run.",
+                  "fetch it before the run, or compute it in process_results"),
+    "EP233": Code("error", "The value of a generation argument is outside of what the engine takes; it raises after the model is loaded.",
+                  "correct the value"),
     # EP3: loading
     "EP301": Code("error", "lm-eval cannot load the task.", "see the message"),
     "EP302": Code("note", "The data set is not on this machine and there is no network; rows, prompts and scoring were not checked.",
@@ -130,6 +142,12 @@ CODES: dict[str, Code] = {
     "EP410": Code("note", "The same prompt occurs with different gold answers.", "look at the rows"),
     "EP411": Code("error", "A gold answer is none of the choices.", "correct the row"),
     "EP412": Code("error", "The splits of the data do not hold the one that the task evaluates.", "correct test_split"),
+    "EP413": Code("warning", "Rows stand among their own few-shot examples, with the answer.",
+                  "take the examples from another split: fewshot_split, or fewshot_config.samples"),
+    "EP414": Code("note", "Rows occur more than once, with the same prompt and gold answer.", "look at the rows"),
+    "EP415": Code("error", "A choice or continuation is empty: its likelihood is 1, so that it always wins, or the back end stops on it.", "mend the row"),
+    "EP416": Code("warning", "The same choice stands twice in one row, so that its gold answer is ambiguous.", "mend the row"),
+    "EP417": Code("note", "The gold answer of some rows is an empty text; an empty reply to them is right.", "look at the rows"),
     # EP5: scoring
     "EP501": Code("error", "A filter or scorer raises. lm-eval writes nothing before all tasks are scored, so the whole run is lost.",
                   "return a value for every reply"),
@@ -172,11 +190,21 @@ CODES: dict[str, Code] = {
     "EP609": Code("warning", "A stop string can never act.", "remove it"),
     "EP610": Code("error", "A stop string occurs inside a right reply, which is cut there.", "choose another stop string"),
     "EP611": Code("warning", "A stop string is nothing but white space; models often begin a chat reply with it.", "use `until: []`"),
+    "EP612": Code("warning", "Context and continuation meet in two blanks, or without one between two words; likelihoods of such texts "
+                  "are lower.", "end the prompt without a blank, and begin the continuation with one (see target_delimiter)"),
+    "EP613": Code("warning", "Right replies are longer than max_gen_toks: the gold answer itself, or the published outputs.",
+                  "raise max_gen_toks"),
+    "EP614": Code("warning", "The chat template refuses the system message; lm-eval then drops it in silence, with the task's description.",
+                  "put the text into doc_to_text, or leave out system_instruction"),
+    "EP615": Code("error", "A chat template is to be applied, and the tokenizer has none; the run ends after the model is loaded.",
+                  "set apply_chat_template: false, or use the instruct model"),
+    "EP616": Code("warning", "There are more than four stop strings, and this back end sends the first four only.",
+                  "put the important ones first"),
     # EP7: model, machine, command
     "EP701": Code("warning", "The model path begins with ./ or ends in /; lm-eval writes its results into a hidden or odd folder.",
                   "write it without"),
     "EP702": Code("error", "The model's folder does not exist or holds no model.", "correct the path, or download the model"),
-    "EP703": Code("error", "More GPUs are asked for than there are.", "tensor_parallel_size times data_parallel_size must not exceed them"),
+    "EP703": Code("error", "More GPUs are asked for than there are.", "tensor, pipeline and data parallel sizes multiply to at most their number"),
     "EP704": Code("error", "The disk has too little room for results and caches.", "free some, or choose another output_path"),
     "EP705": Code("error", "NLTK's punkt_tab data are missing; lm-eval's IFEval would fail after all generation.",
                   "python -m nltk.downloader punkt_tab, or set NLTK_DATA"),
@@ -185,7 +213,7 @@ CODES: dict[str, Code] = {
     "EP707": Code("error", "The installed lm-eval is not one that this tool was tested with.", "pip install 'lm-eval>=0.4.12,<0.5'"),
     "EP708": Code("warning", "model_args holds something like a password; lm-eval writes all of them into its results.",
                   "use an environment variable"),
-    "EP710": Code("error", "The number of attention heads is not a multiple of tensor_parallel_size.", "choose a divisor"),
+    "EP710": Code("error", "The attention heads, or the key and value heads, cannot be divided among tensor_parallel_size GPUs.", "choose a divisor"),
     "EP711": Code("error", "max_model_len is longer than the model's own context; vLLM refuses to start.", "lower it"),
     "EP712": Code("note", "The back end is not installed here.", "run the command where it is"),
     "EP713": Code("warning", "Weights and cache do not fit the memory of the GPUs.", "more GPUs, a shorter context or a quantised model"),
@@ -196,6 +224,12 @@ CODES: dict[str, Code] = {
     "EP720": Code("warning", "batch_size is a number; vLLM then works on that many prompts at a time.", "set batch_size: auto"),
     "EP721": Code("error", "model_args names both max_length and max_model_len.", "keep one"),
     "EP722": Code("error", "A likelihood task cannot run on this back end.", "use vllm, hf or local-completions"),
+    "EP723": Code("warning", "num_fewshot of the run has no effect on a task whose own file says 0.", "change the task's file"),
+    "EP724": Code("warning", "The chat template makes the model think before it answers, and no think_end_token is set: the thinking is "
+                  "scored as the answer, and stop strings act inside of it.",
+                  "set think_end_token in model_args (and a larger max_gen_toks), or enable_thinking: false"),
+    "EP725": Code("warning", "lm-eval discards enable_thinking inside chat_template_args.", "write enable_thinking itself into model_args"),
+    "EP726": Code("note", "Results of adapters (lora_local_path) go into the folder of the base model.", "use one output_path for each"),
 }  # fmt: skip
 
 

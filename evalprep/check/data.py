@@ -15,10 +15,10 @@ _LOCAL = ("parquet", "json", "csv", "text")
 Relocate = Callable[[Path], Path]
 
 
-def listed(rows: Iterable[Any], count: int) -> str:
+def listed(rows: Iterable[Any], count: int, noun: str = "row") -> str:
     """`n rows: a, b, c, ...`."""
     first = [str(row) for row, _ in zip(rows, range(LISTED), strict=False)]
-    return f"{count} row{'s' if count != 1 else ''}: {', '.join(first)}{', ...' if count > LISTED else ''}"
+    return f"{count} {noun}{'s' if count != 1 else ''}: {', '.join(first)}{', ...' if count > LISTED else ''}"
 
 
 def data_files(leaf: Leaf) -> dict[str, list[str]]:
@@ -133,6 +133,7 @@ class _Scan:
         self.seen = 0
         self.answers: dict[int, int] = {}
         self.several: list[str] = []
+        self.no_answer: list[str] = []
 
     def columns(self, schema: Any) -> list[str]:
         """The columns to read: ids, prompt, gold answer, and every one that holds floats."""
@@ -169,6 +170,8 @@ class _Scan:
         if target is None:
             self.null.append(row)
             return
+        if isinstance(target, str) and not target.strip():
+            self.no_answer.append(row)
         if isinstance(prompt, str) and prompt.strip():
             key, value = hash(prompt), hash(str(target))
             if self.answers.setdefault(key, value) != value:
@@ -187,6 +190,9 @@ class _Scan:
         ):
             if rows:
                 findings.add(code, where, f"{what} {listed(rows, len(rows))}", task=task)
+        if 0 < len(self.no_answer) < self.seen:  # a column that is empty throughout is none
+            rows = self.no_answer
+            findings.add("EP417", where, f"column {self.target!r} is empty in {listed(rows, len(rows))}", task=task)
         for name, rows in self.odd.items():
             findings.add("EP406", where, f"column {name!r} is not finite in {listed(rows, len(rows))}", task=task)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from evalprep.check.codes import CODES, LEVELS
@@ -82,6 +82,13 @@ class Findings:
     def extend(self, findings: Iterable[Finding]) -> None:
         """Note several."""
         self._found.update(dict.fromkeys(findings))
+
+    def take(self, unwanted: Callable[[Finding], bool]) -> list[Finding]:
+        """Remove some and return them."""
+        taken = [one for one in self._found if unwanted(one)]
+        for one in taken:
+            del self._found[one]
+        return taken
 
     def has_errors(self, task: str | None = None) -> bool:
         """Whether there is an error, or one that concerns a task."""

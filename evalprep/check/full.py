@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalprep.check.chat import chat_template, check_template
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
-from evalprep.check.loading import LoadedTask, build_requests, import_nltk, load_tasks
+from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
 from evalprep.check.model_files import model_folder
-from evalprep.check.prompts import chat_template, check_prompts, check_stops
+from evalprep.check.prompts import check_prompts, check_stops
+from evalprep.check.requests import build_requests
 from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import check_scoring
 from evalprep.check.settings import RunSettings
@@ -68,13 +70,16 @@ def check_full(
         findings.add("EP601", "tokenizer", f"{settings.tokenizer or settings.model or 'no model named'}")
     progress("loading tasks")
     loaded = load_tasks(static, settings, findings)
-    template = chat_template(tokenizer, settings)
+    check_template(tokenizer, settings, any(leaf.output_type == "generate_until" for leaf in static.leaves), findings)
     scorers: dict[str, Scorer] = {}
     if any("ifeval" in ref.spec for leaf in static.leaves for ref in function_refs(leaf.config)):
         import_nltk()
     for task in loaded:
         progress(f"{task.name}: prompts")
+        template = chat_template(tokenizer, settings)
         build_requests(task, settings, template, findings, rows)
+        if template is not None and template.dropped:
+            findings.add("EP614", task.leaf.where("description"), f"{task.name}: no system message", task=task.name)
         check_prompts(task, settings, tokenizer, findings)
         progress(f"{task.name}: scoring {len(task.instances)} rows")
         scorer = check_scoring(task, findings, hard=hard)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,15 @@ from typing import Any
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
+
+
+@dataclass(frozen=True)
+class Registered:
+    """Names that modules of the tasks add to lm-eval's registries."""
+
+    filters: set[str]
+    metrics: set[str]
+    aggregations: set[str]
 
 
 def function_refs(value: Any) -> Iterator[FunctionRef]:
@@ -40,6 +50,24 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
                     _check_registrations(source, leaf, registered, findings)
 
 
+def registered_names(leaves: list[Leaf]) -> Registered:
+    """Filters, metrics and aggregations that the modules of the tasks register, so that YAMLs may name them."""
+    names = Registered(set(), set(), set())
+    sources = {_source(ref)[0] for leaf in leaves for ref in function_refs(leaf.config)}
+    for source in sources:
+        for kind, name, _ in _registrations(source) if source is not None else []:
+            getattr(names, f"{kind}s").add(name)
+    return names
+
+
+@cache
+def _source(ref: FunctionRef) -> tuple[Path | None, bool]:
+    """The file of a function's module, and whether it lies beside the YAML."""
+    module = ref.spec.rpartition(".")[0]
+    beside = (ref.folder / f"{module.replace('.', '/')}.py").resolve()
+    return (beside, True) if beside.is_file() else (_installed(module) if module else None, False)
+
+
 def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Path | None:
     """Report a missing function; the module's file when it lies beside the YAML."""
     where, task = leaf.where(key), leaf.name
@@ -47,15 +75,14 @@ def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Pa
     if not module:
         findings.add("EP221", where, f"!function {ref.spec} names no module", task=task)
         return None
-    beside = (ref.folder / f"{module.replace('.', '/')}.py").resolve()
-    source = beside if beside.is_file() else _installed(module)
+    source, beside = _source(ref)
     if source is None:
         findings.add("EP221", where, f"there is no module {module!r} beside the YAML or installed", task=task)
         return None
     names = top_level_names(source)
     if names is not None and name not in names:
         findings.add("EP221", where, f"{source} has no {name!r}", task=task, fix=near(name, names))
-    return beside if beside.is_file() else None
+    return source if beside else None
 
 
 @cache
@@ -88,10 +115,12 @@ def _parsed(path: Path) -> ast.Module | None:
 
 @cache
 def top_level_names(path: Path) -> frozenset[str] | None:
-    """Names that a module defines; None where its source does not say (star imports, `__getattr__`, C code)."""
+    """Names that a module defines; None where its source does not say (star imports, `globals()`, C code)."""
     tree = _parsed(path)
     if tree is None:
         return None if path.suffix != ".py" else frozenset()
+    if any(isinstance(node, ast.Name) and node.id in {"globals", "exec", "setattr"} for node in ast.walk(tree)):
+        return None
     names: set[str] = set()
     for node in _statements(tree.body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -104,26 +133,41 @@ def top_level_names(path: Path) -> frozenset[str] | None:
     return None if {"*", "__getattr__"} & names else frozenset(names)
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements at module level, those under `if` and `try` included."""
+def _statements(body: list[ast.stmt], *, optional: bool = False) -> Iterator[ast.stmt]:
+    """Statements that run when a module is loaded, those under `if`, `try`, `with` and `for` included.
+
+    Args:
+        body: The module's statements.
+        optional: Leave out what may fail: the part of a `try` whose failure is caught without raising again, and
+            what type checkers alone read.
+    """
     for node in body:
         yield node
-        for name in ("body", "orelse", "finalbody"):
-            if isinstance(node, ast.If | ast.Try | ast.With):
-                yield from _statements(getattr(node, name, []))
         if isinstance(node, ast.Try):
+            forgiving = any(
+                not any(isinstance(inner, ast.Raise) for inner in ast.walk(handler)) for handler in node.handlers
+            )
+            if not (optional and forgiving):
+                yield from _statements(node.body, optional=optional)
             for handler in node.handlers:
-                yield from _statements(handler.body)
+                yield from _statements(handler.body, optional=optional)
+            yield from _statements([*node.orelse, *node.finalbody], optional=optional)
+        elif isinstance(node, ast.If):
+            if not (optional and "TYPE_CHECKING" in ast.unparse(node.test)):
+                yield from _statements(node.body, optional=optional)
+            yield from _statements(node.orelse, optional=optional)
+        elif isinstance(node, ast.With | ast.For | ast.While):
+            yield from _statements([*node.body, *getattr(node, "orelse", [])], optional=optional)
 
 
 def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
     tree = _parsed(source)
     task = leaf.name
     if tree is None:
-        findings.add("EP222", str(source), "is not valid Python", task=task)
+        findings.add("EP222", str(source), "is not valid Python", task=task, fix="mend the module")
         return
     postponed = False
-    for node in _statements(tree.body):
+    for node in _statements(tree.body, optional=True):
         if isinstance(node, ast.ImportFrom):
             postponed |= node.module == "__future__" and any(alias.name == "annotations" for alias in node.names)
             if node.level:
@@ -156,33 +200,42 @@ def _sibling(module: str, line: int, source: Path, task: str, findings: Findings
         found = importlib.util.find_spec(first) is not None
     except (ImportError, ValueError):
         found = False
-    if not found:
-        what = (
-            f"imports {first}, which lies beside it but is not importable"
-            if beside
-            else f"imports {first}, which is not installed"
+    if found:
+        return
+    if beside:
+        findings.add(
+            "EP222", f"{source}:{line}", f"imports {first}, which lies beside it but is not importable", task=task
         )
-        findings.add("EP222", f"{source}:{line}", what, task=task)
+    else:
+        findings.add(
+            "EP222",
+            f"{source}:{line}",
+            f"imports {first}, which is not installed",
+            task=task,
+            fix=f"install the package that provides {first}",
+        )
 
 
 def _check_registrations(source: Path, leaf: Leaf, registered: dict[str, Path], findings: Findings) -> None:
+    for kind, name, line in _registrations(source):
+        earlier = registered.setdefault(f"{kind} {name}", source)
+        if earlier != source:
+            findings.add("EP223", f"{source}:{line}", f"register_{kind}({name!r}) is also in {earlier}", task=leaf.name)
+
+
+@cache
+def _registrations(source: Path) -> list[tuple[str, str, int]]:
+    """(kind, name, line) of every `@register_filter("name")` and the like."""
     tree = _parsed(source)
+    found = []
     for node in _statements(tree.body if tree is not None else []):
         for decorator in getattr(node, "decorator_list", []):
             if not isinstance(decorator, ast.Call):
                 continue
-            kind = ast.unparse(decorator.func).rpartition(".")[2]
-            if kind not in {"register_filter", "register_metric", "register_aggregation", "register_model"}:
-                continue
-            for name in _texts(decorator):
-                earlier = registered.setdefault(f"{kind} {name}", source)
-                if earlier != source:
-                    findings.add(
-                        "EP223",
-                        f"{source}:{decorator.lineno}",
-                        f"{kind}({name!r}) is also in {earlier}",
-                        task=leaf.name,
-                    )
+            kind = ast.unparse(decorator.func).rpartition(".")[2].removeprefix("register_")
+            if kind in {"filter", "metric", "aggregation"}:
+                found += [(kind, name, decorator.lineno) for name in _texts(decorator)]
+    return found
 
 
 def _texts(call: ast.Call) -> list[str]:

@@ -1,4 +1,4 @@
-"""EP3: the tasks as lm-eval itself loads them, and the requests that it would send."""
+"""EP30x: the tasks as lm-eval itself loads them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ import importlib.util
 import io
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalprep.check.data import data_files, listed
+from evalprep.check.bound import TimeBoundError, cpu_bound
+from evalprep.check.data import data_files
 from evalprep.check.finding import Findings
+from evalprep.check.functions import function_refs
+from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.static import StaticCheck
 from evalprep.check.tree import Leaf
 
-ChatTemplate = Callable[..., str]
+# CPU seconds after which code of a task is taken to run for ever.
+IMPORT_SECONDS, LOADING_SECONDS = 60.0, 300.0
 
 
 @dataclass
@@ -67,7 +71,8 @@ def quiet() -> Iterator[None]:
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # progress bars of half a dozen libraries
+        # Progress bars of half a dozen libraries, and what the tasks' own code prints.
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
         for name, level in before.items():
@@ -104,11 +109,14 @@ def load_tasks(static: StaticCheck, settings: RunSettings, findings: Findings) -
         manager = TaskManager(
             include_path=[str(root) for root in static.tree.roots], include_defaults=False, metadata=metadata
         )
+        failing = _import_functions(static.leaves, findings)
         objects: dict[str, Any] = {}
         for name in static.requested:
+            names = {leaf.name for leaf in select_leaves(static.tree, [name], Findings())}
             # A group is loaded whole, as the run will; a failure is then looked for task by task.
-            with contextlib.suppress(Exception):
-                objects.update(manager.load([name])["tasks"])
+            if not names & failing:
+                with contextlib.suppress(Exception, TimeBoundError), cpu_bound(LOADING_SECONDS):
+                    objects.update(manager.load([name])["tasks"])
         loaded = []
         for leaf in static.leaves:
             task = objects.get(leaf.name)
@@ -121,25 +129,71 @@ def load_tasks(static: StaticCheck, settings: RunSettings, findings: Findings) -
     return loaded
 
 
+def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
+    """Import what the tasks name with !function, as lm-eval does, each module once; the tasks for which that fails.
+
+    lm-eval turns every AttributeError of a module into "has no function"; here the module's own error is told.
+    """
+    from lm_eval.tasks._yaml_loader import _import_func_in_yml
+
+    failures: dict[tuple[Path, str], str] = {}
+    failing: set[str] = set()
+    for leaf in leaves:
+        if findings.has_errors(leaf.name):
+            failing.add(leaf.name)  # already told, and lm-eval will not load it
+            continue
+        for key, value in leaf.config.items():
+            for ref in function_refs(value):
+                module = (ref.folder, ref.spec.rpartition(".")[0])
+                if module not in failures:
+                    failures[module] = ""
+                    try:
+                        with cpu_bound(IMPORT_SECONDS):
+                            _import_func_in_yml(ref.spec, ref.folder)
+                    except TimeBoundError:
+                        failures[module] = f"does not end within {IMPORT_SECONDS:g} s of CPU"
+                    except Exception as error:  # noqa: BLE001 - a module may raise anything
+                        cause = error.__cause__ or error
+                        failures[module] = f"{type(cause).__name__}: {first_line(cause)}"
+                if failures[module] and leaf.name not in failing:
+                    failing.add(leaf.name)
+                    findings.add(
+                        "EP301",
+                        leaf.where(key),
+                        f"{leaf.name}: importing {ref.spec}: {failures[module]}",
+                        task=leaf.name,
+                    )
+    return failing
+
+
 def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
     try:
-        return manager.load([leaf.name])["tasks"].get(leaf.name)
+        with cpu_bound(LOADING_SECONDS):
+            return manager.load([leaf.name])["tasks"].get(leaf.name)
+    except TimeBoundError:
+        findings.add(
+            "EP301",
+            leaf.where(),
+            f"{leaf.name}: loading does not end within {LOADING_SECONDS:g} s of CPU",
+            task=leaf.name,
+        )
     except Exception as error:  # noqa: BLE001 - whatever a task's code raises is what we are here to report
         if _is_absent_data(error, leaf):
             findings.add(
                 "EP302",
                 leaf.where("dataset_path"),
-                f"{leaf.config.get('dataset_path')}: {_first_line(error)}",
+                f"{leaf.config.get('dataset_path')}: {first_line(error)}",
                 task=leaf.name,
             )
         else:
             findings.add(
-                "EP301", leaf.where(), f"{leaf.name}: {type(error).__name__}: {_first_line(error)}", task=leaf.name
+                "EP301", leaf.where(), f"{leaf.name}: {type(error).__name__}: {first_line(error)}", task=leaf.name
             )
-        return None
+    return None
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of a message, cut to what one finding can hold."""
     lines = str(error).strip().splitlines()
     return lines[0][:300] if lines else "no message"
 
@@ -155,131 +209,3 @@ def _is_absent_data(error: BaseException, leaf: Leaf) -> bool:
         "HfHubHTTPError",
     }
     return bool(names & absent) and not data_files(leaf) and not Path(str(leaf.config.get("dataset_path"))).exists()
-
-
-def build_requests(
-    loaded: LoadedTask,
-    settings: RunSettings,
-    chat_template: ChatTemplate | None,
-    findings: Findings,
-    rows: int | None = None,
-) -> None:
-    """Let the task build its requests exactly as a run does, and look at the prompts."""
-    task, leaf = loaded.task, loaded.leaf
-    with quiet():
-        _configure(task, settings)
-        try:
-            task.build_all_requests(
-                limit=rows,
-                rank=0,
-                world_size=1,
-                system_instruction=settings.system_instruction,
-                apply_chat_template=chat_template is not None,
-                chat_template=chat_template,
-                tokenizer_name="",
-                fewshot_as_multiturn=settings.fewshot_as_multiturn is not False,
-            )
-        except Exception as error:  # noqa: BLE001 - templates and functions of tasks raise anything
-            findings.add(
-                "EP304",
-                leaf.where("doc_to_text"),
-                f"{leaf.name}, {_failing_row(task)}: {type(error).__name__}: {_first_line(error)}",
-                task=leaf.name,
-            )
-            return
-    for instance in task.instances:
-        loaded.instances.setdefault(instance.doc_id, []).append(instance)
-    for requests in loaded.instances.values():
-        requests.sort(key=lambda instance: instance.idx)
-    kinds = {instance.request_type for instance in task.instances}
-    loaded.own = leaf.file.kind == "class" or not kinds <= {"generate_until", "loglikelihood", "loglikelihood_rolling"}
-    _check_prompts(loaded, findings)
-
-
-def _configure(task: Any, settings: RunSettings) -> None:
-    """The changes that lm-eval makes to a task between loading and building requests."""
-    if settings.gen_kwargs and task.get_config("output_type") == "generate_until":
-        task.set_config(key="generation_kwargs", value=dict(settings.gen_kwargs), update=True)
-    shots = task.get_config("num_fewshot")
-    if shots is None or (settings.num_fewshot is not None and shots != 0):
-        task.set_config(key="num_fewshot", value=settings.num_fewshot or 0)
-    task.set_fewshot_seed(seed=1234)
-
-
-def _failing_row(task: Any) -> str:
-    for number, doc in enumerate(task.eval_docs):
-        try:
-            task.doc_to_text(doc)
-            task.doc_to_target(doc)
-            if task.get_config("doc_to_choice") is not None:
-                task.doc_to_choice(doc)
-        except Exception:  # noqa: BLE001 - only its place is wanted
-            return f"row {number}"
-    return "some row"
-
-
-def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
-    leaf, rows = loaded.leaf, loaded.instances
-    prompts = {number: loaded.prompt(number) for number in rows}
-    generates = all(requests[0].request_type == "generate_until" for requests in rows.values())
-    empty = [loaded.row_name(number) for number, text in prompts.items() if not text.strip()]
-    if generates and empty:
-        findings.add(
-            "EP404",
-            leaf.where("doc_to_text"),
-            f"{leaf.name}: empty prompts in {listed(empty, len(empty))}",
-            task=leaf.name,
-        )
-    text = leaf.config.get("doc_to_text")
-    constant = len(prompts) > 1 and len(set(prompts.values())) == 1
-    if isinstance(text, str) and constant and generates and not empty and "{{" not in text and "{%" not in text:
-        columns = list(getattr(loaded.task, "features", []) or [])
-        if text not in columns:
-            from evalprep.errors import near
-
-            findings.add(
-                "EP303",
-                leaf.where("doc_to_text"),
-                f"{text!r} is no column",
-                task=leaf.name,
-                fix=near(text, columns) or f"columns: {', '.join(columns)}",
-            )
-    if not loaded.own:
-        _check_targets(loaded, findings)
-        if leaf.output_type == "multiple_choice":
-            _check_choices(loaded, findings)
-
-
-def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
-    """A rendered gold answer that looks like a list becomes one; the first row decides how all are compared."""
-    kinds: dict[str, str] = {}
-    for number, requests in loaded.instances.items():
-        with contextlib.suppress(Exception):  # reported as EP304
-            target = loaded.task.doc_to_target(requests[0].doc)
-            kinds.setdefault("a list" if isinstance(target, list) else "no list", loaded.row_name(number))
-    if len(kinds) > 1:
-        found = ", ".join(f"{kind} (first in {row})" for kind, row in kinds.items())
-        findings.add(
-            "EP409", loaded.leaf.where("doc_to_target"), f"{loaded.name}: the gold answer is {found}", task=loaded.name
-        )
-
-
-def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
-    bad = []
-    for number, requests in loaded.instances.items():
-        try:
-            choices = loaded.task.doc_to_choice(requests[0].doc)
-            gold = loaded.task.doc_to_target(requests[0].doc)
-        except Exception:  # noqa: BLE001, S112 - reported as EP304
-            continue
-        for one in gold if isinstance(gold, list) else [gold]:
-            if not (one in choices if isinstance(one, str) else isinstance(one, int) and 0 <= one < len(choices)):
-                bad.append(loaded.row_name(number))
-                break
-    if bad:
-        findings.add(
-            "EP411",
-            loaded.leaf.where("doc_to_target"),
-            f"{loaded.name}: the gold answer is no choice in {listed(bad, len(bad))}",
-            task=loaded.name,
-        )

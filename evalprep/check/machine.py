@@ -9,10 +9,13 @@ import shutil
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
-from evalprep.check.model_files import model_folder, model_shape
-from evalprep.check.settings import RunSettings
+from evalprep.check.memory import check_memory
+from evalprep.check.model_files import model_folder
+from evalprep.check.model_shape import model_shape
+from evalprep.check.settings import RunSettings, whole_number
 from evalprep.check.tree import Leaf
 from evalprep.credentials import is_secret
 from evalprep.hardware import gpu_names
@@ -21,6 +24,16 @@ _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.
 _LATEX = re.compile(r"(^|[._])(math|minerva|latex)")
 _NLTK_IFEVAL = re.compile(r"lm_eval\.tasks\.ifeval|^instructions")
+_CHAT_ONLY = {
+    "local-chat-completions",
+    "openai-chat-completions",
+    "azure-openai-chat-completions",
+    "anthropic-chat",
+    "anthropic-chat-completions",
+    "litellm",
+    "litellm-chat",
+    "litellm-chat-completions",
+}
 MIN_DISK = 512 * 2**20
 # lm-eval writes each prompt twice into the sample log, and datasets keeps an uncompressed copy.
 DISK_FACTOR = 4
@@ -55,10 +68,14 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     shape = model_shape(folder)
     if shape is None:
         return
-    if settings.backend == "vllm" and shape.heads % settings.tensor_parallel_size:
-        findings.add(
-            "EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {settings.tensor_parallel_size} GPUs"
-        )
+    gpus = settings.tensor_parallel_size
+    if settings.backend == "vllm" and shape.heads % gpus:
+        findings.add("EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {gpus} GPUs")
+    elif settings.backend == "vllm" and max(shape.kv_heads, gpus) % min(shape.kv_heads, gpus):
+        # vLLM divides them, or gives several GPUs the same one.
+        findings.add("EP710", "tensor_parallel_size", f"{shape.kv_heads} key and value heads over {gpus} GPUs")
+    if settings.backend == "vllm" and settings.device != "cpu" and (names := gpu_names()):
+        check_memory(shape, settings, names[0], findings)
     if settings.max_model_len and shape.context and settings.max_model_len > shape.context:
         findings.add(
             "EP711", "max_model_len", f"max_model_len {settings.max_model_len}, and the model has {shape.context}"
@@ -68,7 +85,8 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
 def _check_gpus(settings: RunSettings, findings: Findings) -> None:
     if settings.backend != "vllm":
         return
-    wanted = settings.tensor_parallel_size * settings.data_parallel_size
+    pipeline = whole_number(settings.model_args.get("pipeline_parallel_size")) or 1
+    wanted = settings.tensor_parallel_size * pipeline * settings.data_parallel_size
     names = gpu_names() if settings.device != "cpu" else ()
     if settings.device == "gpu" and not names:
         findings.add("EP703", "device", "device: gpu, and this machine shows none")
@@ -76,8 +94,7 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
         findings.add(
             "EP703",
             "tensor_parallel_size",
-            f"{settings.tensor_parallel_size} x {settings.data_parallel_size} GPUs are asked "
-            f"for, there are {len(names)}",
+            f"{wanted} GPUs are asked for, there are {len(names)}",
         )
     if (
         settings.data_parallel_size > 1
@@ -161,11 +178,15 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
             findings.add(
                 "EP719", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
             )
-    if settings.backend in {"local-chat-completions", "openai-chat-completions", "anthropic-chat"}:
+    if settings.backend in _CHAT_ONLY:
         for leaf in likelihood:
             findings.add(
                 "EP722", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
             )
+    if settings.num_fewshot and (zero := [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]):
+        findings.add("EP723", "num_fewshot", f"{settings.num_fewshot}, and {listed(zero, len(zero), 'task')} say 0")
+    if "lora_local_path" in args:
+        findings.add("EP726", "model_args.lora_local_path", f"{args['lora_local_path']}")
     if settings.gen_kwargs:
         findings.add("EP714", "gen_kwargs", ", ".join(f"{key}={value}" for key, value in settings.gen_kwargs.items()))
     if not settings.log_samples:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from evalprep.check.finding import Findings
+from evalprep.check.functions import Registered
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
 
@@ -135,8 +137,14 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
         findings.add("EP212", leaf.where("fewshot_config"), f"{task} is zero-shot", task=task)
 
 
-def check_metrics(leaf: Leaf, findings: Findings) -> None:
-    """metric_list, the filters, and what metadata says about both."""
+def check_metrics(leaf: Leaf, findings: Findings, registered: Registered) -> None:
+    """metric_list, the filters, and what metadata says about both.
+
+    Args:
+        leaf: The task.
+        findings: Gets what is wrong.
+        registered: Names that the tasks' own modules register.
+    """
     task, where = leaf.name, leaf.where("metric_list")
     entries = leaf.config.get("metric_list")
     if entries is not None and not isinstance(entries, list):
@@ -149,8 +157,8 @@ def check_metrics(leaf: Leaf, findings: Findings) -> None:
         if not isinstance(name, str):
             findings.add("EP210", where, f"{entry!r} has no `metric`", task=task)
             continue
-        _check_metric(leaf, name, entry, where, findings)
-    filters = check_filters(leaf, findings)
+        _check_metric(leaf, name, entry, registered, findings)
+    filters = check_filters(leaf, findings, registered)
     names = metric_names(leaf)
     wanted, wanted_filter = leaf.metadata.get("primary_metric"), leaf.metadata.get("primary_filter")
     if isinstance(wanted, str) and names and wanted not in names:
@@ -170,33 +178,45 @@ def check_metrics(leaf: Leaf, findings: Findings) -> None:
 def metric_names(leaf: Leaf) -> list[str]:
     """Names in metric_list, in order."""
     names = []
-    for entry in leaf.config.get("metric_list") or []:
+    entries = leaf.config.get("metric_list")
+    for entry in entries if isinstance(entries, list) else []:
         name = entry.get("metric") if isinstance(entry, dict) else None
         names.append(name.spec.rpartition(".")[2] if isinstance(name, FunctionRef) else str(name))
     return names
 
 
-def _check_metric(leaf: Leaf, name: str, entry: dict[str, Any], where: str, findings: Findings) -> None:
-    task = leaf.name
+def _check_metric(leaf: Leaf, name: str, entry: dict[str, Any], registered: Registered, findings: Findings) -> None:
+    task, where = leaf.name, leaf.where("metric_list")
     own = leaf.config.get("process_results") is not None or isinstance(entry.get("metric"), FunctionRef)
-    if name not in METRICS:
-        if not own or entry.get("hf_evaluate") is True:
-            findings.add("EP208", where, f"the metric {name!r} would be fetched", task=task, fix=near(name, METRICS))
+    metrics, aggregations = METRICS | registered.metrics, AGGREGATIONS | registered.aggregations
+    if not own and entry.get("hf_evaluate") is True:
+        findings.add("EP232", where, f"the metric {name!r}", task=task)
+    elif name not in metrics:
+        if not own:
+            findings.add("EP208", where, f"the metric {name!r} would be fetched", task=task, fix=near(name, metrics))
         missing = [key for key in ("aggregation", "higher_is_better") if key not in entry]
         if missing and own:
             findings.add("EP207", where, f"the metric {name!r} has no {' and no '.join(missing)}", task=task)
     aggregation = entry.get("aggregation")
     if isinstance(aggregation, str):
-        if aggregation not in AGGREGATIONS:
+        if aggregation not in aggregations:
             findings.add(
-                "EP209", where, f"aggregation {aggregation!r} of {name}", task=task, fix=near(aggregation, AGGREGATIONS)
+                "EP209", where, f"aggregation {aggregation!r} of {name}", task=task, fix=near(aggregation, aggregations)
             )
         elif aggregation in BOOTSTRAP_SECONDS:
             seconds = BOOTSTRAP_SECONDS[aggregation]
             findings.add("EP224", where, f"{aggregation} of {name}: about {seconds} s of CPU per 1,000 rows", task=task)
 
 
-def check_filters(leaf: Leaf, findings: Findings) -> list[str]:
+def filter_names(leaf: Leaf) -> list[str]:
+    """Names of the filters, in order; lm-eval calls the only one of a task without filters `none`."""
+    entries = leaf.config.get("filter_list")
+    if not isinstance(entries, list):
+        return ["none"]
+    return [str(entry["name"]) for entry in entries if isinstance(entry, dict) and "name" in entry]
+
+
+def check_filters(leaf: Leaf, findings: Findings, registered: Registered) -> list[str]:
     """Names of the filters; what is wrong with them goes to `findings`."""
     where, task = leaf.where("filter_list"), leaf.name
     entries = leaf.config.get("filter_list")
@@ -212,19 +232,19 @@ def check_filters(leaf: Leaf, findings: Findings) -> list[str]:
             findings.add("EP218", where, f"two filters {entry['name']!r}", task=task)
         names.append(str(entry["name"]))
         for step in steps:
-            _check_step(step, where, task, findings)
+            _check_step(step, where, task, FILTERS | registered.filters, findings)
     return names
 
 
-def _check_step(step: Any, where: str, task: str, findings: Findings) -> None:
+def _check_step(step: Any, where: str, task: str, filters: Collection[str], findings: Findings) -> None:
     function = step.get("function") if isinstance(step, dict) else None
     if isinstance(function, FunctionRef):
         return
     if not isinstance(function, str):
         findings.add("EP210", where, f"the filter step {step!r} has no `function`", task=task)
         return
-    if function not in FILTERS:
-        findings.add("EP219", where, f"the filter function {function!r}", task=task, fix=near(function, FILTERS))
+    if function not in filters:
+        findings.add("EP219", where, f"the filter function {function!r}", task=task, fix=near(function, filters))
     if function == "custom" and not isinstance(step.get("filter_fn"), FunctionRef):
         findings.add("EP210", where, "`function: custom` needs `filter_fn: !function ...`", task=task)
     pattern = step.get("regex_pattern")
@@ -233,3 +253,5 @@ def _check_step(step: Any, where: str, task: str, findings: Findings) -> None:
             re.compile(pattern)
         except (re.error, RecursionError) as error:
             findings.add("EP220", where, f"{pattern!r}: {error}", task=task)
+    if function in {"regex", "multi_choice_regex"} and step.get("group_select", 0) not in (0, -1):
+        findings.add("EP220", where, f"{function}: group_select: {step['group_select']}", task=task)

@@ -1,10 +1,9 @@
-"""Where a model's files lie on this machine, and what its config.json says; nothing is downloaded or imported."""
+"""Where a model's files lie on this machine, and how large its weights are; nothing is downloaded or imported."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,76 +40,14 @@ def read_json(path: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-@dataclass(frozen=True)
-class ModelShape:
-    """What a model's config.json says about size and limits.
+def weight_file_bytes(folder: Path) -> int:
+    """Size of the weights that the engine would load; 0 when they are not here.
 
-    Attributes:
-        layers: Number of layers.
-        hidden: Width.
-        heads: Attention heads.
-        kv_heads: Key and value heads.
-        head_size: Width of one head.
-        vocabulary: Number of tokens.
-        context: max_position_embeddings, None when not given.
-        dtype: The type that the weights were saved in.
-        weight_bytes: Size of the weight files that are here, else the estimate from the shape.
-        exact: Whether `weight_bytes` was measured.
+    Many repositories hold the same weights twice: as safetensors and as pickle, and once more in the maker's own format
+    (`consolidated.safetensors`, `original/`). The index says the size where there is one.
     """
-
-    layers: int
-    hidden: int
-    heads: int
-    kv_heads: int
-    head_size: int
-    vocabulary: int
-    context: int | None
-    dtype: str
-    weight_bytes: int
-    exact: bool
-
-    def kv_bytes_per_token(self, bytes_per_value: int = 2) -> int:
-        """Bytes of cache that one token takes: `2 (key, value) * layers * kv_heads * head_size * bytes`."""
-        return 2 * self.layers * self.kv_heads * self.head_size * bytes_per_value
-
-
-BYTES = {"float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2, "float8": 1, "int8": 1}
-
-
-def model_shape(folder: Path) -> ModelShape | None:
-    """Read config.json; None when it is absent or not a decoder's."""
-    config = read_json(folder / "config.json")
-    config = config.get("text_config") if isinstance(config.get("text_config"), dict) else config  # type: ignore[assignment]
-    try:
-        layers, hidden, heads = (
-            int(config[key]) for key in ("num_hidden_layers", "hidden_size", "num_attention_heads")
-        )
-        vocabulary = int(config["vocab_size"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    kv_heads = int(config.get("num_key_value_heads") or heads)
-    head_size = int(config.get("head_dim") or hidden // heads)
-    dtype = str(config.get("dtype") or config.get("torch_dtype") or "bfloat16")
-    context = config.get("max_position_embeddings")
-    measured = sum(
-        path.stat().st_size
-        for pattern in ("*.safetensors", "*.bin")
-        for path in folder.glob(pattern)
-        if not path.name.startswith(("training_args", "optimizer"))
-    )
-    inner = int(config.get("intermediate_size") or 4 * hidden)
-    attention = hidden * head_size * (2 * heads + 2 * kv_heads)
-    embeddings = vocabulary * hidden * (1 if config.get("tie_word_embeddings") else 2)
-    parameters = layers * (attention + 3 * hidden * inner + 2 * hidden) + embeddings + hidden
-    return ModelShape(
-        layers,
-        hidden,
-        heads,
-        kv_heads,
-        head_size,
-        vocabulary,
-        context if isinstance(context, int) else None,
-        dtype,
-        measured or parameters * BYTES.get(dtype, 2),
-        exact=bool(measured),
-    )
+    total = read_json(folder / "model.safetensors.index.json").get("metadata", {}).get("total_size")
+    files = sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("*.safetensors"))
+    if isinstance(total, int) and files:
+        return total
+    return sum(path.stat().st_size for path in files or folder.glob("pytorch_model*.bin"))

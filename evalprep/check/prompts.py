@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.generation import reply_length, stop_strings
-from evalprep.check.loading import ChatTemplate, LoadedTask
+from evalprep.check.loading import LoadedTask
 from evalprep.check.replies import gold_texts, published_reply
 from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import CREDIT
@@ -22,22 +22,7 @@ MARKUP = re.compile(
 )
 _SPECIAL_LOOK = re.compile(r"<\|[^|<>]+\|>|<(?:start|end)_of_turn>|</s>")
 LONGEST = 3
-
-
-def chat_template(tokenizer: Tokenizer | None, settings: RunSettings) -> ChatTemplate | None:
-    """The function with which lm-eval renders messages; None without a template to apply.
-
-    Without the tokenizer messages are joined plainly: lengths are then not checked anyway.
-    """
-    if not settings.apply_chat_template:
-        return None
-    if tokenizer is None or not tokenizer.chat_template:
-        return lambda messages, **_: "\n".join(str(message["content"]) for message in messages)
-
-    def render(messages: list[dict[str, str]], *, add_generation_prompt: bool = True) -> str:
-        return tokenizer.render_chat(messages, add_generation_prompt=add_generation_prompt)
-
-    return render
+TOLERANCE = 2  # a published reply that was cut at the same budget may take a token or two more when it is read again
 
 
 def check_prompts(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer | None, findings: Findings) -> None:
@@ -48,6 +33,7 @@ def check_prompts(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenize
     if tokenizer is not None:
         _check_begin(loaded, settings, tokenizer, findings)
         _check_length(loaded, settings, tokenizer, findings)
+        _check_budget(loaded, settings, tokenizer, findings)
 
 
 def _raw_prompts(loaded: LoadedTask) -> dict[int, str]:
@@ -132,7 +118,7 @@ def _check_length(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenize
         arguments = requests[0].args
         if requests[0].request_type == "generate_until":
             kwargs = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], dict) else {}
-            texts[number], room[number] = arguments[0], context - reply_length(kwargs)
+            texts[number], room[number] = arguments[0], context - reply_length(kwargs, settings.reply_length)
         elif requests[0].request_type == "loglikelihood":
             texts[number] = max((f"{request.args[0]}{request.args[1]}" for request in requests), key=len)
             room[number] = context - 1
@@ -156,6 +142,38 @@ def _check_length(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenize
             loaded.leaf.where("generation_kwargs"),
             f"{loaded.name}: {len(over)} of {len(texts)} prompts and {reply} "
             f"tokens for the reply are more than max_model_len {context}; longest: {longest}",
+            task=loaded.name,
+        )
+
+
+def _check_budget(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer, findings: Findings) -> None:
+    """Right replies that max_gen_toks would cut: the gold answer where replies are compared with it, published ones."""
+    compared = loaded.leaf.config.get("process_results") is None
+    replies, budget = {}, {}
+    for number, requests in loaded.instances.items():
+        arguments, doc = requests[0].args, requests[0].doc
+        if requests[0].request_type != "generate_until" or not isinstance(doc, Mapping):
+            continue
+        kwargs = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], dict) else {}
+        limit = reply_length(kwargs, settings.reply_length)
+        golds = gold_texts(loaded.task, doc) if compared else []
+        published = published_reply(doc)
+        texts = [min(golds, key=len)] if golds else []
+        texts += [published[0]] if published is not None and published[1] else []
+        longest = max(texts, key=len, default="")
+        if len(longest.encode()) > limit:  # a token is at least one byte
+            replies[number], budget[number] = longest, limit
+    counts = tokenizer.lengths(list(replies.values()), add_bos_token=False) if replies else []
+    over = [
+        (count, number) for count, number in zip(counts, replies, strict=True) if count > budget[number] + TOLERANCE
+    ]
+    if over:
+        longest_count, worst = max(over)
+        findings.add(
+            "EP613",
+            loaded.leaf.where("generation_kwargs"),
+            f"{loaded.name}: {len(over)} of {len(loaded.instances)} rows; longest: {loaded.row_name(worst)} "
+            f"({longest_count} tokens, max_gen_toks {budget[worst]})",
             task=loaded.name,
         )
 

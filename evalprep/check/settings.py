@@ -10,6 +10,15 @@ from typing import Any
 from evalprep.config import Core
 
 CONTEXT_KEYS = ("max_model_len", "max_length")
+DEFAULT_LENGTH = 256  # lm_eval.defaults.DEFAULT_MAX_GEN_TOKS
+
+
+def whole_number(value: Any) -> int | None:
+    """What `int` makes of a setting, as lm-eval takes it; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,11 @@ class RunSettings:
     log_samples: bool = True
     output_path: Path | None = None
     ours: bool = False
+
+    @property
+    def reply_length(self) -> int:
+        """Tokens of a reply where a task does not say: `max_gen_toks` of model_args, else 256."""
+        return whole_number(self.model_args.get("max_gen_toks")) or DEFAULT_LENGTH
 
     @classmethod
     def from_core(cls, core: Core, folder: Path) -> RunSettings:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalprep.check.data import check_data_files, check_rows
-from evalprep.check.files import check_files
+from evalprep.check.files import check_files, spare_stock
 from evalprep.check.finding import Finding, Findings
-from evalprep.check.functions import check_functions
+from evalprep.check.functions import check_functions, registered_names
 from evalprep.check.generation import check_generation
+from evalprep.check.groups import check_groups
 from evalprep.check.machine import check_machine
 from evalprep.check.metrics import check_keys, check_metrics
 from evalprep.check.selection import select_leaves
@@ -66,13 +67,15 @@ def check_static(
         for group in groups:
             select_leaves(tree, [group], findings, stock)
         requested = [name for name in tree.index if name not in groups]
+    check_groups(tree, findings, stock)
     leaves = select_leaves(tree, requested, findings, stock)
+    registered = registered_names(leaves)
     rows: dict[str, int] = {}
     data_bytes = 0
     for leaf in leaves:
         check_keys(leaf, findings)
         check_generation(leaf, settings, findings)
-        check_metrics(leaf, findings)
+        check_metrics(leaf, findings, registered)
         files = check_data_files(leaf, findings, lambda path: _relocate(path, moved))
         if files and leaf.config.get("dataset_path") in {"parquet", "json"}:
             # A task that the config holds inline has data of the user's own, which need no sample ids.
@@ -81,6 +84,7 @@ def check_static(
         data_bytes += sum(path.stat().st_size for path in files)
     check_functions(leaves, findings)
     check_machine(leaves, settings, findings, data_bytes=data_bytes)
+    spare_stock(findings)
     known = [name for name in requested if name in tree.index or name in tree.tags]
     return StaticCheck(tree, leaves, rows, known)
 

@@ -7,7 +7,8 @@ and gets what the tokenizer does by itself when it is unset.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -98,31 +99,86 @@ class Tokenizer:
         """Each id as readable text; special tokens as they are written."""
         return [str(self.encoder.decode([one], skip_special_tokens=False)) for one in ids]
 
-    def render_chat(self, messages: list[dict[str, str]], *, add_generation_prompt: bool = True) -> str:
-        """Apply the chat template as transformers does, in a sandbox.
+    def render_chat(
+        self,
+        messages: list[dict[str, str]],
+        *,
+        add_generation_prompt: bool = True,
+        variables: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Apply the chat template as transformers does (utils/chat_template_utils.py), in a sandbox.
+
+        Args:
+            messages: Roles and contents.
+            add_generation_prompt: End with the beginning of an assistant's turn; else the last message stays open, so
+                that the model continues it (`continue_final_message`).
+            variables: Further variables of the template.
 
         Raises:
             ValueError: there is no template, or it refuses the messages.
         """
         import jinja2
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         if not self.chat_template:
             raise ValueError("the tokenizer has no chat template")
+        messages = [dict(message) for message in messages]
+        if not add_generation_prompt:
+            messages[-1]["content"] += _OPEN_END
+        specials = {
+            key: _text(self.settings[key]) for key in ("unk_token", "pad_token") if _text(self.settings.get(key))
+        }
+        try:
+            rendered = str(
+                self._template.render(
+                    {"tools": None, "documents": None, **specials, **(variables or {})},
+                    messages=messages,
+                    add_generation_prompt=add_generation_prompt,
+                    bos_token=self.bos,
+                    eos_token=self.eos,
+                )
+            )
+        except jinja2.exceptions.TemplateError as error:
+            raise ValueError(f"the chat template refuses the messages: {error}") from None
+        if add_generation_prompt:
+            return rendered
+        head, found, _ = rendered.rpartition(_OPEN_END.strip())
+        if not found:
+            raise ValueError("the chat template drops the end of the last message, so that it cannot be continued")
+        return head if rendered.startswith(_OPEN_END, len(head)) else head.rstrip()
+
+    @cached_property
+    def _template(self) -> Any:
+        import jinja2
+        from jinja2.ext import Extension
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        class Generation(Extension):
+            """`{% generation %}` marks what a training would learn; it adds nothing to the text."""
+
+            tags = {"generation"}  # noqa: RUF012 - as in jinja2
+
+            def parse(self, parser: Any) -> Any:
+                next(parser.stream)
+                return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
         def refuse(message: str) -> None:
             raise jinja2.exceptions.TemplateError(message)
 
         environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+            trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"]
         )
+        environment.filters["tojson"] = _to_json
         environment.globals.update(raise_exception=refuse, strftime_now=_today)
-        try:
-            return environment.from_string(self.chat_template).render(
-                messages=messages, add_generation_prompt=add_generation_prompt, bos_token=self.bos, eos_token=self.eos
-            )
-        except jinja2.exceptions.TemplateError as error:
-            raise ValueError(f"the chat template refuses the messages: {error}") from None
+        return environment.from_string(self.chat_template)
+
+
+# What transformers puts behind a message that is to be continued, and cuts off again with all that follows.
+_OPEN_END = "CONTINUE_FINAL_MESSAGE_TAG "
+
+
+def _to_json(value: Any, ensure_ascii: bool = False, **options: Any) -> str:
+    """Jinja's own filter writes HTML entities."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, **options)
 
 
 def _today(form: str) -> str:

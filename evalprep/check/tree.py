@@ -19,6 +19,20 @@ from evalprep.check.finding import Findings
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+# Keys whose values are texts. `dataset_name: no` is Norwegian, and `doc_to_choice: [yes, no]` are two answers.
+_TEXTS = {
+    "dataset_name",
+    "dataset_path",
+    "description",
+    "doc_to_choice",
+    "doc_to_target",
+    "doc_to_text",
+    "gen_prefix",
+    "group",
+    "tag",
+    "task",
+    "until",
+}
 
 
 @dataclass(frozen=True)
@@ -130,7 +144,7 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
         try:
             loader.yaml_constructors = {**_Base.yaml_constructors, "!function": _function_constructor(path.parent)}
             node = loader.get_single_node()
-            lines, repeated = _marks(node)
+            lines, repeated, words = _marks(node)
             data = loader.construct_document(node) if node is not None else None
         finally:
             loader.dispose()
@@ -144,6 +158,8 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
         return None
     for key, line in repeated:
         findings.add("EP118", f"{path}:{line}", f"the key {key!r} is written twice")
+    for key, word, line in words:
+        findings.add("EP123", f"{path}:{line} ({key})", f"{word} is read as {word.lower() in {'yes', 'on'}}".lower())
     if not isinstance(data, dict):
         findings.add("EP101", str(path), f"holds a {type(data).__name__}, not a mapping")
         return None
@@ -167,10 +183,11 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
     return TaskFile(path, {str(key): value for key, value in merged.items()}, lines)
 
 
-def _marks(node: Any) -> tuple[dict[str, int], list[tuple[str, int]]]:
-    """Line of each top-level key, and every key that occurs twice in its mapping with the line of the second."""
+def _marks(node: Any) -> tuple[dict[str, int], list[tuple[str, int]], list[tuple[str, str, int]]]:
+    """Line of each top-level key, keys that occur twice in a mapping with their line, words that are no texts."""
     lines: dict[str, int] = {}
     repeated: list[tuple[str, int]] = []
+    words: list[tuple[str, str, int]] = []
     waiting = [(node, True)]
     while waiting:
         one, top = waiting.pop()
@@ -186,8 +203,22 @@ def _marks(node: Any) -> tuple[dict[str, int], list[tuple[str, int]]]:
                     seen.add(key.value)
                     if top:
                         lines.setdefault(key.value, line)
+                    if key.value in _TEXTS:
+                        words += [(key.value, item.value, item.start_mark.line + 1) for item in _switches(value)]
                 waiting.append((value, False))
-    return lines, repeated
+    return lines, repeated, words
+
+
+def _switches(node: Any) -> list[Any]:
+    """Bare `yes`, `no`, `on` and `off` in a scalar or a list, which YAML 1.1 reads as true and false."""
+    items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    return [
+        item
+        for item in items
+        if isinstance(item, yaml.ScalarNode)
+        and item.tag == "tag:yaml.org,2002:bool"
+        and item.value.lower() in {"yes", "no", "on", "off"}
+    ]
 
 
 def _function_constructor(folder: Path) -> Any:

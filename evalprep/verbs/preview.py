@@ -51,8 +51,9 @@ def main(args: argparse.Namespace) -> int:
 def _load(static: Any, settings: Any, findings: Findings) -> Any:
     """Load the task and its requests; its scorer too, without scoring all rows."""
     from evalprep.check import FullCheck
-    from evalprep.check.loading import build_requests, load_tasks
-    from evalprep.check.prompts import chat_template
+    from evalprep.check.chat import chat_template
+    from evalprep.check.loading import load_tasks
+    from evalprep.check.requests import build_requests
     from evalprep.check.scorer import Scorer
 
     tokenizer = find_tokenizer(settings)

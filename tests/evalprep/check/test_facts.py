@@ -7,7 +7,8 @@ import pytest
 
 from evalprep.check import metrics
 from evalprep.check.bound import TimeBoundError, cpu_bound
-from evalprep.check.model_files import model_folder, model_shape
+from evalprep.check.model_files import model_folder
+from evalprep.check.model_shape import model_shape
 from evalprep.check.replies import FORMS
 from evalprep.check.settings import RunSettings
 from evalprep.check.tokenizer import load_tokenizer

@@ -1,0 +1,112 @@
+"""EP713: whether weights and cache fit the memory of the GPUs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalprep.check.finding import Findings
+from evalprep.check.model_shape import BYTES, ModelShape
+from evalprep.check.settings import RunSettings, whole_number
+
+OVERHEAD_BYTES = 2 * 2**30  # activations and CUDA graphs of one GPU
+# With these model_args the size of the weights or of the cache is not what the files say.
+_UNPREDICTABLE = ("quantization", "load_format", "cpu_offload_gb", "hf_overrides", "load_in_4bit", "load_in_8bit")
+
+
+@dataclass
+class Memory:
+    """GPU memory of one model copy, in bytes over all its GPUs.
+
+    Attributes:
+        weights: Weights.
+        per_token: Cache that one token takes.
+        longest: Cache of one request of max_model_len tokens.
+        available: What gpu_memory_utilization leaves of the GPUs, None without known GPUs.
+        cache_tokens: Tokens that fit beside the weights, None without known GPUs.
+        fits: Whether the weights and one longest request fit, as vLLM demands; None when the GPUs are unknown.
+    """
+
+    weights: int
+    per_token: int
+    longest: int
+    available: int | None
+    cache_tokens: int | None
+    fits: bool | None
+
+    def text(self) -> str:
+        """One line for people."""
+        text = (
+            f"memory: weights {self.weights / 2**30:.2f} GiB, cache {self.per_token / 2**10:.1f} KiB per token, "
+            f"{self.longest / 2**30:.2f} GiB for the longest request"
+        )
+        if self.available is None or self.cache_tokens is None:
+            return text
+        return f"{text}; {self.available / 2**30:.1f} GiB to use, room for {self.cache_tokens:,} tokens of cache"
+
+
+@cache
+def throughput_table() -> dict[str, Any]:
+    """The shipped table of devices."""
+    path = Path(__file__).parent.with_name("throughput.yaml")
+    data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return data
+
+
+def gpu_table_names() -> list[str]:
+    """The GPUs that the table knows."""
+    return [str(row["name"]) for row in throughput_table()["gpus"]]
+
+
+def find_gpu(name: str | None) -> dict[str, Any] | None:
+    """The first row of the table all of whose words are in a GPU's name: `A100 40GB` in `NVIDIA A100-SXM4-40GB`."""
+    words = _words(name or "")
+    rows: list[dict[str, Any]] = throughput_table()["gpus"]
+    return next((row for row in rows if _words(str(row["name"])) <= words), None)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def check_memory(shape: ModelShape, settings: RunSettings, gpu: str, findings: Findings) -> None:
+    """EP713 for a model on the GPUs of this machine."""
+    report_memory(model_memory(shape, settings, find_gpu(gpu)), settings, findings)
+
+
+def report_memory(memory: Memory, settings: RunSettings, findings: Findings) -> None:
+    """EP713, unless something in model_args changes the size of weights or cache."""
+    if memory.fits is False and not any(key in settings.model_args for key in _UNPREDICTABLE):
+        findings.add("EP713", "gpu_memory_utilization", memory.text())
+
+
+def value_bytes(shape: ModelShape, settings: RunSettings) -> int:
+    """Bytes of one number while the model runs. vLLM's `auto` runs float32 weights in 16 bits."""
+    saved = BYTES.get(shape.dtype, 2)
+    if settings.dtype == "auto":
+        return min(saved, 2) if settings.backend == "vllm" else saved
+    return BYTES.get(settings.dtype, saved)
+
+
+def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] | None) -> Memory:
+    """Weights and cache of one model copy.
+
+    `cache per token = 2 * layers * kv_heads * head_size * bytes per value`; `gpu_memory_utilization` of every GPU of
+    the copy, less the weights and an allowance for activations, is cache.
+    """
+    wanted = value_bytes(shape, settings)
+    weights = shape.weight_bytes if shape.quantised else shape.weight_bytes * wanted // BYTES.get(shape.dtype, 2)
+    cached = BYTES.get(str(settings.model_args.get("kv_cache_dtype")), max(wanted, 2))
+    per_token = shape.kv_bytes_per_token(cached)
+    longest = shape.kv_bytes(settings.max_model_len or shape.context or 0, cached)
+    if gpu is None:
+        return Memory(weights, per_token, longest, None, None, None)
+    copies = settings.tensor_parallel_size * (whole_number(settings.model_args.get("pipeline_parallel_size")) or 1)
+    available = int(gpu["memory"] * 2**30 * settings.gpu_memory_utilization) * copies
+    room = max(0, available - weights - OVERHEAD_BYTES * copies)
+    return Memory(weights, per_token, longest, available, room // per_token, longest <= room)
