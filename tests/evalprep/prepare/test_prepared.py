@@ -1,5 +1,7 @@
 """Prepared parquet: unique ids, one schema over chunks, equal bytes for equal rows."""
 
+import json
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -47,12 +49,22 @@ def test_all_null_columns_keep_their_type(tmp_path):
         ([{"sample_id": "a"}, {"sample_id": "a"}], "'a' occurs twice in t (again in row 1)"),
         ([], "t has no rows"),
         ([{"sample_id": "a", "x": 1}, {"sample_id": "b", "x": ["l"]}], "column 'x' of t mixes types"),
+        ([{"sample_id": "a"}, {"sample_id": "b", "x": "\ud83d"}], "row b: column 'x' of t cannot hold"),
+        ([{"sample_id": "a", "x": 10**30}], "row a: column 'x' of t cannot hold '1000"),
+        ([{"sample_id": "a", "prompt": 5}], "row a: column 'prompt' of t cannot hold '5'"),
+        ([{"sample_id": "a", "x": json.loads("[" * 200 + "]" * 200)}], "t does not fit into parquet"),
     ],
 )
 def test_mistakes(tmp_path, rows, said):
     with pytest.raises(BadInput) as caught:
         write_rows(rows, tmp_path / "a.parquet", task="t")
     assert said in str(caught.value)
+
+
+def test_whole_numbers_that_a_later_fraction_cannot_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(prepared, "CHUNK_ROWS", 1)
+    with pytest.raises(BadInput, match="does not fit into parquet"):
+        write_rows([{"sample_id": "a", "x": 2**60 + 1}, {"sample_id": "b", "x": 0.5}], tmp_path / "a.parquet", task="t")
 
 
 def test_same_rows_same_bytes(tmp_path):

@@ -39,6 +39,7 @@ def test_any_json_value_round_trips(value):
             ["unknown placeholder ${datafile}", "did you mean data_file", "no placeholder uses it"],
         ),
         ("a: 1\n", {"extra": 1}, ["the value 'extra' is prepared but no placeholder uses it"]),
+        ("a: ${dataFile}\n", {"data_file": "x"}, ["unknown placeholder ${dataFile}"]),
         ('a: "${x}/y"\n', {"x": "z"}, ["stands inside quotes"]),
     ],
 )

@@ -77,12 +77,53 @@ def test_json_forms(tmp_path, name, text):
         ("a.jsonl", b'{"q": "\xff"}\n', "a.jsonl:1: is not UTF-8"),
         ("a.json", b"[1, 2]", "holds no list of objects"),
         ("a.json", b"nope", "is not JSON"),
+        ("a.json", b"5", "holds no list of objects"),
+        ("a.json", b'{"q": 1}', "holds no list of objects"),
+        ("a.json", b"[" * 100_000, "is not JSON"),
+        ("a.json", b'["\xff"]', "is not UTF-8"),
+        ("a.csv", b"q,a\n", "a data file, named .parquet"),
         ("a.parquet", b"PAR1 not really", "not a readable parquet file"),
     ],
 )
 def test_damaged_files(tmp_path, name, content, said):
     (tmp_path / name).write_bytes(content)
     assert said in problem(name, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data_files",
+    [
+        "a.jsonl",
+        ["a.jsonl"],
+        {"train": "a.jsonl"},
+        [{"split": "train", "path": "a.jsonl"}],
+        [{"split": "train", "path": ["a.jsonl"]}],
+        # no form that a card may have: the files are found by looking
+        5,
+        [5],
+        [{"split": "train", "path": None}],
+        [{"path": ""}],
+    ],
+)
+def test_forms_of_a_card(tmp_path, data_files):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    card = {"configs": [{"config_name": "default", "data_files": data_files}]}
+    (tmp_path / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
+    assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "front", ["configs: 5", "configs: {a: 1}", "x: 2024-99-99", "configs: [", "- a", "a: " + "[" * 9999]
+)
+def test_a_card_without_configs(tmp_path, front):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    (tmp_path / "README.md").write_text(f"---\n{front}\n---\n")
+    assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
+
+
+@pytest.mark.parametrize("location", ["x" * 5000, "~nobody-of-this-name/x", "a/b/c", "./x", ""])
+def test_places_that_cannot_be(tmp_path, location):
+    assert "no" in problem(location, folder=tmp_path)
 
 
 def test_missing_things_are_named(dataset):
