@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,6 @@ class TaskComparison:
         identical_outputs: Pairs with byte-identical replies; None against published verdicts.
         macro_previous, macro_now: Means of subtask means; None without subtasks.
         subtasks: One row per subtask.
-        causes: Cause -> number of flips.
         counts: How many rows are missing, extra, duplicated, with another prompt, without a score, damaged.
         missing, extra, changed_prompt, duplicates: The first ids of each.
         damage: The first damaged lines.
@@ -66,7 +66,6 @@ class TaskComparison:
     macro_previous: float | None = None
     macro_now: float | None = None
     subtasks: list[SubtaskRow] = field(default_factory=list)
-    causes: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
@@ -84,8 +83,9 @@ class TaskComparison:
         for change in self._changes():
             yield make_flip(self.task, change, self.models)
 
-    def count_causes(self) -> dict[str, int]:
-        """Cause -> number of flips, the most frequent first."""
+    @cached_property
+    def causes(self) -> dict[str, int]:
+        """Cause -> number of flips, the most frequent first; counted at first use, as it reads every flip's texts."""
         return dict(Counter(cause_of(change, self.models) for change in self._changes()).most_common())
 
     def _changes(self) -> Iterator[Change]:
@@ -103,9 +103,10 @@ class TaskComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""
-        hidden = {"pairs", "table", "other", "models", "difference", "subtasks"}
+        hidden = {"pairs", "table", "other", "models", "difference", "subtasks", "causes"}
         plain = {name: value for name, value in vars(self).items() if name not in hidden}
-        return plain | asdict(self.difference) | {"subtasks": [asdict(row) for row in self.subtasks]}
+        rows = [asdict(row) for row in self.subtasks]
+        return plain | asdict(self.difference) | {"subtasks": rows, "causes": self.causes}
 
 
 def compare_task(
@@ -157,7 +158,6 @@ def compare_task(
     result.missing, result.extra = pairs.missing[:_NAMED], pairs.extra[:_NAMED]
     result.changed_prompt, result.duplicates = changed[:_NAMED], pairs.duplicates[:_NAMED]
     result.damage = broken[:_NAMED]
-    result.causes = result.count_causes()
     clusters = result.difference.clusters
     if clusters is not None and clusters < _FEW_CLUSTERS:
         result.notes.append(f"only {clusters} clusters: the clustered error is unreliable")

@@ -12,12 +12,16 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evalprep.results.sample import Damage
 from evalprep.results.scan import read_table
 from evalprep.results.table import Table
 
-_VERSION = 2  # of the columns; a new one makes old entries unreachable
+_VERSION = 3  # of the columns; a new one makes old entries unreachable
 _SMALL = 256 * 2**20  # bytes below which the text is read about as fast, and in less memory, than pyarrow is loaded
 _KEPT = 64  # newest entries that survive a write
 _INTS = ("doc_id", "subtask", "cluster", "offset", "length")
@@ -54,7 +58,7 @@ def cached_table(path: Path, filter_name: str, *, id_source: str | None = None, 
             with contextlib.suppress(Exception):  # whatever is wrong with an entry, the samples file is the truth
                 return _load(cache_folder() / f"{prefix}{digest.result()}{suffix}", path)
         table = read_table(path, filter_name, id_source=id_source)
-        with contextlib.suppress(OSError):  # read-only home, full disk: go without
+        with contextlib.suppress(Exception):  # read-only home, full disk: go without
             _store(table, cache_folder() / f"{prefix}{digest.result()}{suffix}")
     return table
 
@@ -63,10 +67,18 @@ def _store(table: Table, entry: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = {name: pa.array(getattr(table, name)) for name in (*_INTS, *_HASHES, *_FLAGS)}
-    columns["id"] = pa.array(table.ids, type=pa.string())
-    columns |= {f"metric {name}": pa.array(values) for name, values in table.metrics.items()}
-    columns |= {f"weight {name}": pa.array(values) for name, values in table.weights.items()}
+    numbers = {name: getattr(table, name) for name in (*_INTS, *_HASHES, *_FLAGS)}
+    numbers |= {f"metric {name}": values for name, values in table.metrics.items()}
+    numbers |= {f"weight {name}": values for name, values in table.weights.items()}
+    # Built from buffers: `pa.array` would import pandas to ask whether it was given a series.
+    columns = {
+        name: pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, pa.py_buffer(values)])
+        for name, values in numbers.items()
+    }
+    texts = [one.encode() for one in table.ids]
+    places = np.concatenate(([0], np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))))
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(b"".join(texts))]
+    columns["id"] = pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
     facts = {
         "filter": table.filter,
         "id_source": table.id_source,
@@ -90,15 +102,22 @@ def _store(table: Table, entry: Path) -> None:
         old.unlink(missing_ok=True)
 
 
+def _array(column: Any) -> NDArray[Any]:
+    """A column without nulls as numbers; pyarrow's own `to_numpy` would import pandas."""
+    whole = column.combine_chunks()
+    dtype = np.dtype(whole.type.to_pandas_dtype())
+    return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize)
+
+
 def _load(entry: Path, path: Path) -> Table:
     if not entry.exists():
         raise FileNotFoundError(entry)
     import pyarrow.parquet as pq
 
-    stored = pq.read_table(entry, memory_map=True)
+    stored = pq.ParquetFile(entry, memory_map=True).read()  # `pq.read_table` would import pandas
     facts = json.loads(stored.schema.metadata[b"evalprep"])
     columns = {name: stored.column(name) for name in stored.column_names}
-    arrays = {name: column.to_numpy() for name, column in columns.items() if name != "id"}
+    arrays = {name: _array(column) for name, column in columns.items() if name != "id"}
     return Table(
         path=path,
         filter=facts["filter"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,12 +44,14 @@ class _Codes(dict[Any, int]):
             return [self[value if isinstance(value, (str, type(None))) else str(value)] for value in values]
 
 
-def _leading64(digest: str) -> int:
-    """The first 64 bits of a hexadecimal digest; 0 for none, of any other text those of its own digest."""
+def _leading64(digests: Sequence[str]) -> list[int]:
+    """The first 64 bits of hexadecimal digests; 0 for none, of any other text those of its own digest."""
     try:
-        return int(digest[:16] or "0", 16)
+        return [int(digest[:16] or "0", 16) for digest in digests]
     except ValueError:
-        return int(_sha256(digest)[:16], 16)
+        return [
+            int((digest if _HEXADECIMAL.fullmatch(digest) else _sha256(digest))[:16] or "0", 16) for digest in digests
+        ]
 
 
 def _sha256(text: str) -> str:
@@ -79,6 +82,7 @@ class _Verdicts(dict[Any, int]):
             return [0 if isinstance(value, (list, dict)) else self[value] for value in values]
 
 
+_HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _INVALIDS = (msgspec.Raw(b'["[invalid]"]'), msgspec.Raw(b'[["[invalid]"]]'))
 _LARGEST = 2**63 - 1
 
@@ -119,7 +123,7 @@ class TableBuilder:
         ints["cluster"].extend(self.clusters.of(head["cluster_id"]))
         ints["offset"].extend(offsets)
         ints["length"].extend(lengths)
-        self.hashes["prompt_hash"].extend(map(_leading64, column["prompt_hash"]))
+        self.hashes["prompt_hash"].extend(_leading64(column["prompt_hash"]))
         digests = b"".join([hashlib.blake2b(raw, digest_size=8).digest() for raw in column["resps"]])
         self.hashes["response_hash"].frombytes(digests)
         flags["previous"].extend(self.verdicts.of(head["previously_is_correct"]))
