@@ -200,15 +200,15 @@ def _chat_template(model: str) -> Callable[[list[dict[str, str]]], str]:
     """
     from transformers import AutoTokenizer
 
-    fix = "choose a prompt_family that is written out, or prompt_family: general with apply_chat_template: true"
+    fix = "choose a science.prompt_family that is written out, and set apply_chat_template: false"
     try:
         tokenizer = AutoTokenizer.from_pretrained(model)
     except Exception as error:
         raise BadInput(
-            Problem(what=f"the tokenizer of {model} cannot be loaded: {error}", where="science.prompt_family", fix=fix)
+            Problem(what=f"the tokenizer of {model} cannot be loaded: {error}", where="model_name", fix=fix)
         ) from error
     if not getattr(tokenizer, "chat_template", None):
-        raise BadInput(Problem(what=f"{model} has no chat template", where="science.prompt_family", fix=fix))
+        raise BadInput(Problem(what=f"{model} has no chat template", where="model_name", fix=fix))
     return partial(_apply, tokenizer)
 
 
@@ -247,7 +247,9 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
     Raises:
         BadInput: `too_long: error` and a prompt that is too long, or no room at all.
     """
-    wanted, window = context.section.max_gen_toks, context.config.core.max_model_len
+    core, too_long = context.config.core, context.section.too_long
+    overruled = core.gen_kwargs.get("max_gen_toks")
+    wanted, window = overruled if isinstance(overruled, int) else context.section.max_gen_toks, core.max_model_len
     lengths = _lengths(context, [str(row["prompt"]) for row in rows])
     if lengths is None:
         return wanted, [f"{task}: prompt lengths are not checked, there is no tokenizer.json for the model here"]
@@ -260,9 +262,17 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
         f"{task}: {len(over)} of {len(rows)} prompts leave less than {wanted} of {window} tokens for the reply; "
         f"the longest, {which}, has {longest}"
     )
-    if context.section.too_long == "lower" and window - longest > 0:
+    if overruled is not None and too_long == "lower":
+        raise BadInput(
+            Problem(
+                what=f"{facts}; a limit that holds for all tasks cannot be lowered for one",
+                where="gen_kwargs.max_gen_toks",
+                fix="give it as science.max_gen_toks",
+            )
+        )
+    if too_long == "lower" and window - longest > 0:
         return window - longest, [f"{facts}; max_gen_toks is lowered to {window - longest}"]
-    if context.section.too_long == "warn" and wanted < window:
+    if too_long == "warn" and wanted < window:
         return wanted, [f"{facts}; such prompts are cut from the left, where the instruction stands"]
     raise BadInput(
         Problem(
@@ -280,6 +290,11 @@ def _lengths(context: Context, prompts: list[str]) -> list[int] | None:
         return None
     from tokenizers import Tokenizer
 
+    core = context.config.core
+    if core.apply_chat_template:  # lm-eval will wrap the prompts, and the turns take room as well
+        system = [] if core.system_instruction is None else [{"role": "system", "content": core.system_instruction}]
+        template = _chat_template(context.locate(core.model_name))
+        prompts = [template([*system, {"role": "user", "content": prompt}]) for prompt in prompts]
     tokenizer = Tokenizer.from_file(str(file))
     return [len(encoded.ids) for encoded in tokenizer.encode_batch(prompts)]
 

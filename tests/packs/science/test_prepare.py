@@ -173,6 +173,25 @@ class TestTooLong:
         (note,) = [note for note in done.notes if "is lowered" in note]
         assert note.endswith(f"max_gen_toks is lowered to {limits['qasper_abstractive_qa']}")
 
+    def test_a_limit_for_all_tasks_counts(self, tiny_model, tmp_path):
+        core = {"model_name": str(tiny_model()), "max_model_len": 900, "gen_kwargs": {"max_gen_toks": 256}}
+        done = prepared(tmp_path, **core, science={"max_gen_toks": 1})
+        assert any("leave less than 256 of 900 tokens" in note for note in done.notes)
+        with pytest.raises(BadInput, match="cannot be lowered for one"):
+            prepared(tmp_path, **core, science={"too_long": "lower"})
+
+    @pytest.mark.slow  # imports transformers
+    def test_turns_that_lm_eval_adds_are_counted(self, tiny_model, tmp_path):
+        def longest(**core):
+            science = {"max_gen_toks": 899}
+            done = prepared(tmp_path, model_name=str(tiny_model()), max_model_len=900, tasks="scierc", **core,
+                            science=science)  # fmt: skip
+            return int(next(note for note in done.notes if "the longest" in note).split(" has ")[1].split(";")[0])
+
+        bare = longest()
+        assert longest(apply_chat_template=True) > bare
+        assert longest(apply_chat_template=True, system_instruction="Be brief.") > bare
+
     @pytest.mark.parametrize(
         ("window", "science"),
         [(900, {"max_gen_toks": 256, "too_long": "error"}), (512, {"max_gen_toks": 512}), (64, {"too_long": "lower"})],
