@@ -24,6 +24,10 @@ MATRICES = {
     "begin:vmatrix",
 }
 _MARKS = {"+": ">0", ">0": ">0", "-": "<0", "<0": "<0", "<ge>0": ">=0", "<le>0": "<=0"}
+_ALIGNED = {
+    "begin:cases", "begin:aligned", "begin:align", "begin:gathered", "begin:gather", "begin:split", "begin:equation",
+}  # fmt: skip
+_ROW, _CELL = Token("op", "\\\\"), Token("op", "&")
 _CONDITION_WORDS = {"if", "for", "when", "where", "otherwise if", "else if"}
 _STOPS = {Token("op", ","), Token("op", ";"), Token("op", ".")}
 _NUMBER_SETS = {"mathbb:R": "R", "mathbb:Z": "Z", "mathbb:N": "N", "mathbb:Q": "Q", "mathbb:C": "C"}
@@ -65,8 +69,8 @@ class CommandParser(TokenStream):
         if name in MATRICES:
             matrix = self.matrix()
             return matrices.determinant(matrix) if name == "begin:vmatrix" else matrix
-        if name == "begin:cases":
-            return self.cases()
+        if name in _ALIGNED:
+            return self.aligned(separate_cells=name == "begin:cases")
         if name in {"angle", "triangle"}:
             letters = ""
             while self.peek().kind == "name":
@@ -111,25 +115,29 @@ class CommandParser(TokenStream):
             raise TooComplex("a ragged matrix")
         return Node("matrix", tuple(kept))
 
-    def cases(self) -> Node:
-        """The pieces of a function with their conditions, or the equations of a system."""
+    def aligned(self, *, separate_cells: bool) -> Node:
+        """Lines below each other: the pieces of a function with their conditions, or the equations of a system."""
         start = self.position
         while not (self.peek().kind == "cmd" and self.peek().text.startswith("end:")):
             if self.peek().kind == "end":
                 raise TooComplex("an environment is open")
             self.position += 1
         inside = self.tokens[start : self.position]
+        if not separate_cells:
+            inside = [token for token in inside if token != _CELL]
         kept = [
             token
-            for token, following in zip(inside, [*inside[1:], Token("op", "\\\\")], strict=True)
+            for token, following in zip(inside, [*inside[1:], _ROW], strict=True)
             if not (token.kind == "text" and token.text.strip(" ,").lower() in _CONDITION_WORDS)
-            and not (token in _STOPS and following in {Token("op", "&"), Token("op", "\\\\")})
+            and not (token in _STOPS and following in {_CELL, _ROW})
+            and not (token == _ROW and following == Token("op", "="))  # the chain goes on in the next line
         ]
         self.tokens = [*self.tokens[:start], *kept, *self.tokens[self.position :]]
         self.position = start
         rows = self.rows()
-        if all(len(row) == 1 and row[0].op == "rel" for row in rows):
-            return Node("list", tuple(row[0] for row in rows), "and")
+        if all(len(row) == 1 for row in rows):
+            items = tuple(row[0] for row in rows)
+            return items[0] if len(items) == 1 else Node("list", items, "and")
         return Node("cases", tuple(Node("tuple", tuple(row), "()") for row in rows))
 
     def function(self, name: str) -> Node:

@@ -129,9 +129,9 @@ class _Comparison:
     # words, units, ratios
 
     def choices(self, left: Node, right: Node) -> bool:
-        """`(B) 12` against the letter or the value alone; two choices are compared by their letters."""
+        """`(B) 12` against the letter or the value alone, or against another choice as a whole."""
         if left.op == right.op:
-            return left.value == right.value
+            return left.value == right.value and self.equal(left.args[0], right.args[0])
         choice, other = (left, right) if left.op == "choice" else (right, left)
         letter = leaves.letters(other)
         return (
@@ -299,10 +299,10 @@ class _Comparison:
 
 
 def _unwrap(node: Node) -> Node:
-    """A set or list of one element is the element, but a set of a set is not that set."""
+    """A set, list or matrix of one element is the element, but a set of a set is not that set."""
     while node.op in {"list", "set"} and len(node.args) == 1 and not (node.op == "set" and node.args[0].op in _SETS):
         node = node.args[0]
-    return node
+    return node.args[0].args[0] if node.op == "matrix" and matrices.shape(node) == (1, 1) else node
 
 
 def _rationals(items: list[Node]) -> list[Fraction] | None:

@@ -22,6 +22,8 @@ from custom_metrics.math.tree import Node, subtract, symbols
 MAX_MAGNITUDE = 3_000
 """Decimal orders of magnitude of an intermediate result."""
 _POINTS = 8
+_FAR_POINTS = 16
+"""Points further out, for functions that are constant between whole numbers."""
 _TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -154,10 +156,14 @@ class _Evaluation:
 
 
 def _coordinate(point: int, name: str) -> Any:
-    """A real number between 0.25 and 2.25 that depends on the point and the name; negative at some points."""
+    """A real number that depends on the point and the name; negative at some points.
+
+    Its size is between 0.25 and 2.25, at the points further out 23 times as large.
+    """
     digest = hashlib.blake2b(f"{point}:{name}".encode("utf-8", "surrogatepass"), digest_size=9).digest()
     size = mpf(int.from_bytes(digest[:8], "big")) / 2**63 + mpf("0.25")
     negative = point % 4 == 2 or (point % 4 == 3 and digest[8] % 2 == 1)
+    size = size if point < _POINTS else size * 23
     return -size if negative else size
 
 
@@ -199,8 +205,11 @@ def _same(left: Node, right: Node, bases: tuple[str, str]) -> bool:
         first, second, tolerance, _ = _pair(left, right, 0, bases)
         return bool(abs(first - second) <= tolerance)
     speaks_of_i = any(node == Node("const", value="i") for side in (left, right) for node in side.walk())
+    in_steps = any(
+        node.op == "fn" and node.value in {"floor", "ceil"} for side in (left, right) for node in side.walk()
+    )
     real, complex_ = list[bool](), list[bool]()
-    for point in range(_POINTS):
+    for point in range(_POINTS + (_FAR_POINTS if in_steps else 0)):
         try:
             first, second, tolerance, stayed_real = _pair(left, right, point, bases)
         except UndefinedError:

@@ -24,11 +24,9 @@ _DERIVATIVE = re.compile(
     r"frac\s*\{?\s*(?:\\mathrm\{)?d\}?\s*\}?\s*\{\s*(?:\\mathrm\{)?d\}?\s*[a-z]\s*\}|\bd\s*/\s*d[a-z]\b"
 )
 
-_CHOICE = re.compile(
-    r"\s*\\(?:text|textbf|textrm|mathrm|mathbf)\s*\{\s*(?:\\textbf\s*\{)?\(([A-J])\)\s*\}+"
-    r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*(?=[^\s.])"
-)
-"""`\\textbf{(B)} 12`: the letter of a choice before its value."""
+_CHOICE = re.compile(r"\s*\\(?:text|textbf|textrm|mathrm|mathbf)\s*\{\s*(?:\\textbf\s*\{)?\(([A-J])\)\s*\}+")
+_BLANKS = re.compile(r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*")
+_MORE_CHOICES = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or)(?![a-z])")
 
 _SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)(?:_(?:\{[^{}]*\}|\w|\\[a-z]+))?'*"
 _NAME_PART = (
@@ -38,7 +36,7 @@ _NAME_PART = (
 _CALL = rf"{_SYM}(?:\^\{{?-1\}}?)?\([^()=]*\)"
 _NAME_LIKE = re.compile(
     rf"(?:m?<angle>(?:[A-Z]{{1,4}}|{_SYM})|{_CALL}|{_NAME_PART}|<frac>\{{{_NAME_PART}\}}\{{{_NAME_PART}\}}|{_NAME_PART}[/:]{_NAME_PART}"
-    rf"|\({_NAME_PART}(?:,{_NAME_PART})+\)|<(?:sin|cos|tan|cot|ln|log)>(?:{_SYM}|\({_SYM}\))|\[[A-Z]{{3,6}}\]|\{{{_SYM}\}})"
+    rf"|<frac>\{{d[a-z]\}}\{{d[a-z]\}}|\({_NAME_PART}(?:,{_NAME_PART})+\)|<(?:sin|cos|tan|cot|ln|log)>(?:{_SYM}|\({_SYM}\))|\[[A-Z]{{3,6}}\]|\{{{_SYM}\}})"
 )
 
 
@@ -66,14 +64,13 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     """
     if len(answer) > MAX_LENGTH:
         raise TooComplex("too long")
-    choice = _CHOICE.match(answer)
-    if choice:
-        return Node("choice", (_or_words(answer[choice.end() :], thousands=thousands),), choice.group(1).lower())
+    choice = _choice(answer, thousands=thousands)
+    if choice is not None:
+        return choice
     tokens = list(tokenise(answer, thousands=thousands))
     while tokens and tokens[-1] in {Token("op", "."), Token("op", ","), Token("op", ";"), Token("op", "\\\\")}:
         tokens.pop()
-    if len(tokens) > 1 and tokens[0].kind == "text" and words.is_announcement(tokens[0].text):
-        del tokens[: 2 if tokens[1] == Token("op", ":") else 1]
+    _drop_announcement(tokens)
     if not tokens or len(tokens) > MAX_TOKENS:
         raise TooComplex("empty or too many tokens")
     depth = deepest = 0
@@ -89,16 +86,31 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
         raise NeedsAlgebraSystem("calculus")
     parser = _AnswerParser(tokens)
     tree = parser.items()
-    if parser.position != len(tokens):
+    if parser.position != len(parser.tokens):
         raise TooComplex("not an expression")
     return tree
 
 
-def _or_words(answer: str, *, thousands: bool) -> Node:
+def _drop_announcement(tokens: list[Token]) -> None:
+    """Remove `The answer is` and the like from the front."""
+    end = next((place for place, token in enumerate(tokens) if token.kind != "text"), len(tokens))
+    spoken = " ".join(token.text for token in tokens[:end])
+    if 0 < end < len(tokens) and words.is_announcement(spoken):
+        del tokens[: end + (tokens[end] == Token("op", ":") and end + 1 < len(tokens))]
+
+
+def _choice(answer: str, *, thousands: bool) -> Node | None:
+    r"""`\textbf{(B)} 12`: the letter of a choice before its value."""
+    letter = _CHOICE.match(answer)
+    blanks = letter and _BLANKS.match(answer, letter.end())
+    if letter is None or blanks is None or blanks.end() == len(answer) or _MORE_CHOICES.match(answer, blanks.end()):
+        return None
+    rest = answer[blanks.end() :]
     try:
-        return parse(answer, thousands=thousands)
+        value = parse(rest, thousands=thousands)
     except TooComplex:
-        return Node("text", value=words.text_form(answer))
+        value = Node("text", value=words.text_form(rest))
+    return Node("choice", (value,), letter.group(1).lower())
 
 
 class _AnswerParser(ExpressionParser):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from custom_metrics.math.tree import Node, subtract, symbols
+
+_CALLED = re.compile(r"(y)('*)(?:\(x\))?|[A-Za-z]('*)\(x\)")
 
 
 def value_of(relation: Node) -> Node | None:
@@ -21,8 +25,12 @@ def same_label(left: str, right: str, value: Node) -> bool:
     """Whether two names may stand for one value: the same name, none, words, or `y` for a function of x."""
     if left == right or not left or not right or left.startswith('"') or right.startswith('"'):
         return True
-    called = [label == "y" or label.endswith("(x)") for label in (left, right)]
-    return all(called) and "y" in {left, right} and bool(symbols(value))
+    called = [_CALLED.fullmatch(label) for label in (left, right)]
+    if called[0] is None or called[1] is None:
+        return False
+    names = [match.group(1) for match in called if match]
+    primes = {(match.group(2) or match.group(3) or "") for match in called if match}
+    return "y" in names and len(primes) == 1 and bool(symbols(value))
 
 
 def assignments(node: Node) -> dict[str, Node] | None:

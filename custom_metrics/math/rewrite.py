@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from custom_metrics.math.notation import (
+    CURRENCIES,
     FONTS,
     GREEK,
     SAME,
@@ -22,15 +23,14 @@ from custom_metrics.math.notation import (
 
 _COMMANDS = {
     name
-    for name in SPACING
-    | FONTS
-    | TEXTS
-    | set(SAME)
-    | GREEK
-    | set(WORD_COMMANDS)
-    | {"begin", "end", "binom", "cup", "cap"}
+    for name in SPACING | FONTS | TEXTS | set(SAME) | GREEK | set(WORD_COMMANDS) | set(CURRENCIES)
     if len(name) > 1 and name.isalpha()
-} | {"le", "ge", "ne", "in", "pm", "mp", "mathbb", "circ", "overline", "lfloor", "rfloor", "lceil", "rceil", "setminus"}
+} | {
+    "begin", "end", "binom", "cup", "cap", "le", "ge", "ne", "in", "pm", "mp", "mathbb", "circ", "overline", "lfloor",
+    "rfloor", "lceil", "rceil", "setminus", "emptyset", "pmod", "bmod", "mod", "equiv", "approx", "triangle", "angle",
+    "choose", "over", "langle", "rangle", "sum", "prod", "int", "lim", "vec", "hat", "dot", "ldots", "land", "lor",
+}  # fmt: skip
+"""Commands by which LaTeX that was escaped twice is told from a `\\\\` that ends a row."""
 _ENTITIES = {
     "lt": "<", "gt": ">", "le": r"\le ", "ge": r"\ge ", "ne": r"\ne ", "amp": "&", "nbsp": " ", "times": r"\times ",
     "middot": r"\cdot ", "minus": "-", "plusmn": r"\pm ", "radic": r"\sqrt ", "infin": r"\infty ", "deg": r"^{\circ}",
@@ -42,7 +42,10 @@ _ENTITY = re.compile(rf"&({'|'.join(_ENTITIES)});")
 
 _BACKSLASHES = re.compile(r"\\+")
 _DOUBLED = re.compile(r"(?<!\\)\\\\([A-Za-z]{2,})")
+_DOUBLED_SIGN = re.compile(r"(?<!\\)\\\\(?:[%$]|\{[^{}]*\\\\\})")
 _MARKDOWN = re.compile(r"\s*(\*\*|__)(?!\s)(?P<inner>[^*_]+)\1\s*", re.DOTALL)
+_QUOTED = re.compile(r"(?:'|``)(?P<inner>[^'`]+)''?")
+_ORDINAL = re.compile(r"(?:\\text\{)?\s*(?P<inner>\d{1,6})\s?(?:st|nd|rd|th)\s*\}?")
 _SPELLINGS = [
     (re.compile(r"\\(?:left|right)\s*\."), " "),
     (re.compile(r"\\not\s*(?:=|\\equiv(?![A-Za-z]))"), r"\\ne "),
@@ -61,6 +64,9 @@ _EXPLICIT_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\s*\\!|\\!\s*,|\\,)\s*
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3})+)(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:(?: |~|\\[ ;:>])\d{3})+)(?![\d])")
 _DECIMAL_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
+
+MAX_GROUPS = 3
+"""Groups around a whole answer that are removed; the parser reads more."""
 
 _BRACKET = re.compile(r"[()\[\]]")
 _TAIL = 120
@@ -102,6 +108,10 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
     text = text.translate(TABLE)
     bold = _MARKDOWN.fullmatch(text)
     text = (bold["inner"] if bold else text).strip()
+    for _ in range(MAX_GROUPS):
+        text = _without_group(text)
+    quoted = _QUOTED.fullmatch(text) or _ORDINAL.fullmatch(text)
+    text = quoted["inner"] if quoted else text
     if text.startswith("=") and not text.startswith(("==", "=<", "=>")):
         text = text[1:]
     for pattern, replacement in _SPELLINGS:
@@ -127,13 +137,25 @@ def tidy(answer: str) -> str:
 def _single_backslashes(text: str) -> str:
     r"""LaTeX that was escaped once too often: `\\frac` is `\frac`. A `\\` that ends a row stays."""
     known = any(match.group(1) in _COMMANDS for match in _DOUBLED.finditer(text))
-    if not known:
+    if not known and not _DOUBLED_SIGN.search(text):
         return text
     if all(len(match.group()) % 2 == 0 for match in _BACKSLASHES.finditer(text)):
         return _BACKSLASHES.sub(lambda m: m.group()[: len(m.group()) // 2], text)
     if r"\begin" in text:
         return text
     return _DOUBLED.sub(lambda m: m.group()[1:] if m.group(1) in _COMMANDS else m.group(), text)
+
+
+def _without_group(text: str) -> str:
+    """The inside of a group around the whole answer."""
+    if not (text.startswith("{") and text.endswith("}")) or text.endswith(r"\}"):
+        return text
+    depth = 0
+    for match in re.finditer(r"\\.|[{}]", text, re.DOTALL):
+        depth += (match.group() == "{") - (match.group() == "}")
+        if depth == 0:
+            return text[1:-1].strip() if match.end() == len(text) else text
+    return text
 
 
 def _without_condition(text: str) -> str:

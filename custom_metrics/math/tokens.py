@@ -93,7 +93,7 @@ def _scan(text: str) -> list[Token]:
             tokens.append(Token("op", "\\\\"))
         elif kind == "word":
             tokens.extend(_word(value))
-        elif kind == "op" and (value != '"' or (tokens and tokens[-1].kind == "num")):  # quotation marks
+        elif kind == "op":
             tokens.extend(_operator(value))
         elif kind == "cmd":
             position = _command(value, text, position, tokens)
@@ -101,7 +101,7 @@ def _scan(text: str) -> list[Token]:
 
 
 def _operator(value: str) -> list[Token]:
-    if value in {"$", "~", "`"}:
+    if value in {"$", "~", "`", '"'}:
         return []
     same = {"<=": "le", ">=": "ge", "!=": "ne", "/=": "ne"}
     if value in same:
@@ -118,6 +118,8 @@ def _word(value: str) -> list[Token]:
     lower = value.lower()
     if lower in words.CONNECTIVES or lower in words.PLAIN_UNITS or lower in words.SHORT_WORDS:
         return [Token("text", value)]
+    if len(value) <= 4 and any(letter.isupper() for letter in value[1:]) and not value.isupper():  # GMm
+        return [Token("name", letter) for letter in value]
     product = set(lower) <= set("abcdkmnprstuvwxyz") - set("e") and len(value) < 4
     if not product and (len(value) >= 4 or len(set(lower)) < len(lower)) and not value.isupper():
         return [Token("text", value)]

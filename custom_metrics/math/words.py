@@ -67,7 +67,7 @@ PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {"in", "p
 
 SHORT_WORDS = {
     "yes", "no", "odd", "all", "none", "not", "one", "two", "six", "ten", "red", "am", "pm", "is", "if", "of",
-    "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real",
+    "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real", "old",
 }  # fmt: skip
 
 CURRENCIES = {"$", "euro", "yen", "sterling", "rupee", "won", "ruble"}
