@@ -100,6 +100,8 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str
         code = module.main(args)
         sys.stdout.flush()
     except BadInput as error:
+        if os.environ.get("EVALPREP_TRACEBACK"):
+            raise  # for whoever writes a pack: its own line alone may not explain the failure
         return report_bad_input(error, as_json=getattr(args, "json", False))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

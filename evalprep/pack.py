@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
+import traceback
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -92,6 +94,31 @@ class Pack:
     def names(self) -> list[str]:
         """Tasks and groups, without aliases."""
         return [*self.groups, *self.tasks]
+
+    @contextlib.contextmanager
+    def failures_told(self, doing: str) -> Iterator[None]:
+        """Turn what the pack's own code raises, over data that it did not expect, into a message that names its line.
+
+        Args:
+            doing: What the code is at work on, e.g. a task's name.
+
+        Raises:
+            BadInput: the code failed.
+        """
+        try:
+            yield
+        except (BadInput, OSError, MemoryError):
+            raise
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [frame for frame in frames if Path(frame.filename).is_relative_to(self.folder)] or frames
+            raise BadInput(
+                Problem(
+                    what=f"{doing}: {type(error).__name__}: {error}",
+                    where=f"{own[-1].filename}:{own[-1].lineno}",
+                    fix="this line expects other data: mend them, or the pack (EVALPREP_TRACEBACK=1 tells more)",
+                )
+            ) from error
 
     def module(self, stem: str) -> ModuleType | None:
         """Load `<stem>.py` of the pack, None when the pack has no such file.

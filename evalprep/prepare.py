@@ -55,7 +55,8 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[Pla
         try:
             context = Context(pack, config, section_for(config, pack), requested, problems)
             module = pack.module("prepare")
-            planned = module.plan(context) if module is not None and hasattr(module, "plan") else context.static_plan()
+            with pack.failures_told("plan"):
+                planned = module.plan(context) if module and hasattr(module, "plan") else context.static_plan()
             work.append(PlannedPack(pack, context, planned))
         except BadInput as error:
             problems.extend(error.problems)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
-import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +55,7 @@ def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict
 
     spec = item.spec(name)
     data_file = folder / "data" / f"{name}.parquet"
-    with _failures_of(item.pack, name):
+    with item.pack.failures_told(name):
         data = _task_data(item, spec)
         try:
             count = write_rows(data.rows, data_file, task=name)
@@ -102,25 +99,6 @@ def _template_text(template: Path) -> str:
         raise BadInput(
             Problem(what=f"is not UTF-8 text: {error}", where=str(template), fix="save it as UTF-8")
         ) from None
-
-
-@contextlib.contextmanager
-def _failures_of(pack: Pack, task: str) -> Iterator[None]:
-    """Turn what a pack's own code raises over data that it did not expect into a message that names the line."""
-    try:
-        yield
-    except (BadInput, OSError, MemoryError):
-        raise
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        inside = [frame for frame in frames if Path(frame.filename).is_relative_to(pack.folder)] or frames
-        raise BadInput(
-            Problem(
-                what=f"{task}: {type(error).__name__}: {error}",
-                where=f"{inside[-1].filename}:{inside[-1].lineno}",
-                fix="the data are not as this line expects them: mend them, or the pack",
-            )
-        ) from error
 
 
 def _task_data(item: PlannedPack, spec: TaskSpec) -> TaskData:

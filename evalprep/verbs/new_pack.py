@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 
+TEMPLATES = Path(__file__).resolve().parents[2] / "task_templates"
 PACK = """\
 # One task on rows of your own. docs/writing-a-pack.md explains every key.
 name: {name}
@@ -69,15 +71,22 @@ What it measures, where the data come from and under which licence, and what a g
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("name", help="lower-case letters, digits and _")
-    parser.add_argument("--template_dir", type=Path, default=Path(__file__).resolve().parents[2] / "task_templates")
+    parser.add_argument("--template_dir", type=Path, default=TEMPLATES, help="folder of the packs")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write the folder."""
+    from evalprep.config import Core
+
     folder: Path = args.template_dir / args.name
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name) or args.name in Core.model_fields:
         raise BadInput(
-            Problem(what=f"{args.name!r} is no pack name", where="NAME", allowed="lower-case letters, digits and _")
+            Problem(
+                what=f"{args.name!r} is no pack name",
+                where="NAME",
+                allowed="lower-case letters, digits and _, and no key of eval_config.yaml",
+            )
         )
     if folder.exists():
         raise BadInput(Problem(what="exists already", where=str(folder), fix="choose another name"))
@@ -87,5 +96,11 @@ def main(args: argparse.Namespace) -> int:
     (folder / f"{args.name}_qa.yaml").write_text(TEMPLATE.format(**words), encoding="utf-8")
     (folder / "README.md").write_text(README.format(**words), encoding="utf-8")
     (folder / "data" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    print(f"wrote {folder}\nnext: prepare_eval.py --set tasks={args.name}_all")
+    command = ["python", "prepare_eval.py", "--set", f"tasks={args.name}_all"]
+    if args.template_dir.resolve() != TEMPLATES:
+        command += ["--set", f"template_dir={args.template_dir.resolve()}"]
+    if args.json:
+        print(json.dumps({"folder": str(folder), "next": command}, indent=2))
+    else:
+        print(f"wrote {folder}\nnext: {shlex.join(command)}")
     return 0

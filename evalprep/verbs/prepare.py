@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
         )
         return 0
     if not args.quiet:
-        _report(done)
+        _report(done, config.core.verbosity)
     for command in done.commands:
         print(command.text())
     return 0
@@ -85,11 +85,16 @@ def _check(args: argparse.Namespace, names: list[str]) -> int:
     return 2 if errors else 0
 
 
-def _report(done: Preparation) -> None:
-    """What was prepared, on stderr: stdout carries the command alone."""
+def _report(done: Preparation, verbosity: str) -> None:
+    """What was prepared, on stderr: stdout carries the command alone. The config's verbosity decides how much."""
+    if verbosity not in {"INFO", "DEBUG"}:
+        warnings = [one for one in done.findings if one.level == "warning" and verbosity == "WARNING"]
+        print("".join(f"{one}\n" for one in warnings), file=sys.stderr, end="", flush=True)
+        return
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
     verb = "compare" if any(facts["previous"] for facts in done.tasks.values()) else "score"
-    lines = [f"prepared {len(done.tasks)} tasks in {done.work_dir}", ""]
+    count = len(done.tasks)
+    lines = [f"prepared {count} task{'' if count == 1 else 's'} in {done.work_dir}", ""]
     width = max((len(name) for name in done.tasks), default=0)
     for name, facts in done.tasks.items():
         parts = [f"{facts['rows']} rows"]

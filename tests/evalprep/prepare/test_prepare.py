@@ -127,6 +127,16 @@ def test_an_edit_is_kept_while_its_template_is_the_same(tiny_project):
     assert task.read_text().endswith("# mine\n"), "an edit survives every further preparation"
 
 
+def test_links_that_the_user_made_are_kept(tiny_project):
+    assert prepare(tiny_project).returncode == 0
+    work = tiny_project.parent / "work_dir"
+    (work / "data").symlink_to(tiny_project.parent / "data")
+    (work / "meta/gone").symlink_to("nowhere")
+    assert prepare(tiny_project).returncode == 0
+    assert (work / "data/truth.jsonl").is_file()
+    assert (work / "meta/gone").is_symlink()
+
+
 def test_a_conflict_is_refused_and_force_keeps_both(tiny_project):
     assert prepare(tiny_project).returncode == 0
     task = tiny_project.parent / "work_dir/meta/meta_math.yaml"
@@ -177,6 +187,12 @@ def test_a_conflict_is_refused_and_force_keeps_both(tiny_project):
         ),
         pytest.param({"max_model_len": 512}, ["meta_math may generate 5120 tokens"], id="context too short"),
         pytest.param({"tasks": [{"task": "own"}]}, ["lacks dataset_path, doc_to_text"], id="inline task"),
+        pytest.param(
+            {"tasks": ["meta_math", {"task": "a,b", "dataset_path": "x", "doc_to_text": "q"}]},
+            ["eval_config.yaml:", "(tasks.1)", "'a,b' is no name"],
+            id="inline task with a comma in its name",
+        ),
+        pytest.param({"revision": {"evals": 5}}, ["(revision.evals): revision.evals is 5"], id="revision of digits"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(tiny_project, keys, said):
@@ -301,6 +317,93 @@ def test_stock_and_inline_tasks_mix_with_a_pack(tiny_project):
     written = yaml.safe_load((tiny_project.parent / "work_dir/inline/own_task.yaml").read_text())
     assert written == {**inline, "dataset_kwargs": {"data_files": {"test": str(own)}}}
     assert "HF_HUB_OFFLINE=1" not in done.stdout
+
+
+MADE = """
+from evalprep.packapi import TaskData, TaskSpec, make_plan
+
+
+def plan(context):
+    own = {f"own_{entry['name']}": entry for entry in context.section.sets}
+    groups = {name: list(group.tasks) for name, group in context.pack.groups.items()} | {"own_sets": list(own)}
+    made = make_plan(context.requested, groups)
+    made.specs = {name: TaskSpec(name, "own.yaml") for name in own}
+    context.cache["own"] = own
+    return made
+
+
+def prepare(context, task):
+    entry = context.cache["own"][task]
+    rows = context.open(entry["data"], where=context.where("sets")).rows()
+    return TaskData(
+        rows=({"sample_id": str(n), "prompt": row[entry["question"]], "target": "x"} for n, row in enumerate(rows)),
+    )
+"""
+
+
+@pytest.fixture
+def made_pack(tmp_path):
+    """A pack whose tasks are the data sets that the config lists."""
+    from evalprep.verbs.new_pack import TEMPLATE
+
+    pack = tmp_path / "packs/own"
+    pack.mkdir(parents=True)
+    declared = {
+        "config": {"sets": {"type": "list", "default": []}},
+        "groups": {"own_sets": {"tasks": []}, "own_all": {"tasks": ["own_sets"]}},
+    }
+    (pack / "pack.yaml").write_text(yaml.safe_dump(declared))
+    (pack / "own.yaml").write_text(TEMPLATE.format(name="own"))
+    (pack / "prepare.py").write_text(MADE)
+    (tmp_path / "one.jsonl").write_text('{"q": "1 + 1?"}\n')
+    (tmp_path / "two.jsonl").write_text('{"frage": "2 + 2?"}\n{"frage": "3 + 3?"}\n')
+    sets = [
+        {"name": "one", "data": "one.jsonl", "question": "q"},
+        {"name": "two", "data": "two.jsonl", "question": "frage"},
+    ]
+    path = tmp_path / "eval_config.yaml"
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "model_name": "a/b",
+                "backend": "dummy",
+                "tasks": "own_all",
+                "template_dir": "packs",
+                "own": {"sets": sets},
+            }
+        )
+    )
+    return path
+
+
+def test_tasks_that_the_config_makes_and_groups_of_groups(made_pack):
+    done = prepare(made_pack)
+    assert done.returncode == 0, done.stderr
+    work = made_pack.parent / "work_dir/own"
+    assert yaml.safe_load((work / "own_all.yaml").read_text())["task"] == ["own_sets"]
+    assert yaml.safe_load((work / "own_sets.yaml").read_text())["task"] == ["own_one", "own_two"]
+    assert pq.read_table(work / "data/own_two.parquet").column("prompt").to_pylist() == ["2 + 2?", "3 + 3?"]
+    assert "--tasks own_all " in done.stdout
+
+
+def test_a_pack_that_fails_over_its_data_names_its_line(made_pack):
+    change(made_pack, own={"sets": [{"name": "one", "data": "one.jsonl", "question": "nope"}]})
+    done = prepare(made_pack)
+    assert done.returncode == 2
+    assert "own_one: KeyError: 'nope'" in done.stderr
+    line = next(number for number, text in enumerate(MADE.splitlines(), 1) if 'entry["question"]' in text)
+    assert f"packs/own/prepare.py:{line}: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in prepare(made_pack, env={"EVALPREP_TRACEBACK": "1"}).stderr
+    assert not (made_pack.parent / "work_dir").exists()
+
+
+@pytest.mark.parametrize(("verbosity", "said"), [("INFO", True), ("WARNING", False), ("CRITICAL", False)])
+def test_verbosity_reaches_our_own_report_and_the_harness(made_pack, verbosity, said):
+    change(made_pack, verbosity=verbosity)
+    done = prepare(made_pack)
+    assert ("prepared 2 tasks" in done.stderr) is said
+    assert (f"LMEVAL_LOG_LEVEL={verbosity} " in done.stdout) is not said
 
 
 HEAVY = ("torch", "datasets", "pandas", "pyarrow", "lm_eval", "scipy", "sympy", "numpy", "evalprep.prepare")

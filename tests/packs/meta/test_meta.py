@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from evalprep.configfile import PROJECT_ROOT
+from evalprep.errors import BadInput
+from evalprep.packapi import Previous
 from evalprep.packs import find_packs
 
 SETS = {
@@ -156,8 +158,6 @@ def test_mmlu_prompt_ends_before_the_letter(prepared):
 
 
 def test_ifeval_hazards_parse_exactly_or_name_their_row(fixtures):
-    from evalprep.errors import BadInput
-
     module = find_packs(PROJECT_ROOT / "task_templates")["meta"].module("truth")
     for case in map(json.loads, (fixtures / "ifeval_hazards.jsonl").open()):
         row = {"input_question": case["input_question"], "input_question_hash": "abc123"}
@@ -166,6 +166,56 @@ def test_ifeval_hazards_parse_exactly_or_name_their_row(fixtures):
                 module.question_of(row)
         else:
             assert module.question_of(row) == case["expected_question"]
+
+
+ROW = {
+    "input_question": "q",
+    "input_final_prompts": ["p"],
+    "input_correct_responses": ["A"],
+    "is_correct": True,
+    "input_question_hash": "abc123",
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("input_question", None),
+        ("input_question", 5),
+        ("input_final_prompts", "a text would be read as its letters"),
+        ("input_final_prompts", []),
+        ("input_final_prompts", [None]),
+        ("input_correct_responses", "A"),
+        ("is_correct", "yes"),
+        ("is_correct", 1),
+        ("subtask_name", 5),
+        ("input_final_prompts_hash", [None]),
+        ("output_prediction_text", 5),
+    ],
+)
+def test_a_column_of_another_type_names_its_row(column, value):
+    pack = find_packs(PROJECT_ROOT / "task_templates")["meta"]
+    module = pack.module("rows")
+    with pytest.raises(BadInput) as caught:
+        list(module.published(iter([ROW, {**ROW, column: value}]), Previous()))
+    assert "row abc123" in str(caught.value)
+    assert column in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ids", "kwargs"),
+    [(None, [{}]), ("a", [{}]), (["a"], None), (["a"], []), (["a"], "[{}]"), (["a"], [5]), ([], []), ([5], [{}])],
+)
+def test_ground_truth_has_one_mapping_per_instruction(ids, kwargs):
+    module = find_packs(PROJECT_ROOT / "task_templates")["meta"].module("truth")
+    with pytest.raises(BadInput, match="of the same length"):
+        module.instructions_of({"prompt": "Write", "instruction_id_list": ids, "kwargs": kwargs})
+
+
+def test_nulls_among_arguments_are_dropped_and_zeros_kept():
+    module = find_packs(PROJECT_ROOT / "task_templates")["meta"].module("truth")
+    entry = {"instruction_id_list": ["a", "b"], "kwargs": [{"n": 0, "x": None, "y": False}, None]}
+    assert module.instructions_of(entry) == (["a", "b"], [{"n": 0, "y": False}, {}])
 
 
 GOLD_REPLY = {
