@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import hashlib
 import json
 import os
@@ -17,9 +16,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.filelock import lock
 
 MANIFEST = "manifest.json"
 _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
@@ -28,8 +29,17 @@ _AT_FDCWD = -100
 
 def tree_files(folder: Path) -> dict[str, str]:
     """Relative path -> SHA-256 of every file below a folder, in path order, without the manifest itself."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths if path != folder / MANIFEST}
+    paths = sorted(
+        path
+        for path in folder.rglob("*")
+        if (path.is_file() or path.is_symlink()) and "__pycache__" not in path.parts and path != folder / MANIFEST
+    )
+    return {path.relative_to(folder).as_posix(): _digest(path) for path in paths}
+
+
+def _digest(path: Path) -> str:
+    """Of a file's bytes; of a link to a folder or to nothing, of where it points."""
+    return file_sha256(path) if path.is_file() else hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
 
 
 def generated_files(folder: Path) -> dict[str, str] | None:
@@ -78,32 +88,45 @@ def building(work_dir: Path) -> Iterator[Path]:
                 what=f"cannot be written: {error.strerror}", where=str(work_dir.parent), fix="choose another work_dir"
             )
         ) from None
-    lock = _lock_file(work_dir).open("w")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise BadInput(
-                Problem(
-                    what="another preparation of this folder is under way",
-                    where=str(work_dir),
-                    fix="wait for it, or choose another work_dir",
-                )
-            ) from None
+    with _lock_file(work_dir) as handle:
+        lock(
+            handle,
+            Problem(
+                what="another preparation of this folder is under way",
+                where=str(work_dir),
+                fix="wait for it, or choose another work_dir",
+            ),
+        )
         _repair(work_dir)
         build = work_dir.parent / f".{work_dir.name}.build"
-        build.mkdir()
+        try:
+            build.mkdir()
+        except OSError as error:
+            raise BadInput(
+                Problem(
+                    what=f"nothing can be made in {build.parent}: {error.strerror}",
+                    where=str(work_dir),
+                    fix="choose another work_dir",
+                )
+            ) from None
         try:
             yield build
         finally:
             shutil.rmtree(build, ignore_errors=True)
 
 
-def _lock_file(work_dir: Path) -> Path:
-    """A file that stands for the folder, kept out of the user's own folders."""
+def _lock_file(work_dir: Path) -> IO[bytes]:
+    """A file that stands for the folder, kept out of the user's own folders.
+
+    Raises:
+        BadInput: something else has the place of our folder for such files, where everybody may write.
+    """
     folder = Path(tempfile.gettempdir()) / f"evalprep-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder / f"{hashlib.sha256(str(work_dir).encode()).hexdigest()[:32]}.lock"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+        raise BadInput(Problem(what="is not a folder of yours", where=str(folder), fix="remove it, or set TMPDIR"))
+    return (folder / f"{hashlib.sha256(os.fsencode(work_dir)).hexdigest()[:32]}.lock").open("wb")
 
 
 def _repair(work_dir: Path) -> None:
@@ -166,12 +189,12 @@ def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
         old, new = work_dir / name, build / name
         if before.get(name) == digest:
             continue
-        if new.exists() and file_sha256(new) == digest:
+        if new.exists() and _digest(new) == digest:
             continue
         if name not in before and not new.exists():
             _copy(old, new)
             notes.append(f"kept your file {name}")
-        elif new.exists() and before.get(name) == file_sha256(new):
+        elif new.exists() and before.get(name) == _digest(new):
             _copy(old, new)
             notes.append(f"kept your edit of {name}")
         elif force or name not in before or not new.exists():
@@ -189,4 +212,7 @@ def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
 
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(source, target)
+    if source.is_file():
+        shutil.copy2(source, target)
+    else:
+        target.symlink_to(source.readlink())
