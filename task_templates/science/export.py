@@ -10,6 +10,7 @@ import csv
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from evalprep.packapi import file_sha256
 MISSING = "missing"
 JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
 RESCORED = "rescored_"  # how `evalprep rescore` calls its folders, whatever the model
+NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
 _MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
 
 Cell = float | str
@@ -149,7 +151,9 @@ def _read(path: Path) -> Any:
 
 def _cell(flat: Mapping[str, float | None] | None, key: str) -> Cell:
     value = None if flat is None else flat.get(key)
-    return MISSING if value is None else value
+    if value is None:
+        return MISSING
+    return value if key.endswith("_n_samples") else float(value)
 
 
 def _columns(flat: Mapping[str, dict[str, float | None] | None]) -> list[float | None]:
@@ -157,7 +161,7 @@ def _columns(flat: Mapping[str, dict[str, float | None] | None]) -> list[float |
     values = []
     for name, metric in SUMMARY_COLUMNS:
         value = summary_metrics(TASKS[name], flat[name] or {})[metric]
-        values.append(None if value is None else 100 * value)
+        values.append(None if value is None else 100 * float(value))
     return values
 
 
@@ -227,5 +231,7 @@ def _write_spreadsheet(path: Path, sheets: Mapping[str, Sequence[Line]]) -> list
                     style = bold if place < headers else number if isinstance(cell, float) else None
                     sheet.write(place, column, cell, style)
             sheet.freeze_panes(headers, 1)
-            sheet.set_column(0, 0, 28)
+            for column, cells in enumerate(zip_longest(*lines, fillvalue="")):
+                widest = max(len(cell) if isinstance(cell, str) else NUMBER_WIDTH for cell in cells)
+                sheet.set_column(column, column, min(widest + 2, MAX_WIDTH))
     return [path]

@@ -5,7 +5,7 @@ import json
 VALUES = (None, 3, 2.5, True, "", "x", [], {}, "null", [None], [[]], {"a": 1}, ["a", ["b", 3]], "the", -1e308, "\ud800")
 DEEP = "[" * 10_000
 SNIPPETS = ("[", "]", "{", "}", '"', ",", ":", "'", "\\", " ", "\n", "0", "</s>", "<|eot_id|>", "NaN", "1e999", "\x00",
-            "-Infinity", "9" * 5_000, DEEP, DEEP.replace("[", '{"a":'), "\ufeff", "\ud800", "<think>", "</think>",
+            "-Infinity", "9" * 5_000, DEEP, '{"a":' * 2_000, "\ufeff", "\ud800", "<think>", "</think>",
             "```", "[1]", "{}", "null", "// note", "\u2028")  # fmt: skip
 
 
