@@ -44,7 +44,8 @@ class BadInput(Exception):  # noqa: N818 - it reads as what it says: the input i
     """Raised with every mistake that was found; the command line prints them and exits with 2."""
 
     def __init__(self, problems: Iterable[Problem] | Problem) -> None:
-        self.problems = [problems] if isinstance(problems, Problem) else list(problems)
+        # Several tasks may meet one mistake, such as a split that the data lack.
+        self.problems = [problems] if isinstance(problems, Problem) else list(dict.fromkeys(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 

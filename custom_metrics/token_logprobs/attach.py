@@ -17,15 +17,17 @@ Scorer = Callable[[Any, Sequence[Encoded]], list[Response]]
 def _encode_all(lm: Any, requests: Sequence[Any]) -> list[Encoded]:
     """Token ids of every request, by the back end's own tokenizer and its rule about the first token."""
     eos = lm.eot_token_id
+    bos = getattr(getattr(lm, "tokenizer", None), "bos_token_id", None)
     limit = int(lm.max_length) - 1  # vLLM has to generate one token; the same bound everywhere keeps rows comparable
     encode = functools.lru_cache(maxsize=4096)(lambda text: tuple(lm.tok_encode(text)))
     rows = []
     for request in requests:
         context, continuation, options = request.args
+        full = encode(context + continuation)
         rows.append(
             place(
-                prompt=encode(context) if context else (),
-                full=encode(context + continuation),
+                prompt=encode(context) if context else full[: full[:1] == (bos,)],
+                full=full,
                 options=Options.parse(options),
                 eos=eos,
                 limit=limit,

@@ -30,7 +30,7 @@ class Options:
             `openunlearning` counts the tokens of the prompt, as that project does.
         append_eos: Add the end-of-sequence token if the text does not end with it.
         max_tokens: Cut prompt and answer together to this many tokens, before the end-of-sequence token is added.
-        max_text_tokens: Cut the scored part to this many tokens.
+        max_text_tokens: Cut the text after the prompt to this many tokens.
         moments: Also return mean and variance of the log-probability over the vocabulary (`hf` only).
         text: Also return the scored part decoded without special tokens.
         request: `token_logprobs` or `grad_norm` (`hf` only).
@@ -112,7 +112,8 @@ def place(
     """Decide what is scored, given the token ids of the prompt and of prompt and continuation together.
 
     Args:
-        prompt: Ids of the prompt alone; empty for a completion without a prompt, whose first token is never scored.
+        prompt: Ids of the prompt alone; for a text without one the begin-of-sequence token, or nothing where the
+            tokenizer writes none. The first token of all is never scored.
         full: Ids of prompt and continuation.
         options: The request's options.
         eos: End-of-sequence id of the tokenizer.
@@ -123,7 +124,6 @@ def place(
     """
     ids = list(full)
     start = common_prefix(prompt, full) if options.boundary == "common_prefix" else len(prompt)
-    start = max(1, start)
     length = len(ids)
     if options.max_text_tokens is not None:
         ids = ids[: start + options.max_text_tokens]
@@ -132,4 +132,6 @@ def place(
     truncated = length - len(ids)
     if options.append_eos and eos is not None and (not ids or ids[-1] != eos):
         ids.append(eos)
-    return Encoded(ids=ids, start=min(start, len(ids)), options=options, truncated=truncated, limit=limit)
+    # Nothing predicts the first token.
+    start = min(max(1, start), len(ids))
+    return Encoded(ids=ids, start=start, options=options, truncated=truncated, limit=limit)

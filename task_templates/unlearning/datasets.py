@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalprep.packapi import Context, Source
+from evalprep.packapi import Context, Problems, Source
 
 Row = dict[str, Any]
 
@@ -19,6 +19,8 @@ SPLITS = {
 TEXT_TOKENS = 2048  # completions are scored up to here
 PLAIN_TOKENS = 512  # OpenUnlearning cuts plain rows here
 TOFU_REPLY = 200  # generated tokens
+WRONG = "perturbed_answer"  # column of the wrong answers
+MOST_NAMED = 5  # rows that a message names
 MUSE_REPLY = {"knowmem": 32, "verbmem": 128}
 
 
@@ -52,7 +54,7 @@ class Data:
             return ["text"]
         if self.kind == "continuation":
             return ["prompt", "gt"]
-        extra = (["paraphrased_answer"] if self.paraphrased else []) + (["perturbed_answer"] if self.perturbed else [])
+        extra = (["paraphrased_answer"] if self.paraphrased else []) + ([WRONG] if self.perturbed else [])
         return [question, "answer", *extra]
 
 
@@ -92,7 +94,36 @@ def open_data(context: Context, data: Data, split: str | None = None) -> Source:
     )
 
 
+def read_rows(source: Source, columns: Sequence[str]) -> list[Row]:
+    """All rows of a split, with a text in each of these columns; wrong answers are one text or a list of them.
+
+    Raises:
+        BadInput: a column is missing, or holds something else in some rows.
+    """
+    source.require(columns)
+    rows = list(source.rows())
+    problems = Problems()
+    for column in columns:
+        bad = [position for position, row in enumerate(rows) if not _is_text(row.get(column), column)]
+        if bad:
+            more = f" and {len(bad) - MOST_NAMED} more" if len(bad) > MOST_NAMED else ""
+            problems.add(
+                f"no text in column {column}: row {', '.join(map(str, bad[:MOST_NAMED]))}{more}, counted from 0",
+                where=source.describe(),
+                allowed="texts, or a list of them" if column == WRONG else "texts",
+                fix="mend or remove these rows",
+            )
+    problems.raise_if_any()
+    return rows
+
+
+def _is_text(value: Any, column: str) -> bool:
+    if column != WRONG or isinstance(value, str):
+        return isinstance(value, str)
+    return value is None or (isinstance(value, list) and all(isinstance(answer, str) for answer in value))
+
+
 def wrong_answers(row: Mapping[str, Any]) -> list[str]:
     """The wrong answers of a row; lists may have any length."""
-    answers = row.get("perturbed_answer")
-    return [answers] if isinstance(answers, str) else [str(answer) for answer in answers or []]
+    answers = row.get(WRONG)
+    return [answers] if isinstance(answers, str) else list(answers or [])

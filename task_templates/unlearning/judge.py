@@ -80,7 +80,7 @@ def questions(
         context, metrics = CONTEXTS[task]
         settings = (metadata or {}).get(task, {}).get("unlearning") or {}
         file = settings.get("judge_prompt")
-        make = _load(Path(file)) if file else create_prompt
+        make = load_prompt(Path(file)) if file else create_prompt
         for row in samples:
             doc = row["doc"]
             texts = (doc.get("prompt", row.get("prompt")) or "", doc.get("target", row.get("target")) or "")
@@ -102,8 +102,12 @@ def _broken(file: Any, what: str) -> Problem:
     )
 
 
-def _load(file: Path) -> Prompt:
-    """`create_prompt` of the user's file."""
+def load_prompt(file: Path) -> Prompt:
+    """`create_prompt` of the user's file.
+
+    Raises:
+        BadInput: there is no such file, it cannot be imported, or it has no `create_prompt`.
+    """
     spec = importlib.util.spec_from_file_location("unlearning_judge_prompt", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise BadInput(_broken(file, "there is no such Python file"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalprep.packapi import Context, Plan, Source, TaskData, make_plan
 
-from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data, split_of
+from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data, read_rows, split_of
 from .prompts import Shot, Template
 from .rows import generation_rows, likelihood_rows
 from .settings import check_settings, length_note, retain_results
@@ -14,15 +14,15 @@ SHOTS = 10
 STOPWORDS = ["\n\n", "\nQuestion", "Question:"]
 #: Settings that parametrise metrics; result files name them.
 PARAMETERS = ("min_k", "gradient_norm", "strict_extraction", "rouge_stemmer", "cut_reference")
-#: Metrics that a suite does not compute by default, and the tasks they need beyond its group.
+#: Metrics that a suite does not compute by default, and the tasks they need beyond its group, by the suite's prefix.
 EXTRA_TASKS = {
     "mia_min_k_plus_plus": {
-        "unlearn_tofu": ["tofu_forget_moments", "tofu_holdout_moments"],
-        "unlearn_muse": ["muse_privleak_forget_moments", "muse_privleak_holdout_moments"],
+        "tofu_": ["tofu_forget_moments", "tofu_holdout_moments"],
+        "muse_": ["muse_privleak_forget_moments", "muse_privleak_holdout_moments"],
     },
     "mia_gradnorm": {
-        "unlearn_tofu": ["tofu_forget_gradient", "tofu_holdout_gradient"],
-        "unlearn_muse": ["muse_privleak_forget_gradient", "muse_privleak_holdout_gradient"],
+        "tofu_": ["tofu_forget_gradient", "tofu_holdout_gradient"],
+        "muse_": ["muse_privleak_forget_gradient", "muse_privleak_holdout_gradient"],
     },
 }
 
@@ -31,9 +31,10 @@ def plan(context: Context) -> Plan:
     """The requested tasks, those that extra metrics need, and every contradiction in the settings."""
     requested = list(context.requested)
     groups = {name: list(context.pack.groups[name].tasks) for name in requested if name in context.pack.groups}
+    own = make_plan(requested, groups).tasks
     for metric in context.section.metrics:
-        for group, tasks in EXTRA_TASKS.get(metric, {}).items():
-            requested += [task for task in tasks if group in requested]
+        for suite, tasks in EXTRA_TASKS.get(metric, {}).items():
+            requested += tasks if any(task.startswith(suite) for task in own) else []
     planned = make_plan(requested, groups)
     check_settings(context, planned)
     if note := length_note(context, planned):
@@ -47,9 +48,9 @@ def prepare(context: Context, task: str) -> TaskData:
     data = data_of(task, section.forget_split)
     source = open_data(context, data)
     question = section.question_key if data.paraphrased else "question"
-    source.require(data.columns(question))
+    rows = read_rows(source, data.columns(question))
     build = _generation if task.endswith(("_gen", "_knowmem")) else _likelihood
-    built = build(context, task, data, source, question)
+    built = build(context, task, data, rows, question)
     reference = retain_results(context)
     built.values["settings"] = _settings(context, data, source, question) | built.values.get("settings", {})
     built.values["reference"] = None if reference is None else str(reference)
@@ -81,7 +82,7 @@ def _settings(context: Context, data: Data, source: Source, question: str) -> Ro
     return settings
 
 
-def _likelihood(context: Context, task: str, data: Data, source: Source, question: str) -> TaskData:
+def _likelihood(context: Context, task: str, data: Data, rows: list[Row], question: str) -> TaskData:
     answer_only = task.endswith(("_moments", "_gradient"))
     forget = "forget" in task
     # A forgotten answer should be unlikely: low probability, high loss, steep gradient.
@@ -89,7 +90,7 @@ def _likelihood(context: Context, task: str, data: Data, source: Source, questio
     if task.endswith("_gradient"):
         del directions["higher_is_better"]
     return TaskData(
-        rows=likelihood_rows(context, data, source, question, answer_only=answer_only),
+        rows=likelihood_rows(context, data, rows, question, answer_only=answer_only),
         values={"token_logprobs": _requests(context, task, data), **directions},
         notes=_notes(context, data),
     )
@@ -117,13 +118,13 @@ def _requests(context: Context, task: str, data: Data) -> Row:
     return options
 
 
-def _generation(context: Context, task: str, data: Data, source: Source, question: str) -> TaskData:
+def _generation(context: Context, task: str, data: Data, rows: list[Row], question: str) -> TaskData:
     style = style_of(context) if data.kind == "qa" else None
     shots = _shots(context, data) if data.config == "knowmem" else []
     stopwords = STOPWORDS if data.config == "knowmem" else []
     harness = style is not None and style.name == "harness"
     return TaskData(
-        rows=generation_rows(context, data, source, question, shots=shots, stopwords=stopwords),
+        rows=generation_rows(context, data, rows, question, shots=shots, stopwords=stopwords),
         values={
             "until": stopwords + (style.until if style else []),
             "max_gen_toks": data.reply_tokens,
@@ -139,8 +140,8 @@ def _generation(context: Context, task: str, data: Data, source: Source, questio
 
 def _shots(context: Context, data: Data) -> list[Shot]:
     source = open_data(context, data, split=f"{data.split}_icl")
-    source.require(["question", "answer"])
-    return [(str(row["question"]), str(row["answer"])) for row in source.rows()][:SHOTS]
+    rows = read_rows(source, ["question", "answer"])
+    return [(row["question"], row["answer"]) for row in rows[:SHOTS]]
 
 
 def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
@@ -169,6 +170,10 @@ def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
     if isinstance(style, Template) and style.unaligned:
         notes.append(
             "the chat template changes the prompt once an answer follows: answers are scored with the end token alone"
+        )
+    if context.config.core.backend == "hf" and context.config.core.data_parallel_size > 1:
+        notes.append(
+            "token log-probabilities on hf take one process: model_args: {parallelize: true} spreads a large model"
         )
     if data.suite == "tofu" and not context.section.retain_results:
         retain = SPLITS[context.section.forget_split]["retain"]

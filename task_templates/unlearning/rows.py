@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from evalprep.packapi import Context, Repeats, Source
+from evalprep.packapi import Context, Repeats
 
-from .datasets import Data, Row, split_of, wrong_answers
+from .datasets import WRONG, Data, Row, split_of, wrong_answers
 from .prompts import Shot
 from .style import style_of, tokenizer_of
 
 
-def _identify(source: Source, columns: Sequence[str]) -> Iterator[tuple[Row, Row]]:
+def _identify(rows: Iterable[Row], columns: Sequence[str]) -> Iterator[tuple[Row, Row]]:
     """Each row with an id made of its content, which survives reordering, and its position in the split."""
     repeats = Repeats()
-    for index, row in enumerate(source.rows()):
+    for index, row in enumerate(rows):
         text = "\x1f".join(str(row.get(column)) for column in columns)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         yield {"sample_id": repeats.unique(digest), "index": index}, row
 
 
-def likelihood_rows(context: Context, data: Data, source: Source, question: str, *, answer_only: bool) -> Iterator[Row]:
+def likelihood_rows(
+    context: Context, data: Data, rows: Iterable[Row], question: str, *, answer_only: bool
+) -> Iterator[Row]:
     """Rows whose continuations are scored; `roles` says which continuation is the answer, a paraphrase or wrong."""
     section = context.section
     scoring = {
@@ -29,7 +31,7 @@ def likelihood_rows(context: Context, data: Data, source: Source, question: str,
         "min_k": section.min_k,
         "strict_extraction": section.strict_extraction,
     }
-    for common, row in _identify(source, data.columns(question)):
+    for common, row in _identify(rows, data.columns(question)):
         if data.kind == "qa":
             built = _answers(context, data, row, question, answer_only=answer_only)
         elif data.kind == "text":
@@ -63,18 +65,18 @@ def _answers(context: Context, data: Data, row: Row, question: str, *, answer_on
 
 
 def generation_rows(
-    context: Context, data: Data, source: Source, question: str, *, shots: Sequence[Shot], stopwords: list[str]
+    context: Context, data: Data, rows: Iterable[Row], question: str, *, shots: Sequence[Shot], stopwords: list[str]
 ) -> Iterator[Row]:
     """Rows whose generations are scored by ROUGE."""
     scoring = {"stopwords": stopwords, "rouge_stemmer": context.section.rouge_stemmer}
-    for common, row in _identify(source, data.columns(question)):
+    for common, row in _identify(rows, data.columns(question)):
         if data.kind == "continuation":
             target = _reference(context, row["gt"], data.reply_tokens)
             yield {**common, **scoring, "prompt": row["prompt"], "target": target, "question": row["prompt"]}
             continue
         extra = {"paraphrased_answer": row["paraphrased_answer"]} if data.paraphrased else {}
         if data.perturbed:
-            extra["perturbed_answer"] = wrong_answers(row)
+            extra[WRONG] = wrong_answers(row)
         prompt = style_of(context).prompt(row[question], shots)
         yield {
             **common,

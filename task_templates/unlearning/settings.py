@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalprep.packapi import Context, Plan, near
+from evalprep.packapi import BadInput, Context, Plan, near
 
 from .datasets import TEXT_TOKENS, data_of
+from .judge import load_prompt
 from .prompts import PLAIN_TAGS
 
 COMPATIBILITY = ("boundary", "tail", "length")
@@ -32,13 +33,13 @@ def _where(context: Context) -> str:
 def _check_names(context: Context) -> None:
     """Names inside lists and mappings."""
     section, problems, where = context.section, context.problems, _where(context)
-    metrics = [name.removeprefix("muse_") for name in context.pack.suite_scores]
+    metrics = dict.fromkeys(name.removeprefix("muse_") for name in context.pack.suite_scores)
     for name in section.metrics:
         if name not in metrics:
             problems.add(
                 f"unknown metric {name!r}",
                 where=where,
-                allowed=", ".join(dict.fromkeys(metrics)),
+                allowed=", ".join(metrics),
                 fix=near(str(name), metrics),
             )
     for name in section.openunlearning:
@@ -60,6 +61,11 @@ def _check_values(context: Context) -> None:
     section, problems, where = context.section, context.problems, _where(context)
     if str(section.gradient_norm) not in {"1", "2", "inf"}:
         problems.add(f"gradient_norm is {section.gradient_norm!r}", where=where, allowed="1, 2 or inf")
+    if section.judge_prompt:
+        try:
+            load_prompt(Path(context.locate(section.judge_prompt)))
+        except BadInput as error:
+            problems.extend(error.problems)
     reference = retain_results(context)
     if reference is not None and not reference.exists():
         problems.add(

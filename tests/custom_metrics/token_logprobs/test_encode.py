@@ -44,6 +44,18 @@ def test_a_completion_without_a_prompt_never_scores_its_first_token():
     assert place(prompt=[], full=[], options=Options(), eos=2, limit=100).scored == []
 
 
+@pytest.mark.parametrize(
+    ("prompt", "full", "scored"),
+    [
+        pytest.param([], [5, 6, 7, 8], [6], id="no begin token: the unscored first token is one of the two"),
+        pytest.param([1], [1, 5, 6, 7, 8], [5, 6], id="begin token: both are scored"),
+    ],
+)
+def test_a_text_without_a_prompt_is_cut_as_openunlearning_does(prompt, full, scored):
+    row = place(prompt=prompt, full=full, options=Options(max_text_tokens=2), eos=2, limit=100)
+    assert (row.scored, row.truncated) == (scored, 2)
+
+
 def test_what_does_not_fit_is_refused_and_not_cut():
     row = place(prompt=[1], full=list(range(1, 12)), options=Options(), eos=2, limit=10)
     assert row.refused

@@ -305,6 +305,59 @@ def test_ragged_wrong_answers(prepared, tmp_path):
     assert roles[1] == ["answer", "wrong", "wrong", "wrong"]
 
 
+def edited(tmp_path, edit, config="forget10_perturbed"):
+    """A copy of the TOFU stand-ins with one config's rows changed."""
+    folder = reshuffled(tmp_path)
+    file = folder / config / "train.parquet"
+    pq.write_table(pa.Table.from_pylist(edit(pq.read_table(file).to_pylist())), file)
+    return str(folder)
+
+
+@pytest.mark.parametrize("style", ["plain", "template"])
+@pytest.mark.parametrize(
+    ("column", "value", "named"),
+    [
+        pytest.param("answer", None, "column answer: row 1, 3, counted", id="no answer"),
+        pytest.param("question", None, "column question: row 1, 3, counted", id="no question"),
+        pytest.param("paraphrased_answer", None, "column paraphrased_answer: row 1, 3", id="no paraphrase"),
+        pytest.param("perturbed_answer", ["x", None], "column perturbed_answer: row 1, 3", id="a hole in a list"),
+    ],
+)
+def test_rows_without_text_are_named(prepared, tmp_path, style, column, value, named):
+    def edit(rows):
+        return [{**row, column: value} if at in {1, 3} else row for at, row in enumerate(rows)]
+
+    text = problems(prepared, {"prompts": style, "tofu": edited(tmp_path, edit)}, tasks=["tofu_forget_lp"])
+    assert named in text
+    assert "fix: mend or remove these rows" in text
+
+
+def test_numbers_are_no_answers_and_few_rows_are_named(prepared, tmp_path):
+    data = edited(tmp_path, lambda rows: [{**row, "answer": at} for at, row in enumerate(rows)])
+    text = problems(prepared, {**PLAIN, "tofu": data}, tasks=["tofu_forget_lp", "tofu_forget_gen"])
+    assert "row 0, 1, 2, 3, 4 and 25 more" in text
+    assert text.count("column answer") == 1  # both tasks read the same rows
+
+
+def test_a_row_may_have_no_wrong_answers(prepared, tmp_path):
+    data = edited(tmp_path, lambda rows: [{**rows[0], "perturbed_answer": None}, *rows[1:]])
+    row = rows_of(prepared({**PLAIN, "tofu": data}, tasks=["tofu_forget_lp"]), "tofu_forget_lp")[0]
+    assert row["roles"] == ["answer", "paraphrase"]
+
+
+def test_an_empty_forget_set_is_refused(prepared, tmp_path):
+    folder = reshuffled(tmp_path)
+    file = folder / "forget10_perturbed" / "train.parquet"
+    pq.write_table(pq.read_table(file).slice(0, 0), file)
+    assert "no rows" in problems(prepared, {**PLAIN, "tofu": str(folder)})
+
+
+def test_extra_metrics_bring_their_tasks_for_single_tasks_too(prepared):
+    settings = {**PLAIN, "metrics": ["mia_min_k_plus_plus"]}
+    single = prepared(settings, tasks=["tofu_forget_lp"])
+    assert single.commands[1].tasks == ["tofu_forget_moments", "tofu_holdout_moments"]
+
+
 def test_a_missing_column_names_those_found(prepared, tmp_path):
     folder = reshuffled(tmp_path)
     file = folder / "world_facts_perturbed" / "train.parquet"
@@ -318,6 +371,8 @@ def test_a_missing_column_names_those_found(prepared, tmp_path):
     ("unlearning", "core", "named"),
     [
         pytest.param({"metrics": ["mia_min_kpp"]}, {}, "unknown metric 'mia_min_kpp'", id="metric"),
+        pytest.param({"metrics": ["muse_mia_loss"]}, {}, "did you mean mia_loss", id="metric with the prefix"),
+        pytest.param({"judge_prompt": "nowhere.py"}, {}, "no such Python file", id="missing judge prompt"),
         pytest.param({"openunlearning": ["eos"]}, {}, "boundary, tail, length", id="compatible choice"),
         pytest.param({"forget_split": "forget20"}, {}, "forget10", id="forget split"),
         pytest.param({"plain_tags": {"user": "Q:"}}, {}, "user_start", id="plain tag"),
