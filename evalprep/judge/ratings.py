@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evalprep.atomic import write_atomically
 from evalprep.errors import BadInput, Problem
+from evalprep.filelock import lock
 from evalprep.judge.question import STATUSES, Asked, Judge, Judgement
 from evalprep.results import RunFiles
 
@@ -59,23 +61,22 @@ class RatingsFile:
         Raises:
             BadInput: the place cannot be written, or another process has it open.
         """
-        import fcntl
-
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("ab")
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.close()
-            raise BadInput(
-                Problem(
-                    what="another `evalprep judge` is asking about this run",
-                    where=str(self.path),
-                    fix="wait for its end, or stop it; its answers are kept",
-                )
-            ) from None
         except OSError as error:
             raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=str(self.folder))) from error
+        taken = Problem(
+            what="another `evalprep judge` is asking about this run",
+            where=str(self.path),
+            fix="wait for its end, or stop it; its answers are kept",
+        )
+        try:
+            lock(self._file, taken)
+        except BadInput:
+            self._file.close()  # and not `close`, which would remove the other's empty file
+            self._file = None
+            raise
         if self._file.tell() and not _ends_with_newline(self.path):
             self._file.write(b"\n")
 
@@ -115,9 +116,7 @@ class RatingsFile:
     def sign(self, judge: Judge, base_url: str) -> None:
         """Say that scores take the ratings of this judge from now on."""
         content = {"schema": SCHEMA, "model": judge.model, "gen_kwargs": dict(judge.gen_kwargs), "base_url": base_url}
-        temporary = self.folder / f".judge.json.{os.getpid()}"
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        temporary.replace(self.folder / "judge.json")
+        write_atomically(self.folder / "judge.json", json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def signed_judge(folder: Path) -> Judge | None:

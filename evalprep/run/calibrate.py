@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
-from evalprep.run.folder import DONE, RunFolder
+from evalprep.run.folder import RunFolder
 from evalprep.run.job import read_jobs
-from evalprep.run.live import run_job
+from evalprep.run.live import INTERRUPTED, run_job
+from evalprep.run.log import failures
 
 
 @dataclass
@@ -37,7 +38,7 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measur
         all_rows: Task -> rows of the whole run.
 
     Raises:
-        BadInput: the engine could not do it; the end of its log is in the message.
+        BadInput: the engine could not do it; its errors are in the message.
     """
     seconds, load, notes = 0.0, 0.0, []
     for job in read_jobs(work_dir):
@@ -45,16 +46,13 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measur
             short = replace(job, options={**job.options, "output_path": temporary, "limit": rows})
             folder = RunFolder.of(short)
             folder.create(short)
-            run_job(short, folder, lambda _state, _percent: None, shard_rows=0)
+            if run_job(short, folder, lambda _state, _percent: None, shard_rows=0) == INTERRUPTED:
+                raise KeyboardInterrupt
             state = folder.state()
-            failed = [unit for unit in state.units if unit.status != DONE]
-            if failed or not state.units:
-                tail = "\n".join(folder.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+            if state.phase != "done":
                 raise BadInput(
                     Problem(
-                        what=f"the calibration run failed: {state.message}\n{tail}",
-                        where="--calibrate",
-                        fix="mend what the log says",
+                        what="\n  ".join(["the calibration run failed:", *failures(folder, state)]), where="--calibrate"
                     )
                 )
             load += state.loads or 0.0

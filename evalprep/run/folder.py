@@ -9,22 +9,22 @@
         merged/                   the files of the whole run, before they are published
 
 A unit is finished when its folder has its final name; that is one rename, after everything in it reached the disk.
+What it holds, its score and its time are in it too, as `unit.json`, so that nothing depends on state.json.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
+from evalprep.atomic import sync, write_atomically
 from evalprep.errors import BadInput, Problem
+from evalprep.filelock import is_locked, lock
 from evalprep.run.job import Job
 
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
@@ -46,6 +46,7 @@ class Unit:
         score: The task's primary metric over the unit.
         metric: Its name and filter.
         message: Why it failed.
+        versions: Packages that made and scored the responses.
     """
 
     name: str
@@ -59,6 +60,12 @@ class Unit:
     score: float | None = None
     metric: str = ""
     message: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cut(self) -> tuple[str, int, int]:
+        """Which rows it holds."""
+        return self.task, self.first, self.rows
 
 
 @dataclass
@@ -71,8 +78,11 @@ class State:
         started: Unix time of this start.
         units: All units in order; empty before the tasks are loaded.
         results: Published results file.
+        scores: Task -> score and name of its primary metric, over all of its rows.
         message: Why it failed.
         loads: Seconds that loading the model took.
+        log_start: Where in the log this start begins.
+        notes: Sentences for the user.
     """
 
     phase: str = "starting"
@@ -80,8 +90,15 @@ class State:
     started: float = 0.0
     units: list[Unit] = field(default_factory=list)
     results: str = ""
+    scores: dict[str, tuple[float | None, str]] = field(default_factory=dict)
     message: str = ""
     loads: float | None = None
+    log_start: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def count(self, status: str) -> int:
+        """How many units have a status."""
+        return sum(unit.status == status for unit in self.units)
 
 
 class RunFolder:
@@ -126,9 +143,10 @@ class RunFolder:
             state = State(**data, units=units)
         except (OSError, ValueError, TypeError):
             return State()
-        for unit in state.units:
-            if self.is_done(unit):
-                unit.status = DONE
+        state.units = [
+            self.finished(unit) or unit if unit.status != DONE and self.folder(unit).is_dir() else unit
+            for unit in state.units
+        ]
         return state
 
     def save(self, state: State) -> None:
@@ -143,18 +161,28 @@ class RunFolder:
         """Folder of a unit under way."""
         return self.units / f"{unit.name}.part"
 
-    def is_done(self, unit: Unit) -> bool:
-        """Whether a unit is finished."""
-        return self.folder(unit).is_dir()
+    def finished(self, unit: Unit) -> Unit | None:
+        """The unit as it was finished, None where it was not, or holds other rows."""
+        try:
+            done = Unit(**json.loads((self.folder(unit) / "unit.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+        return done if done.cut == unit.cut else None
 
     def finish(self, unit: Unit) -> None:
         """Give a unit's folder its final name, after its content reached the disk."""
         part = self.part(unit)
+        write_atomically(part / "unit.json", json.dumps(asdict(unit)))
         for path in part.rglob("*"):
             if path.is_file():
-                _sync(path)
+                sync(path)
         part.rename(self.folder(unit))
-        _sync(self.units)
+        sync(self.units)
+
+    def discard(self, unit: Unit) -> None:
+        """Remove what a unit finished, if anything, and the merged files that it went into."""
+        shutil.rmtree(self.merged, ignore_errors=True)
+        shutil.rmtree(self.folder(unit), ignore_errors=True)
 
     def restart(self) -> None:
         """Forget everything."""
@@ -169,48 +197,16 @@ class RunFolder:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / "lock").open("w") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise BadInput(
-                    Problem(
-                        what="this run is under way in another process",
-                        where=str(self.path),
-                        fix="`evalprep status` shows it",
-                    )
-                ) from None
+            lock(
+                handle,
+                Problem(
+                    what="this run is under way in another process",
+                    where=str(self.path),
+                    fix="`evalprep status` shows it",
+                ),
+            )
             yield handle
 
     def is_running(self) -> bool:
         """Whether somebody holds the lock."""
-        try:
-            with (self.path / "lock").open() as handle:
-                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-        return False
-
-
-def write_atomically(path: Path, text: str | bytes) -> None:
-    """Write a file beside its place and rename it; a reader sees the old content or the new."""
-    data = text.encode() if isinstance(text, str) else text
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as handle:
-        handle.write(data)
-        handle.flush()
-        os.fsync(handle.fileno())
-    Path(handle.name).replace(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def describe(state: State) -> dict[str, Any]:
-    """The state as data, for `--json`."""
-    return asdict(state)
+        return is_locked(self.path / "lock")

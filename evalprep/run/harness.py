@@ -3,45 +3,84 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from evalprep.run.job import Job
 
 
-def evaluate(job: Job, lm: Any, tasks: list[Any], manager: Any, tracker: Any, **changes: Any) -> dict[str, Any]:
-    """Call lm-eval with the settings of the command."""
+def configuration(job: Job) -> Any:
+    """lm-eval's own reading of the command: defaults, seeds and chat settings as `lm_eval run --config` has them."""
+    from lm_eval.config.evaluate_config import EvaluatorConfig
+
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as handle:
+        json.dump({"model": job.model, "model_args": job.model_args, "tasks": job.tasks, **job.options}, handle)
+        handle.flush()
+        return EvaluatorConfig.from_config(handle.name)
+
+
+def evaluate(config: Any, lm: Any, tasks: list[Any], manager: Any, tracker: Any, **changes: Any) -> dict[str, Any]:
+    """Call lm-eval with the settings of the command.
+
+    Args:
+        config: What `configuration` gave.
+        lm: The model.
+        tasks: Names, or lm-eval's task objects.
+        manager: lm-eval's task manager.
+        tracker: lm-eval's object that writes the files.
+        changes: Arguments of `simple_evaluate` beside those of the command.
+    """
     from lm_eval import simple_evaluate
 
-    options = job.options
-    seeds = options.get("seed") or [0, 1234, 1234, 1234]
-    multiturn = options.get("fewshot_as_multiturn")
-    template = options.get("apply_chat_template") or False
     result = simple_evaluate(
         model=lm,
-        model_args=dict(job.model_args),
+        model_args=config.model_args,
         tasks=tasks,
         task_manager=manager,
         evaluation_tracker=tracker,
-        batch_size=options.get("batch_size", 1),
-        device=options.get("device"),
-        num_fewshot=options.get("num_fewshot"),
-        system_instruction=options.get("system_instruction"),
-        apply_chat_template=template,
-        fewshot_as_multiturn=(True if template else None) if multiturn is None else str(multiturn).lower() == "true",
-        gen_kwargs=options.get("gen_kwargs"),
+        batch_size=config.batch_size,
+        max_batch_size=config.max_batch_size,
+        device=config.device,
+        num_fewshot=config.num_fewshot,
+        system_instruction=config.system_instruction,
+        apply_chat_template=config.apply_chat_template,
+        fewshot_as_multiturn=config.fewshot_as_multiturn,
+        gen_kwargs=config.gen_kwargs,
         log_samples=True,
-        random_seed=seeds[0],
-        numpy_random_seed=seeds[1],
-        torch_random_seed=seeds[2],
-        fewshot_random_seed=seeds[3],
-        metadata=dict(job.model_args),
-        confirm_run_unsafe_code=bool(options.get("confirm_run_unsafe_code")),
+        random_seed=config.seed[0] if config.seed else None,
+        numpy_random_seed=config.seed[1] if config.seed else None,
+        torch_random_seed=config.seed[2] if config.seed else None,
+        fewshot_random_seed=config.seed[3] if config.seed else None,
+        metadata=config.metadata,
+        confirm_run_unsafe_code=config.confirm_run_unsafe_code,
         **changes,
     )
-    result["config"].update({"model": job.model, "limit": options.get("limit")})
-    tracker.general_config_tracker.model_source = job.model
+    # It was given an object, and notes its class and the limit of this call.
+    result["config"].update({"model": config.model, "limit": config.limit})
+    tracker.general_config_tracker.model_source = config.model
     return dict(result)
+
+
+def primary(values: Any, metadata: Any) -> tuple[float | None, str]:
+    """The metric that stands for a task in a table: its declared primary one, else the first that lm-eval reports.
+
+    Args:
+        values: The task's entry in `results`.
+        metadata: The task's own metadata.
+
+    Returns:
+        The score and `metric,filter`; None and "" without any number.
+    """
+    scores = {
+        key: value
+        for key, value in (values if isinstance(values, dict) else {}).items()
+        if "," in key and "_stderr" not in key and isinstance(value, int | float)
+    }
+    declared = metadata if isinstance(metadata, dict) else {}
+    wanted = f"{declared.get('primary_metric')},{declared.get('primary_filter')}"
+    key = wanted if wanted in scores else next(iter(scores), "")
+    return (float(scores[key]), key) if key else (None, "")
 
 
 def save(tracker: Any, results: dict[str, Any], *, samples: bool) -> None:

@@ -67,11 +67,15 @@ class Job:
         return cls(**data)
 
 
+#: Keys of lm-eval's run configuration that only make sense for one call over everything. We never write them.
+_WHOLE_ONLY = ("samples", "use_cache", "cache_requests", "check_integrity", "write_out", "predict_only")
+
+
 def read_jobs(work_dir: Path) -> list[Job]:
     """The calls that a work folder was prepared for: the main one, then those for other back ends.
 
     Raises:
-        BadInput: no prepared folder, or a run.yaml that is not one.
+        BadInput: no prepared folder, or a run.yaml that is not one, or wants what a run in units cannot give.
     """
     manifest = read_manifest(work_dir)
     if manifest is None:
@@ -96,6 +100,14 @@ def read_jobs(work_dir: Path) -> list[Job]:
             raise BadInput(
                 Problem(what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again")
             ) from None
+        if foreign := [key for key in _WHOLE_ONLY if data.get(key)]:
+            raise BadInput(
+                Problem(
+                    what=f"{', '.join(foreign)}: `evalprep run` cannot do that",
+                    where=str(path),
+                    fix="paste the command, or take the keys out",
+                )
+            )
         jobs.append(Job(model, arguments, tasks, data, environments.get(model, {}), digest))
     return jobs
 

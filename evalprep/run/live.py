@@ -1,23 +1,25 @@
-"""Start the worker, follow it, stop it cleanly."""
+"""Start the worker, follow it, stop it cleanly; leave no process behind."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import IO
+from typing import IO, Self
 
-from evalprep.run.folder import RunFolder, State
+from evalprep.run.folder import FAILED, PENDING, RUNNING, RunFolder, State
 from evalprep.run.job import Job
+from evalprep.run.log import percent
 
 POLL_SECONDS = 0.5
 GRACE_SECONDS = 20.0
-_PERCENT = re.compile(rb"(\d{1,3})%\|")
+INTERRUPTED = 130
+#: Marks the worker and every process that comes of it; its value is the run folder.
+MARK = "EVALPREP_RUN"
 Show = Callable[[State, "int | None"], None]
 
 
@@ -36,26 +38,38 @@ def run_job(job: Job, folder: RunFolder, show: Show, *, shard_rows: int) -> int:
     Raises:
         BadInput: the run is under way elsewhere.
     """
-    with folder.lock() as lock, folder.log.open("ab") as log:
+    end_orphans(folder)
+    with folder.lock() as lock, folder.log.open("ab") as log, _Signals() as signals:
+        _begin(folder)
         process = _start(job, folder, log, lock, shard_rows)
         try:
-            with _stop_signals():
-                while process.poll() is None:
-                    show(folder.state(), log_percent(folder))
-                    time.sleep(POLL_SECONDS)
-        except KeyboardInterrupt:
-            stop(process)
-            _mark(folder, "interrupted", "")
-            show(folder.state(), None)
-            return 130
+            while process.poll() is None and not signals.count:
+                show(folder.state(), percent(folder))
+                time.sleep(POLL_SECONDS)
+            interrupted = process.poll() is None
+            if interrupted:
+                state = folder.state()
+                state.phase = "stopping (once more Ctrl-C ends the engine at once)"
+                show(state, None)
         finally:
-            if process.poll() is None:
-                stop(process)
+            stop(process, signals)
         state = folder.state()
-        if process.returncode and state.phase not in {"failed", "interrupted", "done"}:
-            _mark(folder, "failed", f"the process ended with {_reason(process.returncode)}; see {folder.log}")
+        if interrupted:
+            _mark(folder, "interrupted", "")
+        elif process.returncode and state.phase not in {"failed", "interrupted", "done"}:
+            _mark(folder, "failed", f"the process ended with {_reason(process.returncode)}")
         show(folder.state(), None)
-    return 0 if folder.state().phase == "done" else 1
+    return INTERRUPTED if interrupted else int(folder.state().phase != "done")
+
+
+def _begin(folder: RunFolder) -> None:
+    """What failed or was cut off in an earlier start waits again."""
+    state = folder.state()
+    state.phase, state.message, state.pid, state.started = "starting", "", None, time.time()
+    for unit in state.units:
+        if unit.status in {RUNNING, FAILED}:
+            unit.status, unit.message = PENDING, ""
+    folder.save(state)
 
 
 def _start(job: Job, folder: RunFolder, log: IO[bytes], lock: IO[str], shard_rows: int) -> subprocess.Popen[bytes]:
@@ -67,37 +81,66 @@ def _start(job: Job, folder: RunFolder, log: IO[bytes], lock: IO[str], shard_row
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=subprocess.STDOUT,
-        env=environment,
+        env=environment | {MARK: str(folder.path)},
         start_new_session=True,
         pass_fds=[lock.fileno()],
     )
 
 
-@contextlib.contextmanager
-def _stop_signals() -> Iterator[None]:
-    """Take SIGTERM and SIGHUP (a closed terminal, a scheduler's end) like Ctrl-C."""
+class _Signals:
+    """Counts Ctrl-C, SIGTERM (a scheduler's end) and SIGHUP (a closed terminal) instead of raising in some line.
 
-    def stop_now(*_: object) -> None:
-        raise KeyboardInterrupt
+    A signal that is ignored stays so: that is what `nohup` and background jobs of shells ask for.
+    """
 
-    before = {number: signal.signal(number, stop_now) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def _take(self, *_: object) -> None:
+        self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End the worker and everything that it started; first kindly."""
-    for number, patience in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GRACE_SECONDS)):
+def stop(process: subprocess.Popen[bytes], signals: _Signals) -> None:
+    """End the worker and everything that it started: first kindly, after a while or a second signal at once."""
+    if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(patience)
-            break
+            os.killpg(process.pid, signal.SIGTERM)
+        end = time.monotonic() + GRACE_SECONDS
+        while process.poll() is None and time.monotonic() < end and signals.count < 2:
+            time.sleep(0.05)
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)  # engine processes that outlived the worker
+        os.killpg(process.pid, signal.SIGKILL)  # also engine processes that outlived the worker
+    process.wait()
+
+
+def end_orphans(folder: RunFolder) -> None:
+    """End processes of an engine whose worker was killed: they hold the device, and maybe the run's lock."""
+    marked = list(_marked(str(folder.path)))
+    if not any("evalprep.run.worker" in words for _, words in marked):
+        for number, _ in marked:
+            with contextlib.suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+
+
+def _marked(folder: str) -> Iterator[tuple[int, list[str]]]:
+    """Process number and command of what was started for a run, on this machine."""
+    import psutil
+
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and process.environ().get(MARK) == folder:
+                yield process.pid, process.cmdline()
 
 
 def _mark(folder: RunFolder, phase: str, message: str) -> None:
@@ -105,21 +148,12 @@ def _mark(folder: RunFolder, phase: str, message: str) -> None:
     state = folder.state()
     state.phase, state.message = phase, message or state.message
     for unit in state.units:
-        if unit.status == "running":
-            unit.status, unit.message = "pending" if phase == "interrupted" else "failed", message
+        if unit.status == RUNNING:
+            unit.status, unit.message = (FAILED, message) if message else (PENDING, "")
     folder.save(state)
 
 
 def _reason(code: int) -> str:
+    if code == -signal.SIGKILL:
+        return "signal SIGKILL, as when the machine runs out of memory"
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-
-def log_percent(folder: RunFolder) -> int | None:
-    """The last progress bar that lm-eval or the engine wrote into the log."""
-    try:
-        with folder.log.open("rb") as handle:
-            handle.seek(max(0, handle.seek(0, os.SEEK_END) - 4096))
-            found = _PERCENT.findall(handle.read())
-    except OSError:
-        return None
-    return int(found[-1]) if found else None

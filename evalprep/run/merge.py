@@ -7,7 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from evalprep.run.folder import RunFolder, Unit, write_atomically
+from evalprep.atomic import write_atomically
+from evalprep.run.folder import RunFolder, Unit
+from evalprep.run.harness import evaluate, primary, save
 from evalprep.run.job import Job
 
 # What only the process with the model knew; taken from a unit's results file.
@@ -28,7 +30,7 @@ _FROM_UNIT = (
 )
 
 
-def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) -> None:
+def merge_units(folder: RunFolder, config: Any, units: list[Unit], manager: Any) -> None:
     """Score the saved responses in one lm-eval call without a model, so that groups and averages are lm-eval's own.
 
     Raises:
@@ -37,7 +39,6 @@ def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) ->
     """
     from lm_eval.loggers import EvaluationTracker
 
-    from evalprep.run.harness import evaluate, save
     from evalprep.run.responses import Replay, ResponseFile
 
     if folder.merged.is_dir():
@@ -47,7 +48,7 @@ def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) ->
     part.mkdir()
     replay = Replay(ResponseFile(folder.folder(unit)) for unit in units)
     tracker = EvaluationTracker(output_path=str(part))
-    results = evaluate(job, replay, list(job.tasks), manager, tracker, limit=job.options.get("limit"))
+    results = evaluate(config, replay, list(config.tasks), manager, tracker, limit=config.limit)
     unit_results = [_results(folder.folder(unit)) for unit in units]
     first = unit_results[0]
     results["config"] = {
@@ -59,7 +60,7 @@ def merge_units(folder: RunFolder, job: Job, units: list[Unit], manager: Any) ->
             if key in first.get("config", {})
         },
     }
-    save(tracker, results, samples=bool(job.options.get("log_samples")))
+    save(tracker, results, samples=config.log_samples)
     seconds = sum(float(one.get("total_evaluation_time_seconds") or 0) for one in unit_results)
     path = next(part.rglob("results_*.json"))
     data = json.loads(path.read_text(encoding="utf-8"))
@@ -73,6 +74,13 @@ def _results(folder: Path) -> dict[str, Any]:
     path = next(folder.rglob("results_*.json"))
     data = json.loads(path.read_text(encoding="utf-8"))
     return data if isinstance(data, dict) else {}
+
+
+def scores(folder: RunFolder) -> dict[str, tuple[float | None, str]]:
+    """Task -> score and name of its primary metric, from the merged results."""
+    data = _results(folder.merged)
+    configs = data.get("configs", {})
+    return {name: primary(data["results"].get(name), config.get("metadata")) for name, config in configs.items()}
 
 
 def publish(folder: RunFolder, job: Job) -> Path:

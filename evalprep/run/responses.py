@@ -1,22 +1,24 @@
-"""Model responses that survive a crash: written as soon as they are made, found again by sample id."""
+"""Model responses that survive a crash: written as soon as they are made, found again by task and row."""
 
 from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from evalprep.run.folder import write_atomically
+from evalprep.atomic import write_atomically
 
 REQUEST_TYPES = ("generate_until", "loglikelihood", "loglikelihood_rolling")
 FILE = "responses.pickle"
-# kind of request, task, sample id (or position), request of the row, its repeat
-Key = tuple[str, str, str, int, int]
+# Kind of request, task, position of the row, number of the request, its repeat. Positions and not sample ids, which
+# nothing makes unique in tasks of others; a change of the data is noticed by the requests.
+Key = tuple[str, str, int, int, int]
 
 
 def keys_of(kind: str, requests: Iterable[Instance], first: int = 0) -> list[Key]:
@@ -25,17 +27,14 @@ def keys_of(kind: str, requests: Iterable[Instance], first: int = 0) -> list[Key
     Args:
         kind: generate_until, loglikelihood or loglikelihood_rolling.
         requests: As lm-eval hands them to the model, repeats included.
-        first: Position of the unit's first row in the whole data.
+        first: Position of the unit's first row in the whole data; lm-eval counts from 0 in each call.
     """
-    counts: dict[tuple[str, str, int], int] = {}
+    counts: Counter[tuple[str, int, int]] = Counter()
     keys = []
     for request in requests:
-        doc = request.doc
-        identifier = doc.get("sample_id") if isinstance(doc, Mapping) else None
-        row = str(identifier) if identifier is not None else f"#{first + int(request.doc_id or 0)}"
-        stem = (str(request.task_name), row, request.idx)
-        counts[stem] = counts.get(stem, -1) + 1
+        stem = (str(request.task_name), first + int(request.doc_id or 0), int(request.idx))
         keys.append((kind, *stem, counts[stem]))
+        counts[stem] += 1
     return keys
 
 

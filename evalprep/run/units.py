@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from typing import Any
 
 from evalprep.run.folder import Unit
@@ -17,20 +18,24 @@ def plan_units(tasks: dict[str, Any], job: Job, shard_rows: int, earlier: list[U
         tasks: Task name -> lm-eval's object.
         job: The command.
         shard_rows: Rows of one unit; 0 for whole tasks.
-        earlier: Units of an earlier start of the same command, whose cut is kept.
+        earlier: Units of an earlier start of the same command, whose cut is kept if they are all rows that there are.
     """
-    if earlier and {unit.task for unit in earlier} == set(tasks):
+    counts = {name: limited(len(task.eval_docs), job.options.get("limit")) for name, task in tasks.items()}
+    known: Counter[str] = Counter()
+    for unit in earlier:
+        known[unit.task] += unit.rows
+    if known == Counter(counts):
         return earlier
     units: list[Unit] = []
     for name, task in tasks.items():
-        rows = limited(len(task.eval_docs), job.options.get("limit"))
+        rows = counts[name]
         size = shard_rows if shard_rows and can_be_cut(task, job) else rows
         for first in range(0, rows, size) if rows else ():
             count = min(size, rows - first)
             whole = count == rows
             units.append(
                 Unit(
-                    name=unit_name(name, None if whole else first // size),
+                    name=unit_name(name, None if whole else range(first, first + count)),
                     task=name,
                     rows=count,
                     first=first,
@@ -40,14 +45,14 @@ def plan_units(tasks: dict[str, Any], job: Job, shard_rows: int, earlier: list[U
     return units
 
 
-def unit_name(task: str, shard: int | None) -> str:
-    """A folder name, unlike that of any other unit.
+def unit_name(task: str, rows: range | None) -> str:
+    """A folder name, unlike that of any other unit, also of another cut.
 
-    >>> unit_name("group::task", 2)
-    'group%3A%3Atask.0002'
+    >>> unit_name("group::task", range(2000, 4000))
+    'group%3A%3Atask.002000-003999'
     """
     safe = re.sub(r"[^\w.-]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), task)
-    return safe if shard is None else f"{safe}.{shard:04d}"
+    return safe if rows is None else f"{safe}.{rows.start:06d}-{rows.stop - 1:06d}"
 
 
 def limited(rows: int, limit: float | None) -> int:

@@ -6,7 +6,6 @@ Stdin is a pipe from the process that started it; when that one is gone, however
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import shutil
 import signal
@@ -17,12 +16,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from evalprep.run.folder import DONE, FAILED, RUNNING, RunFolder, State, Unit
-from evalprep.run.harness import evaluate, save
+from evalprep.manifest import versions
+from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
+from evalprep.run.harness import configuration, evaluate, primary, save
 from evalprep.run.job import Job
+from evalprep.run.server import silence
 from evalprep.run.units import plan_units
-
-_log = logging.getLogger("evalprep.run")
 
 
 def main() -> int:
@@ -30,9 +29,10 @@ def main() -> int:
     folder = RunFolder(Path(sys.argv[1]))
     shard_rows = int(sys.argv[2])
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     state = folder.state()
     state.phase, state.pid, state.started, state.message = "starting", os.getpid(), time.time(), ""
+    state.log_start = folder.log.stat().st_size
     folder.save(state)
     try:
         return _work(folder, state, shard_rows)
@@ -48,100 +48,127 @@ def main() -> int:
 def _end_with_parent() -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stdin.buffer.read()
-    os._exit(130)
+    # The group is this process and what the engine started; engines do not all notice that we are gone.
+    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 def _end(folder: RunFolder, state: State, phase: str, message: str) -> None:
+    """Say how the worker ended; a unit that was merely stopped waits for the next start."""
     state.phase, state.message = phase, message[:2000]
     for unit in state.units:
         if unit.status == RUNNING:
-            unit.status, unit.message = FAILED, message[:500] or phase
-    folder.save(state)
+            unit.status, unit.message = (FAILED, message[:500]) if message else (PENDING, "")
+    with contextlib.suppress(OSError):  # a full disk; the process that follows us says so
+        folder.save(state)
 
 
 def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
-    from lm_eval.tasks import TaskManager
     from lm_eval.utils import setup_logging
 
     setup_logging()
     job = folder.job()
-    manager = TaskManager(
-        include_path=job.include_path, include_defaults=_needs_defaults(job), metadata=dict(job.model_args)
-    )
-    loaded = manager.load(list(job.tasks))
+    config = configuration(job)
+    manager = _manager(config)
+    loaded = manager.load(list(config.tasks))
     state.units = plan_units(loaded["tasks"], job, shard_rows, state.units)
-    for unit in state.units:
-        if folder.is_done(unit):
-            unit.status = DONE
+    _take_over(folder, state)
     folder.save(state)
     lm: Any = None
     for unit in state.units:
         if unit.status == DONE:
             continue
         if lm is None:
-            lm = _load_model(job, folder, state)
-        state.phase, unit.status, unit.started, unit.message = "running", RUNNING, time.time(), ""
+            lm = _load_model(config, folder, state)
+        state.phase, unit.status, unit.started = "running", RUNNING, time.time()
         folder.save(state)
         try:
-            _run_unit(folder, job, unit, loaded["tasks"][unit.task], manager, lm)
-            unit.status = DONE
+            _run_unit(folder, config, unit, loaded["tasks"][unit.task], manager, lm)
         except Exception as error:  # noqa: BLE001 - one task that fails must not cost the others
             traceback.print_exc()
             unit.status, unit.message = FAILED, f"{type(error).__name__}: {error}"[:500]
-        unit.seconds = time.time() - (unit.started or time.time())
+            unit.seconds = time.time() - unit.started
+            state.message = _end_of_all(error, job)
+            if state.message:
+                break
         folder.save(state)
-    failed = [unit for unit in state.units if unit.status != DONE]
-    if failed:
-        state.phase, state.message = "failed", f"{len(failed)} units failed, see {folder.log}"
+    if left := len(state.units) - state.count(DONE):
+        state.phase = "failed"
+        state.message = ": ".join(filter(None, [f"{left} of {len(state.units)} units are not finished", state.message]))
         folder.save(state)
         return 1
-    from evalprep.run.merge import merge_units, publish
+    from evalprep.run.merge import merge_units, publish, scores
 
     state.phase = "merging"
     folder.save(state)
-    merge_units(
-        folder,
-        job,
-        state.units,
-        TaskManager(
-            include_path=job.include_path, include_defaults=_needs_defaults(job), metadata=dict(job.model_args)
-        ),
-    )
+    merge_units(folder, config, state.units, _manager(config))
+    state.scores = scores(folder)
     state.results = str(publish(folder, job))
     state.phase = "done"
     folder.save(state)
     return 0
 
 
-def _needs_defaults(job: Job) -> bool:
+def _manager(config: Any) -> Any:
+    from lm_eval.tasks import TaskManager
+
+    return TaskManager(
+        include_path=config.include_path, include_defaults=_needs_defaults(config), metadata=config.metadata
+    )
+
+
+def _take_over(folder: RunFolder, state: State) -> None:
+    """Find what earlier starts finished; a unit whose responses cannot be read any more is made anew."""
+    from evalprep.run.responses import ResponseFile
+
+    for number, unit in enumerate(state.units):
+        done = folder.finished(unit)
+        if done is not None and ResponseFile(folder.folder(unit)).known:
+            state.units[number] = done
+        else:
+            folder.discard(unit)
+            state.units[number] = Unit(unit.name, unit.task, unit.rows, unit.first, whole=unit.whole)
+    state.notes = []
+    now = versions()
+    for name in now:
+        others = {unit.versions[name] for unit in state.units if unit.versions.get(name, now[name]) != now[name]}
+        if others:
+            state.notes.append(f"some units were made with {name} {', '.join(sorted(others))}, not {now[name]}")
+
+
+def _end_of_all(error: Exception, job: Job) -> str:
+    """Why no further unit can succeed either; empty where one may."""
+    if type(error).__name__ == "EngineDeadError":
+        return "the engine has ended"
+    return silence(job)
+
+
+def _needs_defaults(config: Any) -> bool:
     """Whether some task comes with lm-eval; reading its 14,000 files takes 10 s of CPU and is left out otherwise."""
     from evalprep.check import Findings
     from evalprep.check.tree import read_tree
 
-    tree = read_tree([Path(job.include_path)], Findings())
-    return any(name not in tree.index and name not in tree.tags for name in job.tasks)
+    tree = read_tree([Path(config.include_path)], Findings())
+    return any(name not in tree.index and name not in tree.tags for name in config.tasks)
 
 
-def _load_model(job: Job, folder: RunFolder, state: State) -> Any:
+def _load_model(config: Any, folder: RunFolder, state: State) -> Any:
     import lm_eval.models  # noqa: F401 - fills the registry
     from lm_eval.api.registry import get_model
 
     state.phase = "loading"
     folder.save(state)
     started = time.time()
-    options = {
-        "batch_size": job.options.get("batch_size", 1),
-        "max_batch_size": None,
-        "device": job.options.get("device"),
-    }
-    lm = get_model(job.model).create_from_arg_obj(dict(job.model_args), options)
-    if job.model == "dummy" and not job.options.get("apply_chat_template"):
+    lm = get_model(config.model).create_from_arg_obj(
+        config.model_args,
+        {"batch_size": config.batch_size, "max_batch_size": config.max_batch_size, "device": config.device},
+    )
+    if config.model == "dummy" and not config.apply_chat_template:
         lm.__dict__["tokenizer"] = None  # lm-eval would try to download one after every unit, only to note its name
     state.loads = time.time() - started
     return lm
 
 
-def _run_unit(folder: RunFolder, job: Job, unit: Unit, task: Any, manager: Any, lm: Any) -> None:
+def _run_unit(folder: RunFolder, config: Any, unit: Unit, task: Any, manager: Any, lm: Any) -> None:
     from lm_eval.loggers import EvaluationTracker
 
     from evalprep.run.responses import ResponseFile, record
@@ -155,29 +182,21 @@ def _run_unit(folder: RunFolder, job: Job, unit: Unit, task: Any, manager: Any, 
     undo = record(lm, ResponseFile(part), unit.first)
     rows = (
         {}
-        if unit.whole and "limit" not in job.options
-        else {"samples": {unit.task: list(range(unit.first, unit.first + unit.rows))}}
+        if unit.whole and config.limit is None
+        # A range: lm-eval asks for every row of the task whether it is among them.
+        else {"samples": {unit.task: range(unit.first, unit.first + unit.rows)}}
     )
     try:
-        results = evaluate(job, lm, [task], manager, tracker, **rows)
+        # Standard errors by resampling cost minutes and are wanted for the whole alone.
+        results = evaluate(config, lm, [task], manager, tracker, bootstrap_iters=0, **rows)
     finally:
         undo()
-    unit.score, unit.metric = _primary(results, unit.task)
+    unit.score, unit.metric = primary(
+        results["results"].get(unit.task), (results["configs"].get(unit.task) or {}).get("metadata")
+    )
     save(tracker, results, samples=True)
+    unit.status, unit.seconds, unit.versions = DONE, time.time() - (unit.started or time.time()), versions()
     folder.finish(unit)
-
-
-def _primary(results: dict[str, Any], task: str) -> tuple[float | None, str]:
-    """The task's own primary metric, else the first that lm-eval reports."""
-    scores = {
-        key: value
-        for key, value in results.get("results", {}).get(task, {}).items()
-        if "," in key and "_stderr" not in key and isinstance(value, int | float)
-    }
-    metadata = results.get("configs", {}).get(task, {}).get("metadata") or {}
-    wanted = f"{metadata.get('primary_metric')},{metadata.get('primary_filter')}"
-    key = wanted if wanted in scores else next(iter(scores), "")
-    return (float(scores[key]), key) if key else (None, "")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
 
-from evalprep.status import read_status, table_text
+from evalprep.status import read_status
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
         else:
             if args.refresh > 0 and sys.stdout.isatty():
                 print("\x1b[2J\x1b[H", end="")  # clear the screen, go to its corner
-            print(table_text(status), flush=True)
+            print(status.text(shutil.get_terminal_size().columns if sys.stdout.isatty() else None), flush=True)
         if args.refresh <= 0 or not status.alive:
-            return 1 if any(task.status == "failed" for task in status.tasks) else 0
+            return int(status.failed)
         time.sleep(args.refresh)

@@ -74,7 +74,7 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
     process = one.start()
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 0, out
-    assert "resumed: 12 units are finished" in out
+    assert "resumed: 12 of 12 units are finished" in out
     assert known.items() <= fingerprint(one).items()
     assert len(known) == UNITS
 
@@ -87,7 +87,7 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
     answers = {key: value for name in known for key, (_, value) in ResponseFile(one.run.units / name).known.items()}
     for line in samples["then_choice"]:
         for number, response in enumerate(line["resps"]):
-            saved = answers["loglikelihood", "then_choice", line["doc"]["sample_id"], number, 0]
+            saved = answers["loglikelihood", "then_choice", line["doc_id"], number, 0]
             assert response == [[str(saved[0]), str(saved[1])]]
     assert len(answers) == ROWS * (1 + 3 + 1)
 

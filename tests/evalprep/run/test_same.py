@@ -58,7 +58,7 @@ def test_a_finished_run_is_not_run_again_unless_told(project, tmp_path):
     one.command("run", str(tmp_path / "work_dir"), check=True)
     results = one.run.state().results
     again = one.command("run", str(tmp_path / "work_dir"), check=True)
-    assert "resumed: 3 units" in again.stdout
+    assert "resumed: 3 of 3 units" in again.stdout
     assert one.run.state().results == results
     anew = one.command("run", str(tmp_path / "work_dir"), "--restart", check=True)
     assert "resumed" not in anew.stdout
@@ -106,8 +106,9 @@ def test_limits_are_those_of_lm_eval(limit, rows):
 
 
 def test_unit_names_are_folder_names_and_differ():
-    names = [unit_name("a/b", None), unit_name("a::b", 1), unit_name("a__b", None), unit_name("a b", None)]
-    assert len(set(names)) == 4
+    names = [unit_name(name, None) for name in ("a/b", "a__b", "a b")]
+    names += [unit_name("a::b", rows) for rows in (range(6), range(7), range(6, 12))]
+    assert len(set(names)) == len(names)
     assert all("/" not in name for name in names)
 
 

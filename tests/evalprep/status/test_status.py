@@ -1,18 +1,22 @@
 """`evalprep status` on runs of ours, on runs started by hand, and on the dead."""
 
 import json
+import os
 import subprocess
 import sys
 import time
 from dataclasses import asdict
+from types import SimpleNamespace
+from unittest import mock
 
 import psutil
 import pytest
 
+from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
 from evalprep.run.job import Job
-from evalprep.status import duration, read_status, table_text, task_lines
+from evalprep.status import TaskStatus, by_hand, duration, read_status, table_lines, task_lines
 
 
 @pytest.mark.parametrize(
@@ -49,7 +53,6 @@ def test_estimates_come_from_what_is_done():
     assert lines["b"].score is None  # a part is no score
     assert lines["c"].estimate == pytest.approx(300.0)  # the pace of all, 60 s for 20 rows
     assert lines["d"].result().startswith("ValueError: the last line")
-    assert lines["d"].result().endswith("...")
     assert lines["c"].runtime() == "(estimated) 5 min"
 
 
@@ -98,8 +101,23 @@ def test_a_live_one_is_running(tmp_path):
 
 def test_a_finished_unit_counts_although_the_state_does_not_know(tmp_path):
     folder = run_folder(tmp_path, "running")
-    (folder.units / "one").mkdir()
-    assert {task.name: task.status for task in read_status(tmp_path / "out").tasks} == {"one": DONE, "two": PENDING}
+    one = Unit("one", "one", 4, status=DONE, seconds=3.0, score=0.5, metric="acc,none")
+    folder.part(one).mkdir()
+    folder.finish(one)
+    lines = {task.name: task for task in read_status(tmp_path / "out").tasks}
+    assert {name: line.status for name, line in lines.items()} == {"one": DONE, "two": PENDING}
+    assert (lines["one"].score, lines["one"].seconds) == (0.5, 3.0)
+    assert folder.finished(Unit("one", "one", 5)) is None  # the same name for other rows
+
+
+def test_a_run_without_units_fails_too(tmp_path):
+    folder = run_folder(tmp_path, "failed")
+    folder.save(State(phase="failed", message="OSError: no such model", started=1.0))
+    status = read_status(tmp_path / "out")
+    assert status.failed
+    assert status.reasons == ["OSError: no such model"]
+    assert {task.name: task.status for task in status.tasks} == {"one": PENDING, "two": PENDING}
+    assert main(["status", str(tmp_path / "out")]) == 1
 
 
 def test_results_of_a_run_by_hand(tmp_path):
@@ -128,7 +146,7 @@ def test_results_of_a_run_by_hand(tmp_path):
     assert [(task.name, task.status, task.score, task.category, task.runtime()) for task in status.tasks] == [
         ("gsm", DONE, 0.5, "mine", "2 min")
     ]
-    assert "✓  gsm" in table_text(status)
+    assert "✓  gsm" in status.text()
 
 
 def test_a_live_harness_process_is_found_by_its_output_path(tmp_path):
@@ -147,6 +165,78 @@ def test_a_live_harness_process_is_found_by_its_output_path(tmp_path):
         process.wait()
     with pytest.raises(BadInput):
         read_status(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-m", "lm_eval", "run", "--output_path=OUT", "--tasks", "one", "two", "--model_args", "a=1,b=2"],
+        ["LM_EVAL", "-t", "one,two", "-o", "OUT", "--batch_size", "auto"],
+        ["launch", "--num_processes", "4", "-m", "lm_eval", "--tasks", "all", "--include_path", "WORK", "-o", "OUT"],
+        ["LM_EVAL", "run", "--config", "run.yaml"],
+        ["LM_EVAL", "run", "--config=run.yaml"],
+    ],
+)
+def test_ways_to_call_the_harness(tmp_path, words):
+    work_dir = tmp_path / "WORK"
+    work_dir.mkdir()
+    (work_dir / "manifest.json").write_text(json.dumps({"groups": {"all": ["one", "some"], "some": ["two"]}}))
+    (tmp_path / "run.yaml").write_text("output_path: OUT\ntasks: [one, two]\n")
+    command = ["python", *(word.replace("LM_EVAL", "/env/bin/lm_eval") for word in words)]
+    process = SimpleNamespace(info={"cmdline": command, "cwd": str(tmp_path), "create_time": time.time() - 9})
+    denied = SimpleNamespace(info={"cmdline": None, "cwd": None, "create_time": 0})
+    with mock.patch("psutil.process_iter", return_value=[process, denied]):
+        found = by_hand.processes(tmp_path / "OUT")
+        assert by_hand.processes(tmp_path / "other") == {}
+    assert set(found) == {"one", "two"}
+    assert found["one"] == pytest.approx(9, abs=2)
+
+
+def test_groups_that_contain_themselves_end():
+    assert by_hand.resolve(["a"], {"a": ["b", "x"], "b": ["a", "y"]}) == ["a", "y", "x"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"results": 5, "configs": []}',
+        '{"results": {"a": 7}, "configs": {"a": 8}, "total_evaluation_time_seconds": "soon"}',
+        '{"results": {"a": {"acc,none": "N/A"}}, "configs": {"a": {"metadata": [1]}}}',
+    ],
+)
+def test_foreign_results_do_no_harm(tmp_path, content):
+    (tmp_path / "results_x.json").write_text(content)
+    try:
+        tasks = read_status(tmp_path).tasks
+    except BadInput:
+        return
+    assert [(task.name, task.status, task.score) for task in tasks] == [("a", DONE, None)]
+
+
+def test_two_commands_of_one_preparation_are_one_table_and_older_runs_are_named(tmp_path):
+    options = {"output_path": str(tmp_path / "out"), "include_path": str(tmp_path / "work_dir")}
+    folders = []
+    for model, data, task in (("vllm", "old", "zero"), ("vllm", "new", "one"), ("hf", "new", "two")):
+        job = Job(model, {}, [task], options, data=data)
+        folder = RunFolder.of(job)
+        folder.create(job)
+        folder.save(State(phase="done", units=[Unit(task, task, 4, status=DONE, score=0.5)]))
+        os.utime(folder.path / "state.json", (len(folders), len(folders)))
+        folders.append(folder)
+    status = read_status(tmp_path / "out")
+    assert {task.name for task in status.tasks} == {"one", "two"}
+    assert status.phase == "done, 1 of 1 units done; done, 1 of 1 units done"
+    assert status.other_runs == [folders[0].path]
+    assert [task.name for task in read_status(folders[0].path).tasks] == ["zero"]
+
+
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_the_table_fits_the_terminal(width):
+    lines = [TaskStatus("a_task_name_" * 5, FAILED, message="ValueError: " + "why " * 30, category="unlearning")]
+    assert all(len(line) <= width for line in table_lines(lines, width))
+    assert "why why" in table_lines(lines, None)[1]
 
 
 def test_state_survives_a_writer_that_dies_in_between(tmp_path):

@@ -1,0 +1,143 @@
+"""A run under way, for people: a live table on a terminal, a line per change elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, State
+from evalprep.run.live import Show
+from evalprep.status import SYMBOLS, TaskStatus, duration, table_lines, task_lines
+
+_STYLES = {SYMBOLS[FAILED]: "not bold red", SYMBOLS[DONE]: "not bold green", SYMBOLS[RUNNING]: "not bold cyan"}
+
+
+@contextlib.contextmanager
+def showing(*, silent: bool) -> Iterator[Show]:
+    """Give the function that shows a state; what it showed last stays on the screen."""
+    if silent:
+        yield lambda _state, _percent: None
+    elif sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}:
+        table = _LiveTable()
+        try:
+            yield table.show
+        finally:
+            table.end()
+    else:
+        yield _Lines().show
+
+
+class _Lines:
+    """Prints what changed since the last look."""
+
+    def __init__(self) -> None:
+        self.phase = ""
+        self.seen: dict[str, str] = {}
+
+    def show(self, state: State, _percent: int | None) -> None:
+        """Print new lines."""
+        if state.phase != self.phase:
+            self.phase = state.phase
+            print(state.phase, flush=True)
+        for unit in state.units:
+            if self.seen.get(unit.name) != unit.status and (unit.status != PENDING or unit.name in self.seen):
+                parts = [f"{SYMBOLS[unit.status]} {unit.name}, {unit.rows} rows"]
+                if unit.status == DONE:
+                    parts += [f"{unit.seconds:.1f} s"] if unit.seconds is not None else []
+                    parts += [f"{unit.metric} {unit.score:.4f}"] if unit.score is not None else []
+                print("  ".join(parts), flush=True)
+            self.seen[unit.name] = unit.status
+
+
+class _LiveTable:
+    """A table that is drawn anew in place; it never grows higher than the terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self.console = Console()
+        self.size = self.console.size
+        self.last: State | None = None
+        self._start()
+
+    def _start(self) -> None:
+        from rich.live import Live
+
+        self.live = Live(console=self.console, auto_refresh=False, transient=True)
+        self.live.start()
+
+    def show(self, state: State, percent: int | None) -> None:
+        """Draw it."""
+        if self.console.size != self.size:
+            # The terminal has broken the old lines anew; where they begin now is not known.
+            self.live.stop()
+            self.console.clear()
+            self.size = self.console.size
+            self._start()
+        self.last = state
+        self.live.update(table(state, percent, width=self.size.width, room=self.size.height - 5), refresh=True)
+
+    def end(self) -> None:
+        """Leave the whole table on the screen."""
+        self.live.stop()
+        if self.last is not None and self.last.units:
+            self.console.print(table(self.last, None, width=self.size.width))
+
+
+def table(state: State, percent: int | None, *, width: int, room: int | None = None) -> Any:
+    """The tasks of a run in the order in which they run.
+
+    Args:
+        state: What is done.
+        percent: How far the engine is with the unit that runs.
+        width: Characters in a line.
+        room: Number of tasks that can be shown; None for all.
+    """
+    from rich.text import Text
+
+    lines = task_lines(state.units, scores=state.scores)
+    shown, hidden = _fitting(lines, room)
+    text = Text(_title(state, lines, percent), style="bold")
+    for line in table_lines(shown, width):
+        text.append(f"\n{line}", style=_STYLES.get(line[:1], "not bold"))
+    if hidden:
+        text.append(f"\nand {', '.join(f'{count} {status}' for status, count in hidden.items())}", style="not bold")
+    return text
+
+
+def _title(state: State, lines: Sequence[TaskStatus], percent: int | None) -> str:
+    parts = [state.phase]
+    if state.units:
+        parts.append(f"{state.count(DONE)} of {len(state.units)} units done")
+    if state.phase == RUNNING:
+        parts += [f"this one at {percent} %"] if percent is not None else []
+        parts.append(duration(time.time() - state.started))
+        left = [max(0.0, line.estimate - (line.seconds or 0.0)) for line in lines if line.estimate is not None]
+        if len(left) == len(lines):
+            parts.append(f"about {duration(sum(left))} left")
+    return ", ".join(parts)
+
+
+def _fitting(lines: Sequence[TaskStatus], room: int | None) -> tuple[list[TaskStatus], Counter[str]]:
+    """As many lines as there is room for, in order, and how many of each status are left out.
+
+    What runs is shown first of all, then what failed, what comes next, and what was done last.
+    """
+    if room is None or len(lines) <= room:
+        return list(lines), Counter()
+    places = range(len(lines))
+    wanted = [place for place in places if lines[place].status == RUNNING]
+    wanted += [place for place in places if lines[place].status == FAILED]
+    pending = [place for place in places if lines[place].status == PENDING]
+    done = [place for place in places if lines[place].status == DONE][::-1]
+    rest = max(0, room - len(wanted))
+    some_done = done[: max(rest // 2, rest - len(pending))]
+    wanted += [*some_done, *pending][:rest]
+    chosen = set(wanted[: max(1, room)])
+    hidden = Counter(line.status for place, line in enumerate(lines) if place not in chosen)
+    return [line for place, line in enumerate(lines) if place in chosen], hidden
