@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from custom_metrics.extract.number import canonical_number, extract_number, same_number
-from custom_metrics.number_names import NUMBER_NAMES
+from custom_metrics.extract.choice import extract_choice
+from custom_metrics.extract.number import extract_number, same_number
+from custom_metrics.extract.wording import BOX, END_TOKENS
 
 Kind = Literal["yes_no", "true_false", "validity", "letter", "number", "brackets", "words", "text"]
 
@@ -47,19 +48,40 @@ _LETTER_SUBTASKS = (
     "tracking_shuffled_objects",
 )
 MAX_CHARS = 200_000
+_LETTERS = "ABCDEFGHIJKLMNOPQR"
+"""The subtasks offer up to eighteen options."""
+_MAX_ANSWER = 2000
+_MAX_LINE = 400
+
 _NEXT_QUESTION = re.compile(r"\n\s{0,4}Q: ")
-_STATEMENT = re.compile(r"\banswer(?:\s+is\b|\s{0,2}[:：=])[ \t]{0,4}[:：]?", re.IGNORECASE)
-_NOISE = r"[\s*_`\"'“”‘’$:({\[]{0,12}(?:\\(?:boxed|text|textbf)\s?\{){0,3}"
-_WORD_FORMS: dict[Kind, re.Pattern[str]] = {
-    "yes_no": re.compile(rf"{_NOISE}(yes|no)\b", re.IGNORECASE),
-    "true_false": re.compile(rf"{_NOISE}(true|false)\b", re.IGNORECASE),
-    "validity": re.compile(
-        rf"{_NOISE}(?:deductively\s+)?((?:not\s+(?:deductively\s+)?)?valid|invalid)\b", re.IGNORECASE
-    ),
-    "letter": re.compile(rf"{_NOISE}(?:(?:option|choice)\s)?{_NOISE}([A-Z])(?![^\W_]|['’]\w)"),
+_STATEMENT = re.compile(
+    r"<answer>|\banswers?\b(?:\s+to\b[^.\n]{0,60}?)?[\"'*_”’)]{0,4}(?:\s+is\b|\s{0,2}[:：=])[ \t]{0,4}[:：]?"
+    r"|\bsorted\b(?:\s+(?:list|words|order)\b)?[^.\n:]{0,20}(?:\bis\b|:)|^[#*_ ]{0,8}(?:final\s+)?answer[*_ ]{0,8}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NOISE = r"[\s*_`\"'“”‘’$:(\[{]{0,12}(?:\\(?:boxed|text|textbf|[(\[])\s?\{?){0,3}"
+_WORDS: dict[Kind, str] = {
+    "yes_no": r"yes|no",
+    "true_false": r"true|false",
+    "validity": r"(?:not\s+(?:deductively\s+)?)?valid|invalid",
 }
+_WORD_FORMS: dict[Kind, re.Pattern[str]] = {
+    kind: re.compile(rf"{_NOISE}(?:deductively\s+)?(?P<word>{words})(?![\w-])", re.IGNORECASE)
+    for kind, words in _WORDS.items()
+}
+# "yes and no", "True or False", "valid/invalid"
+_EITHER = re.compile(
+    r"[\s*_`\"'”’)\]}]{0,8}(?:\bor\b|\band\b|/)\W{0,8}(?:yes|no|true|false|valid|invalid|not)\b", re.IGNORECASE
+)
+_VERDICT = re.compile(
+    r"(?:\b(?:is|are|was|be|to|isn['’]t|aren['’]t|result)\b|[=:])\s{0,4}(?:therefore\s|thus\s)?" + _NOISE, re.IGNORECASE
+)
 _BRACKETS = re.compile(r"[\s\[\](){}<>]+")
 _BRACKET_RUN = re.compile(r"[\[\](){}<>](?:[ \t]{0,4}[\[\](){}<>])*")
+_ESCAPED_BRACKET = re.compile(r"\\(?=[\[\](){}])")
+_MARKS = " \t*_`\"'“”$"
+_LIST_MARK = re.compile(r"^\s{0,8}(?:\d{1,3}[.)]|[-*•])\s+", re.MULTILINE)
+_WORD_LIST = re.compile(r"[\w'’-]+(?:[ \t,;<\n]+[\w'’-]+)*[.\s]*")
 
 
 def answer_kind(subtask: str | None) -> Kind:
@@ -80,26 +102,95 @@ def answer_kind(subtask: str | None) -> Kind:
     return "letter" if name.startswith(_LETTER_SUBTASKS) else "text"
 
 
+def _word(kind: Kind, tail: str) -> str | None:
+    """Read one of a subtask's words from the start of a text, or from behind its last equals sign."""
+    line = tail.lstrip().split("\n", 1)[0]
+    sentence = re.split(r"[.!?](?:\s|$)", line, maxsplit=1)[0]
+    for text in (line, sentence.rsplit("=", 1)[-1]):
+        found = _WORD_FORMS[kind].match(text)
+        if found:
+            return None if _EITHER.match(text, found.end()) else found.group("word")
+    return None
+
+
+def _verdict(kind: Kind, line: str) -> str | None:
+    """Read the word of a line that concludes: "Yes, she does.", "The argument is invalid.", "... = False"."""
+    opening = re.match(
+        rf"{_NOISE}(?P<word>{_WORDS[kind]})(?=[*_`\"'”’)\s]{{0,4}}(?:[.,;:!–—-]|$))", line, re.IGNORECASE
+    )
+    if opening and not _EITHER.match(line, opening.end()):
+        return opening.group("word")
+    if kind == "yes_no":
+        return None
+    found = [(match, _WORD_FORMS[kind].match(line, match.end())) for match in _VERDICT.finditer(line)]
+    words = [(match.group(), word) for match, word in found if word and not _EITHER.match(line, word.end())]
+    if not words or len({word.group("word").lower() for _, word in words}) > 1:
+        return None
+    before, word = words[-1]
+    if re.search(r"n['’]t\b", before):
+        return "not valid" if kind == "validity" and word.group("word").lower() == "valid" else None
+    return word.group("word")
+
+
+def _brackets(tail: str) -> str | None:
+    line = tail.lstrip().split("\n", 1)[0]
+    formula = re.fullmatch(r"[\s*]{0,4}\\\((.{0,400})\\\)[\s*.]{0,4}", line)
+    runs = _BRACKET_RUN.findall(_ESCAPED_BRACKET.sub("", formula.group(1) if formula else line))
+    return max(runs, key=len) if runs else None
+
+
+def _word_list(tail: str) -> str | None:
+    """Read words of one sentence or, where they follow on lines of their own, of the whole list."""
+    tail = tail.lstrip(_MARKS + "\n:[(")
+    first = tail.split("\n", 1)[0]
+    if _LIST_MARK.match(first) or re.fullmatch(r"[\w'’-]+(?:\n[\w'’-]+)+\s*", tail):
+        items = tail.split("\n\n", 1)[0]
+        return " ".join(line.strip(_MARKS) for line in _LIST_MARK.sub("", items).splitlines()).strip() or None
+    sentence = re.split(r"[.!](?:\s|$)", re.sub(r"[*_`]{1,3}(?=[.!]?(?:\s|$))", "", first), maxsplit=1)[0]
+    return sentence.strip(_MARKS + "[]()").removesuffix(".") or None
+
+
 def _read(kind: Kind, tail: str) -> str | None:
     """Read an answer of one form from the text that follows "the answer is"."""
     if kind in _WORD_FORMS:
-        found = _WORD_FORMS[kind].match(tail)
-        return None if found is None else found.group(1)
-    line = tail.lstrip().split("\n", 1)[0].strip()
-    if kind == "number":
-        first = line.rsplit("=", 1)[-1].strip(" *_`$\"'\\(")
-        word = re.match(r"[a-z]+", first.lower())
-        if word and word.group() in NUMBER_NAMES:
-            return str(NUMBER_NAMES.index(word.group()))
-        sentence = re.split(r"[.!?](?:\s|$)", first, maxsplit=1)[0]
-        number = re.match(r"[-+\u2212]?\s?\$?\d[\d,]*(?:\.\d+)?", sentence)
-        return canonical_number(number.group().rstrip(",")) if number else extract_number(sentence)
+        return _word(kind, tail)
     if kind == "brackets":
-        runs = _BRACKET_RUN.findall(line)
-        return max(runs, key=len) if runs else None
-    sentence = line if kind == "words" else re.split(r"\.(?:\s|$)", line, maxsplit=1)[0]
-    sentence = sentence.strip(" \t*_`\"'“”").removesuffix(".").strip(" \t*_`\"'“”")
+        return _brackets(tail)
+    if kind == "words":
+        return _word_list(tail)
+    line = tail.lstrip().split("\n", 1)[0].strip()
+    sentence = re.split(r"\.(?:\s|$)", line, maxsplit=1)[0].strip(_MARKS).removesuffix(".").strip(_MARKS)
     return sentence or None
+
+
+def _stated(kind: Kind, text: str) -> tuple[bool, str | None]:
+    """Read the last statement or box that holds an answer; the first value tells whether there was any statement."""
+    tails = [(match.end(), text[match.end() : match.end() + _MAX_ANSWER]) for match in _STATEMENT.finditer(text)]
+    tails += [
+        (box.start(), re.sub(r"\\text(?:bf)?\s?\{([^{}]*)\}", r"\1", box.group("content")))
+        for box in BOX.finditer(text)
+    ]
+    for _, tail in sorted(tails, reverse=True)[:50]:
+        answer = _read(kind, tail)
+        if answer is not None:
+            return True, answer
+    return bool(tails), None
+
+
+def _unstated(kind: Kind, text: str) -> str | None:
+    """Read a reply that states nothing: one that begins with its verdict, ends in it, or is nothing but an answer."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or kind == "text":
+        return None
+    if kind in _WORD_FORMS:
+        if sum(1 for line in lines if _LIST_MARK.match(line)) > 1:
+            return None  # the options repeated
+        return _verdict(kind, lines[0][:_MAX_LINE]) or _verdict(kind, lines[-1][-_MAX_LINE:])
+    bare = text.strip(_MARKS + "\n")
+    if kind == "words":
+        bare = _LIST_MARK.sub("", bare)
+        return _word_list(text) if len(bare) <= _MAX_LINE and _WORD_LIST.fullmatch(bare) else None
+    return _brackets(bare) if len(bare) <= _MAX_LINE and _BRACKETS.fullmatch(_ESCAPED_BRACKET.sub("", bare)) else None
 
 
 def _normal(kind: Kind, answer: str) -> str:
@@ -111,7 +202,7 @@ def _normal(kind: Kind, answer: str) -> str:
         letter = re.fullmatch(r"[\s(\[*]*([A-Za-z])[\s)\]*.]*", text)
         return letter.group(1).upper() if letter else text.casefold()
     if kind == "words":
-        return " ".join(re.findall(r"[^\s,;]+", text.casefold().rstrip(".")))
+        return " ".join(re.findall(r"[\w'-]+", text.casefold().replace("’", "'")))
     folded = " ".join(text.casefold().split()).strip("\"'*`").rstrip(".")
     if kind == "validity" and re.fullmatch(r"not (?:deductively )?valid", folded):
         return "invalid"
@@ -121,8 +212,8 @@ def _normal(kind: Kind, answer: str) -> str:
 def extract_bbh(text: str, subtask: str | None = None) -> str | None:
     """Read the answer of a BIG-Bench Hard reply.
 
-    The last "answer is" before a further invented question counts; a reply without one counts only where the whole
-    reply has the form of an answer.
+    The last "answer is" or box before a further invented question counts. A reply without one counts where it begins
+    or ends with a verdict ("No, ...", "The argument is valid."), or where the whole reply is nothing but an answer.
 
     Args:
         text: A reply without thinking traces.
@@ -136,29 +227,17 @@ def extract_bbh(text: str, subtask: str | None = None) -> str | None:
     >>> extract_bbh("So the answer is ] ) }.", "dyck_languages")
     '] ) }'
     """
-    text = _NEXT_QUESTION.split(text[:MAX_CHARS], maxsplit=1)[0]
+    text = END_TOKENS.sub("", _NEXT_QUESTION.split(text[:MAX_CHARS], maxsplit=1)[0])
     kind = answer_kind(subtask)
-    statements = list(_STATEMENT.finditer(text))
-    for statement in reversed(statements[-50:]):
-        answer = _read(kind, text[statement.end() : statement.end() + 2000])
-        if answer is not None:
-            return f"({answer})" if kind == "letter" else answer
-    bare = text.strip().strip("*`\"'").strip()
-    if statements or not bare or len(bare) > 400 or "\n" in bare or kind == "text":
-        return None
-    shapes = {
-        "yes_no": r"(?:yes|no)\W*",
-        "true_false": r"(?:true|false)\W*",
-        "validity": r"(?:valid|invalid)\W*",
-        "letter": r"\(?[A-Z]\)?\W*",
-        "number": r"[-+\u2212]?[\d,]*\.?\d+\.?",
-        "brackets": r"[\s\[\](){}<>]+",
-        "words": r"[\w'-]+(?:[ ,]+[\w'-]+)*\.?",
-    }
-    if not re.fullmatch(shapes[kind], bare, re.IGNORECASE if kind != "letter" else 0):
-        return None
-    answer = _read(kind, bare)
-    return f"({answer})" if answer is not None and kind == "letter" else answer
+    if kind == "letter":
+        letter = extract_choice(text, _LETTERS)
+        return None if letter is None else f"({letter})"
+    if kind == "number":
+        states = _STATEMENT.search(text) or BOX.search(text)
+        # Numbers of a reasoning that was cut off are no answer.
+        return extract_number(text) if states or len(text.strip().splitlines()) == 1 else None
+    stated, answer = _stated(kind, text)
+    return answer if stated else _unstated(kind, text)
 
 
 def same_bbh(answer: str, gold: str, subtask: str | None = None) -> bool:

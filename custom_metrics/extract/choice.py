@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - replies use typographic quotes, dashes and full-width marks; the patterns name them
+# ruff: noqa: RUF001 - replies use typographic quotes and full-width marks
 r"""The letter that a reply chooses, limited to the letters that were offered.
 
 Published recipes read the letter with one regular expression such as `best answer is ([A-Z])`. That misses `**B**`,
@@ -9,122 +9,117 @@ extractor would be the extractor's answer, not the model's.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
 
+from custom_metrics.extract import choice_patterns as phrases
+from custom_metrics.extract.wording import BOX, END_TOKENS, before_invented_question
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 MAX_CHARS = 200_000
 """Of longer replies only this much is read, from the end (from the start for `prefer="first"`)."""
-
-# What may stand between a phrase and its letter: blanks, Markdown marks, quotes, opening brackets, LaTeX wrappers.
-_OPEN = r"(?:[\s*_`\"'“”‘’«„$(\[{（【<~]|\\[(\[]|\\(?:text|textbf|textit|mathbf|mathrm|mathit|rm|bf)\b)"
-# Not a letter that chooses: the start of a word, an abbreviation (e.g., D.C.), vitamin B-12, a grade B+, "A = 5".
-_ALONE = r"(?![^\W_]|['’]\w|-\w|\+|\.[A-Za-z]\b|\s{0,2}=)"
-_LETTER = rf"{_OPEN}{{0,16}}(?P<letter>[A-Za-z]){_ALONE}"
-_CLOSE = r"[\s*_`\"'”’.)\]}$）】>!]"
-_LINK = (
-    r"(?:[\s*_:：=]"
-    r"|\b(?:is|was|be|must|clearly|definitely|therefore|thus|then|indeed|probably|most|likely|actually|still)\b)"
-)
-_LABEL = r"(?:the\s+)?(?:option|choice|letter|statement|answer)\b\s*"
-_HEAD = (
-    r"(?:answers?|ans|(?:correct|right|best|final|appropriate|accurate|my)\s+"
-    r"(?:option|choice|letter|selection|statement|one))"
-)
-
-_STATEMENTS = tuple(
-    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    for pattern in (
-        # "the best answer is B", "Answer: (B)", "the answer to this question is option **B**"
-        (
-            rf"\b{_HEAD}\b(?:\s+(?:choice|option|letter))?(?:\s+(?:to|for|of|here|in|from|among)\b[^.:\n]{{0,80}}?)?"
-            r"[*_\"'”’)]{0,4}\s{0,4}(?:is\b|was\b|must\s+be\b|would\s+be\b|should\s+be\b|has\s+to\s+be\b|:|：|=)"
-            rf"{_LINK}{{0,12}}(?:{_LABEL})?{_LETTER}"
-        ),
-        # "### Answer" and the letter alone on a later line
-        rf"^[#*_ ]{{0,8}}(?:final\s+|the\s+|correct\s+)?answer[*_:： ]{{0,8}}\n{_LETTER}(?={_CLOSE}{{0,8}}$)",
-        # "Answer B" as a whole line
-        rf"^[#*_ ]{{0,8}}(?:final\s+)?answer\s{_LETTER}{_CLOSE}{{0,8}}$",
-        # "<answer>B</answer>"
-        rf"<answer>{_LETTER}",
-        # "I choose (B)", "we select option B"
-        rf"\b(?:choose|select|pick|go\s+with|opt\s+for)\s+(?:{_LABEL})?{_LETTER}",
-        # "option B is correct", "(B) is the right answer"
-        (
-            rf"(?<![\w\\'’-])(?:(?:option|choice|statement|answer|letter)\s+)?{_LETTER}{_CLOSE}{{0,8}}\s"
-            r"(?:is|must\s+be|would\s+be|should\s+be)\s+(?:(?:clearly|therefore|thus|indeed|definitely)\s+)?(?:the\s+)?"
-            r"(?:most\s+|only\s+)?(?:correct|right|best|accurate|appropriate|answer)\b"
-        ),
-    )
-)
-_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{(?P<content>(?:[^{}]|\{[^{}]{0,200}\}){0,200})\}")
-_BOXED = re.compile(rf"{_LETTER}(?:[\s*_)\]}}$]|\\[)\]])*(?:(?<=[)\]}}*]\s).*|[.:,](?:\s.*)?)?", re.DOTALL)
-# "A: ..." opens an answer in a question-and-answer text and names no letter.
-_OPENING = re.compile(
-    rf"\A[#*\s]{{0,8}}(?i:{_LABEL})?{_LETTER}(?={_CLOSE}{{0,8}}(?:(?<=[).])\s|(?<!A):|[,;、。]|$|\n|\s[-–—]\s))"
-)
-_DIRECT = re.compile(rf"\A{_LETTER}")
-_OPTION_LINE = re.compile(r"^[^\w\n]{0,4}([A-Z])[).:]", re.MULTILINE)
-_WHOLE_LINE = re.compile(rf"\A[#>\s]{{0,8}}(?:{_LABEL})?{_LETTER}{_CLOSE}*\Z", re.IGNORECASE)
 _MAX_LETTER_LINE = 40
-_CONCLUSION = re.compile(
-    r"\b(?i:so|thus|therefore|hence|consequently|conclude|implies|gives|leaves|guess|say|option|choice|answer|is|be)[\s,:]{1,4}"
-    rf"(?i:{_LABEL})?{_OPEN}{{0,16}}(?P<letter>[A-Z]){_ALONE}{_CLOSE}{{0,8}}$"
-)
-_MARKED = re.compile(r"(?:[(（\[【]\s?|\*\*\(?|\\text(?:bf)?\{\(?)(?P<letter>[A-Z])(?=\s?[)）\]】]|\)?[.:]?\*\*|\)?\})")
+_MAX_LINE = 400
+_NEAR = 60
+"""How far before a letter a negation or another letter counts."""
 
-# "A or B", "A/C", "A, B and D": no choice was made. "B, and A is wrong" is one: a verb follows the second letter.
-_HEDGE = re.compile(
-    rf"{_CLOSE}{{0,8}}(?:\bor\b|\band\b|/|&|,(?:\s{{0,2}}(?:or|and)\b)?)\s{{0,4}}(?:{_LABEL})?{_OPEN}{{0,16}}"
-    r"[A-Z](?![^\W_]|['’]\w)"
-    rf"(?!{_CLOSE}{{1,6}}(?:is|are|was|has|have|can|cannot|does|do|would|fails?|uses?|gives?|says?)\b)"
-)
-# "Answer: A triangle has ..." and "The answer is I think ..." hold words, "Answer: A because ..." holds a letter.
-_WORD_AFTER = re.compile(
-    r"[ \t]+(?!(?:because|since|as|and|or|for|due|given|which|is|with|based|but|by|if|when|while)\b)[a-z]"
-)
-_END_TOKENS = re.compile(r"(?:\s{0,8}(?:</s>|<\|\w{1,20}\|>)){1,8}\s{0,8}\Z")
-_BLANK_THEN_MORE = re.compile(r"[ \t]+\S")
+Prefer = Literal["last", "first"]
 
 
-def _letters(pattern: re.Pattern[str], text: str, offered: str) -> Iterator[tuple[int, str]]:
-    """Yield position and letter of each match that chooses exactly one offered letter."""
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Tell whether what looks like a letter belongs to words: an article, a pronoun, "G proteins", "E. coli"."""
+    raw = text[start:end]
+    before = text[start - 1] if start else " "
+    bare = before.isspace() or before in ":："
+    if raw in "AIai" and (bare or before in "*_=\"'“‘«") and phrases.WORD_AFTER.match(text, end):
+        return True
+    if bare and (phrases.NOUN_AFTER if raw.isupper() else phrases.BLANK_THEN_MORE).match(text, end):
+        return True
+    return phrases.SPECIES.match(text, end) is not None
+
+
+def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield position and letter of each match that chooses exactly one offered letter.
+
+    Args:
+        pattern: A pattern with a group `letter`.
+        text: What is searched.
+        offered: The letters that count.
+        weak: The pattern alone says little, so a negation before the letter or a verdict after it takes it back.
+    """
     for match in pattern.finditer(text):
-        raw, start, end = match.group("letter"), match.start("letter"), match.end("letter")
-        if raw.upper() not in offered or _HEDGE.match(text, end):
+        start, end = match.span("letter")
+        letter = match.group("letter").upper()
+        if letter not in offered or _is_word(text, start, end):
             continue
-        bare = start == 0 or text[start - 1].isspace() or text[start - 1] in ":：="
-        if bare and raw in "AIai" and _WORD_AFTER.match(text, end):
+        before = text[max(start - _NEAR, 0) : start]
+        if phrases.HEDGE.match(text, end) or phrases.RETRACTED.match(text, end) or phrases.HEDGED.search(before):
             continue
-        if bare and raw.islower() and _BLANK_THEN_MORE.match(text, end):
+        if weak and (phrases.REFUSED.search(before) or phrases.REJECTED.match(text, end)):
             continue
-        yield start, raw.upper()
+        yield start, letter
 
 
 def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
-    for box in _BOX.finditer(text):
+    for box in BOX.finditer(text):
         content = box.group("content").strip()
-        inside = _BOXED.fullmatch(content)
-        # A box of several letters, or a formula that starts with one, is no choice.
-        if inside and inside.group("letter").upper() in offered and not _HEDGE.match(content, inside.end("letter")):
+        inside = phrases.BOXED.fullmatch(content)
+        # A box of several letters, or a formula that starts with one, is no choice; nor are two boxes.
+        if inside is None or phrases.HEDGE.match(content, inside.end("letter")):
+            continue
+        before = text[max(box.start() - _NEAR, 0) : box.start()]
+        if phrases.OR_BOX.match(text, box.end()) or phrases.BOX_OR.search(before):
+            continue
+        if inside.group("letter").upper() in offered:
             yield box.start(), inside.group("letter").upper()
 
 
-def extract_choice(text: str, letters: str = "ABCD", *, prefer: Literal["last", "first"] = "last") -> str | None:
+def _stated(text: str, offered: str, prefer: Prefer) -> str | None:
+    """Read the letter of the last (or first) statement or box, else the one letter that all claims favour."""
+    found = [each for pattern in phrases.STATEMENTS for each in _letters(pattern, text, offered)]
+    found.extend(_boxed_letters(text, offered))
+    if found:
+        return (max if prefer == "last" else min)(found)[1]
+    claims = {letter for pattern in phrases.CLAIMS for _, letter in _letters(pattern, text, offered, weak=True)}
+    return claims.pop() if len(claims) == 1 else None
+
+
+def _standing(text: str, offered: str) -> str | None:
+    """Read a letter from where it stands: at the start, alone on a line, at the end of the last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # A reply that repeats the options begins lines with letters that it does not choose.
+    openings = () if len(set(phrases.OPTION_LINE.findall(text))) > 1 else (phrases.OPENING,)
+    for pattern in openings:
+        for _, letter in _letters(pattern, text.strip()[:_MAX_LINE], offered):
+            return letter
+    short = [line for line in lines if len(line) <= _MAX_LETTER_LINE]
+    alone = {letter for line in short for _, letter in _letters(phrases.WHOLE_LINE, line, offered)}
+    if alone:
+        return alone.pop() if len(alone) == 1 else None
+    last = lines[-1][-_MAX_LINE:] if lines else ""
+    for pattern in (*openings, phrases.CONCLUSION):
+        for _, letter in _letters(pattern, last, offered, weak=True):
+            return letter
+    if len({match.group("letter") for match in phrases.MARKED.finditer(last)}) != 1:
+        return None
+    return next((letter for _, letter in _letters(phrases.MARKED, last, offered, weak=True)), None)
+
+
+def extract_choice(text: str, letters: str = "ABCD", *, prefer: Prefer = "last") -> str | None:
     r"""Find the letter that a reply gives as its answer.
 
-    In this order: statements and boxes ("best answer is B", "Answer: (B)", "B is correct", `\boxed{B}`), among which
-    the last (or first) wins; a reply that begins with the letter ("B. Because ..."); a line that is only the letter;
-    a last line that begins or concludes with it ("**B. 12 m/s**", "Therefore, B."); the one marked letter of the last
-    line ("... **(B)** ...").
+    In this order: statements and boxes ("best answer is B", "Answer: (B)", `\boxed{B}`), among which the last (or
+    first) wins; claims that agree ("B is correct", "I choose B"); a reply that begins with the letter ("B. Because
+    ..."); the one letter that fills a line; a last line that begins or concludes with it ("**B. 12 m/s**", "Therefore,
+    B."); the one marked letter of the last line ("... **(B)** ..."). What stands before a further question that the
+    reply invents comes first.
 
     Args:
         text: A reply without thinking traces.
         letters: The letters that the question offers, in capitals.
-        prefer: Which statement wins where a reply makes several; `first` suits base models, which go on to invent
-            further questions.
+        prefer: Which statement wins where a reply makes several; `first` suits base models, which go on and on.
 
     Returns:
         A capital letter out of `letters`, or None where the reply chooses none.
@@ -138,29 +133,14 @@ def extract_choice(text: str, letters: str = "ABCD", *, prefer: Literal["last", 
     """
     if len(text) > MAX_CHARS:
         text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
-    text = _END_TOKENS.sub("", text)
-    statements = [found for pattern in _STATEMENTS for found in _letters(pattern, text, letters)]
-    statements.extend(_boxed_letters(text, letters))
-    if statements:
-        return (max if prefer == "last" else min)(statements)[1]
-
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return None
-    # A reply that repeats the options begins lines with letters that it does not choose.
-    opening = () if len(set(_OPTION_LINE.findall(text))) > 1 else (_OPENING,)
-    short_lines = [line for line in lines if len(line) <= _MAX_LETTER_LINE]
-    attempts = [
-        *((pattern, text.strip()[:400]) for pattern in opening),
-        *((_WHOLE_LINE, line) for line in (reversed(short_lines) if prefer == "last" else short_lines)),
-        *((pattern, lines[-1][-400:]) for pattern in (*opening, _CONCLUSION)),
-    ]
-    for pattern, where in attempts:
-        for _, letter in _letters(pattern, where, letters):
+    text = END_TOKENS.sub("", text.translate(phrases.FULL_WIDTH))
+    answer, whole = before_invented_question(text)
+    # An instruct model may restate the question before it answers; what a base model writes there is not about ours.
+    for part in dict.fromkeys((answer, whole) if prefer == "last" else (answer,)):
+        letter = _stated(part, letters, prefer) or _standing(part, letters)
+        if letter is not None:
             return letter
-    last = lines[-1][-400:]
-    marked = {letter for _, letter in _letters(_MARKED, last, letters)}
-    return marked.pop() if len(marked) == 1 else None
+    return None
 
 
 def extract_direct_choice(text: str, letters: str = "ABCD") -> str | None:
@@ -179,7 +159,7 @@ def extract_direct_choice(text: str, letters: str = "ABCD") -> str | None:
     >>> extract_direct_choice(" B. That is why Water boils")
     'B'
     """
-    for _, letter in _letters(_DIRECT, text[:400], letters):
+    for _, letter in _letters(phrases.DIRECT, text[:_MAX_LINE], letters):
         return letter
     return extract_choice(text, letters)
 

@@ -94,6 +94,9 @@ def _repaired(text: str, kind: Kind, complete: list[tuple[int, int]]) -> Any:
     """Return what json-repair makes of the first region that looks like a value of a kind, or None.
 
     A region that begins inside a complete value is part of that value and not damaged.
+
+    Raises:
+        Exception: json-repair failed, in whatever way, or found NaN.
     """
     import json_repair
 
@@ -111,7 +114,10 @@ def _repaired(text: str, kind: Kind, complete: list[tuple[int, int]]) -> Any:
     if len(region) > MAX_REPAIR_CHARS or _too_deep(region):
         return None
     value = json_repair.loads(region)
-    return value if _is(value, kind) and value else None
+    if not _is(value, kind) or not value:
+        return None
+    json.dumps(value, allow_nan=False)  # a repaired value is JSON too: ValueError for NaN and Infinity
+    return value
 
 
 def extract_json(text: str, kind: Kind = "any") -> tuple[Any, JsonStatus]:

@@ -12,14 +12,20 @@ _STATEMENT = re.compile(
     r"\b(?:final|correct)?\s?answer\b(?:\s{1,4}to\b[^.\n:]{0,80}?)?[*_]{0,3}\s{0,4}(?:is\b|:|：|=)[\s*_:]{0,8}",
     re.IGNORECASE,
 )
-_CLOSING_PHRASE = re.compile(r"\.?\s{1,4}I hope (?:it|this) is correct\b.*", re.IGNORECASE | re.DOTALL)
+# "I hope it is correct" and reasons are no part of an answer.
+_CLOSING_PHRASE = re.compile(
+    r"\.?\s{1,4}I hope (?:it|this) is correct\b.*|,?\s{1,4}(?:because|since|as (?:shown|required|desired))\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ANOTHER_FORMULA = re.compile(r"\s{0,4}(?:,|\bor\b|\band\b|,\s?(?:or|and)\b)\s{0,4}(?:\$|\\[(\[])")
 _INLINE_MATH = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]", re.DOTALL)
 
 
 def extract_stated(text: str) -> str | None:
     r"""Read the answer after the last "answer is" or "Answer:" of a reply.
 
-    The formula that starts there counts, else the rest of the line up to the end of its sentence.
+    The formula that starts there counts; where another one is joined to it, or where there is none, the rest of the
+    line up to the end of its sentence, without a reason ("because ...").
 
     Args:
         text: A reply without thinking traces.
@@ -36,11 +42,11 @@ def extract_stated(text: str) -> str | None:
         return None
     tail = text[-MAX_CHARS:][statements[-1].end() :][: 4 * MAX_ANSWER_CHARS].lstrip()
     formula = _INLINE_MATH.match(tail)
-    if formula:
+    if formula and not _ANOTHER_FORMULA.match(tail, formula.end()):
         answer = next(group for group in formula.groups() if group is not None)
     else:
         line = _CLOSING_PHRASE.sub("", tail.split("\n", 1)[0])
-        answer = re.split(r"[.!](?:\s|$)", line, maxsplit=1)[0]
+        answer = re.sub(r"\\?\$|\\[()\[\]]", "", re.split(r"[.!](?:\s|$)", line, maxsplit=1)[0])
     answer = answer.strip().strip("*_`").strip()
     if not answer or len(answer) > MAX_ANSWER_CHARS or answer.count("{") != answer.count("}"):
         return None

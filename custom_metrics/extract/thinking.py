@@ -7,15 +7,28 @@ from typing import Literal
 
 TraceStatus = Literal["none", "stripped", "unclosed"]
 
-# The tags that open-weight reasoning models use; a chat template may already have opened the trace in the prompt, so
-# a closing tag can come without its opening one.
-_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+# The marks that open-weight reasoning models use; a chat template may already have opened the trace in the prompt, so
+# a closing mark can come without its opening one.
+_OPENING = (
+    r"<(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think|longcat_think)>|\[THINK\]|◁think▷"
+    r"|<\|(?:begin_of_thought|START_THINKING|think_start)\|>"
+    r"|<\|channel\|>(?:analysis|commentary)(?:<\|message\|>|\b)"
+)
+_CLOSING = (
+    r"</(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think|longcat_think)>|\[/THINK\]|◁/think▷"
+    r"|<\|(?:end_of_thought|END_THINKING|think_end)\|>|<\|channel\|>final(?:<\|message\|>|\b)|(?-i:assistantfinal(?=[A-Z]|\W|\Z))"
+)
+_MARK = re.compile(rf"(?P<opens>{_OPENING})|(?P<closes>{_CLOSING})", re.IGNORECASE)
+# What frames the answer itself in the same chat formats.
+_FRAME = re.compile(
+    r"<\|(?:start\|>assistant|(?:begin|end)_of_solution\|>|(?:START|END)_RESPONSE\|>|return\|>|end\|>)", re.IGNORECASE
+)
 
 
 def strip_thinking(text: str) -> tuple[str, TraceStatus]:
-    """Cut `<think>...</think>` traces out of a reply.
+    """Cut thinking traces out of a reply: `<think>...</think>` and the marks of other reasoning models.
 
-    What stands before a closing tag without an opening one is a trace as well. A trace that never closes (the token
+    What stands before a closing mark without an opening one is a trace as well. A trace that never closes (the token
     limit was reached while thinking) leaves only what stands before it, usually nothing. Nesting is not a thing here:
     models mention their own tags while thinking, so the first closing tag ends a trace and a stray later one ends it
     again.
@@ -36,23 +49,22 @@ def strip_thinking(text: str) -> tuple[str, TraceStatus]:
     position = 0
     inside = False
     found = False
-    for tag in _TAG.finditer(text):
+    for mark in _MARK.finditer(text):
         found = True
-        closes = bool(tag.group(1))
-        if closes:
+        if mark.group("closes"):
             if not inside:
                 kept.clear()
             inside = False
-            position = tag.end()
+            position = mark.end()
         elif not inside:
-            kept.append(text[position : tag.start()])
+            kept.append(text[position : mark.start()])
             inside = True
     if not found:
         return text, "none"
-    if inside:
-        return "".join(kept).strip(), "unclosed"
-    kept.append(text[position:])
-    return "".join(kept).strip(), "stripped"
+    if not inside:
+        kept.append(text[position:])
+    left = _FRAME.sub("", "".join(kept)).strip()
+    return left, "unclosed" if inside else "stripped"
 
 
 METRICS = {"extract.strip_thinking": strip_thinking}

@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from pathlib import Path
 
 import nltk
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from custom_metrics import ifeval
 from custom_metrics.ifeval import check_instructions, count_sentences, headline, loose_variants
 
+REPLIES_FILE = Path(__file__).parents[1] / "data/replies/ifeval.jsonl"
 REPLIES = (
     "Hello, World! A B C. [x] [y]\n\n***\n\n* a\n* b\n<<title>> *one* *two* P.S. ok",
     "HELLO THERE. ALL CAPS! REALLY?",
@@ -51,6 +53,28 @@ def test_verdicts_equal_those_of_lm_eval(ground_truth):
 
 def check(name, kwargs, response, prompt="p"):
     return check_instructions(prompt=prompt, instruction_id_list=[name], kwargs=[kwargs], response=response)
+
+
+LABELLED = [json.loads(line) for line in REPLIES_FILE.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", LABELLED, ids=[row["name"] for row in LABELLED])
+def test_labelled_replies(row):
+    from lm_eval.tasks.ifeval import utils
+
+    name, kwargs, reply = row["instruction"], row["kwargs"], row["reply"]
+    found = check(name, kwargs, reply)
+    assert (found["strict"], found["loose"], found["errors"]) == ([row["strict"]], [row["loose"]], [])
+    if ifeval.punkt_available():
+        document = {"key": 1, "prompt": "p", "instruction_id_list": [name], "kwargs": [kwargs]}
+        theirs = utils.process_results(document, [reply])
+        assert (theirs["inst_level_strict_acc"], theirs["inst_level_loose_acc"]) == (found["strict"], found["loose"])
+
+
+def test_every_instruction_is_labelled():
+    from lm_eval.tasks.ifeval import instructions_registry
+
+    assert {row["instruction"] for row in LABELLED} == set(instructions_registry.INSTRUCTION_DICT)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from custom_metrics.extract.thinking import strip_thinking
 NUMBERS = {
     "full stop": ("It costs 3.5.", "3.5"),
     "thousands": ("In all 1,234,567 people", "1234567"),
-    "list is not glued": ("The roots are 10,11", "11"),
-    "range is not a sign": ("pages 10-11", "11"),
+    "list is not glued": ("The roots are 10,11", None),
+    "range is not a sign": ("pages 10-11", None),
     "negative": ("x = -5", "-5"),
     "unicode minus": ("it is \u22127", "-7"),
     "dollars": ("The answer is $1,234.50.", "1234.5"),
@@ -59,6 +59,9 @@ STATED = {
     "last": ("The answer is 1. No, the answer is 2.", "2"),
     "none": ("I do not know", None),
     "unbalanced": (r"The answer is \frac{1}{2", None),
+    "a reason is no part of it": ("The answer is 5, because 3 + 2 = 5.", "5"),
+    "two formulas": (r"The answer is $\frac12$ or $\frac13$.", r"\frac12 or \frac13"),
+    "dollars": (r"The answer is \$5.", "5"),
     "too long": ("The answer is " + "x" * 1000, None),
 }
 
@@ -137,6 +140,23 @@ TRACES = {
     "tag inside": ("<think>I close with </think> later</think> C", "C", "stripped"),
     "none": (" plain ", " plain ", "none"),
     "empty": ("", "", "none"),
+    "empty trace": ("<think>\n\n</think>\n\nB", "B", "stripped"),
+    "nested": ("<think>a<think>b</think>c</think> B", "B", "stripped"),
+    "square brackets": ("[THINK]It is (A).[/THINK]B", "B", "stripped"),
+    "own tag": ("<seed:think>(A)</seed:think>B", "B", "stripped"),
+    "solution": (
+        "<|begin_of_thought|>(A)<|end_of_thought|>\n\n<|begin_of_solution|>B<|end_of_solution|>",
+        "B",
+        "stripped",
+    ),
+    "response": ("<|START_THINKING|>(A)<|END_THINKING|><|START_RESPONSE|>B<|END_RESPONSE|>", "B", "stripped"),
+    "channels": (
+        "<|channel|>analysis<|message|>(A)?<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>",
+        "B",
+        "stripped",
+    ),
+    "channels, cut off": ("<|channel|>analysis<|message|>(A)?", "", "unclosed"),
+    "channels without special tokens": ("analysisWe weigh (A).assistantfinalB", "B", "stripped"),
 }
 
 

@@ -46,6 +46,7 @@ FORMS = {
     "in place of a box": ("\\boxed{\\textbf{(D)}\\ 5}", "D"),
     "reasons against others": ("A is incorrect, B is incorrect, C is correct", "C"),
     "concluding aside": ("The value is 5 m/s (option C).", "C"),
+    "not one but another": ("The answer is not A but B.", "B"),
     "explained": ("I think it is B\nAnswer: I think it is B", "B"),
 }
 NONE = {
@@ -68,7 +69,6 @@ NONE = {
     "options repeated": "A: red\nB: blue\nC: green",
     "unfinished box": "\\boxed{B",
     "two marked": "So (A) and (B) are both out",
-    "not one but another": "The answer is not A but B.",
     "either": "The answer to the question is either B or C.",
     "question and answer": "Q: What is it?\nA: It is the sun.",
     "a letter not offered, then one in passing": "Z. something, B, more words",
@@ -89,8 +89,19 @@ def test_makes_no_choice_of_its_own(text):
 
 @pytest.mark.parametrize(("prefer", "letter"), [("last", "C"), ("first", "A")])
 def test_last_and_first_statement(prefer, letter):
-    text = "The answer is (A).\n\nQuestion: another one\nThe answer is (C)."
-    assert extract_choice(text, prefer=prefer) == letter
+    assert extract_choice("The answer is (A).\n\nOn second thoughts, the answer is (C).", prefer=prefer) == letter
+
+
+# A base model writes a further question and answers it; an instruct model restates the one that it was asked.
+@pytest.mark.parametrize(
+    ("text", "last", "first"),
+    [
+        ("The answer is (A).\n\nQuestion: another one\nThe answer is (C).", "A", "A"),
+        ("\nSure.\n\nQuestion: the same again\n\nAnswer: (C)", "C", None),
+    ],
+)
+def test_a_further_question(text, last, first):
+    assert (extract_choice(text), extract_choice(text, prefer="first")) == (last, first)
 
 
 def test_a_statement_wins_over_later_mentions():
