@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from evalprep.errors import BadInput
@@ -9,6 +10,7 @@ from evalprep.judge.question import NOT_ASKED, ask_about, pack_judge
 from evalprep.judge.ratings import RatingsFile, judge_folder, signed_judge
 from evalprep.packs import Pack
 from evalprep.results import Run
+from evalprep.results.files import stamp_of
 
 
 def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
@@ -25,7 +27,9 @@ def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
     Returns:
         Why kept ratings could not be used; empty where they could or there are none.
     """
-    folder = judge_folder(run.files)
+    # With `--timestamp each` the samples of a task may be of another time than the run's newest.
+    stamp = stamp_of(run.tasks[task].path) or run.files.stamp
+    folder = judge_folder(replace(run.files, stamp=stamp))
     judge = signed_judge(folder)
     if judge is None:
         return ""

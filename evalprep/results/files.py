@@ -47,6 +47,12 @@ class RunFiles:
     earlier: tuple[Path, ...] = ()
 
 
+def stamp_of(samples: Path) -> str:
+    """Time stamp in the name of a samples file; empty for any other file."""
+    match = _SAMPLES.fullmatch(samples.name)
+    return match["stamp"] if match else ""
+
+
 @dataclass
 class _Folder:
     path: Path

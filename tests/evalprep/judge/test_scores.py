@@ -47,7 +47,7 @@ class TestScience:
         assert mup["agg_value"] == pytest.approx(scaled(expected))
         assert (mup["n"], mup["skipped"]) == (10, {"parse_error": 2})
         assert mup["notes"] == ["rated by the-judge: 10 of 12 questions"]
-        assert "evalprep judge RUN --tasks qasper_abstractive_qa" in found["science_qasper_judge"]["reason"]
+        assert "evalprep judge RUN --model NAME" in found["science_qasper_judge"]["reason"]
 
     def test_a_rating_of_an_earlier_prediction_does_not_count(self, science_run, judge):
         with chat(lambda prompt, *_: f"Rating: {5 if 'Question:' in prompt else 2}") as server:
@@ -136,6 +136,18 @@ class TestUnlearning:
         parts = results(run)[0]["forget_Q_A_judge"]["parts"]
         found = {name: parts[f"FLUENCY_{name}"] for name in ("mean", "median", "std", "min", "max")}
         assert found == {"mean": 3, "median": 3, "std": 3, "min": 0, "max": 6}
+
+    def test_ratings_count_where_a_second_command_came_later(self, tmp_path, judge):
+        run = write_tofu_run(tmp_path / "run")
+        with chat(lambda *_: json.dumps(FORGET)) as server:
+            judge(run, server.url)
+        (samples,) = run.glob("samples_*.jsonl")
+        later = "2099-01-01T00-00-00"
+        (run / f"samples_tofu_forget_moments_{later}.jsonl").write_text(samples.read_text())
+        (run / f"results_{later}.json").write_text("{}")
+        scores = score_run(load_run(run, timestamp="each"), PACKS)
+        found = {score.name: score.value for score in scores.suite}
+        assert found["forget_Q_A_judge"] == pytest.approx(24.5 / 3)
 
     def test_a_prompt_of_ones_own(self, tmp_path, judge):
         file = tmp_path / "mine.py"
