@@ -20,7 +20,7 @@ help:
 	@sed -n 's/^# make/make/p' Makefile
 
 setup:
-	@$(SETUP_PYTHON) -m environment.install
+	@$(or $(SETUP_PYTHON),$(error no python3 on PATH: install Python 3.11)) -m environment.install
 
 demo: setup
 	$(BIN)/python -m environment.demo_model $(MODEL)

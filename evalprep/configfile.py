@@ -10,13 +10,13 @@ from pathlib import Path
 
 from evalprep.config import Config
 from evalprep.configreader import read_config
-from evalprep.errors import BadInput, Problem, Problems
+from evalprep.errors import Problems
 from evalprep.pack import Pack
-from evalprep.packs import find_packs
-from evalprep.places import is_folder, place
+from evalprep.packs import TEMPLATES, find_packs
+from evalprep.places import place
 from evalprep.yamlfile import NotYaml, YamlFile, load_yaml, yaml_value
 
-PROJECT_ROOT = Path(__file__).resolve().parents[1]
+PROJECT_ROOT = TEMPLATES.parent
 
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[str, Pack]]:
@@ -27,26 +27,11 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[
     """
     source = load_yaml(path)
     _apply_settings(source, settings)
-    packs = find_packs(_template_dir(source))
-    return read_config(source, packs, project_root=PROJECT_ROOT), packs
-
-
-def _template_dir(source: YamlFile) -> Path:
-    """Folder of the packs; a wrong one is told first: without packs each of their keys would look misspelt."""
     given = source.data.get("template_dir")
-    if not isinstance(given, str):
-        return PROJECT_ROOT / "task_templates"
-    folder = place(given, source.folder)
-    if not is_folder(folder) or not any(folder.glob("*/pack.yaml")):
-        raise BadInput(
-            Problem(
-                what=f"template_dir {folder} {'holds no pack' if is_folder(folder) else 'is not a folder'}",
-                where=source.where("template_dir"),
-                allowed="a folder with one sub-folder per pack, each with a pack.yaml",
-                fix="leave the key out for the packs of the project",
-            )
-        )
-    return folder.resolve()
+    folder = place(given, source.folder).resolve() if isinstance(given, str) else TEMPLATES
+    # Told before anything else if it is wrong: without packs each of their keys would look misspelt.
+    packs = find_packs(folder, where=source.where("template_dir"))
+    return read_config(source, packs, template_dir=folder), packs
 
 
 def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:

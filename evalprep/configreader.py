@@ -166,13 +166,13 @@ def _allowed(model: type[BaseModel], key: str) -> str:
     return " ".join(filter(None, [kind, ", ".join(bounds)]))
 
 
-def read_config(source: YamlFile, packs: Mapping[str, Pack], *, project_root: Path) -> Config:
+def read_config(source: YamlFile, packs: Mapping[str, Pack], *, template_dir: Path) -> Config:
     """Validate a parsed file against the core keys and the keys that the packs declare.
 
     Args:
         source: The parsed file.
         packs: All packs that were found; only sections that occur in the file, or packs that are selected later, count.
-        project_root: Folder that holds `task_templates` when the config names none.
+        template_dir: Where the packs were found.
 
     Returns:
         The configuration with absolute paths.
@@ -194,7 +194,7 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, project_root: Pa
             sections[name] = section
     config: Config | None = None
     if isinstance(core, Core):
-        core = _absolute(core, source.folder, project_root)
+        core = _absolute(core, source.folder, template_dir)
         check_paths(core, source, reader.problems)
         check_secrets(core, source, reader.problems)
         config = Config(core, sections, source)
@@ -207,11 +207,10 @@ def _is_hoisted(source: YamlFile, pack: str) -> bool:
     return pack not in source.data
 
 
-def _absolute(core: Core, folder: Path, project_root: Path) -> Core:
+def _absolute(core: Core, folder: Path, template_dir: Path) -> Core:
     def resolve(path: Path) -> Path:
         return place(path, folder).resolve()
 
-    template_dir = resolve(core.template_dir) if core.template_dir else project_root / "task_templates"
     return core.model_copy(
         update={
             "work_dir": resolve(core.work_dir),

@@ -5,23 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalprep.errors import BadInput, Problems
+from evalprep.errors import BadInput, Problem, Problems
 from evalprep.pack import GroupSpec, Pack, TaskSpec
 from evalprep.packfile import read_pack
+from evalprep.places import is_folder
 
-__all__ = ["Pack", "find_packs", "find_task"]
+__all__ = ["TEMPLATES", "Pack", "find_packs", "find_task"]
+
+TEMPLATES = Path(__file__).resolve().parents[1] / "task_templates"  # the packs of the project
 
 
-def find_packs(template_dir: Path) -> dict[str, Pack]:
+def find_packs(template_dir: Path | None = None, *, where: str = "--template_dir") -> dict[str, Pack]:
     """Load every pack under a folder, in name order.
 
+    Args:
+        template_dir: The folder; the project's own by default.
+        where: What named the folder, for messages.
+
     Raises:
-        BadInput: a pack.yaml with mistakes (all of them, over all packs), or two packs that share a task name.
+        BadInput: no such folder, or no pack in it; a pack.yaml with mistakes (all of them, over all packs), or two
+            packs that share a task name.
     """
+    template_dir = template_dir or TEMPLATES
+    files = sorted(template_dir.glob("*/pack.yaml")) if is_folder(template_dir) else []
+    if not files:
+        raise BadInput(
+            Problem(
+                what=f"template_dir {template_dir} {'holds no pack' if is_folder(template_dir) else 'is not a folder'}",
+                where=where,
+                allowed="a folder with one sub-folder per pack, each with a pack.yaml",
+                fix="leave it out for the packs of the project",
+            )
+        )
     problems = Problems()
     packs: dict[str, Pack] = {}
     owner: dict[str, str] = {}
-    for file in sorted(template_dir.glob("*/pack.yaml")):
+    for file in files:
         try:
             pack = read_pack(file, problems)
         except BadInput as error:

@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
     """Print the list."""
     if args.what == "metrics":
         return _metrics(as_json=args.json)
-    packs = find_packs(args.template_dir or Path(__file__).resolve().parents[2] / "task_templates")
+    packs = find_packs(args.template_dir)
     if args.pack:
         if args.pack not in packs:
             raise BadInput(
@@ -37,6 +37,13 @@ def main(args: argparse.Namespace) -> int:
                 )
             )
         packs = {args.pack: packs[args.pack]}
+    tags = sorted({tag for pack in packs.values() for task in pack.tasks.values() for tag in task.tags})
+    if args.by and args.by not in tags:
+        raise BadInput(
+            Problem(
+                what=f"no task has the tag {args.by!r}", where="--by", allowed=", ".join(tags), fix=near(args.by, tags)
+            )
+        )
     data = [_pack_data(pack) for pack in packs.values()]
     if args.json:
         print(json.dumps(data, indent=2))
@@ -56,7 +63,8 @@ def _pack_data(pack: Pack) -> dict[str, Any]:
         "title": pack.title,
         "description": pack.description,
         "groups": {
-            name: {"tasks": list(group.tasks), "aliases": list(group.aliases)} for name, group in pack.groups.items()
+            name: {"tasks": list(group.tasks), "aliases": list(group.aliases), "description": group.description}
+            for name, group in pack.groups.items()
         },
         "tasks": {
             name: {"description": task.description, "aliases": list(task.aliases), "tags": dict(task.tags)}
@@ -71,24 +79,30 @@ def _pack_data(pack: Pack) -> dict[str, Any]:
 
 
 def _print_tasks(pack: dict[str, Any], tag: str | None) -> None:
-    _print_rows([(name, f"group of {len(group['tasks'])}") for name, group in pack["groups"].items()])
+    width = max((len(name) for name in [*pack["groups"], *pack["tasks"]]), default=0)
+    _print_rows([(name, _about_group(group)) for name, group in pack["groups"].items()], width)
     if tag is None:
-        _print_rows([(name, task["description"]) for name, task in pack["tasks"].items()])
+        _print_rows([(name, _about(task)) for name, task in pack["tasks"].items()], width)
         return
     values = sorted({str(task["tags"].get(tag, "-")) for task in pack["tasks"].values()})
     for value in values:
         print(f"  [{tag}: {value}]")
-        _print_rows(
-            [
-                (name, task["description"])
-                for name, task in pack["tasks"].items()
-                if str(task["tags"].get(tag, "-")) == value
-            ]
-        )
+        chosen = {name: task for name, task in pack["tasks"].items() if str(task["tags"].get(tag, "-")) == value}
+        _print_rows([(name, _about(task)) for name, task in chosen.items()], width)
 
 
-def _print_rows(rows: list[tuple[str, str]]) -> None:
-    width = max((len(name) for name, _ in rows), default=0)
+def _about_group(group: dict[str, Any]) -> str:
+    return _about({**group, "description": group["description"] or f"group: {', '.join(group['tasks'])}"})
+
+
+def _about(entry: dict[str, Any]) -> str:
+    """The description, with the other names that the config may use."""
+    aliases = ", ".join(entry["aliases"])
+    return f"{entry['description']} (also: {aliases})" if aliases else str(entry["description"])
+
+
+def _print_rows(rows: list[tuple[str, str]], width: int = 0) -> None:
+    width = max([width, *(len(name) for name, _ in rows)])
     for name, text in rows:
         print(f"  {name:<{width}}  {text}".rstrip())
 

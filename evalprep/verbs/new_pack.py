@@ -10,7 +10,6 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 
-TEMPLATES = Path(__file__).resolve().parents[2] / "task_templates"
 PACK = """\
 # One task on rows of your own. docs/writing-a-pack.md explains every key.
 name: {name}
@@ -71,15 +70,17 @@ What it measures, where the data come from and under which licence, and what a g
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("name", help="lower-case letters, digits and _")
-    parser.add_argument("--template_dir", type=Path, default=TEMPLATES, help="folder of the packs")
+    parser.add_argument("--template_dir", type=Path, default=None, help="folder of the packs")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write the folder."""
     from evalprep.config import Core
+    from evalprep.packs import TEMPLATES
 
-    folder: Path = args.template_dir / args.name
+    templates: Path = (args.template_dir or TEMPLATES).resolve()
+    folder = templates / args.name
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name) or args.name in Core.model_fields:
         raise BadInput(
             Problem(
@@ -97,8 +98,8 @@ def main(args: argparse.Namespace) -> int:
     (folder / "README.md").write_text(README.format(**words), encoding="utf-8")
     (folder / "data" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     command = ["python", "prepare_eval.py", "--set", f"tasks={args.name}_all"]
-    if args.template_dir.resolve() != TEMPLATES:
-        command += ["--set", f"template_dir={args.template_dir.resolve()}"]
+    if templates != TEMPLATES:
+        command += ["--set", f"template_dir={json.dumps(str(templates))}"]
     if args.json:
         print(json.dumps({"folder": str(folder), "next": command}, indent=2))
     else:

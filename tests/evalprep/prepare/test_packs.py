@@ -1,6 +1,9 @@
 """pack.yaml: what is accepted, and what every mistake is told."""
 
+import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -8,7 +11,7 @@ import yaml
 from evalprep.configfile import load_config
 from evalprep.errors import BadInput
 from evalprep.packapi import make_plan
-from evalprep.packs import find_packs
+from evalprep.packs import TEMPLATES, find_packs
 
 PACK = {
     "tasks": {"p_qa": {"template": "p_qa.yaml", "source": "q.jsonl", "columns": {"prompt": "q"}}},
@@ -115,3 +118,50 @@ def test_groups_of_groups(requested, tasks, groups, request_):
     plan = make_plan(requested, GROUPS)
     assert (plan.tasks, sorted(plan.groups), plan.request) == (tasks, groups, request_)
     assert plan.below("all") == (["a", "b", "c"] if "all" in groups else ["all"])
+
+
+def test_a_folder_without_packs_is_no_template_dir(tmp_path):
+    for folder, said in ((tmp_path, "holds no pack"), (tmp_path / "nowhere", "is not a folder")):
+        with pytest.raises(BadInput, match=said):
+            find_packs(folder)
+
+
+def evalprep(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "evalprep", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=TEMPLATES.parent,
+    )
+
+
+def test_list_names_groups_aliases_and_tags(folder):
+    write(folder, **task(aliases=["q"], description="Questions", tags={"area": "spelling"}))
+    listed = evalprep("list", "--template_dir", str(folder)).stdout
+    assert "p_all  group: p_qa" in listed
+    assert "p_qa   Questions (also: q)" in listed
+    assert "[area: spelling]" in evalprep("list", "--template_dir", str(folder), "--by", "area").stdout
+    misspelt = evalprep("list", "--template_dir", str(folder), "--by", "aera")
+    assert misspelt.returncode == 2
+    assert "did you mean area?" in misspelt.stderr
+
+
+@pytest.mark.parametrize("name", ["Capitals", "limit", "a-b", "model_args", ""])
+def test_no_names_for_a_new_pack(tmp_path, name):
+    done = evalprep("new-pack", name, "--template_dir", str(tmp_path))
+    assert done.returncode == 2
+    assert "is no pack name" in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_new_pack_prepares_by_the_command_that_is_printed(tmp_path):
+    folder = tmp_path / "my packs"
+    done = evalprep("new-pack", "capitals", "--template_dir", str(folder), "--json")
+    command = json.loads(done.stdout)["next"]
+    assert command[:2] == ["python", "prepare_eval.py"]
+    (tmp_path / "c.yaml").write_text("model_name: a/b\nbackend: dummy\n")
+    made = evalprep("prepare", "--config_path", str(tmp_path / "c.yaml"), *command[2:])
+    assert made.returncode == 0, made.stderr
+    assert "prepared 1 task in" in made.stderr
