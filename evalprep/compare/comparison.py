@@ -209,7 +209,8 @@ def _one(
         if len(other_table) == 0 or primary.metric not in other_table.metrics:
             other_metric, other_filter = against.primary.metric, against.primary.filter
             other_table = against.table(other_filter)
-            notes.append(f"the other run is read by its own {other_metric} ({other_filter})")
+            if other_metric:
+                notes.append(f"the other run is read by its own {other_metric} ({other_filter})")
         if table.id_source != other_table.id_source:
             table = task.table(primary.filter, id_source="doc_hash")
             other_table = against.table(other_filter, id_source="doc_hash")
@@ -218,9 +219,14 @@ def _one(
     if same_prompt_only:
         pairs = pairs.keep(~pairs.prompt_differs)
     if not primary.metric:
-        notes.append("the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs")
+        notes.append(task.without_score)
     elif not primary.declared:
-        notes.append(f"the task names no primary metric; {primary.metric} ({primary.filter}) was taken")
+        notes.append(f"no primary metric is named; {primary.metric} ({primary.filter}) was taken")
+    if primary.metric and pairs.rows.size == 0:
+        notes.append(_why_nothing(against))
+    weights = table.weights.get(primary.metric)
+    if weights is not None and np.unique(weights[pairs.rows]).size > 1:
+        notes.append(f"{primary.metric} has several values in a row; each row counts once here, by their mean")
     result = compare_task(
         task.name,
         primary.metric,
@@ -234,6 +240,12 @@ def _one(
     )
     result.notes = notes + result.notes
     return result
+
+
+def _why_nothing(against: TaskRun | None) -> str:
+    if against is None:
+        return "no row carries a published verdict (doc.previously_is_correct); name another run to compare with"
+    return against.without_score or "no row has a score in both runs"
 
 
 def _overall(tasks: list[TaskComparison], confidence: float) -> Difference | None:

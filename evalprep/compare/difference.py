@@ -88,11 +88,15 @@ def difference(
         test = "t with clustered errors"
     mcnemar = statistics.mcnemar_p(gained, lost)
     p: float | None
-    if clusters is not None:
+    # Where all rows moved by the same amount no error can be estimated, but their directions can be counted.
+    alike = (estimate.stderr or 0.0) <= 1e-12 * abs(estimate.value) and estimate.value != 0.0
+    if clusters is not None and alike:
+        test, p = "sign test of documents", statistics.mcnemar_p(clusters, 0)
+    elif clusters is not None:
         p = _ratio_test(estimate.value, estimate.stderr, clusters - 1)
     elif binary:
         p = mcnemar
-    elif n > _RESAMPLING_LIMIT:
+    elif n > _RESAMPLING_LIMIT and not alike:
         test, p = "paired t", _ratio_test(estimate.value, estimate.stderr, n - 1)
     else:
         p = statistics.sign_flip_p(now, before)

@@ -54,11 +54,16 @@ def show(
     console.print(Text(f"{comparison.run}  against  {comparison.other}"))
     for warning in comparison.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
-    console.print(_counts(comparison))
-    console.print(_differences(comparison))
+    if comparison.pairs:
+        console.print(_counts(comparison))
+        console.print(_differences(comparison))
+    notes: dict[str, list[str]] = {}
     for task in comparison.tasks:
         for note in task.notes:
-            console.print(Text(f"{task.task}: {note}", style="dim"))
+            notes.setdefault(note, []).append(task.task)
+    for note, names in notes.items():
+        console.print(Text(f"{', '.join(names)}: {note}", style="dim"))
+    for task in comparison.tasks:
         if task.causes:
             causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())
             console.print(Text(f"{task.task} flips: {causes}"))
@@ -75,12 +80,14 @@ def show(
 
 def _counts(comparison: Comparison) -> Any:
     table = plain_table(
-        "Verdicts, percent right" if all(task.difference.binary for task in comparison.tasks) else "Verdicts",
+        "Verdicts, percent right"
+        if all(task.difference.binary for task in comparison.tasks if task.difference.n)
+        else "Verdicts",
         ("task", "left"),
         *((name, "right") for name in ("n", "previous", "now", "gained", "lost", "agreement", "unparsed")),
     )
     rows: list[tuple[str, Difference, str]] = [
-        (task.task, task.difference, str(task.unparsed)) for task in comparison.tasks
+        (task.task, task.difference, str(task.unparsed)) for task in comparison.tasks if task.difference.n
     ]
     if comparison.overall is not None and len(rows) > 1:
         rows.append(("all", comparison.overall, str(sum(task.unparsed for task in comparison.tasks))))
@@ -110,6 +117,8 @@ def _differences(comparison: Comparison) -> Any:
         ("verdict", "left"),
     )
     for task in comparison.tasks:
+        if not task.difference.n:
+            continue  # a note says why
         table.add_row(*_difference_row(task.task, task.difference, task.p_holm, task.verdict))
     if comparison.overall is not None and len(comparison.tasks) > 1:
         table.add_row(*_difference_row("all", comparison.overall, None, comparison.overall_verdict))

@@ -155,7 +155,7 @@ def tally(
 
 
 def _value(metrics: dict[str, Any], name: str) -> float | None:
-    number, weight = number_of(metrics.get(name))
+    number, weight = number_of(metrics.get(name), name)
     return number if weight else None
 
 

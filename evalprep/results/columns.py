@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from evalprep.results.lines import ABSENT, FIELDS, Head
-from evalprep.results.sample import ID_COLUMNS, Damage, number_of, row_id
+from evalprep.results.sample import ID_COLUMNS, OVER_ALL_ROWS, Damage, number_of, row_id
 from evalprep.results.table import UNKNOWN, Table
 
 
@@ -149,11 +149,11 @@ class TableBuilder:
         column.extend([np.nan] * (start - len(column)))
         weights.extend([0.0] * (start - len(weights)))
         kinds = set(map(type, values))
-        if kinds <= {float, bool}:
+        if kinds <= {float, bool} and name not in OVER_ALL_ROWS:
             column.extend(values)
             weights.extend([1.0] * len(values))
             return
-        pairs = [number_of(value) for value in values]
+        pairs = [number_of(value, name) for value in values]
         column.extend([number for number, _ in pairs])
         weights.extend([float(weight) for _, weight in pairs])
         if list in kinds:

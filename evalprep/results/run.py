@@ -71,14 +71,11 @@ class TaskRun:
     @cached_property
     def primary(self) -> Primary:
         """The declared primary metric and filter, else the guess described at `USUAL_METRICS`."""
-        logged = [
-            (metric, filter_name)
-            for metric, _, filter_name in (key.partition(",") for key in self.scores)
-            if filter_name and not metric.endswith("_stderr") and metric not in NOT_SCORES
-        ]
+        logged = [name for name in self._logged if name[0] not in NOT_SCORES]
         first = first_line(self.path)
         if first is not None:
-            usable = [name for name, value in first.metrics.items() if number_of(value)[1] and name not in NOT_SCORES]
+            usable = [name for name, value in first.metrics.items() if number_of(value, name)[1]]
+            usable = [name for name in usable if name not in NOT_SCORES]
             # An aggregate of pairs or texts has no value per row; what the lines hold decides.
             logged = [one for one in logged if one[0] in usable] or [(name, first.filter) for name in usable]
         metric, filter_name = self.metadata.get("primary_metric"), self.metadata.get("primary_filter")
@@ -90,6 +87,23 @@ class TaskRun:
             fallback = first.filter if first is not None else "none"
             filter_name = next((one for name, one in logged if name == metric), fallback)
         return Primary(str(metric), filter_name, declared, self.directions.get(str(metric)) is not False)
+
+    @property
+    def _logged(self) -> list[tuple[str, str]]:
+        """Metric and filter of each score in the results file."""
+        names = (key.partition(",") for key in self.scores)
+        return [(metric, name) for metric, comma, name in names if comma and not metric.endswith("_stderr")]
+
+    @property
+    def without_score(self) -> str:
+        """Why no row has a score that could be averaged or compared; empty where rows have one."""
+        if self.primary.metric:
+            return ""
+        whole = [name for name in self._logged if name[0] not in NOT_SCORES]
+        if not whole:
+            return "the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs"
+        said = ", ".join(f"{metric} {_four(self.scores.get(f'{metric},{name}'))}" for metric, name in whole)
+        return f"{said}, says lm-eval, computed over all rows at once: rows have no score of their own to compare"
 
     def table(self, filter_name: str | None = None, *, id_source: str | None = None) -> Table:
         """The samples of one filter, the primary one by default, as columns."""
@@ -106,6 +120,10 @@ class TaskRun:
     def samples(self, filter_name: str | None = None) -> Iterator[Sample]:
         """`read` without the damaged lines."""
         return (item for item in self.read(filter_name) if isinstance(item, Sample))
+
+
+def _four(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, (int, float)) else str(value)
 
 
 @dataclass

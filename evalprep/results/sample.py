@@ -20,6 +20,14 @@ RESERVED = frozenset(
     )
 )
 INVALID = "[invalid]"
+# Metrics of lm-eval that exist only for all rows together: a row holds a pair (gold and predicted class, text and
+# reference, log-likelihood and length), or for `perplexity` the log-likelihood, which points the other way.
+OVER_ALL_ROWS = frozenset(
+    (
+        *("f1", "mcc", "brier_score", "bleu", "chrf", "chrf++", "ter", "acc_all"),
+        *("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte"),
+    )
+)
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -172,14 +180,16 @@ def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Samp
                 yield item
 
 
-def number_of(value: Any) -> tuple[float, int]:
+def number_of(value: Any, metric: str = "") -> tuple[float, int]:
     """A metric value as (number, weight): a list of numbers counts as its mean with its length as weight.
 
-    Anything else, None included, is (nan, 0).
+    Anything else, None included, is (nan, 0), as is what lm-eval logs per row for a metric of `OVER_ALL_ROWS`.
 
-    >>> number_of([True, False, True, True])
-    (0.75, 4)
+    >>> number_of([True, False, True, True]), number_of([0, 1], "f1")
+    ((0.75, 4), (nan, 0))
     """
+    if metric == "perplexity" or (metric in OVER_ALL_ROWS and isinstance(value, list)):
+        return math.nan, 0
     try:
         if isinstance(value, (bool, int, float)):
             return float(value), 1

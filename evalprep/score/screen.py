@@ -56,14 +56,20 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     for text, mark in sources.items():
         console.print(Text(f"{mark} {text}", style="dim"))
     for task in scores.tasks:
-        if not task.declared and task.metric:
-            console.print(Text(f"{task.task} names no primary metric; {task.metric} was taken", style="dim"))
-        if not task.metric:
-            console.print(Text(f"{task.task} logged no score; `evalprep rescore` scores saved outputs", style="yellow"))
+        if task.without_score:
+            console.print(Text(f"{task.task}: {task.without_score}", style="yellow"))
+        if task.harness_differs:
+            text = (
+                f"{task.task}: lm-eval itself reports {number(task.harness)} for {task.metric}, not the mean over rows"
+            )
+            console.print(Text(text, style="yellow"))
         for opinion in task.opinions:
             console.print(Text(opinion.line(task.task, task.metric), style="dim"))
         if task.damaged:
             console.print(Text(f"{task.task}: {task.damaged} damaged lines were left out", style="yellow"))
+    for metric in dict.fromkeys(task.metric for task in scores.tasks if task.metric and not task.declared):
+        guessed = ", ".join(task.task for task in scores.tasks if task.metric == metric and not task.declared)
+        console.print(Text(f"{guessed}: no primary metric is named; {metric} was taken", style="dim"))
     for note in scores.notes:
         console.print(Text(note, style="dim"))
 

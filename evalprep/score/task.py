@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ class TaskScore:
         micro, macro: Results of the built-in scores; `macro` is None without subtasks.
         subtasks: `subtask`, `n`, `value` per subtask.
         harness: What lm-eval itself reports for this metric and filter.
+        without_score: Why no row has a score; empty where rows have one.
         damaged: Lines of the samples file that could not be used.
         published: Published values for this task by name.
         opinions: What other scorers say of the same replies.
@@ -40,6 +42,7 @@ class TaskScore:
     macro: dict[str, Any] | None
     subtasks: list[dict[str, Any]] = field(default_factory=list)
     harness: float | None = None
+    without_score: str = ""
     damaged: int = 0
     published: list[Published] = field(default_factory=list)
     opinions: list[Opinion] = field(default_factory=list)
@@ -49,6 +52,12 @@ class TaskScore:
         """The mean over rows."""
         value = self.micro.get("agg_value")
         return value if isinstance(value, float) else None
+
+    @property
+    def harness_differs(self) -> bool:
+        """Whether lm-eval reports another number: it aggregates this metric in another way, or lines are damaged."""
+        known = self.value is not None and self.harness is not None
+        return known and not math.isclose(self.value or 0.0, self.harness or 0.0, rel_tol=1e-6, abs_tol=1e-9)
 
 
 @dataclass
@@ -74,6 +83,7 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
         unparsed=int(np.sum(table.unparsed == 1)),
         micro=micro(scored),
         macro=macro(scored) if len(scored.names) > 1 else None,
+        without_score=task.without_score,
         damaged=len(table.damage),
         opinions=second_opinions(task),
     )

@@ -326,3 +326,20 @@ def test_damaged_lines_are_a_warning(tmp_path):
     result = compare_runs(load_run(home))
     assert result.tasks[0].damage == ["line 2: cut off"]
     assert any("damaged" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(("documents", "verdict"), [(50, "worse"), (2, "unclear")])
+def test_documents_that_all_move_alike_are_counted_by_direction(documents, verdict):
+    cluster = np.arange(4 * documents) // 4
+    item = difference(np.zeros(4 * documents), np.ones(4 * documents), cluster)
+    assert item.stderr == 0
+    assert item.p == pytest.approx(2.0 ** (1 - documents))
+    assert decide(item, item.p)[0] == verdict
+
+
+def test_a_run_without_published_verdicts_says_so(tmp_path, capsys):
+    home = write_run(tmp_path, {"one": [Row("a")], "two": [Row("b")]})
+    assert main(["compare", str(home), "--no-flips"]) == 3
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "one, two: no row carries a published verdict (doc.previously_is_correct)" in shown
+    assert "Verdicts" not in shown

@@ -149,11 +149,20 @@ def test_filters_are_kept_apart_and_the_declared_one_is_primary(tmp_path):
     ("metrics", "expected"),
     [
         ({"unparsed": 0.0, "acc_norm": 1.0, "acc": 0.0}, "acc"),
-        ({"bleu": [1, 2], "own": 0.5}, "bleu"),
+        ({"inst": [1, 0], "own": 0.5}, "inst"),
+        ({"f1": [1, 0], "own": 0.5}, "own"),
+        ({"perplexity": -3.5}, ""),
         ({"own": {"a": 1}, "other": 0.5}, "other"),
         ({"bypass": None}, ""),
     ],
-    ids=["usual before others", "lists of numbers count", "mappings do not", "predict only"],
+    ids=[
+        "usual before others",
+        "lists of numbers count",
+        "pairs do not",
+        "log-likelihoods do not",
+        "mappings do not",
+        "predict only",
+    ],
 )
 def test_the_guess_of_a_primary_metric(tmp_path, metrics, expected):
     task = load_run(write_run(tmp_path, {"t": [Row("a", metrics=metrics)]})).tasks["t"]

@@ -373,7 +373,7 @@ def test_the_command_writes_scores_and_the_packs_own_files(tmp_path, capsys):
 
 def test_a_run_without_scores_is_not_enough_evidence(tmp_path, capsys):
     home = write_run(tmp_path, {"t": [Row("a", metrics={"bypass": None})]})
-    assert main(["score", str(home), "--no-write", "--template_dir", str(tmp_path)]) == 3
+    assert main(["score", str(home), "--no-write"]) == 3
     assert "evalprep rescore" in capsys.readouterr().out
 
 

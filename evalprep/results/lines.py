@@ -1,0 +1,87 @@
+"""Lines of a samples file with the few fields that a table needs; msgspec skips the others without building them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from evalprep.results.sample import RESERVED, Sample
+
+ABSENT = msgspec.Raw(b"")
+
+
+class Head(msgspec.Struct, gc=False):
+    """What a table needs of a row."""
+
+    sample_id: Any = None
+    id: Any = None
+    question_id: Any = None
+    uid: Any = None
+    subtask_name: Any = None
+    cluster_id: Any = None
+    previously_is_correct: Any = None
+    prompt: msgspec.Raw = ABSENT
+
+
+class _Request(msgspec.Struct, gc=False, frozen=True):
+    arg_0: msgspec.Raw = ABSENT
+
+
+class _Requests(msgspec.Struct, gc=False, frozen=True):
+    gen_args_0: _Request = _Request()
+
+
+_FIELDS: list[Any] = [
+    ("doc", Head),
+    ("doc_id", int, -1),
+    ("doc_hash", str, ""),
+    ("prompt_hash", str, ""),
+    ("arguments", _Requests, _Requests()),
+    ("resps", msgspec.Raw, ABSENT),
+    ("filtered_resps", msgspec.Raw, ABSENT),
+    ("filter", str, "none"),
+    ("metrics", tuple[str, ...], ()),
+]
+FIELDS = tuple(field[0] for field in _FIELDS)
+
+
+class Layout:
+    """Lines that log the same metrics.
+
+    Attributes:
+        logged: What their field `metrics` says.
+        names: The metrics that have a value, in order; `line_type` has an attribute for each, after `FIELDS`.
+        decoder: For one line, or with `decode_lines` for several.
+    """
+
+    def __init__(self, logged: tuple[str, ...]) -> None:
+        self.logged = logged
+        self.names = tuple(dict.fromkeys(name for name in logged if name not in RESERVED))
+        # Attributes of our own naming: metrics may be called anything.
+        renamed = {f"metric_{at}": name for at, name in enumerate(self.names)}
+        fields = [*_FIELDS, *((attribute, Any, None) for attribute in renamed)]
+        self.line_type: Any = msgspec.defstruct("Line", fields, rename=renamed, gc=False)
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.line_type)
+
+    def line(self, sample: Sample) -> Any:
+        """A sample that only the tolerant reader could decode, as the decoder would have given it."""
+        head: dict[str, Any] = {name: sample.doc.get(name) for name in Head.__struct_fields__}
+        head["prompt"] = _raw(head["prompt"]) if isinstance(head["prompt"], str) else ABSENT
+        return self.line_type(
+            Head(**head),
+            sample.doc_id,
+            sample.doc_hash,
+            sample.prompt_hash,
+            _Requests(),  # `prompt_hash` tells as well whether the prompt is the prepared one
+            _raw(sample.resps),
+            _raw(sample.filtered_resps),
+            sample.filter,
+            self.logged,
+            *(sample.metrics.get(name) for name in self.names),
+        )
+
+
+def _raw(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))  # as lm-eval writes it
