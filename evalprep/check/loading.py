@@ -23,7 +23,7 @@ from evalprep.check.static import StaticCheck
 from evalprep.check.tree import Leaf
 
 # CPU seconds after which code of a task is taken to run for ever.
-IMPORT_SECONDS, LOADING_SECONDS = 60.0, 300.0
+IMPORT_SECONDS, LOADING_SECONDS = 60.0, 120.0
 
 
 @dataclass
@@ -112,16 +112,21 @@ def load_tasks(static: StaticCheck, settings: RunSettings, findings: Findings) -
         failing = _import_functions(static.leaves, findings)
         objects: dict[str, Any] = {}
         for name in static.requested:
-            names = {leaf.name for leaf in select_leaves(static.tree, [name], Findings())}
+            leaves = select_leaves(static.tree, [name], Findings())
             # A group is loaded whole, as the run will; a failure is then looked for task by task.
-            if not names & failing:
-                with contextlib.suppress(Exception, TimeBoundError), cpu_bound(LOADING_SECONDS):
-                    objects.update(manager.load([name])["tasks"])
+            if not {leaf.name for leaf in leaves} & failing:
+                try:
+                    with contextlib.suppress(Exception), cpu_bound(LOADING_SECONDS):
+                        objects.update(manager.load([name])["tasks"])
+                except TimeBoundError:
+                    for leaf in leaves[:1]:
+                        _report_endless(leaf, findings)
+                    failing.update(leaf.name for leaf in leaves)
         loaded = []
         for leaf in static.leaves:
             task = objects.get(leaf.name)
             if task is None:
-                if not findings.has_errors(leaf.name):
+                if leaf.name not in failing and not findings.has_errors(leaf.name):
                     task = _load_alone(manager, leaf, findings)
                 if task is None:
                     continue
@@ -171,12 +176,7 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
         with cpu_bound(LOADING_SECONDS):
             return manager.load([leaf.name])["tasks"].get(leaf.name)
     except TimeBoundError:
-        findings.add(
-            "EP301",
-            leaf.where(),
-            f"{leaf.name}: loading does not end within {LOADING_SECONDS:g} s of CPU",
-            task=leaf.name,
-        )
+        _report_endless(leaf, findings)
     except Exception as error:  # noqa: BLE001 - whatever a task's code raises is what we are here to report
         if _is_absent_data(error, leaf):
             findings.add(
@@ -190,6 +190,16 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
                 "EP301", leaf.where(), f"{leaf.name}: {type(error).__name__}: {first_line(error)}", task=leaf.name
             )
     return None
+
+
+def _report_endless(leaf: Leaf, findings: Findings) -> None:
+    """Loading builds the first prompt too, so that its template may be what does not end."""
+    findings.add(
+        "EP301",
+        leaf.where(),
+        f"{leaf.name}: loading, with the first prompt, does not end within {LOADING_SECONDS:g} s of CPU",
+        task=leaf.name,
+    )
 
 
 def first_line(error: BaseException) -> str:

@@ -230,18 +230,18 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     leaf, task = scorer.loaded.leaf, scorer.loaded.name
     where = leaf.where("process_results" if "process_results" in leaf.config else "filter_list")
     for message, rows in tally.failures.items():
-        findings.add("EP501", where, f"{task}: {message} in {listed(rows, len(rows))}", task=task)
+        findings.add("EP501", where, f"{task}: {message} in {listed(rows, len(rows), 'case')}", task=task)
     if tally.too_slow:
         findings.add(
             "EP516",
             where,
-            f"{task}: more than {BOUND_SECONDS:g} s of CPU in {listed(tally.too_slow, len(tally.too_slow))}",
+            f"{task}: more than {BOUND_SECONDS:g} s of CPU in {listed(tally.too_slow, len(tally.too_slow), 'case')}",
             task=task,
         )
     seconds, row, label = scorer.slowest
     if seconds > SLOW_SECONDS:
         findings.add("EP515", where, f"{task}: {seconds:.1f} s of CPU for row {row} ({label} reply)", task=task)
-    if not tally.golds:
+    if not (tally.golds or tally.failures or tally.too_slow):
         findings.add("EP505", where, f"{task} has no gold answer that a reply could repeat", task=task)
     for name, rows in tally.missed.items():
         code = "EP502" if name == scorer.filter else "EP517"

@@ -1,0 +1,4 @@
+def prompt(doc):
+    while doc["answer"] == "Oslo":
+        pass
+    return doc["question"]

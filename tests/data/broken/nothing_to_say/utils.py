@@ -1,0 +1,2 @@
+def score(doc, results):
+    return {"exact_match": 0.0}

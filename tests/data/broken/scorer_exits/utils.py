@@ -1,0 +1,5 @@
+import sys
+
+
+def score(doc, results):
+    sys.exit(1)
