@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalprep.errors import BadInput
-from evalprep.judge.question import NOT_ASKED, ask_about, pack_judge
+from evalprep.judge.question import NOT_ASKED, Judgement, ask_about, pack_judge
 from evalprep.judge.ratings import RatingsFile, judge_folder, signed_judge
 from evalprep.packs import Pack
 from evalprep.results import Run
@@ -48,12 +48,11 @@ def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
         row = by_index.get(asked.question.index)
         if row is None:
             continue
-        judgement = known.get(asked.key)
-        row["judgement"] = {
-            "judge": judge.model,
-            "status": NOT_ASKED if judgement is None else judgement.status,
-            "ratings": None if judgement is None else judgement.ratings,
-        }
-        if judgement is not None and judgement.ratings is not None:
-            row["metrics"] = {**row["metrics"], **judgement.ratings}
+        judgement = known.get(asked.key, Judgement(NOT_ASKED))
+        # Of several questions about one sample all ratings count, and the first that has none says why.
+        before = row.get("judgement") or {"judge": judge.model, "status": "ok", "ratings": None}
+        ratings = {**(before["ratings"] or {}), **(judgement.ratings or {})}
+        status = judgement.status if before["status"] == "ok" else before["status"]
+        row["judgement"] = {**before, "status": status, "ratings": ratings or None}
+        row["metrics"] = {**row["metrics"], **ratings}
     return ""

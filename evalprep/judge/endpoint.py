@@ -26,6 +26,26 @@ class Reply:
     refusal: str | None = None
 
 
+def request_body(model: str, prompt: str, sampling: Mapping[str, Any]) -> dict[str, Any]:
+    """One chat completion as JSON, as it is sent or written into a file of requests."""
+    return {"model": model, "messages": [{"role": "user", "content": prompt}], **sampling}
+
+
+def completion(body: Any) -> Reply | None:
+    """The message in the body of a chat completion; None where the body is none."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        return None
+    text, refusal, reason = message.get("content"), message.get("refusal"), choice.get("finish_reason")
+    return Reply(
+        text if isinstance(text, str) else None,
+        reason if isinstance(reason, str) else None,
+        refusal if isinstance(refusal, str) and refusal else None,
+    )
+
+
 class UnansweredError(Exception):
     """No answer to this request.
 
@@ -77,13 +97,11 @@ class Endpoint:
         """
         import openai
 
-        messages = [{"role": "user", "content": prompt}]
+        body = request_body(self._model, prompt, sampling)
         try:
             # As extra body, so that parameters which this client does not know reach the server too.
             answer: Any = self._client.chat.completions.create(
-                model=self._model,
-                messages=messages,  # type: ignore[arg-type]
-                extra_body=dict(sampling),
+                model=body.pop("model"), messages=body.pop("messages"), extra_body=body
             )
         except openai.APIStatusError as error:
             raise self._failure(error.status_code, error) from None
@@ -93,17 +111,13 @@ class Endpoint:
             raise UnansweredError(self._clean(reason + cause), again=True) from None
         except ValueError as error:
             raise UnansweredError(self._clean(f"the answer is not JSON: {error}"), again=True) from None
-        choices: Any = getattr(answer, "choices", None)
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        message = getattr(choice, "message", None)
-        if message is None:
+        reply = completion(answer.to_dict() if isinstance(answer, openai.BaseModel) else None)
+        if reply is None:
             raise UnansweredError("the answer is no chat completion", again=True)
-        text = message.content if isinstance(message.content, str) else None
-        refusal = getattr(message, "refusal", None)
         return Reply(
-            None if text is None else self._without_key(text),
-            getattr(choice, "finish_reason", None),
-            self._clean(refusal) if isinstance(refusal, str) and refusal else None,
+            None if reply.text is None else self._without_key(reply.text),
+            reply.finish_reason,
+            reply.refusal and self._clean(reply.refusal),
         )
 
     def _failure(self, status: int, error: Any) -> Exception:

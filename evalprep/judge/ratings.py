@@ -10,7 +10,7 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,9 +39,11 @@ class RatingsFile:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "ratings.jsonl"
+        self._read()
+
+    def _read(self) -> None:
         self.known: dict[str, Judgement] = {}
         self.damaged = 0
-        self._file: BinaryIO | None = None
         if self.path.is_file():
             with self.path.open("rb") as file:
                 for line in file:
@@ -55,68 +57,91 @@ class RatingsFile:
         else:
             self.known[key] = judgement
 
-    def open(self) -> None:
-        """Open for new answers; nobody else may add to the file meanwhile.
+    @contextlib.contextmanager
+    def adding(self, judge: Judge, base_url: str, questions: Collection[Asked]) -> Iterator[Callable[..., None]]:
+        """Open for new answers of a judge; nobody else may add to the file meanwhile.
+
+        The judge signs with its first rating, an earlier one of these questions or a new one, so that one that never
+        gives any does not displace another's ratings. A file that never got a line is removed, and the folder with it.
+
+        Args:
+            judge: Whose answers they are.
+            base_url: Where it is asked.
+            questions: All of them, the known ones too.
+
+        Returns:
+            A function of `Asked` and `Judgement` that keeps an answer; when it returns, the answer is on the disk.
 
         Raises:
             BadInput: the place cannot be written, or another process has it open.
         """
+        with self._opened() as file:
+            self._read()  # another process may have added to it since
+            free = all(one.question.fixed is not None for one in questions)
+            signed = False
+
+            def note(judgement: Judgement | None) -> None:
+                nonlocal signed
+                if not signed and judgement is not None and judgement.status == "ok" and (judgement.attempts or free):
+                    self._sign(judge, base_url)
+                    signed = True
+
+            def add(asked: Asked, judgement: Judgement) -> None:
+                file.write(_line(asked, judge, judgement))
+                file.flush()
+                os.fsync(file.fileno())
+                self.known[asked.key] = judgement
+                note(judgement)
+
+            for asked in questions:
+                note(self.known.get(asked.key))
+            yield add
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
+            file = self.path.open("ab")
         except OSError as error:
             raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=str(self.folder))) from error
-        taken = Problem(
-            what="another `evalprep judge` is asking about this run",
-            where=str(self.path),
-            fix="wait for its end, or stop it; its answers are kept",
-        )
-        try:
-            lock(self._file, taken)
-        except BadInput:
-            self._file.close()  # and not `close`, which would remove the other's empty file
-            self._file = None
-            raise
-        if self._file.tell() and not _ends_with_newline(self.path):
-            self._file.write(b"\n")
+        with file:
+            taken = Problem(
+                what="another `evalprep judge` is asking about this run",
+                where=str(self.path),
+                fix="wait for its end, or stop it; its answers are kept",
+            )
+            lock(file, taken)
+            try:
+                if file.tell() and not _ends_with_newline(self.path):
+                    file.write(b"\n")
+                yield file
+            finally:
+                if file.tell() == 0:
+                    self.path.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):  # holds something else
+                        self.folder.rmdir()
 
-    def close(self) -> None:
-        """Give the file back; one that never got a line is removed, and the folder with it."""
-        if self._file is not None:
-            empty = self._file.tell() == 0
-            self._file.close()
-            self._file = None
-            if empty:
-                self.path.unlink(missing_ok=True)
-                with contextlib.suppress(OSError):  # holds something else
-                    self.folder.rmdir()
-
-    def add(self, asked: Asked, judge: Judge, judgement: Judgement) -> None:
-        """Keep one answer; returns when it is on the disk."""
-        assert self._file is not None, "open() comes first"
-        question = asked.question
-        line = {
-            "key": asked.key,
-            "judge": judge.model,
-            "task": question.task,
-            "sample_id": question.sample_id,
-            "index": question.index,
-            "status": judgement.status,
-            "ratings": judgement.ratings and dict(judgement.ratings),
-            "reply": judgement.reply,
-            "reason": judgement.reason,
-            "attempts": judgement.attempts,
-        }
-        text = json.dumps(line, ensure_ascii=False) + "\n"
-        self._file.write(text.encode("utf-8", "backslashreplace"))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.known[asked.key] = judgement
-
-    def sign(self, judge: Judge, base_url: str) -> None:
+    def _sign(self, judge: Judge, base_url: str) -> None:
         """Say that scores take the ratings of this judge from now on."""
         content = {"schema": SCHEMA, "model": judge.model, "gen_kwargs": dict(judge.gen_kwargs), "base_url": base_url}
         write_atomically(self.folder / "judge.json", json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def _line(asked: Asked, judge: Judge, judgement: Judgement) -> bytes:
+    question = asked.question
+    line = {
+        "key": asked.key,
+        "judge": judge.model,
+        "task": question.task,
+        "sample_id": question.sample_id,
+        "index": question.index,
+        "status": judgement.status,
+        "ratings": judgement.ratings and dict(judgement.ratings),
+        "reply": judgement.reply,
+        "reason": judgement.reason,
+        "attempts": judgement.attempts,
+    }
+    return (json.dumps(line, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def signed_judge(folder: Path) -> Judge | None:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from evalprep.judge import Asked, Judge, Judgement, Pool, RatingsFile, Stopped
+    from evalprep.judge import Asked, Endpoint, Judge, Judgement, RatingsFile, Stopped
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Ask, keep, count."""
     from evalprep.errors import BadInput, Problem
-    from evalprep.judge import Endpoint, Judge, Pool, RatingsFile, collect, judge_folder
+    from evalprep.judge import Endpoint, Judge, RatingsFile, collect, judge_folder
     from evalprep.judge.screen import plan, show_plan
     from evalprep.packs import find_packs
     from evalprep.results import load_run
@@ -57,26 +57,19 @@ def main(args: argparse.Namespace) -> int:
     judge = Judge(args.model, gen_kwargs)
     questions = collect(run, find_packs(folder), judge, tasks=args.tasks, limit=args.limit)
     ratings = RatingsFile(judge_folder(run.files))
-    # Equal prompts are one question.
-    waiting = {asked.key: asked for several in questions.values() for asked in several}
-    for one, known in ratings.known.items():
-        if known.status == "ok" or not args.ask_again:
-            waiting.pop(one, None)
     if not args.json:
         print(f"{run.label}\njudge {judge.model} at {args.base_url}")
         if ratings.damaged:
             print(f"{ratings.damaged} damaged lines in {ratings.path} were passed over")
     if args.dry_run:
-        planned = plan(questions, list(waiting.values()))
+        planned = plan(questions, _waiting(questions, ratings, again=args.ask_again))
         if args.json:
             print(json.dumps(planned, indent=2, ensure_ascii=False))
         else:
             show_plan(planned, args.max_retries)
         return 0
     endpoint = Endpoint(args.model, args.base_url, key, timeout=args.timeout)
-    pool = Pool(endpoint, list(waiting.values()), size=args.num_concurrent, retries=args.max_retries)
-    keys = {asked.key for several in questions.values() for asked in several}
-    judgements, requests, stopped = _ask(pool, ratings, judge, args.base_url, keys)
+    judgements, requests, stopped = _ask(args, endpoint, judge, questions, ratings)
     return _report(args, questions, judgements, requests, stopped, ratings)
 
 
@@ -148,55 +141,62 @@ def _request_parameters(text: str) -> tuple[dict[str, Any], list[str]]:
     return found, unusable
 
 
+def _waiting(questions: Mapping[str, Sequence[Asked]], ratings: RatingsFile, *, again: bool) -> list[Asked]:
+    """What is to be asked; equal prompts are one question.
+
+    Args:
+        questions: All questions by task.
+        ratings: What is known.
+        again: Also what has a reply without a rating.
+    """
+    waiting = {asked.key: asked for several in questions.values() for asked in several}
+    for one, known in ratings.known.items():
+        if known.status == "ok" or not again:
+            waiting.pop(one, None)
+    return list(waiting.values())
+
+
 def _ask(
-    pool: Pool, ratings: RatingsFile, judge: Judge, base_url: str, keys: Collection[str]
+    args: argparse.Namespace,
+    endpoint: Endpoint,
+    judge: Judge,
+    questions: Mapping[str, Sequence[Asked]],
+    ratings: RatingsFile,
 ) -> tuple[dict[str, Judgement], int, Stopped | None]:
     """Ask everything that waits and keep the answers.
-
-    The judge signs with its first rating, so that one that never gives any does not displace another's ratings.
 
     Returns:
         All judgements by key, the number of requests, and why asking was given up.
     """
-    from evalprep.judge import Stopped
+    from evalprep.judge import Pool, Stopped
     from evalprep.judge.screen import Progress
 
     unanswered: dict[str, Judgement] = {}
-    requests, signed = 0, False
+    requests = 0
     stopped: Stopped | None = None
-    progress = Progress(len(pool))
+    with ratings.adding(judge, args.base_url, [one for several in questions.values() for one in several]) as add:
+        waiting = _waiting(questions, ratings, again=args.ask_again)
+        pool = Pool(endpoint, waiting, size=args.num_concurrent, retries=args.max_retries)
+        progress = Progress(len(pool))
 
-    def take(asked: Asked, judgement: Judgement) -> None:
-        nonlocal requests, signed
-        requests += judgement.attempts
-        progress.step(rated=judgement.status == "ok")
-        if judgement.status == "missing":
-            unanswered[asked.key] = judgement
-            return
-        ratings.add(asked, judge, judgement)
-        if judgement.status == "ok" and judgement.attempts and not signed:
-            ratings.sign(judge, base_url)
-            signed = True
+        def take(asked: Asked, judgement: Judgement) -> None:
+            nonlocal requests
+            requests += judgement.attempts
+            progress.step(rated=judgement.status == "ok")
+            if judgement.status == "missing":
+                unanswered[asked.key] = judgement
+            else:
+                add(asked, judgement)
 
-    ratings.open()
-    try:
         try:
             for outcome in pool:
                 take(*outcome)
         except Stopped as error:
             stopped = error
-        except KeyboardInterrupt:
+        finally:  # also after Ctrl-C: what was paid for is kept
             for outcome in pool.finished():
                 take(*outcome)
-            raise
-        for outcome in pool.finished():
-            take(*outcome)
-        rated = [one for key in keys if (one := ratings.known.get(key)) is not None and one.status == "ok"]
-        if not signed and rated and (any(one.attempts for one in rated) or len(rated) == len(keys)):
-            ratings.sign(judge, base_url)  # it has rated something, if not in this call
-    finally:
-        progress.end()
-        ratings.close()
+            progress.end()
     return {**ratings.known, **unanswered}, requests, stopped
 
 

@@ -230,3 +230,28 @@ class TestBadInput:
         code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", "--template_dir", tmp_path / "packs")
         assert code == 2
         assert "questions(rows=..., metadata=...)" in outcome["problems"][0]["allowed"]
+
+
+def test_a_refused_second_call_leaves_the_first_ones_empty_file(science_run, judge):
+    folder = science_run / f"judge_{STAMP}"
+    folder.mkdir()
+    with (folder / "ratings.jsonl").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with chat(three) as server:
+            assert judge(science_run, server.url)[0] == 2
+        assert (folder / "ratings.jsonl").exists()
+
+
+def test_what_another_call_added_meanwhile_is_not_asked_again(science_run, judge, monkeypatch):
+    """Between reading the ratings and opening them for new ones, another call may have come and gone."""
+    read = RatingsFile._read
+    late = []
+
+    def read_before_the_other_call(self):
+        read(self)
+        if not late:
+            late.append(True)
+            count(science_run, judge)
+
+    monkeypatch.setattr(RatingsFile, "_read", read_before_the_other_call)
+    assert count(science_run, judge) == 0

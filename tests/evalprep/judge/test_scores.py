@@ -2,11 +2,14 @@
 
 import json
 import shutil
+import sys
+from types import SimpleNamespace
 
 import pytest
 
 from evalprep.cli import main
 from evalprep.configfile import PROJECT_ROOT
+from evalprep.judge.question import Asked, Judgement
 from evalprep.packs import find_packs
 from evalprep.results import load_run
 from evalprep.score import score_run
@@ -194,3 +197,31 @@ class TestUnlearning:
             assert content["forget_Q_A_judge"]["agg_value"] == fluency
             assert content["forget_Q_A_judge"]["value_by_index"]["2"] == dict.fromkeys(FORGET, fluency)
         assert len(lines(run)) == 6
+
+
+def test_several_questions_about_one_sample_are_put_together(science_run, judge, monkeypatch):
+    """As in votes: each has its own rating, and one that failed is not hidden by the next."""
+    module = sys.modules["evalprep.judge.attach"]  # the package has the function under this name
+
+    def question(number):
+        return SimpleNamespace(index=0, fixed=None, prompt="p", task=QA, sample_id="s", number=number)
+
+    with chat(lambda *_: "Rating: 4") as server:
+        judge(science_run, server.url, "--limit", 1)
+    known = {
+        "a": Judgement("ok", {"vote_a": 1}),
+        "b": Judgement("parse_error", None, "?"),
+        "c": Judgement("ok", {"vote_c": 0}),
+    }
+    asked = [Asked(question(key), {}, key) for key in known]
+    monkeypatch.setattr(module, "ask_about", lambda *_: asked)
+    monkeypatch.setattr(module, "RatingsFile", lambda _: SimpleNamespace(known=known))
+    rows = [{"index": 0, "metrics": {"f1": 0.5}}]
+    assert module.attach(PACKS["science"], load_run(science_run), QA, rows) == ""
+    assert rows == [
+        {
+            "index": 0,
+            "metrics": {"f1": 0.5, "vote_a": 1, "vote_c": 0},
+            "judgement": {"judge": "the-judge", "status": "parse_error", "ratings": {"vote_a": 1, "vote_c": 0}},
+        }
+    ]
