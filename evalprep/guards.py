@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evalprep.config import Core
 
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 def _inside(inner: Path, outer: Path) -> bool:
@@ -61,9 +61,10 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
             fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation",
         )
     for key, path in (("work_dir", core.work_dir), ("output_path", core.output_path)):
-        if _CONTROL.search(str(path)):
+        if _UNPRINTABLE.search(str(path)):
             problems.add(
-                f"{key} {str(path)!r} holds a control character, on which a shell acts when the command is pasted",
+                f"{key} {str(path)!r} holds a control character, on which a shell acts when the command is pasted, "
+                "or bytes that are not UTF-8",
                 where=where(key),
                 fix=f"choose another {key}",
             )

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from evalprep.errors import Problem
@@ -59,15 +59,7 @@ class JoinReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The counts for the manifest."""
-        return {
-            "rows": self.rows,
-            "exact": self.exact,
-            "normalised": self.normalised,
-            "unmatched": self.unmatched,
-            "ambiguous": self.ambiguous,
-            "unmatched_examples": self.unmatched_examples,
-            "ambiguous_examples": self.ambiguous_examples,
-        }
+        return asdict(self)
 
     def problems(self, *, threshold: float, where: str) -> list[Problem]:
         """Mistakes to report when too many rows have no, or no clear, ground truth.
@@ -120,7 +112,7 @@ class GroundTruth:
         for row in rows:
             text = row.get(key)
             if isinstance(text, str):
-                safe = text.encode("utf-8", "replace").decode("utf-8")
+                safe = _safe(text)
                 yield safe, normalise(safe), json.dumps(dict(row), default=str)
 
     def _rows(self, column: str, text: str) -> list[Row]:
@@ -136,7 +128,7 @@ class GroundTruth:
         tries = [("text", text, "exact" if number == 0 else "normalised") for number, text in enumerate(texts)]
         tries += [("plain", normalise(text), "normalised") for text in texts]
         for column, text, kind in tries:
-            candidates = self._rows(column, text.encode("utf-8", "replace").decode("utf-8"))
+            candidates = self._rows(column, _safe(text))
             if candidates:
                 first = self._same(candidates[0])
                 return candidates[0], kind, any(self._same(other) != first for other in candidates[1:])
@@ -175,6 +167,11 @@ def join(
         yield row, found
 
 
+def _safe(text: str) -> str:
+    """Text that can be stored: JSON lets half of a surrogate pair stand alone, UTF-8 does not."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _note(examples: list[str], text: str) -> None:
     if len(examples) < 10:  # enough to see the pattern; a wholly wrong set must not fill the manifest
-        examples.append(text[:80])
+        examples.append(_safe(text[:80]))

@@ -7,6 +7,7 @@ takes milliseconds. HF_HOME, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honour
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,8 @@ from evalprep.hub import hub_snapshot
 from evalprep.places import is_file, is_folder, place
 from evalprep.rowfiles import DATA_SUFFIXES, is_data_file, is_parquet, json_rows, parquet_columns, parquet_rows
 from evalprep.yamlfile import NotYaml, yaml_value
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
 
 
 @dataclass
@@ -159,11 +162,11 @@ def card_configs(folder: Path) -> list[dict[str, Any]]:
     card = folder / "README.md"
     if not card.is_file():
         return []
-    text = card.read_text(encoding="utf-8", errors="replace")
-    if not text.startswith("---"):
+    front_matter = _FRONT_MATTER.match(card.read_text(encoding="utf-8-sig", errors="replace"))
+    if front_matter is None:
         return []
     try:
-        front = yaml_value(text.split("---", 2)[1])
+        front = yaml_value(front_matter[1])
     except NotYaml:
         return []
     configs = front.get("configs") if isinstance(front, dict) else None

@@ -80,7 +80,7 @@ def _check(args: argparse.Namespace, names: list[str]) -> int:
     if args.json:
         print(json.dumps({"tasks": names, "findings": [one.as_dict() for one in found]}, indent=2))
     else:
-        print("\n".join(map(str, found)), file=sys.stderr)
+        print("".join(f"{one}\n" for one in found), file=sys.stderr, end="")
         print(f"{errors} errors" if errors else f"config ok, {len(names)} tasks: {', '.join(names)}")
     return 2 if errors else 0
 

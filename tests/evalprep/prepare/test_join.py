@@ -1,5 +1,7 @@
 """Joins: one row per row, in order, every case counted; nothing multiplied, nothing null."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,7 @@ def test_one_row(question, answer, counts):
     pairs, report = run([question])
     assert pairs == ([(question, answer)] if answer else [])
     assert (report.exact, report.normalised, report.unmatched, report.ambiguous) == counts
+    json.dumps(report.as_dict(), ensure_ascii=False).encode()  # the manifest is UTF-8
 
 
 def test_order_and_repeats_are_kept():

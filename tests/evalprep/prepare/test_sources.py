@@ -121,6 +121,16 @@ def test_a_card_without_configs(tmp_path, front):
     assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
 
 
+@pytest.mark.parametrize("start", ["---\n", "\ufeff---\n", "---  \r\n"])
+def test_the_front_matter_ends_at_a_line_of_dashes(tmp_path, start):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    (tmp_path / "README.md").write_text(
+        f"{start}pretty_name: a --- b\nconfigs:\n- config_name: c\n  data_files: a.jsonl\n---\n# About\n---\n",
+        encoding="utf-8",
+    )
+    assert config_names(str(tmp_path)) == ["c"]
+
+
 @pytest.mark.parametrize("location", ["x" * 5000, "~nobody-of-this-name/x", "a/b/c", "./x", ""])
 def test_places_that_cannot_be(tmp_path, location):
     assert "no" in problem(location, folder=tmp_path)
