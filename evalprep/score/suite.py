@@ -254,7 +254,11 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
 def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[str]) -> Results | None:
     if not isinstance(reference, Run):
         return reference
-    return _Walk(pack, reference, None).evaluate(wanted) if wanted else {}
+    if not wanted:
+        return {}
+    # Also those that nothing needs, so that the reference's own value stands beside each score.
+    walk = _Walk(pack, reference, None)
+    return walk.evaluate({*wanted, *(name for name in walk.applicable() if not walk.specs[name].reference)})
 
 
 def _suite_score(
@@ -262,7 +266,8 @@ def _suite_score(
 ) -> SuiteScore:
     value = result.get("agg_value")
     low, high = result.get("interval") or (None, None)
-    other = (reference or {}).get(spec.name, {}).get("agg_value")
+    # A score that compares with the reference has no value of the reference to stand beside it.
+    other = None if spec.reference else (reference or {}).get(spec.name, {}).get("agg_value")
     return SuiteScore(
         name=spec.name,
         pack=spec.pack,

@@ -178,6 +178,15 @@ def test_references_of_every_kind(tmp_path, kind):
     found = {score.name: score for score in scores.suite}
     assert found["gap"].value == 0.25
     assert found["share"].reference == 0.25
+    assert found["gap"].reference is None
+
+
+def test_the_reference_stands_beside_scores_that_do_not_need_it(tmp_path):
+    suite = CODED | {"mean": {"function": "micro", "task": "t"}}
+    packs = make_packs(tmp_path, suite, files={"score.py": SCORE_PY})
+    run, other = (load_run(write_run(tmp_path / name, {"t": ROWS[:size]})) for name, size in (("a", None), ("b", 1)))
+    found = {score.name: score for score in score_run(run, packs, reference=other).suite}
+    assert found["mean"].value != found["mean"].reference == 1
 
 
 def referring(tmp_path, *places):
