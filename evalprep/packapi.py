@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.atomic import write_atomically
 from evalprep.config import Config
 from evalprep.digest import file_sha256
 from evalprep.errors import BadInput, Problem, Problems, near
@@ -46,6 +47,7 @@ __all__ = [
     "join",
     "make_plan",
     "near",
+    "write_atomically",
 ]
 
 

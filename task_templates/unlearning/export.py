@@ -12,16 +12,14 @@ import functools
 import hashlib
 import json
 import math
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
-from evalprep.packapi import file_sha256
+from evalprep.packapi import file_sha256, write_atomically
 
 from .names import suite_of, upstream_name
 
@@ -173,8 +171,5 @@ def _plain(value: Any) -> Any:
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    """Replace a file at once, so that an interrupted export leaves the old one."""
     text = json.dumps(content, indent=4, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8", suffix=".tmp") as handle:
-        handle.write(text + "\n")
-    os.replace(handle.name, file)  # noqa: PTH105 - the name is text here
+    write_atomically(file, text + "\n")

@@ -114,6 +114,13 @@ def test_meta_says_what_a_number_was_computed_from(export, tmp_path):
     assert len(meta["rules"]) == len(meta["tasks"]["tofu_forget_gen"]["samples_sha256"]) == 64
 
 
+def test_files_can_be_read_by_whom_the_umask_lets(export, tmp_path):
+    (tmp_path / "plain").touch()
+    for file in export(scores=scores(0.5), run=run_of(tmp_path), out_dir=tmp_path / "out"):
+        assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
 def test_numbers_that_json_lacks_become_null(export, tmp_path):
     result = {"agg_value": 0.5, "value_by_index": {"0": {"prob": float("nan")}, "1": {"prob": float("inf")}}}
     export(scores={"forget_Q_A_Prob": result}, run=run_of(tmp_path), out_dir=tmp_path)
