@@ -43,16 +43,21 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
         _WORKERS.add(self)
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], *, cpu_seconds: float | None = None) -> dict[str, Any]:
         """Send one request and return the reply.
+
+        Args:
+            request: What the worker is to do.
+            cpu_seconds: CPU time for this request, if not the worker's usual one.
 
         Raises:
             Stopped: The limit was reached, or the worker died twice on this request.
         """
-        line = json.dumps({**request, "cpu_seconds": self.cpu_seconds}) + "\n"
+        limit = self.cpu_seconds if cpu_seconds is None else cpu_seconds
+        line = json.dumps({**request, "cpu_seconds": limit}) + "\n"
         with self._lock:
             for _ in range(2):
-                reply = self._exchange(line)
+                reply = self._exchange(line, limit)
                 if reply is not None:
                     return reply
             raise Stopped("the worker process died")
@@ -62,7 +67,7 @@ class Worker:
         with self._lock:
             self._end()
 
-    def _exchange(self, line: str) -> dict[str, Any] | None:
+    def _exchange(self, line: str, limit: float) -> dict[str, Any] | None:
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -92,7 +97,7 @@ class Worker:
         if late.is_set():
             raise Stopped(f"stopped after {WALL_SECONDS:g} s of wall-clock time")
         if process.returncode == -int(getattr(signal, "SIGPROF", 27)):
-            raise Stopped(f"stopped after {self.cpu_seconds:g} s of CPU time")
+            raise Stopped(f"stopped after {limit:g} s of CPU time")
         return None  # killed from outside, or out of memory: once more in a fresh process
 
     def _start(self) -> subprocess.Popen[str]:

@@ -88,13 +88,17 @@ class ExpressionParser(NumeralParser):
             if self.is_op("*"):
                 self.position += 1
                 node = Node("mul", (node, self.signed_factor()))
-            elif self.is_op("/"):
+            elif self.is_op("/") and self.peek(1).kind != "text":
                 self.position += 1
                 node = Node("div", (node, self.signed_factor()))
             elif self.starts_factor():
                 if self.peek().kind == "num" and not self.may_precede_number(node):
                     raise TooComplex("two numbers side by side")
-                node = Node("mul", (node, self.factor()))
+                grouped = self.is_op("{")
+                right = self.factor()
+                if grouped and node.op == right.op == "num":  # `{1}{2}` looks like 12
+                    raise TooComplex("two numbers side by side")
+                node = Node("mul", (node, right))
             else:
                 return node
 

@@ -23,6 +23,8 @@ from custom_metrics.math.verdict import Method, Verdict
 
 CPU_SECONDS = 1.0
 """CPU time that the worker may spend on one answer."""
+CALCULUS_CPU_SECONDS = 2.0
+"""The same for sums, integrals and limits, which the algebra system evaluates."""
 MEMORY_MB = 384
 """Data segment of the worker."""
 MAX_CALCULUS = 400
@@ -107,7 +109,7 @@ def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decisi
     except NeedsAlgebraSystem:
         if not algebra or max(len(gold), len(answer)) > MAX_CALCULUS:
             return False, "algebra", "calculus, and the texts differ"
-        return _ask({"kind": "math_verify", "gold": tidy(gold), "answer": tidy(answer)})
+        return _ask({"kind": "math_verify", "gold": tidy(gold), "answer": tidy(answer)}, CALCULUS_CPU_SECONDS)
     except TooComplex as error:
         return False, "structure", f"not read as mathematics ({error}), and the texts differ"
     numbers = [_rational(side) for side in sides]
@@ -139,9 +141,9 @@ def _rational(node: Node) -> Fraction | None:
         return None
 
 
-def _ask(request: dict[str, Any]) -> Decision:
+def _ask(request: dict[str, Any], cpu_seconds: float | None = None) -> Decision:
     try:
-        reply = _WORKER.ask(request)
+        reply = _WORKER.ask(request, cpu_seconds=cpu_seconds)
     except Stopped as stop:
         return False, "timeout", str(stop)
     return bool(reply["equal"]), "algebra", str(reply["why"])

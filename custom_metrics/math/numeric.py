@@ -23,7 +23,7 @@ MAX_MAGNITUDE = 3_000
 """Decimal orders of magnitude of an intermediate result."""
 _POINTS = 8
 _FAR_POINTS = 16
-"""Points further out, for functions that are constant between whole numbers."""
+"""Points further out, every other one whole, for functions that jump at whole numbers."""
 _TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -158,12 +158,13 @@ class _Evaluation:
 def _coordinate(point: int, name: str) -> Any:
     """A real number that depends on the point and the name; negative at some points.
 
-    Its size is between 0.25 and 2.25, at the points further out 23 times as large.
+    Its size is between 0.25 and 2.25, at the points further out 23 times as large and at every other of them whole.
     """
     digest = hashlib.blake2b(f"{point}:{name}".encode("utf-8", "surrogatepass"), digest_size=9).digest()
     size = mpf(int.from_bytes(digest[:8], "big")) / 2**63 + mpf("0.25")
     negative = point % 4 == 2 or (point % 4 == 3 and digest[8] % 2 == 1)
-    size = size if point < _POINTS else size * 23
+    if point >= _POINTS:
+        size = size * 23 if point % 2 else mp.nint(size * 23)
     return -size if negative else size
 
 

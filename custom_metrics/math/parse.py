@@ -227,7 +227,7 @@ class _AnswerParser(ExpressionParser):
                 self.position += 1
                 parts.append("^" + "".join(spell(item) for item in self.group_tokens()).strip("{}"))
                 continue
-            elif parts and token.kind == "op" and token.text in {"/", "*"} and self.peek(1).kind in {"text", "name"}:
+            elif self.joins_units(token, begun=bool(parts)):
                 parts.append("/" if token.text == "/" else " ")
                 if self.peek(1).kind == "name":
                     self.position += 1
@@ -256,6 +256,13 @@ class _AnswerParser(ExpressionParser):
         elif factor != 1:
             node = Node("mul", (node, number(factor)))
         return attach_unit(node, words.unit_form(phrase))
+
+    def joins_units(self, token: Token, *, begun: bool) -> bool:
+        """Whether `/` or `*` stands before another unit, or `/` before the first one."""
+        if token.kind != "op" or token.text not in {"/", "*"}:
+            return False
+        following = self.peek(1).kind
+        return following in {"text", "name"} if begun else token.text == "/" and following == "text"
 
     def sets(self) -> Node:
         node = self.ratio()

@@ -75,10 +75,10 @@ _WORDS = r"(?:where|for|for all|for any|for every|for each|for some|with|and)?"
 _WHOLE = r"\\mathbb\s?\{?\s?[ZN]\s?\}?(?:_\{?[^{}\s]{1,6}\}?|\^\{?[+*]\}?)?"
 _CONDITIONS = [
     re.compile(
-        rf"{_GAP}(?:\\text\{{\s*{_WORDS}\s*\}}|\\forall|\()?{_GAP}(?P<name>[a-z])\s*\\in\s*{_WHOLE}\s*\)?\s*\.?\s*$"
+        rf"{_GAP}(?:\\text\{{[\s,]*{_WORDS}\s*\}}|\\forall|\()?{_GAP}(?P<name>[a-z])\s*\\in\s*{_WHOLE}\s*\)?\s*\.?\s*$"
     ),
     re.compile(
-        rf"{_GAP}\(?(?:\\text\{{\s*{_WORDS}\s*\}})?{_GAP}(?P<name>[a-z])\s*"
+        rf"{_GAP}\(?(?:\\text\{{[\s,]*{_WORDS}\s*\}})?{_GAP}(?P<name>[a-z])\s*"
         r"\\text\{[\s,]*(?:is )?(?:an|any) integer\s*\.?\s*\}\)?\s*\.?\s*$"
     ),
     re.compile(

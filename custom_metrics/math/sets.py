@@ -80,8 +80,8 @@ def _combine(node: Node, order: Order) -> RealSet | None:
     if len(known) != len(parts):
         return None
     if node.op == "list":
-        if not any(item.op == "rel" for item in node.args):
-            return realset.union(known, order)  # intervals one after the other
+        if not any(item.op == "rel" and item.value != "=" for item in node.args):
+            return realset.union(known, order)  # intervals or solutions one after the other
         if len({symbols(item) for item in node.args}) != 1:
             return None
         if node.value == "or":

@@ -50,7 +50,7 @@ _SCAN = re.compile(
 _ARGUMENT = re.compile(r"\s*\{")
 _INNER_SPACING = re.compile(r"\\(?:[,;:! ]|cdot(?![A-Za-z]))|~")
 _FORMULA_MARK = re.compile(r"(?<!\\)\$")
-_FUNCTION_WORDS = {"lcm", "gcd", "sin", "cos", "tan", "log", "ln", "exp", "arcsin", "arccos", "arctan"}
+_FUNCTION_WORDS = {"lcm", "gcd", "cis", "sin", "cos", "tan", "log", "ln", "exp", "arcsin", "arccos", "arctan"}
 _LETTERS = re.compile(r"\(?[A-Z]\)?(?:\s*(?:,\s*and|,|and|or)\s*\(?[A-Z]\)?)+")
 """Several choices in one text: `A, C and D`."""
 

@@ -149,7 +149,7 @@ def number_named(text: str) -> Fraction | None:
     >>> [str(number_named(text)) for text in ("twenty-one", "two thirds", "negative one hundred", "red")]
     ['21', '2/3', '-100', 'None']
     """
-    found = [word for word in re.split(r"[\s-]+", text.casefold().strip(" .")) if word != "and"]
+    found = re.split(r"[\s-]+", text.casefold().strip(" .").replace("hundred and ", "hundred "))
     if found and found[0] in {"negative", "minus"}:
         value = number_named(" ".join(found[1:])) if len(found) > 1 and found[1] not in {"negative", "minus"} else None
         return None if value is None else -value

@@ -47,6 +47,7 @@ def test_a_stopped_case_is_a_verdict(monkeypatch):
 
     slow = Worker(cpu_seconds=0.01, memory_mb=384)
     monkeypatch.setattr(sys.modules["custom_metrics.math.grade"], "_WORKER", slow)
+    monkeypatch.setattr(sys.modules["custom_metrics.math.grade"], "CALCULUS_CPU_SECONDS", 0.01)
     verdict = grade(r"\sum_{k=1}^{\infty}\frac{1}{k^4}", r"\boxed{\frac{\pi^4}{90}}")
     assert (verdict.correct, verdict.method) == (False, "timeout")
     slow.close()

@@ -11,7 +11,9 @@ import pytest
 from custom_metrics.math import grade, grade_answer
 from tests.custom_metrics.math.cases import CASES
 
-PUBLIC = Path(__file__).parents[2] / "data" / "vectors" / "math_equiv.jsonl"
+VECTORS = Path(__file__).parents[2] / "data" / "vectors"
+PUBLIC = VECTORS / "math_equiv.jsonl"
+REPLIES = [json.loads(line) for line in (VECTORS / "math_replies.jsonl").read_text().splitlines()]
 
 TABLE = [
     pytest.param(gold, answer, expected, id=f"{category}-{number}")
@@ -29,6 +31,14 @@ def test_pair(gold, answer, expected):
 @pytest.mark.parametrize(("gold", "answer", "expected"), TABLE)
 def test_pair_reversed(gold, answer, expected):
     assert grade_answer(answer, gold)[0] is expected
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in REPLIES])
+def test_labelled_reply(case):
+    verdict = grade(case["gold"], case["response"])
+    assert verdict.correct is case["expected"], (case["why"], verdict)
+    if verdict.extracted is not None:
+        assert grade_answer(verdict.extracted, case["gold"])[0] is case["expected"]
 
 
 def test_tables_are_large_and_balanced():
