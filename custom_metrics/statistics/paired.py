@@ -15,7 +15,7 @@ from custom_metrics.statistics.mean import (
     mean_interval,
     mean_stderr,
 )
-from custom_metrics.statistics.normal import critical_value, normal_quantile
+from custom_metrics.statistics.normal import critical_value, normal_quantile, student_critical_value
 
 _EXACT_LIMIT = 20  # non-zero differences up to which all sign patterns are counted
 
@@ -139,23 +139,29 @@ def minimum_detectable_effect(
     *,
     alpha: float = 0.05,
     power: float = 0.8,
+    degrees: float | None = None,
 ) -> float:
     r"""Smallest true difference that a two-sided test at `alpha` would find with probability `power`.
 
     (z_{1-alpha/2} + z_{power}) * stderr; Miller 2024's sample-size formula solved for the effect. With fewer samples
-    than that difference needs, "no difference found" says little.
+    than that difference needs, "no difference found" says little. For one of m tests under Holm's adjustment,
+    alpha / m gives a difference that is found at least that often.
 
     Args:
         stderr: Standard error of the (paired, perhaps clustered) difference.
         alpha: Error level of the test.
-        power: Wanted probability of finding the difference.
+        power: Wanted probability of finding the difference, at least one half.
+        degrees: Degrees of freedom of a t test; Student's quantiles then stand for the normal ones (Bloom 1995).
 
     Raises:
-        ValueError: `power` is not strictly between 0 and 1.
+        ValueError: `power` is not in [0.5, 1).
     """
-    if not 0.0 < power < 1.0:
-        raise ValueError(f"power must lie strictly between 0 and 1, not {power}")
-    return (critical_value(1.0 - alpha) + normal_quantile(power)) * stderr
+    if not 0.5 <= power < 1.0:
+        raise ValueError(f"power must be at least 0.5 and below 1, not {power}")
+    if degrees is None:
+        return (critical_value(1.0 - alpha) + normal_quantile(power)) * stderr
+    beyond = student_critical_value(2.0 * power - 1.0, degrees) if power > 0.5 else 0.0
+    return (student_critical_value(1.0 - alpha, degrees) + beyond) * stderr
 
 
 def unpaired_stderr(now: ArrayLike, before: ArrayLike) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from custom_metrics import statistics
-from evalprep.compare.difference import ALPHA, Difference, decide, difference
+from evalprep.compare.difference import ALPHA, Difference, decide, detectable, difference
 from evalprep.compare.flips import Flip
 from evalprep.compare.identity import mismatch, warnings_for
 from evalprep.compare.pairing import Pairs, with_published, with_run
@@ -142,7 +142,10 @@ def compare_runs(
             )
         )
     adjusted = statistics.holm([math.nan if task.difference.p is None else task.difference.p for task in compared])
+    level = (1 - confidence) / max(1, sum(not math.isnan(p) for p in adjusted))
     for task_result, p in zip(compared, adjusted, strict=True):
+        item = task_result.difference
+        item.mde = detectable(item.stderr, item.clusters, alpha=level)
         task_result.p_holm = None if math.isnan(p) else p
         task_result.verdict, task_result.words = decide(
             task_result.difference, task_result.p_holm, alpha=1 - confidence

@@ -36,7 +36,8 @@ class Difference:
         binary: Whether every score is 0 or 1.
         mcnemar_p: Exact McNemar test (for graded metrics: sign test).
         p: The test that the verdict uses, named by `test`.
-        mde: Smallest true difference that would be found with 80 % probability.
+        mde: Smallest true difference that would be found with 80 % probability (among several tasks: after Holm's
+            adjustment, at the least).
     """
 
     n: int = 0
@@ -120,7 +121,7 @@ def difference(
         mcnemar_mid_p=statistics.mcnemar_p(gained, lost, mid_p=True),
         p=p,
         test=test,
-        mde=_mde(estimate.stderr, confidence),
+        mde=detectable(estimate.stderr, clusters, alpha=1 - confidence),
         higher_is_better=higher_is_better,
     )
 
@@ -140,8 +141,12 @@ def _ratio_test(value: float, stderr: float | None, degrees: int) -> float | Non
     return statistics.student_p(value / stderr, degrees) if stderr else None
 
 
-def _mde(stderr: float | None, confidence: float) -> float | None:
-    return statistics.minimum_detectable_effect(stderr, alpha=1 - confidence, power=POWER) if stderr else None
+def detectable(stderr: float | None, clusters: int | None, *, alpha: float) -> float | None:
+    """Smallest true difference found at this level with probability `POWER`; None without an error."""
+    if not stderr:
+        return None
+    degrees = None if clusters is None else clusters - 1
+    return statistics.minimum_detectable_effect(stderr, alpha=alpha, power=POWER, degrees=degrees)
 
 
 def decide(item: Difference, p: float | None, *, alpha: float = ALPHA) -> tuple[str, str]:

@@ -23,6 +23,7 @@ _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_
 # A budget this small is spent on purpose (one letter, ten tokens); running into it means nothing by itself.
 _SHORT_BUDGET = 64
 _CHARACTERS_PER_TOKEN = 2.5  # low for any text: a reply below this is not at its limit
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
 _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 
 
@@ -180,6 +181,15 @@ def make_flip(task: str, change: Change, models: Models = ("", "")) -> Flip:
     )
 
 
+def harmless(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets an apostrophe in front, as OWASP advises.
+
+    >>> harmless("=1+1"), harmless(-1.5)
+    ("'=1+1", -1.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
 def write_csv(flips: Iterable[Flip], path: Path) -> int:
     """Write flips as CSV, one row each, and return their number."""
     count = 0
@@ -187,6 +197,6 @@ def write_csv(flips: Iterable[Flip], path: Path) -> int:
         writer = csv.writer(file)
         writer.writerow([field.name for field in fields(Flip)])
         for flip in flips:
-            writer.writerow([getattr(flip, field.name) for field in fields(Flip)])
+            writer.writerow([harmless(getattr(flip, field.name)) for field in fields(Flip)])
             count += 1
     return count

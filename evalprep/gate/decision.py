@@ -88,11 +88,11 @@ def decide(run: Run, other: Run | None, policy: Policy, packs: Mapping[str, Pack
     checks, warnings, label = _task_checks(run, other, policy)
     checks += _suite_checks(run, other, policy, packs or {})
     present = {check.name for check in checks}
-    checks += [
-        Check(name, "task", UNDECIDED, message="required, but the run or its counterpart has no samples of it")
-        for name in policy.required
-        if name not in present
-    ]
+    for name in policy.required:
+        if name not in present:
+            message = "required, but the run or its counterpart has no samples of it"
+            hint = near(name, present)
+            checks.append(Check(name, "task", UNDECIDED, message=f"{message} ({hint})" if hint else message))
     _adjust(checks, policy)
     statuses = {check.status for check in checks}
     status = next((one for one in (FAIL, UNDECIDED) if one in statuses), PASS)
@@ -103,6 +103,8 @@ def decide(run: Run, other: Run | None, policy: Policy, packs: Mapping[str, Pack
 
 def _task_checks(run: Run, other: Run | None, policy: Policy) -> tuple[list[Check], list[str], str]:
     rules = dict.fromkeys(run.tasks, policy.defaults) if policy.tasks is None else dict(policy.tasks)
+    # A required task without a rule of its own is checked by the defaults.
+    rules |= {name: policy.defaults for name in policy.required if name in run.tasks and name not in rules}
     if policy.tasks is not None:
         problems = Problems()
         known = [*run.tasks, *(other.tasks if other else [])]
@@ -114,21 +116,31 @@ def _task_checks(run: Run, other: Run | None, policy: Policy) -> tuple[list[Chec
         problems.raise_if_any()
     checks: list[Check] = []
     warnings: list[str] = []
+    problems = Problems()
     for name, rule in rules.items():
         if name not in run.tasks or (other is not None and name not in other.tasks):
             if name not in policy.required:
                 checks.append(Check(name, "task", UNDECIDED, message="only one side has samples of it"))
             continue
-        one = compare_runs(
-            run, other, tasks=[name], metric=rule.metric, filter_name=rule.filter, confidence=policy.confidence
-        )
+        try:
+            one = compare_runs(
+                run, other, tasks=[name], metric=rule.metric, filter_name=rule.filter, confidence=policy.confidence
+            )
+        except BadInput as error:
+            problems.extend(error.problems)
+            continue
         warnings += one.warnings
         checks.append(_check(name, "task", one.tasks[0].difference, rule, policy))
-    whole = None
-    if policy.overall is not None and checks:
-        whole = compare_runs(run, other, confidence=policy.confidence)
-        if whole.overall is not None:
-            checks.append(_check("overall", "overall", whole.overall, policy.overall, policy))
+    problems.raise_if_any()
+    if policy.overall is not None:
+        together = set(run.tasks) if other is None else set(run.tasks) & set(other.tasks)
+        whole = compare_runs(run, other, confidence=policy.confidence).overall if together else None
+        if whole is None:
+            checks.append(
+                Check("overall", "overall", UNDECIDED, message="no task with right-or-wrong scores was paired")
+            )
+        else:
+            checks.append(_check("overall", "overall", whole, policy.overall, policy))
     return checks, list(dict.fromkeys(warnings)), other.label if other is not None else "published verdicts"
 
 

@@ -7,19 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.compare.flips import harmless
 from evalprep.report.document import Report
 from evalprep.report.rows import Cell, header, sample_rows
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def harmless(cell: Cell) -> Cell:
-    """A text that a spreadsheet would take for a formula gets an apostrophe in front, as OWASP advises.
-
-    >>> harmless("=1+1"), harmless(-1.5)
-    ("'=1+1", -1.5)
-    """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:

@@ -337,6 +337,14 @@ def test_documents_that_all_move_alike_are_counted_by_direction(documents, verdi
     assert decide(item, item.p)[0] == verdict
 
 
+def test_a_reply_in_the_flips_file_is_no_formula(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a", 0.0, True, response="=1+1", answer="@SUM(A1)", prompt="-2+3?")]})
+    path = tmp_path / "flips.csv"
+    assert main(["compare", str(home), "--flips", str(path), "--exit-zero"]) == 0
+    (row,) = csv.DictReader(io.StringIO(path.read_text()))
+    assert (row["now_output"], row["now_answer"], row["prompt"]) == ("'=1+1", "'@SUM(A1)", "'-2+3?")
+
+
 def test_a_run_without_published_verdicts_says_so(tmp_path, capsys):
     home = write_run(tmp_path, {"one": [Row("a")], "two": [Row("b")]})
     assert main(["compare", str(home), "--no-flips"]) == 3

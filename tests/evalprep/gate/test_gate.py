@@ -53,7 +53,7 @@ def test_a_planted_drop_of_three_points_fails_with_one(tmp_path, capsys):
     files = ["--junit", str(tmp_path / "junit.xml"), "--output", str(tmp_path / "gate.json")]
     assert main([*arguments, *files]) == 1
     assert "fail" in capsys.readouterr().out
-    suite = ET.parse(tmp_path / "junit.xml").getroot()
+    (suite,) = ET.parse(tmp_path / "junit.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
     data = json.loads((tmp_path / "gate.json").read_text())
     assert (data["status"], data["exit_code"], data["checks"][0]["n"]) == ("fail", 1, PAIRS)
@@ -180,6 +180,34 @@ def test_junit_survives_names_that_xml_cannot_hold(tmp_path):
     suite = ET.fromstring(junit(verdict))
     assert [case.get("name") for case in suite.iter("testcase")] == ["t", "odd \N{REPLACEMENT CHARACTER} & <name>"]
     assert suite.get("errors") == "1"
+
+
+def test_a_required_task_without_a_rule_is_checked_by_the_defaults(tmp_path):
+    run = load_run(write_run(tmp_path, {"one": rows_of([1] * 9), "two": rows_of([0] * 9)}))
+    other = load_run(write_run(tmp_path / "other", {"one": rows_of([1] * 9), "two": rows_of([1] * 9)}))
+    policy = Policy(tasks={"one": Rule()}, required=("two", "tow"))
+    verdict = decide(run, other, policy)
+    assert [(check.name, check.status) for check in verdict.checks] == [
+        ("one", "pass"), ("two", "fail"), ("tow", "not enough evidence"),
+    ]  # fmt: skip
+    assert "did you mean two" in verdict.checks[-1].message
+
+
+def test_a_demand_on_all_together_is_never_passed_over(tmp_path):
+    graded = [Row("a", 0.25), Row("b", 0.5)]
+    run, other = (load_run(write_run(tmp_path / name, {"t": graded})) for name in ("now", "before"))
+    verdict = decide(run, other, Policy(overall=Rule()))
+    assert [(check.name, check.status) for check in verdict.checks] == [
+        ("t", "pass"), ("overall", "not enough evidence"),
+    ]  # fmt: skip
+    assert verdict.exit_code == 3
+
+
+def test_every_wrong_metric_of_a_policy_is_named_at_once(tmp_path):
+    run = load_run(write_run(tmp_path, {"one": [Row("a", 1, True)], "two": [Row("a", 1, True)]}))
+    with pytest.raises(BadInput) as caught:
+        decide(run, None, Policy(tasks={"one": Rule(metric="acc"), "two": Rule(filter="strict")}))
+    assert [problem.what for problem in caught.value.problems] == ["no metric 'acc'", "no filter 'strict'"]
 
 
 def test_the_documented_policy_is_one(tmp_path):
