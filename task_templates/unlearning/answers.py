@@ -10,7 +10,7 @@ from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import probability as formulas
 from custom_metrics.unlearning import truth_ratio as ratios
 
-from .results import Inputs, Result, by_index, column, no_value, with_mean_interval
+from .results import Inputs, Result, by_index, column, drawn, no_value, with_mean_interval
 from .samples import Rows, missing, position, responses, single, split, tally
 
 #: What a truth ratio says, by its aggregator.
@@ -67,6 +67,8 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
     if aggregator not in ratios.AGGREGATORS:
         return result
     scores = by_row.usable(column(result, "score").values())
+    if aggregator != "prob_mean":
+        result["distributions"] = {"log10 of the truth ratio": drawn(scores)}
     result["explain"] = RATIO_MEANINGS[aggregator]
     if named := next(iter(inputs.values())).get("split"):
         result["split"] = named

@@ -75,7 +75,7 @@ def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any,
         old = known.get(name)
         same = known.get("meta", {}).get("metrics", {}).get(name, {}).get("fingerprint") == fingerprint
         keep = same and isinstance(old, dict) and old.get("agg_value") is not None
-        content[name] = old if keep else _plain(result)
+        content[name] = old if keep else _plain({key: value for key, value in result.items() if key != "distributions"})
         metrics_meta[name] = {"fingerprint": fingerprint, "skipped": content[name].get("skipped", {})}
     content["meta"] = {
         "schema": SCHEMA,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +10,8 @@ from custom_metrics.unlearning.against_reference import ks_test
 from custom_metrics.unlearning.truth_ratio import AGGREGATORS
 from custom_metrics.unlearning.utility import hm_aggregate
 
-from .results import Inputs, Result, by_index, column, digest, no_value, only, other_split, with_interval
+from .results import Inputs, Result, by_index, column, digest, drawn, no_value, only, other_split, with_interval
 
-#: Truth ratios below this are drawn here; a model that was destroyed has some at 0.
-LEAST_DRAWN = 1e-12
 #: Per part of model utility: the column of its rows and what a row adds to the mean.
 UTILITY_ROWS: dict[str, tuple[str, Callable[[float], float]]] = {
     "Prob": ("prob", float),
@@ -49,10 +46,10 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
     model, retain = [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
     if "statistic" in result:
         result["parts"] = {"ks_statistic": result["statistic"]}
-    # Ratios spread over powers of ten, and the test does not depend on the scale.
+    # The test does not depend on the scale.
     result["distributions"] = {
-        f"log10 of the truth ratio, {name}": [math.log10(max(ratio, LEAST_DRAWN)) for ratio in drawn]
-        for name, drawn in (("model", model), ("reference", retain))
+        "log10 of the truth ratio, model": drawn(model),
+        "log10 of the truth ratio, reference": drawn(retain),
     }
     if notes:
         result["notes"] = notes

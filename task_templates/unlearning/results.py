@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from custom_metrics.unlearning import bootstrap, by_row
 
 Result = dict[str, Any]
+LEAST_DRAWN = 1e-12
 #: Score name -> result.
 Inputs = Mapping[str, Mapping[str, Any]]
 
@@ -46,6 +48,14 @@ def with_interval(result: Result, interval: Sequence[float] | None) -> Result:
 def with_mean_interval(result: Result, values: Sequence[float]) -> Result:
     """The result of a mean with the number of its rows and its bootstrap interval."""
     return with_interval({**result, "n": len(values)}, bootstrap.mean_interval(values))
+
+
+def drawn(ratios: Iterable[float]) -> list[float]:
+    """Truth ratios as they are drawn: they spread over powers of ten, so the decimal logarithm.
+
+    Those of a destroyed model reach 0; below 1e-12 all are drawn at the edge.
+    """
+    return [math.log10(max(ratio, LEAST_DRAWN)) for ratio in ratios]
 
 
 def other_split(own: Mapping[str, Any], other: Mapping[str, Any]) -> Result | None:

@@ -121,6 +121,11 @@ def test_files_can_be_read_by_whom_the_umask_lets(export, tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 2
 
 
+def test_what_is_only_drawn_stays_out_of_the_file(export, tmp_path):
+    export(scores=scores(0.5, distributions={"model": [0.1]}), run=run_of(tmp_path), out_dir=tmp_path)
+    assert set(read(tmp_path)["forget_Q_A_Prob"]) == {"agg_value", "value_by_index"}
+
+
 def test_numbers_that_json_lacks_become_null(export, tmp_path):
     result = {"agg_value": 0.5, "value_by_index": {"0": {"prob": float("nan")}, "1": {"prob": float("inf")}}}
     export(scores={"forget_Q_A_Prob": result}, run=run_of(tmp_path), out_dir=tmp_path)
