@@ -55,9 +55,10 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
             console.print(Text(f"{', '.join(names)}: {text}", style="dim"))
     for text, mark in sources.items():
         console.print(Text(f"{mark} {text}", style="dim"))
+    for why in dict.fromkeys(task.without_score for task in scores.tasks if task.without_score):
+        names = [task.task for task in scores.tasks if task.without_score == why]
+        console.print(Text(f"{', '.join(names)}: {why}", style="yellow"))
     for task in scores.tasks:
-        if task.without_score:
-            console.print(Text(f"{task.task}: {task.without_score}", style="yellow"))
         if task.harness_differs:
             text = (
                 f"{task.task}: lm-eval itself reports {number(task.harness)} for {task.metric}, not the mean over rows"
@@ -87,7 +88,8 @@ def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
         cells.append(number((task.macro or {}).get("agg_value")))
         if with_published:
             cells.append(_published(task.published, sources))
-        table.add_row(Text(task.task), *cells, str(task.unparsed))
+        # A run without scores did not look for answers either: what it lacks is not known.
+        table.add_row(Text(task.task), *cells, str(task.unparsed) if task.unparsed or task.metric else "-")
     return table
 
 
