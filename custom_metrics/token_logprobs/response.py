@@ -39,8 +39,10 @@ class Response:
 
     @property
     def avg_loss(self) -> float | None:
-        """Mean negative log-probability over all scored tokens; None without one."""
-        return 0.0 - math.fsum(self.logprobs) / len(self.logprobs) if self.logprobs else None
+        """Mean negative log-probability over all scored tokens; None without one, or where one is no finite number."""
+        if not self.logprobs or not all(map(math.isfinite, self.logprobs)):
+            return None
+        return 0.0 - math.fsum(self.logprobs) / len(self.logprobs)
 
     @property
     def prob(self) -> float | None:
@@ -95,12 +97,12 @@ def parse(text: Any) -> Response:
 
 
 def mean_present(values: Iterable[float | None]) -> float | None:
-    """Harness aggregation: mean of the values that are there.
+    """Harness aggregation: mean of the finite values that are there.
 
     >>> mean_present([1.0, None, 3.0])
     2.0
     """
-    present = [value for value in values if value is not None]
+    present = [value for value in values if value is not None and math.isfinite(value)]
     return math.fsum(present) / len(present) if present else None
 
 

@@ -122,7 +122,15 @@ def test_row_numbers_for_the_table():
     assert gradients == {"grad_norm": 0.5, "unscored": 0, "refused": 0}
     assert gradient_results({}, [refused]) == {"grad_norm": None, "unscored": 1, "refused": 1}
     assert mean_present([None, None]) is None
+    assert mean_present([1.0, float("nan"), float("inf"), 3.0]) == 2
     assert count([1, 2]) == 3
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("-inf")])
+def test_a_text_with_a_broken_token_has_no_loss(broken):
+    response = Response(logprobs=[-1.0, broken], greedy=[True, False])
+    assert (response.avg_loss, response.prob) == (None, None)
+    assert token_results({}, [response.dump()])["unscored"] == 1
 
 
 def test_importing_the_package_imports_no_model_library():
