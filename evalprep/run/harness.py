@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -70,12 +71,12 @@ def primary(values: Any, metadata: Any) -> tuple[float | None, str]:
         metadata: The task's own metadata.
 
     Returns:
-        The score and `metric,filter`; None and "" without any number.
+        The score and `metric,filter`; None and "" without any number, which NaN is not.
     """
     scores = {
         key: value
         for key, value in (values if isinstance(values, dict) else {}).items()
-        if "," in key and "_stderr" not in key and isinstance(value, int | float)
+        if "," in key and "_stderr" not in key and isinstance(value, int | float) and math.isfinite(value)
     }
     declared = metadata if isinstance(metadata, dict) else {}
     wanted = f"{declared.get('primary_metric')},{declared.get('primary_filter')}"
