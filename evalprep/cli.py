@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import io
 import json
 import os
 import sys
@@ -77,6 +78,8 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str
         The exit code: 0 fine, 1 regression or failed gate, 2 bad input, 3 not enough evidence, 130 interrupted.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a question mark, not a traceback
     if verb is None:
         verbs = _available()
         if not arguments or arguments[0] in {"-h", "--help", "help"}:

@@ -239,6 +239,19 @@ def test_the_table_fits_the_terminal(width):
     assert "why why" in table_lines(lines, None)[1]
 
 
+def test_a_terminal_without_the_symbols_gets_others(tmp_path):
+    run_folder(tmp_path, "running")
+    done = subprocess.run(
+        [sys.executable, "-m", "evalprep", "status", str(tmp_path / "out")],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert b"?  one" in done.stdout
+    assert b"Traceback" not in done.stderr
+
+
 def test_state_survives_a_writer_that_dies_in_between(tmp_path):
     folder = run_folder(tmp_path, "running")
     before = asdict(folder.state())
