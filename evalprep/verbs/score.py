@@ -38,15 +38,18 @@ def main(args: argparse.Namespace) -> int:
     if args.template_dir is not None and not folder.is_dir():
         raise BadInput(Problem(what="no such folder", where=f"--template_dir {folder}"))
     packs = find_packs(folder)
-    found = [_score(place, args, packs) for place in args.runs]
+    taken: set[Path] = set()
+    found = [_score(place, args, packs, taken) for place in args.runs]
     if args.json:
         data = [scores for scores, _ in found]
         print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
     return 0 if all(scored for _, scored in found) else 3
 
 
-def _score(place: str, args: argparse.Namespace, packs: Mapping[str, Pack]) -> tuple[dict[str, Any], bool]:
-    """Score one run; its scores as data, and whether it has any."""
+def _score(
+    place: str, args: argparse.Namespace, packs: Mapping[str, Pack], taken: set[Path]
+) -> tuple[dict[str, Any], bool]:
+    """Score one run; its scores as data, and whether it has any. `taken` are the files that this call has written."""
     from evalprep.errors import BadInput, Problem
     from evalprep.results import load_run
     from evalprep.score import export, open_reference, packs_of, score_run
@@ -61,7 +64,11 @@ def _score(place: str, args: argparse.Namespace, packs: Mapping[str, Pack]) -> t
     if not args.no_write:
         out = args.out or run.files.folder / f"scores_{run.files.stamp}"
         # Each of several runs keeps its scores under its own name; what packs write is theirs to share.
-        file = "scores.json" if len(args.runs) == 1 else f"scores_{run.files.folder.name}_{run.files.stamp}.json"
+        folder = run.files.folder.resolve()
+        file = "scores.json" if len(args.runs) == 1 else f"scores_{folder.name}_{run.files.stamp}.json"
+        if out / file in taken:
+            file = f"scores_{folder.parent.name}__{folder.name}_{run.files.stamp}.json"
+        taken.add(out / file)
         try:
             out.mkdir(parents=True, exist_ok=True)
             text = json.dumps(scores.to_dict(), indent=2, ensure_ascii=False)

@@ -11,6 +11,7 @@ import pytest
 
 from custom_metrics.science.judge import judge_sample_indices
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+from evalprep.cli import main
 from evalprep.configfile import PROJECT_ROOT
 from evalprep.packs import find_packs
 from evalprep.results import load_run
@@ -139,6 +140,8 @@ def test_runs_of_one_model_do_not_overwrite_each_other(tmp_path):
         scored(folder, tmp_path / "out")
     cells = {name: row["scierc", "f1"] for name, row in summary(tmp_path / "out").items()}
     assert {name: float(cell) for name, cell in cells.items()} == {"model": 100, "second__model": 0}
+    assert main(["score", str(right), str(wrong), "--out", str(tmp_path / "both")]) == 0
+    assert len(list((tmp_path / "both").glob("scores_*.json"))) == 2
     # A copy of predictions is the same run.
     scored(shutil.copytree(right, tmp_path / "third" / "model"), tmp_path / "out")
     assert summary(tmp_path / "out").keys() == cells.keys()
