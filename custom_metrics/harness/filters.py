@@ -17,6 +17,7 @@ scoring has ended; so a reply that cannot be read, for whatever reason, is `[inv
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -114,6 +115,19 @@ def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 def final_number(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the final number; see `custom_metrics.extract.number.extract_number`."""
     return _apply(lambda text, _: extract_number(text), resps, docs)
+
+
+def majority(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Keep the answer that most of a document's replies give; for use behind another of these filters.
+
+    Replies without an answer do not vote, unlike in lm-eval's `majority_vote`; of equally many votes the answer that
+    came first wins (self-consistency: Wang et al., 2023, "Self-Consistency Improves Chain of Thought Reasoning").
+    """
+    answers = []
+    for replies, _ in zip(resps, docs, strict=True):
+        votes = Counter(str(answer) for answer in replies if str(answer or "").strip() not in ("", INVALID))
+        answers.append([votes.most_common(1)[0][0] if votes else INVALID] if replies else [])
+    return answers
 
 
 def reply(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:

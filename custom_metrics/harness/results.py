@@ -5,12 +5,14 @@ document, only JSON values, and no exception. A scorer that fails gives 0 and se
 mean of `scorer_error` shows how often that happened; it should be 0.
 
 In every function `unparsed` is 1 where the filter found no answer (`[invalid]`), so its mean is the share of replies
-without an extractable answer. Such a reply is never correct, whatever the gold answer says.
+without an extractable answer. Such a reply is never correct, whatever the gold answer says. Several replies to one
+document (`repeats`, kept by `take_first_k` or by no selection at all) are scored one by one and averaged.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import math as mathematics
 import re
@@ -47,6 +49,27 @@ def _never_raising(**failure: Any) -> Callable[[Callable[[Doc, Results], Values]
     return wrap
 
 
+def _mean(values: Sequence[Any]) -> Any:
+    """Average numbers, or lists of numbers place by place."""
+    if isinstance(values[0], list):
+        return [sum(column) / len(values) for column in itertools.zip_longest(*values, fillvalue=0.0)]
+    return sum(values) / len(values)
+
+
+def _averaged(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
+    """Score every reply where a document has several (`repeats` without `take_first`), and average value by value."""
+
+    @functools.wraps(score)
+    def averaged(doc: Doc, results: Results) -> Values:
+        replies = results[0] if results else ""
+        if not isinstance(replies, (list, tuple)) or len(replies) < 2:
+            return score(doc, results)
+        scored = [score(doc, [reply]) for reply in replies]
+        return {name: _mean([values[name] for values in scored]) for name in scored[0]}
+
+    return averaged
+
+
 def _with_macro(metric: str) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
     """Add `<metric>_macro`: the value with its subtask, for `aggregations.macro_mean`."""
 
@@ -62,7 +85,7 @@ def _with_macro(metric: str) -> Callable[[Callable[[Doc, Results], Values]], Cal
 
 
 def _reply(results: Results) -> str:
-    """Return the filtered reply; `take_first` leaves a text, no `take_first` a list of them."""
+    """Return the filtered reply; `take_first` leaves a text, no `take_first` a list with one."""
     first = results[0] if results else ""
     if isinstance(first, (list, tuple)):
         first = first[0] if first else ""
@@ -86,6 +109,7 @@ def _letter(text: str) -> str:
 
 
 @_with_macro("exact_match")
+@_averaged
 @_never_raising(exact_match=0.0, unparsed=0.0)
 def choice(doc: Doc, results: Results) -> Values:
     """Compare a chosen letter with `doc["target"]` (`B`, `(B)` or `Answer: B`).
@@ -101,6 +125,7 @@ def choice(doc: Doc, results: Results) -> Values:
 
 
 @_with_macro("exact_match")
+@_averaged
 @_never_raising(exact_match=0.0, unparsed=0.0)
 def bbh(doc: Doc, results: Results) -> Values:
     """Compare a BIG-Bench Hard answer in the form of `doc["subtask_name"]`.
@@ -114,19 +139,24 @@ def bbh(doc: Doc, results: Results) -> Values:
     return {"exact_match": float(same_bbh(answer, _gold(doc), doc.get("subtask_name")))}
 
 
+@_averaged
 @_never_raising(exact_match=0.0, unparsed=0.0)
 def number(doc: Doc, results: Results) -> Values:
     """Compare a final number with `doc["target"]` by value.
 
+    Of a longer target, such as a worked solution that ends in "#### 72", the final number counts.
+
     Returns:
         `exact_match` and `unparsed`, 0 or 1.
     """
-    from custom_metrics.extract.number import same_number
+    from custom_metrics.extract.number import canonical_number, extract_number, same_number
 
     answer = _reply(results)
     if answer == INVALID or not answer.strip():
         return {"unparsed": 1.0}
-    return {"exact_match": float(same_number(answer, _gold(doc)))}
+    gold = _gold(doc)
+    gold = canonical_number(gold) or extract_number(gold) or gold
+    return {"exact_match": float(same_number(answer, gold))}
 
 
 def math_gold(doc: Doc) -> str:
@@ -142,6 +172,7 @@ def math_gold(doc: Doc) -> str:
 
 
 @_with_macro("exact_match")
+@_averaged
 @_never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0, minerva=0.0)
 def math(doc: Doc, results: Results) -> Values:
     r"""Grade a MATH reply by its last complete box, with the scorers of two other tools next to ours.
@@ -206,6 +237,7 @@ def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, R
 
 
 @_with_headlines
+@_averaged
 @_never_raising(
     prompt_level_strict_acc=0.0,
     prompt_level_loose_acc=0.0,

@@ -64,6 +64,20 @@ def test_filters_inside_lm_eval(name, doc, text, answer):
     assert [instance.filtered_resps["flexible-extract"] for instance in instances] == [answer, "[invalid]", answer]
 
 
+@pytest.mark.parametrize(
+    ("answers", "winner"),
+    [
+        (["B", "C", "C"], ["C"]),
+        (["B", "[invalid]", "[invalid]"], ["B"]),
+        (["B", "C"], ["B"]),
+        (["[invalid]", ""], ["[invalid]"]),
+        ([], []),
+    ],
+)
+def test_majority_of_the_answers(answers, winner):
+    assert filters.majority([answers], [{}]) == [winner]
+
+
 @pytest.mark.parametrize("name", ["choice_letter", "choice_letter_first", "direct_letter", "bbh_answer", "boxed",
                                   "final_number", "reply", "strip_thinking"])  # fmt: skip
 def test_filters_keep_the_nesting_and_never_raise(name):

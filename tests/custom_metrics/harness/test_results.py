@@ -155,6 +155,25 @@ def test_a_parse_failure_is_never_correct(name, reply, target):
     assert getattr(results, name)({"target": "[invalid]"}, ["[invalid]"])["exact_match"] == 0
 
 
+@pytest.mark.parametrize(
+    ("target", "reply", "right"),
+    [
+        ("72", "72", 1), ("$1,200", "1200", 1), ("50%", "50", 1), ("7", "8", 0), ("none", "8", 0),
+        ("Natalia sold 48/2 = <<48/2=24>>24 clips.\n#### 72", "72", 1),
+    ],
+)  # fmt: skip
+def test_number(target, reply, right):
+    assert values(results.number, {"target": target}, reply)["exact_match"] == right
+
+
+def test_several_replies_are_averaged():
+    scored = values(results.choice, {"target": "B", "subtask_name": "x"}, ["B", "[invalid]", "C", "B"])
+    assert (scored["exact_match"], scored["unparsed"], scored["exact_match_macro"]) == (0.5, 0.25, ["x", 0.5])
+    scored = values(results.ifeval, IFEVAL, ["one two three four", "one, two three"])
+    assert (scored["prompt_level_strict_acc"], scored["inst_level_strict_acc"]) == (0.5, [0.5, 1.0])
+    assert scored["mean_of_strict"] == [0.5, [0.5, 1.0]]
+
+
 def test_a_row_without_gold_answer_is_counted(caplog):
     scored = values(results.choice, {"sample_id": "s-7"}, "B")
     assert (scored["exact_match"], scored["scorer_error"]) == (0, 1)
