@@ -9,6 +9,7 @@ from typing import Any
 
 from evalprep.errors import Problems, near
 from evalprep.pack import ConfigKey, GroupSpec, Pack, TaskSpec
+from evalprep.places import is_file
 from evalprep.yamlfile import YamlFile, load_yaml
 
 TYPES = ("str", "int", "float", "bool", "path", "list", "map", "any")
@@ -109,7 +110,7 @@ def read_pack(file: Path, problems: Problems) -> Pack:
     for name, spec in _mappings({"groups": groups}, "groups", source, problems).items():
         _add_group(pack, name, spec, source, problems)
     _check_names(pack, source, problems)
-    if pack.published_file and not (folder / pack.published_file).is_file():
+    if pack.published_file and not is_file(folder / pack.published_file):
         problems.add(f"there is no {pack.published_file}", where=source.where("published"), fix=f"add it to {folder}")
     return pack
 
@@ -199,7 +200,7 @@ def _add_task(pack: Pack, name: str, given: dict[str, Any], source: YamlFile, pr
     if "template" not in spec:
         problems.add(f"task {name} names no template", where=where, allowed=f"{{template: {name}.yaml}}")
         return
-    if not (pack.folder / spec["template"]).is_file():
+    if not is_file(pack.folder / spec["template"]):
         problems.add(
             f"template {spec['template']} of task {name} does not exist", where=where, fix=f"add it to {pack.folder}"
         )

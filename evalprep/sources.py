@@ -20,6 +20,7 @@ from evalprep.places import is_file, is_folder, place
 from evalprep.rowfiles import DATA_SUFFIXES, is_data_file, is_parquet, json_rows, parquet_columns, parquet_rows
 from evalprep.yamlfile import NotYaml, yaml_value
 
+MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
 
 
@@ -240,8 +241,8 @@ def _select(folder: Path, config: str | None, split: str | None, where: str) -> 
                 )
             )
         return files
-    inside = folder / config if config and (folder / config).is_dir() else folder
-    files = sorted(path for path in inside.rglob("*") if path.is_file() and is_data_file(path))
+    inside = folder / config if config and _stays_inside(config) and is_folder(folder / config) else folder
+    files = _data_files(inside, where)
     named = [path for path in files if split and split in path.relative_to(inside).as_posix()]
     chosen = named or (files if split is None or len(files) == 1 else [])
     if not chosen:
@@ -255,9 +256,31 @@ def _select(folder: Path, config: str | None, split: str | None, where: str) -> 
     return chosen
 
 
+def _data_files(folder: Path, where: str) -> list[Path]:
+    """Every data file below a folder, in order; a home folder or a whole disk given by mistake is refused."""
+    files = []
+    for number, path in enumerate(folder.rglob("*")):
+        if number == MAX_ENTRIES:
+            raise BadInput(
+                Problem(
+                    what=f"{folder} holds more than {MAX_ENTRIES} files and folders",
+                    where=where,
+                    allowed="a data file, or the folder of one data set",
+                )
+            )
+        if is_data_file(path) and path.is_file():
+            files.append(path)
+    return sorted(files)
+
+
+def _stays_inside(path: str) -> bool:
+    """A card or a config name must not make us read files outside of its data set."""
+    return not Path(path).is_absolute() and ".." not in Path(path).parts
+
+
 def _glob_inside(folder: Path, pattern: str) -> Iterable[Path]:
-    if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-        return []  # a card must not make us read files outside of its data set
+    if not _stays_inside(pattern):
+        return []
     try:
         return [path for path in folder.glob(pattern) if path.is_file()]
     except ValueError:  # no pattern, such as `**x`

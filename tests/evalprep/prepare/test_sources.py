@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalprep import sources
 from evalprep.errors import BadInput
 from evalprep.sources import config_names, open_source
 
@@ -131,6 +132,20 @@ def test_the_front_matter_ends_at_a_line_of_dashes(tmp_path, start):
     assert config_names(str(tmp_path)) == ["c"]
 
 
+def test_a_folder_that_is_no_data_set_is_not_searched_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "MAX_ENTRIES", 5)
+    for number in range(6):
+        (tmp_path / f"{number}.txt").touch()
+    assert "holds more than 5 files and folders" in problem(str(tmp_path))
+
+
+def test_a_config_name_is_no_way_out_of_the_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.jsonl").write_text('{"q": "secret"}')
+    for config in ("..", str(tmp_path)):
+        assert "no data file" in problem(str(tmp_path / "in"), config=config, split="x")
+
+
 @pytest.mark.parametrize("location", ["x" * 5000, "~nobody-of-this-name/x", "a/b/c", "./x", ""])
 def test_places_that_cannot_be(tmp_path, location):
     assert "no" in problem(location, folder=tmp_path)
@@ -245,6 +260,7 @@ def in_process(code, env):
 
 
 SCRIPT = """
+from evalprep import sources
 from evalprep.errors import BadInput
 from evalprep.sources import open_source
 try:
