@@ -281,6 +281,10 @@ def _macro(tasks: list[TaskComparison], confidence: float) -> tuple[float | None
     return mean, mean - half, mean + half
 
 
+def _some(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[str]:
     found = []
     if other is None:
@@ -292,11 +296,11 @@ def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[
         counts = task.counts
         if counts["changed_prompt"]:
             sent = "was not the prepared one" if other is None else "differs between the runs"
-            found.append(f"{task.task}: the prompt {sent} on {counts['changed_prompt']} rows")
+            found.append(f"{task.task}: the prompt {sent} on {_some(counts['changed_prompt'], 'row')}")
         if counts["duplicates"]:
-            found.append(f"{task.task}: {counts['duplicates']} ids occur more than once")
+            found.append(f"{task.task}: {_some(counts['duplicates'], 'id occurs', 'ids occur')} more than once")
         if counts["damaged"]:
-            found.append(f"{task.task}: {counts['damaged']} damaged lines, first {task.damage[0]}")
+            found.append(f"{task.task}: {_some(counts['damaged'], 'damaged line')}, first {task.damage[0]}")
         if other is not None and (counts["missing"] or counts["extra"]):
-            found.append(f"{task.task}: {counts['missing']} rows missing, {counts['extra']} extra")
+            found.append(f"{task.task}: {_some(counts['missing'], 'row')} missing, {counts['extra']} extra")
     return found

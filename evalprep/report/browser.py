@@ -12,6 +12,7 @@ from typing import Any
 
 from evalprep.compare.flips import text_of, token_counter
 from evalprep.report.align import TaskRows
+from evalprep.report.judgements import Judgements
 from evalprep.report.text import columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
 
@@ -44,15 +45,23 @@ class Browser:
     Args:
         runs: The runs, side by side.
         flips: The flips of each comparison.
+        judgements: What a judge said of the samples of each run; see `judgements_of`.
         max_chars: Longer texts lose their middle.
         max_samples: Rows that go into the page. Of more rows, those that flipped come first, then the others in even
             steps; what is counted elsewhere on the page always counts all rows.
     """
 
     def __init__(
-        self, runs: Sequence[Run], flips: Sequence[Flips], *, max_chars: int = 20_000, max_samples: int = 50_000
+        self,
+        runs: Sequence[Run],
+        flips: Sequence[Flips],
+        *,
+        judgements: Sequence[Judgements] = (),
+        max_chars: int = 20_000,
+        max_samples: int = 50_000,
     ) -> None:
         self.runs = runs
+        self.judgements = judgements or [{} for _ in runs]
         self.flips = flips
         self.max_chars = max_chars
         self.room = max_samples
@@ -88,7 +97,7 @@ class Browser:
             ]
             if at in wanted:
                 self._index(number, task, at, first, flags, starts)
-                self._push(self._texts(first, found))
+                self._push(self._texts(task.name, first, found))
 
     def _wanted(self, task: TaskRows) -> Container[int]:
         size = len(task.ids)
@@ -127,12 +136,12 @@ class Browser:
             self.by_comparison["flip"][comparison].append(direction)
             self.by_comparison["cause"][comparison].append(cause)
 
-    def _texts(self, first: Sample, found: Sequence[Found | None]) -> dict[str, Any]:
+    def _texts(self, task: str, first: Sample, found: Sequence[Found | None]) -> dict[str, Any]:
         def cut(text: str) -> str:
             return shorten(text, self.max_chars)
 
         replies: list[dict[str, Any] | None] = []
-        for one in found:
+        for one, judgements in zip(found, self.judgements, strict=True):
             if one is None:
                 replies.append(None)
                 continue
@@ -142,6 +151,9 @@ class Browser:
                 "answers": {name: cut(answer) for name, answer in answers.items()},
                 "values": plain(sample.metrics),
             }
+            if judgement := judgements.get(task, {}).get(sample.doc_id):
+                said = cut(judgement["reply"] or "")
+                reply["judge"] = plain({**judgement, "reply": said})
             if sample.prompt != first.prompt:
                 reply["prompt"] = cut(sample.prompt)
             replies.append(reply)

@@ -12,6 +12,7 @@ from evalprep.compare import Comparison, compare_runs
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
+from evalprep.report.judgements import Judgements
 from evalprep.report.scores import groups_of, suite_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
@@ -81,6 +82,7 @@ def build_report(
     *,
     scores: Sequence[Scores] = (),
     notes: Mapping[str, str] | None = None,
+    judgements: Sequence[Judgements] = (),
     title: str = "",
     max_chars: int = 20_000,
     max_samples: int = 50_000,
@@ -92,6 +94,7 @@ def build_report(
         runs: One run or several, side by side; the later ones are compared with the first.
         scores: The suite scores of each run, from `evalprep.score.score_run`; none by default.
         notes: Suite score -> one sentence about it, for those that bring none themselves.
+        judgements: What a judge said of the samples of each run, from `judgements_of`; none by default.
         title: Heading; by default the models' names.
         max_chars: Longer texts of samples lose their middle.
         max_samples: Samples whose texts go into the page; see `Browser`.
@@ -100,7 +103,7 @@ def build_report(
     pairs = _pairs(runs)
     compared = [_compare(runs, now, before) for now, before in pairs]
     flips = [one for _, one in compared]
-    browser = Browser(runs, flips, max_chars=max_chars, max_samples=max_samples)
+    browser = Browser(runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples)
     names = list(dict.fromkeys(name for run in runs for name in run.tasks))
     rows = [align(name, runs) for name in names]
     tasks = []

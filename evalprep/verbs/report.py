@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evalprep.report.judgements import Judgements
     from evalprep.results import Run
     from evalprep.score import Scores
 
@@ -45,13 +46,14 @@ def main(args: argparse.Namespace) -> int:
     runs = _open(args, formats)
     out = args.out or runs[0].files.folder / f"report_{runs[0].files.stamp}"
     _check_folder(out)
-    scores, sentences, problems = _scores(runs, args)
+    scores, sentences, judgements, problems = _scores(runs, args)
     for run in runs:
         run.notes += problems
     report = build_report(
         runs,
         scores=scores,
         notes=sentences,
+        judgements=judgements,
         title=args.title,
         max_chars=args.max_chars,
         max_samples=args.max_samples,
@@ -121,10 +123,13 @@ def _check_folder(out: Path) -> None:
         ) from error
 
 
-def _scores(runs: Sequence[Run], args: argparse.Namespace) -> tuple[list[Scores], dict[str, str], list[str]]:
-    """The suite scores of each run, and what packs say of them; a mistake in a pack leaves them out, and says so."""
+def _scores(
+    runs: Sequence[Run], args: argparse.Namespace
+) -> tuple[list[Scores], dict[str, str], list[Judgements], list[str]]:
+    """Scores and judgements of each run, and what packs say of scores; without all of them where a pack is mistaken."""
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
+    from evalprep.report import judgements_of
     from evalprep.score import open_reference, score_run
 
     try:
@@ -134,6 +139,7 @@ def _scores(runs: Sequence[Run], args: argparse.Namespace) -> tuple[list[Scores]
     except BadInput as error:
         if args.reference is not None:
             raise
-        return [], {}, [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
+        return [], {}, [], [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
     declared = {name: spec for pack in packs.values() for name, spec in pack.suite_scores.items()}
-    return scores, {name: str(spec["note"]) for name, spec in declared.items() if spec.get("note")}, []
+    judgements = [judgements_of(run, packs) for run in runs]
+    return scores, {name: str(spec["note"]) for name, spec in declared.items() if spec.get("note")}, judgements, []

@@ -78,12 +78,12 @@ function causesTable(comparison, which) {
   ], rows);
 }
 const COUNTS = {
-  missing: "rows that this run lacks",
-  extra: "rows without a counterpart",
-  changed_prompt: "rows with another prompt",
-  duplicates: "ids that repeat",
-  unscored: "rows without a score",
-  damaged: "damaged lines",
+  missing: ["row that this run lacks", "rows that this run lacks"],
+  extra: ["row without a counterpart", "rows without a counterpart"],
+  changed_prompt: ["row with another prompt", "rows with another prompt"],
+  duplicates: ["id that repeats", "ids that repeat"],
+  unscored: ["row without a score", "rows without a score"],
+  damaged: ["damaged line", "damaged lines"],
 };
 function problems(comparison, which) {
   const items = comparison.tasks.flatMap((task, number) =>
@@ -96,7 +96,7 @@ function problems(comparison, which) {
         ": ",
         num(["comparisons", which, "tasks", number, "counts", kind], "count"),
         " ",
-        COUNTS[kind] || kind,
+        COUNTS[kind] ? COUNTS[kind][count === 1 ? 0 : 1] : kind,
         ids.length > 0 &&
           el(
             "details",

@@ -5,10 +5,9 @@ function summaryCard(which) {
   const against = comparison.before === null
     ? "Against the published verdicts"
     : `Against ${runName(comparison.before)}`;
-  if (!comparison.overall) return null;
   return el(
     "section",
-    { class: "card verdict-" + comparison.overall_verdict },
+    { class: "card" + (comparison.overall ? " verdict-" + comparison.overall_verdict : "") },
     el(
       "h3",
       {},
@@ -16,31 +15,61 @@ function summaryCard(which) {
       severalRuns ? `${runName(comparison.now)} ` : "",
       el("span", { class: "quiet" }, against.replace(/^A/, severalRuns ? "a" : "A")),
     ),
-    el(
-      "p",
-      { class: "big" },
-      verdict(comparison.overall_verdict),
-      " ",
-      num([...path, "delta"], "points"),
-      " points ",
-      range([...path, "low"], [...path, "high"], "points"),
-    ),
-    el(
-      "p",
-      {},
-      "On ",
-      num([...path, "n"], "count"),
-      " samples: ",
-      link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"),
-      ", ",
-      link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"),
-      ", ",
-      num([...path, "agreement"]),
-      " % agree (",
-      probability([...path, "p"]),
-      ").",
-    ),
+    comparison.overall && [
+      el(
+        "p",
+        { class: "big" },
+        verdict(comparison.overall_verdict),
+        " ",
+        num([...path, "delta"], "points"),
+        " points ",
+        range([...path, "low"], [...path, "high"], "points"),
+      ),
+      el(
+        "p",
+        {},
+        "On ",
+        num([...path, "n"], "count"),
+        " samples: ",
+        link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"),
+        ", ",
+        link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"),
+        ", ",
+        num([...path, "agreement"]),
+        " % agree (",
+        probability([...path, "p"]),
+        ").",
+      ),
+    ],
+    (comparison.tasks.length > 1 || !comparison.overall) && movedTasks(comparison, which),
     comparison.warnings.map((warning) => note("warning", warning)),
+  );
+}
+const NAMED_TASKS = 8;
+// Which tasks got worse and which better, adjusted for their number: what all samples together can hide.
+function movedTasks(comparison, which) {
+  const lines = ["worse", "better"].map((kind) => {
+    const found = comparison.tasks.map((task, row) => [task, row]).filter(([task]) => task.verdict === kind);
+    return found.length > 0 && el(
+      "p",
+      { class: "moved" },
+      verdict(kind, SHORT),
+      " ",
+      found.slice(0, NAMED_TASKS).map(([task, row], at) => [
+        at > 0 && ", ",
+        el("a", { href: "#comparison" }, task.task),
+        " ",
+        num(["comparisons", which, "tasks", row, "delta"], task.binary ? "points" : "difference"),
+      ]),
+      found.length > NAMED_TASKS && ` and ${found.length - NAMED_TASKS} more`,
+    );
+  }).filter(Boolean);
+  const paired = comparison.tasks.filter((task) => task.n > 0).length;
+  if (lines.length) return lines;
+  return el(
+    "p",
+    { class: "quiet" },
+    paired ? `No difference is shown in any of ${plural(paired, "task")}.` : "Nothing could be paired.",
   );
 }
 function probability(path) {

@@ -116,6 +116,32 @@ function answersTable(sample, query) {
   );
   return rows.length > 0 && table("Extracted answer by filter", [["Filter"], ["Answer"]], rows, { class: "answers" });
 }
+function judgeBlocks(sample, query) {
+  return sample.replies.map((reply, run) => {
+    const judged = reply && reply.judge;
+    if (!judged) return null;
+    const ratings = Object.entries(judged.ratings || {});
+    return el(
+      "section",
+      { class: "judged" },
+      el(
+        "h4",
+        {},
+        severalRuns && dot(run),
+        "Judged by ",
+        untrusted(judged.judge, ""),
+        severalRuns && el("span", { class: "quiet small" }, ` ${runName(run)}`),
+      ),
+      judged.status !== "ok" &&
+        el("p", {}, el("span", { class: "tag" }, judged.status.replace(/_/g, " ")), " ", untrusted(judged.reason, "")),
+      ratings.length > 0 &&
+        table("Ratings by the judge", [["Rating"], ["Value"]], ratings.map(([name, value]) => [name, String(value)]), {
+          class: "answers",
+        }),
+      judged.reply && textBlock("What the judge wrote", judged.reply, query, "judge"),
+    );
+  });
+}
 function valuesTable(sample) {
   const names = [...new Set(sample.replies.flatMap((reply) => (reply ? Object.keys(reply.values) : [])))];
   const show = (value) => (value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value));
@@ -164,6 +190,7 @@ function drawSample(row, sample, state, move) {
     textBlock("Gold answer", sample.target, query, "gold"),
     answersTable(sample, query),
     replyBlocks(sample, query),
+    judgeBlocks(sample, query),
     textBlock("Prompt", sample.prompt, query, "prompt"),
     sample.replies.map((reply, run) =>
       reply && reply.prompt && textBlock(`Prompt of ${runName(run)}`, reply.prompt, query, "prompt")

@@ -66,6 +66,7 @@ const BETTER = {
 function suiteTable() {
   if (!DOC.scores.length) return null;
   const shown = DOC.scores.map((score, number) => [score, number]).filter(([score]) => score.better !== "helper");
+  const anyPublished = shown.some(([score]) => score.published.length > 0);
   const rows = shown.map(([score, number]) => [
     [
       el("a", { class: "name", href: "#scores?score=" + encodeURIComponent(score.name) }, score.title || score.name),
@@ -76,14 +77,14 @@ function suiteTable() {
       isShare(score) ? null : axis(scoreDomain(score), "plain"),
       intervals(scoreMarks(score), scoreDomain(score), "plain"),
     ],
-    publishedCell(score, number),
+    ...(anyPublished ? [publishedCell(score, number)] : []),
   ]);
   return table(
-    "Suite scores with their 95 % intervals, next to published ones",
+    `Suite scores with their 95 % intervals${anyPublished ? ", next to published ones" : ""}`,
     [["Score"], ["Value", "score"], [
       el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], "plain")),
       "picture",
-    ], ["Published", "source"]],
+    ], ...(anyPublished ? [["Published", "source"]] : [])],
     rows,
     { class: "forest suite" },
   );

@@ -45,7 +45,9 @@ const STORE = {
 function textsOf(sample) {
   const texts = [sample.prompt, sample.target, sample.published || ""];
   for (const reply of sample.replies) {
-    if (reply) texts.push(reply.output, reply.prompt || "", ...Object.values(reply.answers));
+    if (!reply) continue;
+    texts.push(reply.output, reply.prompt || "", ...Object.values(reply.answers));
+    if (reply.judge) texts.push(reply.judge.reply);
   }
   return texts;
 }

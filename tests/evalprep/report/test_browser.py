@@ -372,3 +372,23 @@ def test_fifty_thousand_samples_open_filter_and_search(browser, big_file):
     browser.wait("document.querySelector('.detail').textContent.includes('row-43210')", SECONDS_TO_FILTER)
     assert browser.errors == []
     assert set(browser.requests) == {big_file.resolve().as_uri()}
+
+
+def test_the_overview_names_the_tasks_that_moved(page, two_report, tmp_path):
+    document = json.loads(json.dumps(two_report.document))
+    against = next(one for one in document["comparisons"] if one["before"] == 0)
+    against["overall"] = None  # graded tasks alone: there is no number for all samples
+    against["tasks"][0]["verdict"], against["tasks"][1]["verdict"] = "worse", "better"
+    report = type(two_report)(document, two_report.index, two_report.chunks)
+    file = write_report(report, tmp_path)[0]
+    page.open(file)
+    page.requests.clear()
+    cards = page.js("[...document.querySelectorAll('.card')].map((card) => card.innerText)")
+    assert len(cards) == len(document["comparisons"])
+    card = " ".join(cards[document["comparisons"].index(against)].split())
+    first, second = (task["task"] for task in against["tasks"][:2])
+    assert f"Worse {first}" in card
+    assert f"Better {second}" in card
+    for one, text in zip(document["comparisons"], cards, strict=True):
+        moved = any(task["verdict"] in {"worse", "better"} for task in one["tasks"])
+        assert ("No difference is shown in any of" in text) == (len(one["tasks"]) > 1 and not moved)
