@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +47,12 @@ def _signature(function: Callable[..., Any]) -> str:
     return f"({', '.join(str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters)})"
 
 
+def _entry(metric: dict[str, str]) -> str:
+    notes = [metric["range"] and f"range {metric['range']}", metric["better"] and f"{metric['better']} is better"]
+    facts = "; ".join(filter(None, notes))
+    return f"{metric['name']}{metric['signature']}\n    {metric['summary']}{f' ({facts})' if facts else ''}"
+
+
 def main(argv: list[str] | None = None) -> int:
     """Print the metrics whose name contains a pattern.
 
@@ -58,19 +66,13 @@ def main(argv: list[str] | None = None) -> int:
     lister.add_argument("--json", action="store_true", help="the same as data")
     arguments = parser.parse_args(argv)
     found = [describe(name, function) for name, function in METRICS.items() if arguments.pattern in name]
-    if arguments.json:
-        print(json.dumps(found, indent=2))
-    else:
-        for metric in found:
-            notes = [
-                metric["range"] and f"range {metric['range']}",
-                metric["better"] and f"{metric['better']} is better",
-            ]
-            facts = "; ".join(filter(None, notes))
-            print(f"{metric['name']}{metric['signature']}\n    {metric['summary']}{f' ({facts})' if facts else ''}")
     if not found:
-        print(f"no metric name contains {arguments.pattern!r}")
+        print(f"no metric name contains {arguments.pattern!r}", file=sys.stderr)
         return 2
+    try:
+        print(json.dumps(found, indent=2) if arguments.json else "\n".join(map(_entry, found)), flush=True)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -87,11 +87,22 @@ def read_rows(path: Path) -> tuple[list[Row], list[str]]:
         missing = [name for name in (*wanted, "expected") if not isinstance(data, dict) or name not in data]
         if missing:
             bad.append(f"{where}: missing {', '.join(missing)}")
-        elif "metric" in data and not isinstance(data["inputs"], dict):
-            bad.append(f"{where}: inputs is not an object")
+        elif wrong := wrong_field(data):
+            bad.append(f"{where}: {wrong}")
         else:
             rows.append(Row(where=where, stem=path.stem, data=data))
-    return rows, bad
+    return rows, bad or ([] if rows else [f"{path}: no rows"])
+
+
+def wrong_field(data: Mapping[str, Any]) -> str | None:
+    """Name the first field of a row that has the wrong type."""
+    if not isinstance(data.get("metric", ""), str):
+        return "metric is not a text"
+    if "metric" in data and not isinstance(data["inputs"], dict):
+        return "inputs is not an object"
+    if not isinstance(data.get("tol") or 0, (int, float)):
+        return "tol is not a number"
+    return None if isinstance(data.get("needs") or [], list) else "needs is not a list"
 
 
 def read_floats(value: Any) -> Any:

@@ -49,8 +49,15 @@ def test_list_as_data(capsys):
 
 
 def test_list_of_nothing_is_bad_input(capsys):
-    assert listing.main(["list", "no.such"]) == 2
-    assert "no.such" in capsys.readouterr().out
+    assert listing.main(["list", "no.such", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, "no.such" in printed.err) == ("", True)
+
+
+def test_list_into_a_closed_pipe_is_quiet(project_root):
+    listed = f"{sys.executable} -m custom_metrics list | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", listed], cwd=project_root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_scorers_load_without_the_heavy_packages(project_root):

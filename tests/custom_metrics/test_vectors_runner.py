@@ -159,6 +159,9 @@ def test_compat_option_checks_upstream_values(tmp_path, capsys):
         ('{"metric": "halve", "expected": 1}', "missing inputs"),
         ('{"metric": "halve", "inputs": [1], "expected": 1}', "inputs is not an object"),
         ('{"gold": "1", "expected": true}', "missing response"),
+        ('{"metric": 5, "inputs": {}, "expected": 1}', "metric is not a text"),
+        ('{"metric": "halve", "inputs": {}, "expected": 1, "tol": "x"}', "tol is not a number"),
+        ('{"metric": "halve", "inputs": {}, "expected": 1, "needs": "json"}', "needs is not a list"),
     ],
 )
 def test_unreadable_line_is_named_and_code_2(tmp_path, capsys, line, said):
@@ -167,6 +170,12 @@ def test_unreadable_line_is_named_and_code_2(tmp_path, capsys, line, said):
     assert out[-1] == "1 passed, 0 failed"
     assert "file.jsonl:2" in err
     assert said in err
+
+
+def test_file_without_rows_is_code_2(tmp_path, capsys):
+    code, out, err = run(tmp_path, capsys, [""])
+    assert (code, out[-1]) == (2, "0 passed, 0 failed")
+    assert "file.jsonl: no rows" in err
 
 
 def test_absent_file_is_code_2(tmp_path, capsys):
