@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,12 +26,14 @@ class Request:
         text: What the model reads; of a likelihood also the continuation, after `context` characters.
         context: Length of the part before the continuation.
         tokens: (id, text) of each token, empty without the tokenizer.
+        scored: Position of the first token whose likelihood counts; None for generation or without the tokenizer.
     """
 
     kind: str
     text: str
     context: int
     tokens: list[tuple[int, str]] = field(default_factory=list)
+    scored: int | None = None
 
 
 @dataclass
@@ -44,6 +47,7 @@ class Preview:
         target: The gold answer as the task has it.
         stops: Stop strings.
         arguments: All generation arguments.
+        budget: Tokens that a reply may have.
         context: max_model_len of the run, None when unknown.
         verdicts: Reply ("gold", "published") -> the reply, the published verdict, and filter -> extracted, metrics.
     """
@@ -55,6 +59,7 @@ class Preview:
     target: Any
     stops: list[str]
     arguments: dict[str, Any]
+    budget: int
     context: int | None
     verdicts: dict[str, dict[str, Any]]
 
@@ -76,6 +81,7 @@ class Preview:
                     "context_characters": one.context,
                     "token_ids": [number for number, _ in one.tokens],
                     "tokens": [text for _, text in one.tokens],
+                    "scored_from": one.scored,
                 }
                 for one in self.requests
             ],
@@ -136,6 +142,7 @@ def _row(
         bos_count=leading_bos(ids, tokenizer) if tokenizer is not None and tokenizer.bos_id is not None else None,
         stops=stop_strings(arguments),
         arguments=dict(arguments),
+        budget=reply_length(arguments, settings.reply_length),
         context=settings.max_model_len,
         verdicts=_verdicts(loaded, number, scorer),
     )
@@ -145,11 +152,34 @@ def _request(instance: Any, settings: RunSettings, tokenizer: Tokenizer | None) 
     arguments = instance.args
     context = str(arguments[0])
     more = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], str) else ""
-    tokens: list[tuple[int, str]] = []
+    request = Request(str(instance.request_type), context + more, len(context))
     if tokenizer is not None:
-        ids = tokenizer.encode(context + more, add_bos_token=settings.add_bos_token, backend=settings.backend)
-        tokens = list(zip(ids, tokenizer.tokens(ids), strict=True))
-    return Request(str(instance.request_type), context + more, len(context), tokens)
+        ids, request.scored = _encoded(instance, context, more, settings, tokenizer)
+        request.tokens = list(zip(ids, tokenizer.tokens(ids), strict=True))
+    return request
+
+
+def _encoded(
+    instance: Any, context: str, more: str, settings: RunSettings, tokenizer: Tokenizer
+) -> tuple[list[int], int | None]:
+    """Token ids as the back end sends them, and where the scored ones begin."""
+
+    def encode(text: str) -> list[int]:
+        return tokenizer.encode(text, add_bos_token=settings.add_bos_token, backend=settings.backend)
+
+    ids = encode(context + more)
+    if instance.request_type == "loglikelihood":
+        # lm-eval moves white space at the end of the context to the continuation (TemplateLM._encode_pair).
+        return ids, len(encode(context.rstrip())) if context else min(1, len(ids))
+    options = instance.args[2] if len(instance.args) > 2 else None
+    if not isinstance(options, Mapping):
+        return ids, None
+    from custom_metrics.token_logprobs.encode import Options, place
+
+    prompt = encode(context) if context else ids[: ids[:1] == [tokenizer.bos_id]]
+    eos = tokenizer.encoder.token_to_id(tokenizer.eos) if tokenizer.eos else None
+    placed = place(prompt=prompt, full=ids, options=Options.parse(options), eos=eos, limit=len(ids) + 1)
+    return placed.ids, placed.start
 
 
 def _verdicts(loaded: LoadedTask, number: int, scorer: Scorer | None) -> dict[str, dict[str, Any]]:
@@ -183,8 +213,3 @@ def _score(scorer: Scorer, number: int, reply: str) -> dict[str, Any]:
             name: {"extracted": verdict.filtered[name], "metrics": metrics} for name, metrics in verdict.metrics.items()
         },
     }
-
-
-def reply_budget(preview: Preview) -> int:
-    """Tokens that the reply may have."""
-    return reply_length(preview.arguments)

@@ -189,7 +189,7 @@ CODES: dict[str, Code] = {
                   "use the data that belong to the model"),
     "EP609": Code("warning", "A stop string can never act.", "remove it"),
     "EP610": Code("error", "A stop string occurs inside a right reply, which is cut there.", "choose another stop string"),
-    "EP611": Code("warning", "A stop string is nothing but white space; models often begin a chat reply with it.", "use `until: []`"),
+    "EP611": Code("warning", "A stop string is nothing but white space, and chat prompts end with a turn marker; the reply begins with white space then.", "use `until: []`"),
     "EP612": Code("warning", "Context and continuation meet in two blanks, or without one between two words; likelihoods of such texts "
                   "are lower.", "end the prompt without a blank, and begin the continuation with one (see target_delimiter)"),
     "EP613": Code("warning", "Right replies are longer than max_gen_toks: the gold answer itself, or the published outputs.",

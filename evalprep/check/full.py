@@ -12,6 +12,7 @@ from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
 from evalprep.check.model_files import model_folder
 from evalprep.check.prompts import check_prompts, check_stops
+from evalprep.check.quiet import stdout_is_ours
 from evalprep.check.requests import build_requests
 from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import check_scoring
@@ -63,6 +64,20 @@ def check_full(
         hard: Also score replies on which extraction and parsing get slow; seconds to minutes per task.
         progress: Told what is being looked at.
     """
+    with stdout_is_ours():
+        return _check(roots, requested, settings, findings, rows, progress, hard=hard)
+
+
+def _check(
+    roots: Sequence[Path],
+    requested: Sequence[str] | None,
+    settings: RunSettings,
+    findings: Findings,
+    rows: int | None,
+    progress: Callable[[str], None],
+    *,
+    hard: bool,
+) -> FullCheck:
     progress("files")
     static = check_static(roots, requested, settings, findings)
     tokenizer = find_tokenizer(settings)

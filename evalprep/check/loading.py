@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import io
-import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import data_files
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
+from evalprep.check.quiet import quiet
 from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.static import StaticCheck
@@ -61,22 +60,6 @@ class LoadedTask:
         """The text that the first request of a row sends."""
         arguments = self.instances[number][0].args
         return arguments[0] if arguments and isinstance(arguments[0], str) else ""
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep lm-eval's and datasets' own messages and bars off the screen; what matters of them becomes findings."""
-    names = ("lm_eval", "lm-eval", "datasets", "evalprep", "custom_metrics")
-    before = {name: logging.getLogger(name).level for name in names}
-    for name in names:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        # Progress bars of half a dozen libraries, and what the tasks' own code prints.
-        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)
 
 
 def import_nltk() -> None:

@@ -193,12 +193,17 @@ def check_stops(loaded: LoadedTask, tokenizer: Tokenizer | None, scorer: Scorer 
             )
         elif tokenizer is not None and _SPECIAL_LOOK.fullmatch(stop) and not tokenizer.knows(stop):
             findings.add("EP609", where, f"{task}: {stop!r} is no token of this model", task=task)
-        if not stop.strip() and any(MARKUP.search(loaded.prompt(number)) for number in list(loaded.instances)[:20]):
-            findings.add("EP611", where, f"{task}: {stop!r}, and the prompts are chat turns", task=task)
+        if not stop.strip() and any(_opens_turn(loaded.prompt(number)) for number in list(loaded.instances)[:20]):
+            findings.add("EP611", where, f"{task}: {stop!r}, and the prompts end with a turn marker", task=task)
     if stops and loaded.generates:
         cut = [loaded.row_name(number) for number in loaded.instances if _is_cut(loaded, number, stops, scorer)]
         if cut:
             findings.add("EP610", where, f"{task}: {listed(cut, len(cut))}", task=task)
+
+
+def _opens_turn(prompt: str) -> bool:
+    """Whether a chat prompt leaves it to the model to begin the reply with the template's white space."""
+    return MARKUP.search(prompt) is not None and not prompt[-1:].isspace()
 
 
 def _is_cut(loaded: LoadedTask, number: int, stops: list[str], scorer: Scorer | None) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
-from evalprep.check.loading import LoadedTask, first_line, quiet
+from evalprep.check.loading import LoadedTask, first_line
+from evalprep.check.quiet import quiet
 from evalprep.check.settings import RunSettings
 from evalprep.errors import near
 

@@ -11,7 +11,8 @@ from typing import Any
 from evalprep.check.bound import TimeBoundError
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
-from evalprep.check.loading import LoadedTask, quiet
+from evalprep.check.loading import LoadedTask
+from evalprep.check.quiet import quiet
 from evalprep.check.replies import HARD, UNRELATED, perfect_replies, published_reply
 from evalprep.check.scorer import BOUND_SECONDS, SLOW_SECONDS, Scorer, Verdict
 

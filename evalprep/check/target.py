@@ -48,6 +48,17 @@ class Target:
         ]
 
 
+def at_least_one(text: str) -> int:
+    """A whole number from 1, as an argument.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments that name a target."""
     parser.add_argument(
@@ -80,7 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     other.add_argument("--model", default=None, metavar="NAME", help="the model that will be run")
     other.add_argument("--tokenizer", default=None, metavar="NAME", help="another tokenizer than the model's own")
     other.add_argument("--backend", default=None, metavar="NAME", help="lm-eval's name of the back end (default: vllm)")
-    other.add_argument("--max_model_len", type=int, default=None, metavar="N", help="the context length of the run")
+    other.add_argument(
+        "--max_model_len", type=at_least_one, default=None, metavar="N", help="the context length of the run"
+    )
     other.add_argument(
         "--apply_chat_template", action="store_true", help="the run will apply the model's chat template"
     )

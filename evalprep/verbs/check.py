@@ -6,12 +6,16 @@ import argparse
 import contextlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_static
 from evalprep.check.codes import markdown
-from evalprep.check.target import Target, add_arguments, targets
+from evalprep.check.target import Target, add_arguments, at_least_one, targets
+from evalprep.errors import BadInput, Problem
+
+NOTES = 3  # notes of one code that are printed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
     parser.add_argument("--static", action="store_true", help="files only: do not load the tasks through lm-eval")
     parser.add_argument(
-        "--rows", type=int, default=None, metavar="N", help="look at the first N rows of each task only"
+        "--rows", type=at_least_one, default=None, metavar="N", help="look at the first N rows of each task only"
     )
     parser.add_argument(
         "--hard", action="store_true", help="also score replies on which extraction gets slow; up to minutes per task"
@@ -27,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--estimate", action="store_true", help="also estimate tokens, time and memory of the run")
     parser.add_argument(
         "--calibrate",
-        type=int,
+        type=at_least_one,
         default=None,
         metavar="N",
         help="measure the speed with N prompts on the real engine for the estimate; loads the model",
@@ -41,6 +45,7 @@ def main(args: argparse.Namespace) -> int:
     """Check each target; 2 when one has an error."""
     if args.explain:
         return _explain(args.explain)
+    _refuse_contradictions(args)
     reports = []
     for manager in targets(args):
         with manager as target, _progress(args.json) as progress:
@@ -52,6 +57,31 @@ def main(args: argparse.Namespace) -> int:
         for report in reports:
             _print(report)
     return 2 if any(report["counts"]["error"] for report in reports) else 0
+
+
+def _refuse_contradictions(args: argparse.Namespace) -> None:
+    """Arguments that would be without effect.
+
+    Raises:
+        BadInput: there is one.
+    """
+    asked = [name for name in ("estimate", "calibrate", "gpu") if getattr(args, name)]
+    problems = []
+    if args.static and (asked := [*asked, *(name for name in ("rows", "hard") if getattr(args, name))]):
+        named = ", ".join(f"--{name}" for name in asked)
+        problems.append(
+            Problem(what=f"{named} needs the tasks loaded", where="--static", fix=f"leave out --static or {named}")
+        )
+    if args.calibrate and args.include_path:
+        problems.append(
+            Problem(
+                what="only a prepared work folder or a config can be run",
+                where="--calibrate",
+                fix="prepare a config that names these tasks",
+            )
+        )
+    if problems:
+        raise BadInput(problems)
 
 
 def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], None]) -> dict[str, Any]:
@@ -103,16 +133,24 @@ def _progress(silent: bool) -> Iterator[Callable[[str], None]]:
 
 def _print(report: dict[str, Any]) -> None:
     found: list[Finding] = report["_found"]
+    shown: Counter[str] = Counter()
     for one in found:
-        print(one)
+        shown[one.code] += 1
+        if one.level != "note" or shown[one.code] <= NOTES:
+            print(one)
+    for code, number in shown.items():
+        if CODES[code].level == "note" and number > NOTES:
+            print(f"note {code}: {number - NOTES} more like it; --json lists all")
     if found:
         print()
     if report["_estimate"] is not None:
         print(report["_estimate"].text())
         print()
     counts = ", ".join(f"{number} {level}{'s' if number != 1 else ''}" for level, number in report["counts"].items())
-    rows = sum(number or 0 for number in report["tasks"].values())
-    print(f"{report['target']}: {len(report['tasks'])} tasks, {rows} rows: {counts}")
+    tasks, rows = len(report["tasks"]), sum(number or 0 for number in report["tasks"].values())
+    print(
+        f"{report['target']}: {tasks} task{'s' if tasks != 1 else ''}, {rows} row{'s' if rows != 1 else ''}: {counts}"
+    )
 
 
 def _explain(name: str) -> int:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from typing import Any
 
-from evalprep.check import Findings
+from evalprep.check import Findings, FullCheck, RunSettings, StaticCheck
 from evalprep.check.full import find_tokenizer
-from evalprep.check.target import add_arguments, targets
-from evalprep.preview import Preview, preview_task, reply_budget
+from evalprep.check.quiet import stdout_is_ours
+from evalprep.check.target import add_arguments, at_least_one, targets
+from evalprep.errors import BadInput
+from evalprep.preview import Preview, Request, preview_task
 
 _HEAD, _TAIL = 48, 24  # tokens shown without --all
+_UNREAD = 5  # unreadable files named where a task is not found
 _CUT = 600  # characters of a reply shown without --all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("task", help="a task of the config or of the folder")
-    parser.add_argument("-n", type=int, default=1, metavar="N", help="how many rows (default: 1)")
+    parser.add_argument("-n", type=at_least_one, default=1, metavar="N", help="how many rows (default: 1)")
     parser.add_argument("--row", default=None, metavar="ID", help="the row with this sample_id or position")
     parser.add_argument("--all", action="store_true", help="show every token and whole replies")
     parser.add_argument("--json", action="store_true", help="print as JSON, with every token")
@@ -31,15 +35,15 @@ def main(args: argparse.Namespace) -> int:
 
     previews: list[Preview] = []
     for manager in targets(args):
-        with manager as target:
+        with manager as target, stdout_is_ours():
             findings = Findings()
             static = check_static(
                 target.roots, [args.task] if args.include_path else target.requested, target.settings, findings
             )
             static.leaves = [leaf for leaf in static.leaves if leaf.name == args.task] or static.leaves
-            previews += preview_task(
-                _load(static, target.settings, findings), target.settings, args.task, args.n, args.row
-            )
+            done = _load(static, target.settings, findings)
+            _refuse_failed(args.task, done, findings)
+            previews += preview_task(done, target.settings, args.task, args.n, args.row)
     if args.json:
         print(json.dumps([preview.as_dict() for preview in previews], indent=2, ensure_ascii=False, default=str))
     else:
@@ -48,9 +52,26 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(static: Any, settings: Any, findings: Findings) -> Any:
+def _refuse_failed(name: str, done: FullCheck, findings: Findings) -> None:
+    """A task that is there and cannot be shown.
+
+    Raises:
+        BadInput: with the findings that say why.
+    """
+    if any(task.name == name and task.instances for task in done.loaded):
+        return
+    told = [one for one in findings.sorted() if one.code != "EP108"]
+    of_task = [one for one in told if one.task == name]
+    reasons = [one for one in of_task if one.level == "error" or one.code == "EP302"]
+    if name not in done.static.tree.names():  # its file may be one that cannot be read
+        unread = [one for one in told if one.code.startswith("EP1") and one.level == "error" and not one.task]
+        reasons += unread[:_UNREAD]
+    if reasons:
+        raise BadInput([one.as_problem() for one in reasons])
+
+
+def _load(static: StaticCheck, settings: RunSettings, findings: Findings) -> FullCheck:
     """Load the task and its requests; its scorer too, without scoring all rows."""
-    from evalprep.check import FullCheck
     from evalprep.check.chat import chat_template
     from evalprep.check.loading import load_tasks
     from evalprep.check.requests import build_requests
@@ -67,20 +88,13 @@ def _load(static: Any, settings: Any, findings: Findings) -> Any:
 def _text(preview: Preview, *, whole: bool) -> str:
     lines = [f"=== {preview.task}, row {preview.row}", ""]
     for number, request in enumerate(preview.requests):
-        head = f"--- request {number + 1} of {len(preview.requests)}: {request.kind}, {len(request.text)} characters"
-        lines += [head + (f", {len(request.tokens)} tokens" if request.tokens else ""), request.text[: request.context]]
-        if request.context < len(request.text):
-            lines.append(f"--- continuation\n{request.text[request.context :]!r}")
-        lines += (
-            ["--- tokens", _tokens(request.tokens, whole=whole)]
-            if request.tokens
-            else ["--- tokens: the tokenizer is not here"]
-        )
+        before = preview.requests[number - 1] if number else None
+        lines += _request(f"request {number + 1} of {len(preview.requests)}", request, before, whole=whole)
     lines += ["", f"target: {preview.target!r}"]
     if preview.bos_count is not None:
         lines.append(f"begin-of-text tokens at the start: {preview.bos_count}")
     if preview.arguments:
-        count, budget = len(preview.requests[0].tokens), reply_budget(preview)
+        count, budget = len(preview.requests[0].tokens), preview.budget
         lines += [
             f"stop strings: {preview.stops or 'none, the end-of-text token alone'}",
             "generation arguments: " + ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items()),
@@ -92,11 +106,37 @@ def _text(preview: Preview, *, whole: bool) -> str:
     return "\n".join([*lines, ""])
 
 
+def _request(label: str, request: Request, before: Request | None, *, whole: bool) -> list[str]:
+    """One request; a context that the one before had is not shown again."""
+    head = f"--- {label}: {request.kind}, {len(request.text)} characters"
+    lines = [head + (f", {len(request.tokens)} tokens" if request.tokens else "")]
+    context, continuation = request.text[: request.context], request.text[request.context :]
+    repeats = not whole and before is not None and context == before.text[: before.context]
+    scored = request.scored
+    lines.append("(the same context)" if repeats else context)
+    if continuation:
+        lines.append(f"--- continuation\n{continuation!r}")
+    if not request.tokens:
+        return [*lines, "--- tokens: the tokenizer is not here"]
+    if not (repeats and scored is not None):
+        lines += ["--- tokens", _tokens(request.tokens[:scored], whole=whole)]
+    if scored is not None:
+        count = len(request.tokens) - scored
+        lines += [f"--- {count} token{'s' if count != 1 else ''} scored", _tokens(request.tokens[scored:], whole=whole)]
+    return lines
+
+
 def _tokens(tokens: list[tuple[int, str]], *, whole: bool) -> str:
+    """Tokens with their ids in lines as wide as the terminal; a token is never broken."""
     shown = [f"{number}:{text!r}" for number, text in tokens]
     if not whole and len(shown) > _HEAD + _TAIL:
         shown = [*shown[:_HEAD], f"... {len(shown) - _HEAD - _TAIL} more ...", *shown[-_TAIL:]]
-    return " ".join(shown)
+    width, lines = shutil.get_terminal_size().columns, [""]
+    for one in shown:
+        if lines[-1] and len(lines[-1]) + 1 + len(one) > width:
+            lines.append("")
+        lines[-1] += f" {one}" if lines[-1] else one
+    return "\n".join(lines)
 
 
 def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:

@@ -138,7 +138,7 @@ def test_a_warning_is_printed_beside_the_command(tmp_path):
     config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": [task]}))
     done, _ = command("prepare", "--config_path", config)
     assert done.returncode == 0
-    assert "warning EP206" in done.stderr
+    assert "EP206" in done.stderr
     assert str(tmp_path / "work_dir") in done.stderr
     assert ".work_dir.build" not in done.stderr
     assert "lm_eval" in done.stdout
@@ -172,6 +172,45 @@ def test_a_prepared_folder_can_be_checked_again(tmp_path):
     edited.write_text(edited.read_text().replace("temperature: 0.0", "temperature: 0.5"))
     done, _ = command("check", tmp_path / "work_dir", "--static")
     assert "EP205" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--static", "--estimate"], "--estimate needs the tasks loaded"),
+        (["--static", "--rows", "2"], "--rows needs the tasks loaded"),
+        (["--calibrate", "2"], "only a prepared work folder or a config can be run"),
+        (["--rows", "0"], "is no whole number from 1"),
+        (["--max_model_len", "-1"], "is no whole number from 1"),
+        (["--include_path", "nowhere"], "is not a folder"),
+    ],
+)
+def test_arguments_without_effect_are_refused(arguments, said, tmp_path):
+    done, _ = command("check", "--include_path", tmp_path, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_notes_of_one_kind_are_counted(tmp_path):
+    config, task = bad_config(tmp_path)
+    task["generation_kwargs"] = {"until": [], "do_sample": False, "max_gen_toks": 8}
+    tasks = [{**task, "task": f"own_{number}"} for number in range(6)]
+    config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": tasks}))
+    done, _ = command("check", "--config_path", config)
+    assert done.stdout.count("note EP231") == 4
+    assert "note EP231: 3 more like it" in done.stdout
+    assert "6 tasks, 6 rows: 0 errors, 0 warnings, 6 notes" in done.stdout
+
+
+def test_lm_evals_own_tasks_get_notes_not_advice_to_their_author(tmp_path):
+    from evalprep.check.files import stock_folder
+
+    done, _ = command("check", "--static", "--json", "--include_path", stock_folder() / "tasks" / "arithmetic")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert {one["code"] for one in report["findings"]} == {"EP120"}
+    assert len(report["tasks"]) == 10
 
 
 def test_explain():

@@ -99,6 +99,89 @@ def test_the_text_form_says_the_same(work_dir):
     assert "published verdict: wrong" in done.stdout
 
 
+def folder_of(tmp_path, rows, **task):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "tasks").mkdir()
+    content = {
+        "task": "shown",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": str(tmp_path / "rows.jsonl")}},
+        "test_split": "test",
+        "doc_to_text": "question",
+        "doc_to_target": "answer",
+        "num_fewshot": 0,
+        "fewshot_config": {"sampler": "first_n", "samples": []},
+        "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+        **task,
+    }
+    (tmp_path / "tasks" / "shown.yaml").write_text(json.dumps(content))  # JSON is YAML
+    return tmp_path / "tasks"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["Capital of Peru?", "Capital of Peru?\n", "Capital of Peru? "])
+def test_scored_tokens_are_those_of_lm_eval(question, tmp_path, tiny_model):
+    from lm_eval.models.vllm_causallms import VLLM
+    from transformers import AutoTokenizer
+
+    rows = [{"sample_id": "a", "question": question, "choices": ["Lima", "Santiago de Chile"], "answer": 0}]
+    folder = folder_of(tmp_path, rows, output_type="multiple_choice", doc_to_choice="choices")
+    done = run("preview", "shown", "--include_path", folder, "--tokenizer", tiny_model(), "--json")
+    assert done.returncode == 0, done.stderr
+    engine = VLLM.__new__(VLLM)  # its tokenisation alone; no engine
+    engine.tokenizer = AutoTokenizer.from_pretrained(tiny_model())
+    engine.custom_prefix_token_id, engine.add_bos_token = None, None
+    (shown,) = json.loads(done.stdout)
+    assert len(shown["requests"]) == 2
+    for request, choice in zip(shown["requests"], rows[0]["choices"], strict=True):
+        context, continuation = engine._encode_pair(question, f" {choice}")
+        ids, start = request["token_ids"], request["scored_from"]
+        assert (ids[:start], ids[start:]) == (context, continuation)
+
+
+def test_lines_fit_a_terminal_and_a_context_is_shown_once(tmp_path, tiny_model, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [{"sample_id": "a", "question": "Choose a town:", "choices": ["Lima", "Oslo", "Rome"], "answer": 0}]
+    folder = folder_of(tmp_path, rows, output_type="multiple_choice", doc_to_choice="choices")
+    done = run("preview", "shown", "--include_path", folder, "--tokenizer", tiny_model())
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout.count("Choose a town:") == 1
+    assert done.stdout.count("(the same context)") == 2
+
+
+def test_stdout_is_ours_whatever_a_task_prints(tmp_path):
+    rows = [{"sample_id": "a", "question": "One?", "answer": "1"}]
+    folder = folder_of(
+        tmp_path, rows, generation_kwargs={"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 8}
+    )
+    task = folder / "shown.yaml"
+    task.write_text(task.read_text()[:-1] + ', "process_results": !function utils.score}')
+    (folder / "utils.py").write_text(
+        "import os\nimport subprocess\nimport sys\n\nprint('loading')\nos.write(1, b'raw')\n"
+        "subprocess.run([sys.executable, '-c', 'print(1)'])\n\n\n"
+        "def score(doc, results):\n    print('scoring')\n    return {'acc': float(results[0] == doc['answer'])}\n"
+    )
+    assert json.loads(run("preview", "shown", "--include_path", folder, "--json").stdout)[0]["task"] == "shown"
+    assert json.loads(run("check", "--include_path", folder, "--json").stdout)["counts"]["error"] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import sys\n\nsys.exit('no swipl')\n", "EP301 shown: importing utils.score: LeavesError: calls sys.exit"),
+        ("import package_that_nobody_has\n", "EP222 imports package_that_nobody_has, which is not installed"),
+    ],
+)
+def test_a_task_that_cannot_be_shown_says_why(code, said, tmp_path):
+    folder = folder_of(tmp_path, [{"sample_id": "a", "question": "One?", "answer": "1"}], output_type="loglikelihood")
+    task = folder / "shown.yaml"
+    task.write_text(task.read_text()[:-1] + ', "process_results": !function utils.score}')
+    (folder / "utils.py").write_text(code + "\n\ndef score(doc, results):\n    return {'acc': 0.0}\n")
+    done = run("preview", "shown", "--include_path", folder)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"), [(["chose"], "did you mean choose?"), (["choose", "--row", "nobody"], "no row 'nobody'")]
 )
