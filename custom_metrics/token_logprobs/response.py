@@ -72,27 +72,31 @@ def refusal(row: Encoded, reason: str = "too_long") -> Response:
     return Response(refused=reason, tokens=len(row.ids), truncated=row.truncated)
 
 
-def parse(text: Any) -> Response:
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in values]
+
+
+def parse(reply: Any) -> Response:
     """Read a response back; anything that is none (another back end's answer) is a refusal, never an exception.
 
     >>> parse('{"n": 1, "sum": -0.5, "logprobs": [-0.5], "greedy": [1]}').avg_loss
     0.5
     """
     try:
-        content = json.loads(text)
-        logprobs = [float(value) for value in content["logprobs"]]
+        content = json.loads(reply)
+        text, gradient = content.get("text"), content.get("grad_norm")
         return Response(
-            logprobs=logprobs,
+            logprobs=_floats(content["logprobs"]),
             greedy=[bool(flag) for flag in content["greedy"]],
-            mu=content.get("mu"),
-            var=content.get("var"),
-            text=content.get("text"),
+            mu=_floats(content["mu"]) if "mu" in content else None,
+            var=_floats(content["var"]) if "var" in content else None,
+            text=text if isinstance(text, str) else None,
             truncated=int(content.get("truncated", 0)),
             refused=str(content.get("refused", "")),
-            grad_norm=content.get("grad_norm"),
+            grad_norm=None if gradient is None else float(gradient),
             tokens=int(content.get("tokens", 0)),
         )
-    except (TypeError, ValueError, KeyError, RecursionError):
+    except (AttributeError, TypeError, ValueError, KeyError, RecursionError):
         return Response(refused="unreadable")
 
 

@@ -32,7 +32,7 @@ def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
 
 def generated(row: Row) -> str:
     """The generation of a row as it is scored: cut at the row's stop words."""
-    raw = replies(row)[0]
+    raw = next(iter(replies(row)), "")
     return str(
         formulas.generation_postprocess(
             raw_generation=raw if isinstance(raw, str) else "", stopwords=list(row["doc"].get("stopwords") or ())
@@ -44,7 +44,9 @@ def _rouge_row(row: Row, name: str | None) -> Result:
     """One generation with its scores: a number each, or a list for a column of several references."""
     doc, text = row["doc"], generated(row)
     reference = doc.get(name) if name else doc.get("target", row.get("target"))
-    references = [reference] if isinstance(reference, str) else list(reference or [])
+    references = [
+        one for one in ([reference] if isinstance(reference, str) else reference or []) if isinstance(one, str)
+    ]
     stemmer = doc.get("rouge_stemmer") is not False
     scores = [formulas.rouge(ground_truth=one, generation=text, stemmer=stemmer) for one in references]
     kept: Result = {kind: [score[kind] for score in scores] for kind in ROUGE_KEPT}

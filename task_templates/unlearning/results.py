@@ -26,17 +26,18 @@ def only(inputs: Inputs | None) -> Mapping[str, Any]:
     return next(iter((inputs or {}).values()), {})
 
 
-def by_index(result: Mapping[str, Any]) -> dict[str, Any]:
+def by_index(result: Any) -> dict[str, Any]:
     """Row by position, as text, in the order of the positions; both spellings of the key in OpenUnlearning's files.
 
     Files have their keys sorted as text, 10 before 2; resamples of two models draw the same rows only in one order.
     """
-    found = by_row.by_string(result.get("value_by_index") or result.get("values_by_index") or {})
+    rows = (result.get("value_by_index") or result.get("values_by_index")) if isinstance(result, Mapping) else None
+    found = by_row.by_string(rows) if isinstance(rows, Mapping) else {}
     return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
 
 
-def column(result: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """One number of every row."""
+def column(result: Any, name: str) -> dict[str, Any]:
+    """One number of every row; logs of others may hold anything in the place of rows."""
     return {index: row.get(name) for index, row in by_index(result).items() if isinstance(row, Mapping)}
 
 
@@ -46,7 +47,9 @@ def with_interval(result: Result, interval: Sequence[float] | None) -> Result:
 
 
 def with_mean_interval(result: Result, values: Sequence[float]) -> Result:
-    """The result of a mean with the number of its rows and its bootstrap interval."""
+    """The result of a mean with the number of its rows and its bootstrap interval, or the reason for having none."""
+    if not values:
+        return {**result, **no_value(result.get("reason", "no row has a value"))}
     return with_interval({**result, "n": len(values)}, bootstrap.mean_interval(values))
 
 
