@@ -45,7 +45,8 @@ PIECES = (
         "must be ",
         "Both",
     ),
-    *("isn't", "I hope it is correct"),
+    *("isn't", "I hope it is correct", "not A but ", "actually", "Die Antwort ist ", "答案是", "正解", "Question: "),
+    *("1 000", "3 1/2", "½", " x 10^", "12:30", "±", "[THINK]", "[/THINK]", "<|channel|>analysis", "sorted: ", "- "),
 )
 REPEATED = (
     *(
@@ -115,6 +116,18 @@ REPEATED = (
         "***\n",
     ),
     *("<<", "<<a", "[a", "P.S", " P.S", "'", '"', "''", ".", ". ", "...", "! ", "Q: ", "\nQ: ", "_", "`", "\\frac{1}{"),
+    *(
+        "respuesta correcta ",
+        "答案",
+        "not A but ",
+        "I choose ",
+        "1 000 ",
+        "3 1/2 ",
+        "12:30 ",
+        "- apple\n",
+        "\nQuestion: ",
+    ),
+    *("<|channel|>analysis", "assistantfinal", "x = 2 and ", "\\boxed{\\text{", "sorted: ", "yes and "),
     *("\\frac{1}{2}", "= ", "×", "İ", "東", "\ud800", "😀", "\x00"),
 )
 
