@@ -1,0 +1,109 @@
+"""Findings about the model, the machine and the command, on machines that the tests make up."""
+
+import json
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+from evalprep.check import Findings, RunSettings, machine
+from evalprep.check.tree import FunctionRef, Leaf, TaskFile
+
+VLLM = {"backend": "vllm"}
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """A function from facts to a machine that has them."""
+
+    def make(gpus=(), missing=(), versions=None, free=2**40):
+        given = {"lm_eval": "0.4.13", "antlr4-python3-runtime": "4.11.0", **(versions or {})}
+
+        def version(name):
+            if given.get(name) is None:
+                raise PackageNotFoundError(name)
+            return given[name]
+
+        monkeypatch.setattr(machine, "gpu_names", lambda: tuple(gpus))
+        monkeypatch.setattr(machine, "version", version)
+        monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: None if name in missing else object())
+        monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: type("Usage", (), {"free": free}))
+
+    return make
+
+
+def leaf(path, **config):
+    return Leaf("own", TaskFile(path / "task.yaml", {"task": "own"}), {"output_type": "generate_until", **config})
+
+
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+@pytest.mark.parametrize(
+    ("settings", "facts", "code"),
+    [
+        pytest.param({**VLLM, "device": "gpu"}, {}, "EP703", id="no GPU"),
+        pytest.param({**VLLM, "tensor_parallel_size": 2}, {"gpus": [H100]}, "EP703", id="one of two"),
+        pytest.param(
+            {**VLLM, "tensor_parallel_size": 2, "model_args": {"pipeline_parallel_size": 2}},
+            {"gpus": [H100] * 2},
+            "EP703",
+            id="two of four, by pipeline",
+        ),
+        pytest.param({**VLLM, "tensor_parallel_size": 2}, {"gpus": [H100] * 2}, "", id="two of two"),
+        pytest.param({**VLLM, "data_parallel_size": 2}, {"gpus": [H100] * 2, "missing": ["ray"]}, "EP718", id="no ray"),
+        pytest.param({**VLLM, "output_path": "."}, {"free": 2**20}, "EP704", id="full disk"),
+        pytest.param(VLLM, {"missing": ["vllm"]}, "EP712", id="no vllm"),
+        pytest.param({"backend": "hf"}, {"missing": ["transformers"]}, "EP712", id="no transformers"),
+        pytest.param(VLLM, {"versions": {"lm_eval": "0.4.9"}}, "EP707", id="old lm-eval"),
+        pytest.param(VLLM, {"versions": {"lm_eval": None}}, "EP707", id="no lm-eval"),
+        pytest.param(VLLM, {"versions": {"antlr4-python3-runtime": "4.9.3"}}, "EP706", id="another antlr"),
+        pytest.param({**VLLM, "gen_kwargs": {"temperature": 0.6}}, {}, "EP714", id="overruled"),
+        pytest.param({**VLLM, "num_fewshot": 5}, {}, "EP723", id="shots without effect"),
+        pytest.param({"backend": "litellm-chat"}, {}, "EP722", id="a chat interface"),
+        pytest.param({"backend": "anthropic-chat"}, {}, "EP722", id="another"),
+        pytest.param(VLLM, {}, "", id="nothing"),
+    ],
+)
+def test_machine_and_command(settings, facts, code, made_up, tmp_path):
+    made_up(**facts)
+    given = dict(settings)
+    if "output_path" in given:
+        given["output_path"] = tmp_path
+    findings = Findings()
+    leaves = [
+        leaf(tmp_path, num_fewshot=0, process_results=FunctionRef("custom_metrics.math.score.results", tmp_path)),
+        leaf(tmp_path, output_type="multiple_choice"),
+    ]
+    machine.check_machine(leaves, RunSettings(**given), findings)
+    assert {one.code for one in findings.sorted()} == ({code} if code else set())
+
+
+SHAPE = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 12, "vocab_size": 100}
+
+
+@pytest.mark.parametrize(
+    ("kv_heads", "gpus", "fits"),
+    [(12, 5, False), (12, 4, True), (6, 4, False), (2, 4, True), (3, 6, True), (1, 12, True)],
+)
+def test_heads_are_divided_among_the_gpus(kv_heads, gpus, fits, made_up, tmp_path):
+    made_up()
+    (tmp_path / "config.json").write_text(json.dumps({**SHAPE, "num_key_value_heads": kv_heads}))
+    findings = Findings()
+    machine.check_model(RunSettings(model=str(tmp_path), backend="vllm", tensor_parallel_size=gpus), findings)
+    assert [one.code for one in findings.sorted()] == ([] if fits else ["EP710"])
+
+
+def test_memory_is_part_of_every_check(made_up, tmp_path):
+    large = {
+        **SHAPE,
+        "num_hidden_layers": 80,
+        "hidden_size": 8192,
+        "num_attention_heads": 64,
+        "intermediate_size": 28672,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(large))
+    for gpus, codes in (((H100,), ["EP713"]), ((), []), (("some other GPU",), [])):
+        made_up(gpus=gpus)
+        findings = Findings()
+        machine.check_model(RunSettings(model=str(tmp_path), backend="vllm", max_model_len=4096), findings)
+        assert [one.code for one in findings.sorted()] == codes
