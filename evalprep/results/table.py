@@ -33,7 +33,7 @@ class Table:
         doc_id: Position in the split.
         prompt_hash: First 64 bits of the harness' sha256 of the prompt.
         prompt_as_prepared: 1 the prompt sent is `doc.prompt`, 0 it is not, -1 there is no such column.
-        response_hash: 64 bits over the raw replies.
+        response_hash: Length and CRC-32 of the raw replies, in 64 bits.
         previous: The published verdict; 1, 0 or -1 for none.
         unparsed: 1 when nothing could be extracted from the reply.
         subtask, cluster: Codes into `subtasks` and `clusters`; -1 for none.
