@@ -279,4 +279,7 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
         notes.append(
             f"no samples file of {', '.join(missing)}: run without --log_samples, or the harness could not write it"
         )
+    if packed := sorted(path.name for path in files.folder.glob("samples_*.jsonl.*")):
+        some = f"{packed[0]} and {len(packed) - 1} more" if len(packed) > 1 else packed[0]
+        notes.append(f"compressed samples are not read, unpack them first: {some}")
     return Run(files, results, tasks, notes)

@@ -125,3 +125,11 @@ def test_groups_resolve_to_tasks(tmp_path):
     assert sorted(run.select(["outer"])) == ["t", "u"]
     with pytest.raises(BadInput, match="no samples of task 'x'"):
         run.select(["x"])
+
+
+def test_compressed_samples_are_named(tmp_path):
+    home = write_run(tmp_path, {"one": [Row("a")], "two": [Row("a")]})
+    next(home.glob("samples_two_*")).rename(home / f"samples_two_{STAMP}.jsonl.gz")
+    run = load_run(home)
+    assert list(run.tasks) == ["one"]
+    assert f"compressed samples are not read, unpack them first: samples_two_{STAMP}.jsonl.gz" in run.notes
