@@ -73,9 +73,13 @@ _WORD_FORMS: dict[Kind, re.Pattern[str]] = {
 _EITHER = re.compile(
     r"[\s*_`\"'”’)\]}]{0,8}(?:\bor\b|\band\b|/)\W{0,8}(?:yes|no|true|false|valid|invalid|not)\b", re.IGNORECASE
 )
+# Verdicts on the matter itself; an equation, or "it is true that ...", may as well be a step of a reasoning cut off.
 _VERDICT = re.compile(
-    r"(?:\b(?:is|are|was|be|to|isn['’]t|aren['’]t|result)\b|[=:])\s{0,4}(?:therefore\s|thus\s)?" + _NOISE, re.IGNORECASE
+    r"(?:\b(?:argument|reasoning|deduction|inference|expression|result|value)\b[^.\n]{0,40}?"
+    rf"(?:\b(?:is|are|be|to|isn['’]t)\b|[=:])|\A[^.\n]{{0,80}}=)\s{{0,4}}(?:therefore\s|thus\s)?{_NOISE}",
+    re.IGNORECASE,
 )
+_MAX_EQUATION = 120
 _BRACKETS = re.compile(r"[\s\[\](){}<>]+")
 _BRACKET_RUN = re.compile(r"[\[\](){}<>](?:[ \t]{0,4}[\[\](){}<>])*")
 _ESCAPED_BRACKET = re.compile(r"\\(?=[\[\](){}])")
@@ -113,8 +117,8 @@ def _word(kind: Kind, tail: str) -> str | None:
     return None
 
 
-def _verdict(kind: Kind, line: str) -> str | None:
-    """Read the word of a line that concludes: "Yes, she does.", "The argument is invalid.", "... = False"."""
+def _verdict(kind: Kind, line: str, *, alone: bool) -> str | None:
+    """Read the word of a line that concludes: "Yes, she does.", "The argument is invalid."; if alone, "... = False"."""
     opening = re.match(
         rf"{_NOISE}(?P<word>{_WORDS[kind]})(?=[*_`\"'”’)\s]{{0,4}}(?:[.,;:!–—-]|$))", line, re.IGNORECASE
     )
@@ -122,7 +126,8 @@ def _verdict(kind: Kind, line: str) -> str | None:
         return opening.group("word")
     if kind == "yes_no":
         return None
-    found = [(match, _WORD_FORMS[kind].match(line, match.end())) for match in _VERDICT.finditer(line)]
+    matches = [match for match in _VERDICT.finditer(line) if "=" not in match.group() or alone]
+    found = [(match, _WORD_FORMS[kind].match(line, match.end())) for match in matches]
     words = [(match.group(), word) for match, word in found if word and not _EITHER.match(line, word.end())]
     if not words or len({word.group("word").lower() for _, word in words}) > 1:
         return None
@@ -185,7 +190,9 @@ def _unstated(kind: Kind, text: str) -> str | None:
     if kind in _WORD_FORMS:
         if sum(1 for line in lines if _LIST_MARK.match(line)) > 1:
             return None  # the options repeated
-        return _verdict(kind, lines[0][:_MAX_LINE]) or _verdict(kind, lines[-1][-_MAX_LINE:])
+        alone = len(lines) == 1 and len(text) <= _MAX_EQUATION
+        first, last = lines[0][:_MAX_LINE], lines[-1][-_MAX_LINE:]
+        return _verdict(kind, first, alone=alone) or _verdict(kind, last, alone=alone)
     bare = text.strip(_MARKS + "\n")
     if kind == "words":
         bare = _LIST_MARK.sub("", bare)

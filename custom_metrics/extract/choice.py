@@ -102,7 +102,8 @@ def _standing(text: str, offered: str) -> str | None:
     for pattern in (*openings, phrases.CONCLUSION):
         for _, letter in _letters(pattern, last, offered, weak=True):
             return letter
-    if len({match.group("letter") for match in phrases.MARKED.finditer(last)}) != 1:
+    repeats_options = not openings and phrases.OPTION_LINE.match(last)
+    if repeats_options or len({match.group("letter") for match in phrases.MARKED.finditer(last)}) != 1:
         return None
     return next((letter for _, letter in _letters(phrases.MARKED, last, offered, weak=True)), None)
 

@@ -147,7 +147,7 @@ _JOIN = (
     r"|,(?:\s{0,2}(?:or|and)\b)?|(?<=[)\]])(?=[(\[]))"
 )
 HEDGE = re.compile(
-    rf"{CLOSE}{{0,8}}(?:\((?:or|and)\b|{_JOIN})\s{{0,4}}(?:{_ENGLISH_LABEL})?{_OPEN}{{0,16}}{_ROMAN}"
+    rf"{CLOSE}{{0,8}}(?:\((?:or|and)\b|{_JOIN})\s{{0,4}}(?:{_ENGLISH_LABEL})?{_OPEN}{{0,16}}(?!I\s+(?!and\b|or\b)[a-z]{{2}}){_ROMAN}"
     rf"(?!{CLOSE}{{1,6}}(?:is|are|was|has|have|can|cannot|does|do|would|fails?|uses?|gives?|says?|ignores?|assumes?)\b)"
     r"|(?:\s{1,3}(?:[-*•]\s)?\(?[A-Z]\)?){1,25}[\s.]*\Z|(?:[ \t]+[A-Z]){1,25}[ \t.]*\n"
 )

@@ -36,7 +36,7 @@ def before_invented_question(text: str) -> tuple[str, str]:
         The part before the question, and the whole text; both the same where nothing was invented.
 
     >>> before_invented_question("5\n\nQuestion: 2 + 2?\nAnswer: 4")
-    ('5\n', '5\n\nQuestion: 2 + 2?\nAnswer: 4')
+    ('5', '5\n\nQuestion: 2 + 2?\nAnswer: 4')
     """
     invented = INVENTED_QUESTION.search(text)
     return (text[: invented.start()] if invented else text), text
