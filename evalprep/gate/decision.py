@@ -130,7 +130,10 @@ def _task_checks(run: Run, other: Run | None, policy: Policy) -> tuple[list[Chec
             problems.extend(error.problems)
             continue
         warnings += one.warnings
-        checks.append(_check(name, "task", one.tasks[0].difference, rule, policy))
+        check = _check(name, "task", one.tasks[0].difference, rule, policy)
+        if check.n == 0 and one.tasks[0].notes:
+            check.message = f"{check.message}: {'; '.join(one.tasks[0].notes)}"
+        checks.append(check)
     problems.raise_if_any()
     if policy.overall is not None:
         together = set(run.tasks) if other is None else set(run.tasks) & set(other.tasks)

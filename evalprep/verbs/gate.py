@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import textwrap
 from pathlib import Path
 
 
@@ -46,11 +48,13 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(data)
         return verdict.exit_code
+    width = shutil.get_terminal_size().columns
     print(f"{verdict.run} against {verdict.other}: {verdict.status}")
     for warning in verdict.warnings:
         print(f"warning: {warning}")
     for check in verdict.checks:
-        print(f"  {check.status:<19}  {check.name} ({check.n} pairs): {check.message}")
+        line = f"  {check.status:<19}  {check.name} ({check.n} pairs): {check.message}"
+        print(textwrap.fill(line, width, subsequent_indent=" " * 23, break_long_words=False, break_on_hyphens=False))
     for path in (args.junit, args.output):
         if path is not None:
             print(f"written: {path}")
