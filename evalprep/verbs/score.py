@@ -59,6 +59,7 @@ def _score(
     if args.reference is not None:
         reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
     scores = score_run(run, packs, reference=reference)
+    has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)
     written: list[Path] = []
     problem = ""
     if not args.no_write:
@@ -86,6 +87,5 @@ def _score(
             print(f"written: {path}")
         if problem:
             print(problem)
-        print(f"next: evalprep compare {place}")
-    has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)
+        print(f"next: evalprep {'compare' if has_any else 'rescore'} {place}")
     return scores.to_dict() | {"files": [str(path) for path in written]}, has_any
