@@ -54,6 +54,8 @@ def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = 
         letter = match.group("letter").upper()
         if letter not in offered or _is_word(text, start, end):
             continue
+        if phrases.DENIED.search(text[max(match.start() - _NEAR, 0) : match.start()]):
+            continue
         before = text[max(start - _NEAR, 0) : start]
         if phrases.HEDGE.match(text, end) or phrases.RETRACTED.match(text, end) or phrases.HEDGED.search(before):
             continue

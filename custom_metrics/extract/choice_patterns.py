@@ -37,8 +37,13 @@ _LINK = (
     r"|\b(?:is|was|be|to|must|clearly|definitely|therefore|thus|then|indeed|probably|most|likely|actually|still|really)\b)"
 )
 _HEAD = (
-    r"(?:answers?|ans|correction|(?:correct|right|best|final|appropriate|accurate|my)\s+"
+    r"(?:answer(?:\(?s\)?)?|ans|correction|(?:correct|right|best|final|appropriate|accurate|my)\s+"
     r"(?:option|choice|letter|selection|statement|response|one))"
+)
+# The letter is the subject of a sentence, and not the name of something: "vitamin D", "plan C", "student B".
+_SUBJECT = (
+    r"(?:\b(?:option|choice|statement|answer|letter)\s+|(?:^|[^\w\s*_(`\"'’\\-]|\b(?:so|thus|hence|therefore|that|think|"
+    r"believe|say|then|because|since|and|but|while|only|conclude|means|shows|implies)\b)\s{0,3})"
 )
 _ADVERB = r"(?:(?:clearly|therefore|thus|indeed|definitely|actually|really|still)\s+)?"
 
@@ -49,7 +54,7 @@ STATEMENTS = tuple(
     for pattern in (
         # "the best answer is B", "Answer: (B)", "the answer to this question is option **B**", "Answer 1: B"
         (
-            rf"\b{_HEAD}\b(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?"
+            rf"\b{_HEAD}(?!\w)(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?"
             r"(?:,?\s+(?:to|for|of|here|in|from|among|therefore|thus)\b[^.:\n]{0,80}?)?"
             rf"[*_\"'”’)]{{0,4}}\??\s{{0,4}}{_SEPARATOR}{_LINK}{{0,12}}(?:{_ENGLISH_LABEL})?{LETTER}"
         ),
@@ -63,7 +68,7 @@ STATEMENTS = tuple(
         rf"[\"'](?:\w{{1,20}}_)?(?:answer|choice|option|letter)(?:_\w{{1,20}})?[\"']\s{{0,4}}:\s{{0,4}}[\"']{LETTER}",
         # "B is the right answer"
         (
-            rf"(?<![\w\\'’-])(?:(?:option|choice|statement|answer|letter)\s+)?{LETTER}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
+            rf"{_SUBJECT}{LETTER}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
             r"(?:the|my)\s+(?:most\s+|only\s+)?(?:(?:correct|right|best|final|accurate|appropriate|suitable)\s+)*"
             r"(?:answer|choice|option|one|response)\b"
         ),
@@ -98,7 +103,7 @@ CLAIMS = tuple(
         ),
         # "option B is correct", "only (B) fits"
         (
-            rf"(?<![\w\\'’-])(?:(?:option|choice|statement|answer|letter)\s+)?{LETTER}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
+            rf"{_SUBJECT}{LETTER}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
             r"(?:the\s+)?(?:most\s+|only\s+)?(?:correct|right|best|accurate|appropriate)\b"
         ),
         (
@@ -162,6 +167,12 @@ REFUSED = re.compile(
     re.IGNORECASE,
 )
 """What stands before a letter that is named without being chosen."""
+DENIED = re.compile(
+    r"(?:\bcan(?:not|['’]t)\s+\w+|\b(?:do|did|does)(?:n['’]t|\s+not)\s+(?:think|believe|mean)|\bunlikely|\bimpossible|\bdoubt"
+    r"|\b(?:might|may|could)\s+(?:say|think|argue|believe)|\bwhether|\bif|\bsuppose|\bassum(?:e|ing))\b[^.!?\n,;:]{0,25}\Z",
+    re.IGNORECASE,
+)
+"""What stands before a statement that is denied, or made for the sake of argument."""
 REJECTED = re.compile(
     rf"{CLOSE}{{0,8}}[:,–—-]?\s(?:(?:is|are|was|seems?|looks?|must\s+be|can|cannot|does|would)\s+)?(?:(?:clearly|also|therefore|definitely)\s+)?"
     r"(?:wrong|incorrect|false|not\b|out\b|eliminated|excluded|invalid|fails?\b|(?:be|been)\s+(?:eliminated|excluded|ruled|rejected)"
