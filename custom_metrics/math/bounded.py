@@ -86,6 +86,9 @@ class Worker:
             answer = process.stdout.readline()
         except (BrokenPipeError, ValueError):
             answer = ""
+        except BaseException:  # an interruption: the reply that is still to come must not answer the next request
+            self._end()
+            raise
         finally:
             backstop.cancel()
         if answer.endswith("\n"):

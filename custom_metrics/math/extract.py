@@ -17,6 +17,8 @@ _BARE_END = re.compile(r"\$|\\\)|\\\]|\n|\\f?boxed")
 _NAMES = ("\\boxed", "\\fbox")
 _NEIGHBOURS = 20
 """Boxes before the last one that may be around it."""
+_MENTIONS = 20
+"""Mentions of the macro at the end of a reply that are passed over; a reply with more is a loop and has no answer."""
 
 
 class Box(NamedTuple):
@@ -52,7 +54,7 @@ def last_box(text: str) -> Box | None:
     if not starts:
         return None
     closing = _brace_pairs(text, starts[0].end())
-    for index in range(len(starts) - 1, -1, -1):
+    for index in range(len(starts) - 1, max(-1, len(starts) - 1 - _MENTIONS), -1):
         box = _read(text, starts[index], closing)
         if box is None:
             continue  # a mention of the macro

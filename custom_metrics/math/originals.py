@@ -16,6 +16,9 @@ SCORERS: tuple[Scorer, ...] = ("llama", "minerva", "leaderboard")
 CPU_SECONDS = 10.0
 """Two comparisons of five seconds each, which is what the originals allow themselves."""
 
+MAX_REMEMBERED = 20_000
+"""Characters of a reply whose verdict is kept; longer ones would fill the memory."""
+
 _WORKER = Worker(cpu_seconds=CPU_SECONDS, memory_mb=1_024)
 
 
@@ -54,7 +57,9 @@ def score_original(scorer: Scorer, gold: str, response: str) -> bool:
     """
     if len(response) > 2_000_000:
         return False
-    return _score(scorer, gold, what_counts(scorer, response))
+    counted = what_counts(scorer, response)
+    remembered = _score if len(counted) <= MAX_REMEMBERED else _score.__wrapped__
+    return remembered(scorer, gold, counted)
 
 
 @lru_cache(maxsize=4_096)  # every filter of a task asks again for the same box

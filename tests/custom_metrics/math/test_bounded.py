@@ -64,6 +64,33 @@ def test_worker_that_dies_is_replaced():
     worker.close()
 
 
+def test_an_interrupted_request_leaves_no_reply_for_the_next():
+    class Interrupted:
+        def readline(self):
+            raise KeyboardInterrupt
+
+        def close(self):
+            pass
+
+    worker = Worker(cpu_seconds=30.0, memory_mb=384)
+    request = {"kind": "equal", "gold": "e^{2}", "answer": "e^{1}e^{1}", "thousands": True}
+    assert worker.ask(request)["equal"]
+    assert worker._process is not None
+    worker._process.stdout = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        worker.ask(request)
+    assert worker.ask({**request, "answer": "e^{3}"})["equal"] is False
+    worker.close()
+
+
+def test_long_answers_are_not_remembered():
+    from custom_metrics.math.grade import _decide
+
+    _decide.cache_clear()
+    assert not grade("5", r"\boxed{" + "x" * 100_000 + "}").correct
+    assert _decide.cache_info().currsize == 0
+
+
 def test_memory_of_the_worker_is_bounded():
     worker = Worker(cpu_seconds=30.0, memory_mb=384)
     worker.ask({"kind": "equal", "gold": "e", "answer": "e+1", "thousands": True})

@@ -47,6 +47,7 @@ def test_extract_boxed(text, expected):
 def test_many_boxes_take_linear_time():
     assert extract_boxed("\\boxed{" * 50_000 + "}" * 50_000) is not None
     assert extract_boxed("".join(f"\\boxed{{{i}}} " for i in range(100_000))) == "99999"
+    assert extract_boxed("\\boxed{5} " + "\\boxed " * 250_000) is None  # a loop
 
 
 def test_position_of_the_box():
