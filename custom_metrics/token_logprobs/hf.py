@@ -41,7 +41,7 @@ def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
     from tqdm import tqdm
 
     answers: list[Response] = [Response() for _ in rows]
-    with tqdm(total=len(rows), desc="Running token_logprobs requests", disable=None) as progress:
+    with tqdm(total=len(rows), desc="Running token_logprobs requests", disable=lm.rank != 0) as progress:
         for batch in _batches(lm, rows):
             width = max(len(rows[position].ids) for position in batch) - 1
             inputs = torch.zeros((len(batch), width), dtype=torch.long)
@@ -100,7 +100,7 @@ def grad_norm(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
         for parameter in model.parameters():
             parameter.requires_grad_(parameter.is_floating_point())
     answers = []
-    for row in tqdm(rows, desc="Running grad_norm requests", disable=None):
+    for row in tqdm(rows, desc="Running grad_norm requests", disable=lm.rank != 0):
         if len(row.scored) < 2:
             answers.append(Response(truncated=row.truncated))
             continue
