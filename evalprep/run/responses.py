@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
+import inspect
+import json
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +19,8 @@ from lm_eval.api.model import LM
 
 from evalprep.atomic import write_atomically
 
-REQUEST_TYPES = ("generate_until", "loglikelihood", "loglikelihood_rolling")
 FILE = "responses.pickle"
+_FORMAT = 2
 # Kind of request, task, position of the row, number of the request, its repeat. Positions and not sample ids, which
 # nothing makes unique in tasks of others; a change of the data is noticed by the requests.
 Key = tuple[str, str, int, int, int]
@@ -25,7 +30,7 @@ def keys_of(kind: str, requests: Iterable[Instance], first: int = 0) -> list[Key
     """One key per request; a repeat of the same request gets the next number.
 
     Args:
-        kind: generate_until, loglikelihood or loglikelihood_rolling.
+        kind: generate_until, loglikelihood or another method of the model.
         requests: As lm-eval hands them to the model, repeats included.
         first: Position of the unit's first row in the whole data; lm-eval counts from 0 in each call.
     """
@@ -38,6 +43,27 @@ def keys_of(kind: str, requests: Iterable[Instance], first: int = 0) -> list[Key
     return keys
 
 
+def row_digest(request: Instance) -> str:
+    """Stands for the row of a request, so that a response is never scored against another row."""
+    text = json.dumps(request.doc, sort_keys=True, default=lambda value: type(value).__name__)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response, and what it answers.
+
+    Attributes:
+        arguments: The request's, as they were sent.
+        response: The model's.
+        row: `row_digest` of its row.
+    """
+
+    arguments: Any
+    response: Any
+    row: str
+
+
 class ResponseFile:
     """The responses of one unit. Pickled: back ends may return richer objects than JSON holds, e.g. token likelihoods.
 
@@ -46,16 +72,32 @@ class ResponseFile:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
-        self.known: dict[Key, tuple[Any, Any]] = {}
+        self.known: dict[Key, Answer] = {}
         if self.path.exists():
             # A file of another version counts as absent: the unit is generated again.
             with contextlib.suppress(Exception):
-                self.known = pickle.loads(self.path.read_bytes())  # noqa: S301 - written by ourselves, see above
+                version, known = pickle.loads(self.path.read_bytes())  # noqa: S301 - written by ourselves, see above
+                self.known = known if version == _FORMAT else {}
 
-    def add(self, keys: Iterable[Key], responses: Iterable[tuple[Any, Any]]) -> None:
-        """Keep (arguments, response) pairs on disk."""
-        self.known.update(zip(keys, responses, strict=True))
-        write_atomically(self.path, pickle.dumps(self.known))
+    def add(self, answers: Mapping[Key, Answer]) -> None:
+        """Keep answers on disk."""
+        self.known.update(answers)
+        write_atomically(self.path, pickle.dumps((_FORMAT, self.known)))
+
+
+def request_types(lm: LM) -> list[str]:
+    """The methods that answer requests: lm-eval's three, and what a pack gave to the class of the model.
+
+    lm-eval calls the method that a request names, with the list of requests; nothing but that says which there are.
+    """
+    found = []
+    for name in dir(type(lm)):
+        method = getattr(type(lm), name)
+        if not name.startswith("_") and inspect.isfunction(method):
+            parameters = list(inspect.signature(method).parameters)
+            if parameters[1:2] == ["requests"]:
+                found.append(name)
+    return found
 
 
 def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
@@ -64,32 +106,36 @@ def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
     Returns:
         A function that undoes it.
     """
-    originals = {name: getattr(lm, name) for name in REQUEST_TYPES}
+    originals = {name: getattr(lm, name) for name in request_types(lm)}
 
     def wrap(name: str) -> Callable[..., list[Any]]:
         def answer(requests: list[Instance], *args: Any, **kwargs: Any) -> list[Any]:
             keys = keys_of(name, requests, first)
+            rows = [row_digest(request) for request in requests]
             # Only an answer to the very same request counts: a prompt function may have been edited in between.
             open_ones = [
                 number
                 for number, key in enumerate(keys)
-                if key not in file.known or file.known[key][0] != requests[number].arguments
+                if (known := file.known.get(key)) is None
+                or (known.arguments, known.row) != (requests[number].arguments, rows[number])
             ]
             if open_ones:
                 made = originals[name]([requests[number] for number in open_ones], *args, **kwargs)
                 file.add(
-                    [keys[number] for number in open_ones],
-                    [(requests[number].arguments, response) for number, response in zip(open_ones, made, strict=True)],
+                    {
+                        keys[number]: Answer(requests[number].arguments, response, rows[number])
+                        for number, response in zip(open_ones, made, strict=True)
+                    }
                 )
-            return [file.known[key][1] for key in keys]
+            return [file.known[key].response for key in keys]
 
         return answer
 
-    for name in REQUEST_TYPES:
+    for name in originals:
         setattr(lm, name, wrap(name))
 
     def undo() -> None:
-        for name in REQUEST_TYPES:
+        for name in originals:
             delattr(lm, name)
 
     return undo
@@ -102,32 +148,40 @@ class Replay(LM):  # type: ignore[misc]
 
     def __init__(self, files: Iterable[ResponseFile]) -> None:
         super().__init__()
-        self.known: dict[Any, tuple[Any, Any]] = {}
+        self.known: dict[Key, Answer] = {}
         for file in files:
             for key, value in file.known.items():
                 if key in self.known:
                     raise ValueError(f"two units answered {key}")
                 self.known[key] = value
+        for name in {key[0] for key in self.known}:
+            # On the object: a pack may have given the base class a method of this name.
+            setattr(self, name, functools.partial(self._answer, name))
 
-    def _answer(self, name: str, requests: list[Instance]) -> list[Any]:
+    def _answer(self, name: str, requests: list[Instance], **_: Any) -> list[Any]:
         found = []
         for request, key in zip(requests, keys_of(name, requests), strict=True):
-            arguments, response = self.known[key]
-            request.arguments = arguments  # as they were sent, chat template included
-            found.append(response)
+            answer = self.known[key]
+            if answer.row != row_digest(request):
+                raise ValueError(
+                    f"row {request.doc_id} of {request.task_name} is not the one that was generated for; "
+                    "its data changed in between: `evalprep run --restart`"
+                )
+            request.arguments = answer.arguments  # as they were sent, chat template included
+            found.append(answer.response)
         return found
 
     def generate_until(self, requests: list[Instance]) -> list[Any]:
-        """Saved texts."""
-        return self._answer("generate_until", requests)
+        """None: the base class wants the method, the object has one of its own where there are answers."""
+        raise KeyError(requests[0].task_name)
 
     def loglikelihood(self, requests: list[Instance]) -> list[Any]:
-        """Saved log-likelihoods."""
-        return self._answer("loglikelihood", requests)
+        """As above."""
+        raise KeyError(requests[0].task_name)
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[Any]:
-        """Saved log-likelihoods of whole texts."""
-        return self._answer("loglikelihood_rolling", requests)
+        """As above."""
+        raise KeyError(requests[0].task_name)
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], **_: Any) -> str:
         """Plain text: the arguments that were sent replace it."""

@@ -68,6 +68,8 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
     setup_logging()
     job = folder.job()
     config = configuration(job)
+    # As in lm-eval, before the tasks: some give methods to the model classes that they find imported.
+    model_class = _model_class(config)
     manager = _manager(config)
     loaded = manager.load(list(config.tasks))
     state.units = plan_units(loaded["tasks"], job, shard_rows, state.units)
@@ -78,7 +80,7 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
         if unit.status == DONE:
             continue
         if lm is None:
-            lm = _load_model(config, folder, state)
+            lm = _load_model(model_class, config, folder, state)
         state.phase, unit.status, unit.started = "running", RUNNING, time.time()
         folder.save(state)
         try:
@@ -153,14 +155,18 @@ def _needs_defaults(config: Any) -> bool:
     return any(one.code in {"EP108", "EP110"} for one in strangers.sorted())
 
 
-def _load_model(config: Any, folder: RunFolder, state: State) -> Any:
+def _model_class(config: Any) -> Any:
     import lm_eval.models  # noqa: F401 - fills the registry
     from lm_eval.api.registry import get_model
 
+    return get_model(config.model)
+
+
+def _load_model(model_class: Any, config: Any, folder: RunFolder, state: State) -> Any:
     state.phase = "loading"
     folder.save(state)
     started = time.time()
-    lm = get_model(config.model).create_from_arg_obj(
+    lm = model_class.create_from_arg_obj(
         config.model_args,
         {"batch_size": config.batch_size, "max_batch_size": config.max_batch_size, "device": config.device},
     )

@@ -84,11 +84,11 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
         assert [line["doc"]["sample_id"] for line in lines] == [f"s{n}" for n in range(ROWS)]
         assert [line["doc_id"] for line in lines] == list(range(ROWS))
     # The dummy model's log-likelihoods are random: equal numbers prove that each was asked for once.
-    answers = {key: value for name in known for key, (_, value) in ResponseFile(one.run.units / name).known.items()}
+    answers = {key: value for name in known for key, value in ResponseFile(one.run.units / name).known.items()}
     for line in samples["then_choice"]:
         for number, response in enumerate(line["resps"]):
             saved = answers["loglikelihood", "then_choice", line["doc_id"], number, 0]
-            assert response == [[str(saved[0]), str(saved[1])]]
+            assert response == [[str(saved.response[0]), str(saved.response[1])]]
     assert len(answers) == ROWS * (1 + 3 + 1)
 
 
