@@ -71,7 +71,7 @@ CODES: dict[str, Code] = {
     "EP123": Code("error", "YAML reads a bare yes, no, on or off as true or false, where lm-eval wants a text.", "put it into quotes"),
     # EP2: settings
     "EP201": Code("error", "generation_kwargs has neither `do_sample` nor `temperature`, or samples without a temperature. vLLM and "
-                  "SGLang then sample at temperature 1 (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`"),
+                  "SGLang then sample at temperature 1 (lm-eval 0.4.10 and later).", "write `do_sample: false` and `temperature: 0.0`, or give them as gen_kwargs of the run"),
     "EP202": Code("error", "generation_kwargs lacks `until`; lm-eval then stops at the first blank line.",
                   "write `until: []` for the end-of-text token alone, or the stop strings"),
     "EP203": Code("warning", "There are no generation_kwargs: replies end at the first blank line or after 256 tokens.",
@@ -187,7 +187,7 @@ CODES: dict[str, Code] = {
                   "set apply_chat_template: true, unless the comparison wants it so"),
     "EP608": Code("warning", "The prompt holds markup of another model family, which this tokenizer spells out letter by letter.",
                   "use the data that belong to the model"),
-    "EP609": Code("warning", "A stop string can never act.", "remove it"),
+    "EP609": Code("note", "A stop string can never act.", "remove it"),
     "EP610": Code("error", "A stop string occurs inside a right reply, which is cut there.", "choose another stop string"),
     "EP611": Code("warning", "A stop string is nothing but white space, and chat prompts end with a turn marker; the reply begins with white space then.", "use `until: []`"),
     "EP612": Code("warning", "Context and continuation meet in two blanks, or without one between two words; likelihoods of such texts "

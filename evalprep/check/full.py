@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalprep.check.chat import chat_template, check_template
+from evalprep.check.files import spare_stock
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
@@ -101,4 +102,5 @@ def _check(
         if scorer is not None:
             scorers[task.name] = scorer
         check_stops(task, tokenizer, scorer, findings)
+    spare_stock(findings)
     return FullCheck(static, loaded, scorers, tokenizer)

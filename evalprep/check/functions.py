@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -108,7 +109,9 @@ def _installed(module: str) -> Path | None:
 @cache
 def _parsed(path: Path) -> ast.Module | None:
     try:
-        return ast.parse(path.read_text(encoding="utf-8"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd escapes in texts of other people's modules
+            return ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return None
 

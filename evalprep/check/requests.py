@@ -212,7 +212,9 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
     for number, requests in loaded.instances.items():
         try:
             choices = loaded.task.doc_to_choice(requests[0].doc)
-            gold = loaded.task.doc_to_target(requests[0].doc)
+            # Where the choices are contexts (as in Winogrande), doc_to_text is the place of the right one.
+            place = loaded.task.doc_to_text if loaded.task.multiple_input else loaded.task.doc_to_target
+            gold = place(requests[0].doc)
         except Exception:  # noqa: BLE001, S112 - reported as EP304
             continue
         if len(set(map(str, choices))) < len(choices):

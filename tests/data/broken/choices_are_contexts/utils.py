@@ -1,0 +1,2 @@
+def place(doc):
+    return doc["right"]
