@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.credentials import secret_paths
 from evalprep.errors import Problems
-from evalprep.places import exists, flaw, is_folder
+from evalprep.places import flaw
 from evalprep.yamlfile import YamlFile
 
 if TYPE_CHECKING:
@@ -35,16 +35,13 @@ def check_secrets(core: Core, source: YamlFile, problems: Problems) -> None:
 
 
 def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
-    """The work folder is replaced whole, so nothing of value may share it; both folders must be there to be written."""
+    """The work folder is replaced whole, so nothing of value may share it; both folders must be writable.
+
+    lm_eval notices an output folder that it cannot write once everything is generated.
+    """
     where, templates = source.where, core.template_dir
     assert templates is not None
-    if not is_folder(templates):
-        problems.add(
-            f"template_dir {templates} is not a folder",
-            where=where("template_dir"),
-            allowed="a folder with one sub-folder per pack",
-        )
-    elif _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
+    if _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
         problems.add(
             f"work_dir {core.work_dir} and template_dir {templates} overlap",
             where=where("work_dir"),
@@ -74,9 +71,3 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
                 where=where(key),
                 fix=f"choose another {key} or change the permissions",
             )
-    if exists(core.output_path) and not is_folder(core.output_path):
-        problems.add(
-            f"output_path {core.output_path} is a file",
-            where=where("output_path"),
-            fix="choose a folder: lm_eval would fail on it once everything is generated",
-        )

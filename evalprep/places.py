@@ -31,9 +31,9 @@ def is_file(path: Path) -> bool:
 
 
 def flaw(path: Path) -> str | None:
-    """Why nothing can be made at a path, None where that is not known yet.
+    """Why a folder cannot be made or filled at a path, None where nothing speaks against it.
 
-    The path itself need not exist; what counts is the first thing above it that does.
+    The path itself need not exist; what counts then is the first thing above it that does.
     """
     try:
         os.lstat(path)
@@ -41,7 +41,7 @@ def flaw(path: Path) -> str | None:
         pass  # said below, for the part of the path that it is about
     except OSError as error:
         return error.strerror
-    above = next(parent for parent in (*path.parents, path) if exists(parent))
-    if not above.is_dir():
-        return f"{above} is not a folder"
-    return None if os.access(above, os.W_OK | os.X_OK) else f"{above} is not writable"
+    there = next(one for one in (path, *path.parents) if exists(one))
+    if not is_folder(there):
+        return f"{there} is not a folder"
+    return None if os.access(there, os.W_OK | os.X_OK) else f"{there} is not writable"

@@ -98,7 +98,7 @@ def test_missing_tasks_take_the_default_of_the_only_pack(tmp_path):
         pytest.param({"work_dir": "a\tb"}, ["holds a control character"], id="a shell acts on a tab"),
         pytest.param({"work_dir": 5}, ["work_dir: 5", "a path"], id="a number for a path"),
         pytest.param(
-            {"output_path": "eval_config.yaml"}, ["eval_config.yaml is a file"], id="results in place of a file"
+            {"output_path": "eval_config.yaml"}, ["eval_config.yaml is not a folder"], id="results in place of a file"
         ),
         pytest.param(
             {"output_path": "eval_config.yaml/x"}, ["eval_config.yaml is not a folder"], id="results below a file"
