@@ -37,7 +37,7 @@ def main() -> None:
     script = str(ROOT / "prepare_eval.py")
     with tempfile.TemporaryDirectory() as folder:
         bad = Path(folder) / "bad.yaml"
-        bad.write_text("model_nam: x\n", encoding="utf-8")
+        bad.write_text("no_such_key: x\n", encoding="utf-8")
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "--help": [sys.executable, script, "--help"],
