@@ -83,7 +83,7 @@ ASIDES = (
     ("1] an item :} of a list\n", " ["),
     ("[[ draft ]] {", "}"),
     ("\\boxed{", "}"),
-    ('note "{" and "[" here: ', ""),
+    ("note '{' and '[' here: ", ""),
     ('<think>Maybe ["x"], [["a", "b"]] or {"verdict": "NEI", "Gene": ["q"], "Task": [], "answer": "z"}?</think>\n', ""),
 )
 """Prose that holds brackets, and JSON that is no answer: around an answer it must not change the score either."""
