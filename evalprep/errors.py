@@ -77,7 +77,7 @@ def near(name: str, known: Iterable[str], *, limit: int = 3) -> str:
     """Name the known words that look like `name`, for "did you mean".
 
     >>> near("meta_gqpa", ["meta_gpqa", "meta_math"])
-    'did you mean meta_gpqa?'
+    'did you mean meta_gpqa or meta_math?'
     """
     close = difflib.get_close_matches(name, list(known), n=limit, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else ""

@@ -85,7 +85,9 @@ const signed = (
 const FORMATS = {
   percent: (value) => minus(fixed(100 * value, 1)),
   points: (value) => minus(signed(fixed(100 * value, 1))),
-  plain: (value) => minus(significant(value, 4)),
+  // as `number` of evalprep/score/screen.py: shares line up in a column
+  plain: (value) =>
+    minus(value === 0 || (Math.abs(value) >= 1e-4 && Math.abs(value) <= 1) ? fixed(value, 4) : significant(value, 4)),
   difference: (value) => minus(signed(significant(value, 3))),
   count: (value) => value.toLocaleString("en-US"),
   p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "< 0.0001" : significant(value, 2)),

@@ -306,7 +306,7 @@ def test_published_values_stand_beside_ours_on_the_same_scale(tmp_path):
     assert [(one.value, one.source) for one in scores.tasks[0].published] == [(0.5, "a paper")]
     out = io.StringIO()
     show(scores, out, width=80, subtasks=True)
-    assert "0.667 [2]" in out.getvalue()
+    assert "0.6670 [2]" in out.getvalue()
     assert "[2] the card; five shots" in out.getvalue()
     assert max(map(len, out.getvalue().splitlines())) <= 80
 
