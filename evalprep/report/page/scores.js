@@ -52,7 +52,7 @@ function scoreValue(score, number, which) {
       " ",
       run.interval && range([...base, "interval", 0], [...base, "interval", 1], "plain"),
     ]
-    : el("span", { class: "quiet" }, run.reason || "no value");
+    : el("span", { class: "quiet reason" }, run.reason || "no value");
   const reference = typeof run.reference === "number" &&
     el("span", { class: "quiet small" }, " reference ", num([...base, "reference"], "plain"));
   return el("div", { class: "line" }, severalRuns && dot(which), value, reference);
