@@ -86,9 +86,10 @@ class ResponseFile:
 
 
 def request_types(lm: LM) -> list[str]:
-    """The methods that answer requests: lm-eval's three, and what a pack gave to the class of the model.
+    """The methods that may answer requests: lm-eval's three, and what a pack gave to the class of the model.
 
     lm-eval calls the method that a request names, with the list of requests; nothing but that says which there are.
+    Some back ends have steps of their own that look alike.
     """
     found = []
     for name in dir(type(lm)):
@@ -108,8 +109,10 @@ def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
     """
     originals = {name: getattr(lm, name) for name in request_types(lm)}
 
-    def wrap(name: str) -> Callable[..., list[Any]]:
-        def answer(requests: list[Instance], *args: Any, **kwargs: Any) -> list[Any]:
+    def wrap(name: str) -> Callable[..., Any]:
+        def answer(requests: list[Instance], *args: Any, **kwargs: Any) -> Any:
+            if not all(isinstance(request, Instance) for request in requests):
+                return originals[name](requests, *args, **kwargs)  # a step inside the model, not a call of lm-eval
             keys = keys_of(name, requests, first)
             rows = [row_digest(request) for request in requests]
             # Only an answer to the very same request counts: a prompt function may have been edited in between.
