@@ -8,6 +8,7 @@ into numbers, so anything else than a plain word goes as JSON; `./model` would l
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -199,9 +200,19 @@ def _vllm_args(core: Core, model: str, *, cpu: bool, env: dict[str, str], notes:
             # One process instead of three: no second and third import of everything.
             args["distributed_executor_backend"] = "uni"
             env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-        env.setdefault("VLLM_CPU_KVCACHE_SPACE", os.environ.get("VLLM_CPU_KVCACHE_SPACE", "1"))
+        given = os.environ.get("VLLM_CPU_KVCACHE_SPACE")
+        env.setdefault("VLLM_CPU_KVCACHE_SPACE", given or _cache_gib(model, core.max_model_len, args["dtype"]))
         notes.append("no GPU found: settings for the CPU build of vLLM" if core.device == "auto" else "device: cpu")
     return args
+
+
+def _cache_gib(model: str, tokens: int, dtype: str) -> str:
+    """GiB of key-value cache that one sequence of full length fills, at least 1: vLLM does not start with less."""
+    from evalprep.check.model_shape import model_shape
+
+    shape = model_shape(Path(model)) if is_folder(Path(model)) else None
+    need = shape.kv_bytes(tokens, 4 if dtype in {"float32", "float"} else 2) if shape else 0
+    return str(max(1, math.ceil(need / 2**30)))
 
 
 def _optional(args: dict[str, Any], core: Core) -> None:

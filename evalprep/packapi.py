@@ -44,6 +44,7 @@ __all__ = [
     "config_names",
     "file_sha256",
     "is_folder",
+    "place",
     "join",
     "make_plan",
     "near",

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from evalprep.places import is_folder, place
+
 
 def model_folder(name: str | None, base: Path | None = None) -> Path | None:
     """The local folder of a model: a path, or the snapshot in the Hugging Face cache; None when it is not here.
@@ -17,9 +19,8 @@ def model_folder(name: str | None, base: Path | None = None) -> Path | None:
     """
     if not name:
         return None
-    path = Path(name).expanduser()
-    path = path if path.is_absolute() else (base or Path.cwd()) / path
-    if path.is_dir():
+    path = place(name, base or Path.cwd())
+    if is_folder(path):
         return path.resolve()
     base_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = os.environ.get("HF_HOME") or base_cache / "huggingface"

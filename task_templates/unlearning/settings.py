@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalprep.packapi import BadInput, Context, Plan, near
+from evalprep.packapi import BadInput, Context, Plan, near, place
 
 from .datasets import TEXT_TOKENS, data_of
 from .judge import load_prompt
@@ -23,7 +23,7 @@ def check_settings(context: Context, planned: Plan) -> None:
 def retain_results(context: Context) -> Path | None:
     """The results that scores compare with, as an absolute path."""
     given = context.section.retain_results
-    return (context.folder / Path(given).expanduser()).resolve() if given else None
+    return place(given, context.folder).resolve() if given else None
 
 
 def _where(context: Context) -> str:

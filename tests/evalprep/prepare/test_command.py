@@ -67,6 +67,24 @@ def test_cpu_command_has_the_settings_that_work_there(core, cpu):
     assert made.env["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
 
 
+@pytest.mark.parametrize(("tokens", "gib"), [(1024, "1"), (8192, "2"), (131072, "28")])
+def test_cpu_cache_holds_one_sequence_of_full_length(core, cpu, monkeypatch, tmp_path, tokens, gib):
+    """Llama 3.2 3B in float32: 2 * 28 layers * 8 heads * 128 * 4 bytes = 224 KiB for each token."""
+    monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
+    config = {
+        "num_hidden_layers": 28,
+        "hidden_size": 3072,
+        "num_attention_heads": 24,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "intermediate_size": 8192,
+        "vocab_size": 128256,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    made = build_command(core(max_model_len=tokens), tasks=["x"], model=str(tmp_path))
+    assert made.env["VLLM_CPU_KVCACHE_SPACE"] == gib
+
+
 @pytest.mark.parametrize(
     "value",
     [
