@@ -44,10 +44,10 @@ __all__ = [
     "config_names",
     "file_sha256",
     "is_folder",
-    "place",
     "join",
     "make_plan",
     "near",
+    "place",
     "write_atomically",
 ]
 
