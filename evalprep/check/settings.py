@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalprep.config import Core
+if TYPE_CHECKING:  # pydantic would take most of the time of `evalprep check --help`
+    from evalprep.config import Core
 
 CONTEXT_KEYS = ("max_model_len", "max_length")
 DEFAULT_LENGTH = 256  # lm_eval.defaults.DEFAULT_MAX_GEN_TOKS
@@ -94,6 +95,8 @@ class RunSettings:
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any], work_dir: Path) -> RunSettings:
         """The settings that a work folder was prepared with; a key that this version does not know is left out."""
+        from evalprep.config import Core
+
         given = manifest.get("config")
         known = {
             key: value for key, value in (given if isinstance(given, dict) else {}).items() if key in Core.model_fields

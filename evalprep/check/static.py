@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalprep.check.data import check_data_files, check_rows
 from evalprep.check.files import check_files, spare_stock
@@ -20,8 +21,10 @@ from evalprep.check.metrics import check_keys, check_metrics
 from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
-from evalprep.config import Config
 from evalprep.stock import stock_names
+
+if TYPE_CHECKING:
+    from evalprep.config import Config
 
 
 @dataclass
