@@ -45,7 +45,6 @@ _NUMBER = re.compile(
 )
 _SIGN = re.compile(rf"(?P<sign>[-+\u2212–])(?P<gap>\s?){_CURRENCY}?\s?\Z")
 _BEFORE_A_SIGN = re.compile(r"(?:\A[ \t]{0,2}|(?:[=:：(\[{$≈~*]|\b(?:is|equals|be))\s?)\Z", re.IGNORECASE)
-_BEFORE_MONEY = re.compile(rf"{_CURRENCY}?\s?\Z")
 
 # An exponent, an index, the 19 of COVID-19: no number of its own.
 _INDEX = re.compile(r"(?:[\^_]\{?\s?[-\u2212]?|[A-Za-z][-–])\Z")
@@ -159,7 +158,7 @@ def canonical_number(text: str) -> str | None:
     return None if match is None else _value(match, signed.group(1) or signed.group(2))
 
 
-def stated_number(tail: str) -> str | _Unclear | None:
+def _stated_number(tail: str) -> str | _Unclear | None:
     """Read the number of the sentence that follows "the answer is".
 
     What stands behind the last equals sign counts, else a number at the very start, else the last one.
@@ -170,9 +169,9 @@ def stated_number(tail: str) -> str | _Unclear | None:
     Returns:
         The number in canonical spelling; `unclear` for a list, a range, a formula, a time; None where there is none.
 
-    >>> stated_number(" 3 + 4 = 7. I checked it 2 times.")
+    >>> _stated_number(" 3 + 4 = 7. I checked it 2 times.")
     '7'
-    >>> stated_number(" between 12 and 15")
+    >>> _stated_number(" between 12 and 15")
     'unclear'
     """
     lead = _LEAD.match(tail)
@@ -209,7 +208,7 @@ def _final(text: str) -> str | _Unclear | None:
     places += [(statement.end(), None) for statement in _STATED.finditer(text)]
     for position, content in sorted(places, key=lambda place: place[0], reverse=True)[:_MAX_PLACES]:
         tail = text[position : position + 4 * _MAX_SENTENCE]
-        value = stated_number(tail) if content is None else _boxed_number(content)
+        value = _stated_number(tail) if content is None else _boxed_number(content)
         if value is not None:
             return value
     last = None

@@ -52,9 +52,7 @@ def _check_entry(name: str, file: TaskFile, entry: Any, leaves: list[Leaf], find
             task=name,
             fix="write mean",
         )
-    lacking = [
-        leaf.name for leaf in leaves if metric not in (metric_names(leaf) or _DEFAULTS.get(leaf.output_type, []))
-    ]
+    lacking = [leaf.name for leaf in leaves if metric not in _metrics(leaf)]
     if lacking:
         _lacking(f"the metric {metric!r}", name, where, lacking, leaves, findings)
         return
