@@ -75,7 +75,7 @@ def score_run(
     from evalprep.packs import find_packs
     from evalprep.score import open_reference
 
-    packs = find_packs(Path(template_dir) if template_dir else Path(__file__).resolve().parents[1] / "task_templates")
+    packs = find_packs(Path(template_dir) if template_dir else None)
     if reference is not None and not isinstance(reference, Run):
         return _score_run(_opened(run), packs, reference=open_reference(Path(reference), packs.values()))
     return _score_run(_opened(run), packs, reference=reference)

@@ -50,5 +50,5 @@ def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
             problems.add(f"the value {text!r} is not YAML: {error}", where=f"--set {key}", fix="quote it")
             continue
         if blocked := source.overrule(keys, value):
-            problems.add(f"{blocked} is not a section", where=f"--set {key}")
+            problems.add(f"{blocked} is not a section", where=f"--set {key}", fix=f"set {blocked} itself")
     problems.raise_if_any()

@@ -104,7 +104,7 @@ def _json_list(path: Path) -> list[dict[str, Any]] | None:
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("{"):
             return None
-        raise BadInput(Problem(what=f"is not JSON: {error}", where=str(path))) from None
+        raise BadInput(Problem(what=f"is not JSON: {error}", where=str(path), fix="mend the file")) from None
     if isinstance(data, dict):
         data = next((value for value in data.values() if isinstance(value, list)), None)
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):

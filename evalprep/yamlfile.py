@@ -178,9 +178,11 @@ def load_yaml(path: Path, *, folder: Path | None = None) -> YamlFile:
     except UnicodeDecodeError as error:
         raise BadInput(Problem(what=f"is not UTF-8 text: {error}", where=str(path), fix="save it as UTF-8")) from None
     except OSError as error:
-        raise BadInput(Problem(what=f"cannot be read: {error.strerror}", where=str(path))) from None
+        raise BadInput(
+            Problem(what=f"cannot be read: {error.strerror}", where=str(path), fix="make it readable")
+        ) from None
     except ValueError as error:  # a NUL in the path
-        raise BadInput(Problem(what=f"is no path: {error}", where=repr(str(path)))) from None
+        raise BadInput(Problem(what=f"is no path: {error}", where=repr(str(path)), fix="give the right path")) from None
     return parse_yaml(text, name=str(path), folder=(folder or path.parent).resolve(), path=path)
 
 

@@ -103,7 +103,11 @@ class RatingsFile:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = self.path.open("ab")
         except OSError as error:
-            raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=str(self.folder))) from error
+            raise BadInput(
+                Problem(
+                    what=f"cannot write: {error.strerror}", where=str(self.folder), fix="free space or make it writable"
+                )
+            ) from error
         with file:
             taken = Problem(
                 what="another `evalprep judge` is asking about this run",

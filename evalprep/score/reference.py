@@ -29,7 +29,11 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
                 raise
             except Exception as error:
                 raise BadInput(
-                    Problem(what=f"references.py of pack {pack.name} failed: {error!r}", where=f"--reference {path}")
+                    Problem(
+                        what=f"references.py of pack {pack.name} failed: {error!r}",
+                        where=f"--reference {path}",
+                        fix=f"mend the file, or {pack.folder / 'references.py'}",
+                    )
                 ) from error
             if found:
                 return {str(name): dict(result) for name, result in found.items()}

@@ -78,6 +78,12 @@ def _write(chosen: Path | None, usual: Path, comparison: Comparison) -> tuple[st
         write_csv(comparison.flips(), path)
     except OSError as error:
         if chosen is not None:
-            raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=f"--flips {chosen}")) from error
+            raise BadInput(
+                Problem(
+                    what=f"cannot write: {error.strerror}",
+                    where=f"--flips {chosen}",
+                    fix="free space or name another place",
+                )
+            ) from error
         return "", f"flips not written: {path.parent} is not writable; --flips names another place"
     return str(path), ""

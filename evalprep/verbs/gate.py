@@ -36,15 +36,18 @@ def main(args: argparse.Namespace) -> int:
     policy = read_policy(args.policy)
     run = load_run(args.run, timestamp=args.timestamp)
     other = load_run(args.other, timestamp=args.other_timestamp) if args.other else None
-    folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
-    verdict = decide(run, other, policy, find_packs(folder) if policy.suite else None)
+    verdict = decide(run, other, policy, find_packs(args.template_dir) if policy.suite else None)
     data = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
     for path, text in ((args.junit, junit(verdict)), (args.output, data + "\n")):
         if path is not None:
             try:
                 path.write_text(text, encoding="utf-8")
             except OSError as error:
-                raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=str(path))) from error
+                raise BadInput(
+                    Problem(
+                        what=f"cannot write: {error.strerror}", where=str(path), fix="free space or name another place"
+                    )
+                ) from error
     if args.json:
         print(data)
         return verdict.exit_code

@@ -43,19 +43,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Ask, keep, count."""
-    from evalprep.errors import BadInput, Problem
     from evalprep.judge import Endpoint, Judge, RatingsFile, collect, judge_folder
     from evalprep.judge.screen import plan, show_plan
     from evalprep.packs import find_packs
     from evalprep.results import load_run
 
     gen_kwargs, key = _checked(args)
-    folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
-    if not folder.is_dir():
-        raise BadInput(Problem(what="no such folder", where=f"--template_dir {folder}"))
+    packs = find_packs(args.template_dir)
     run = load_run(args.run, timestamp=args.timestamp)
     judge = Judge(args.model, gen_kwargs)
-    questions = collect(run, find_packs(folder), judge, tasks=args.tasks, limit=args.limit)
+    questions = collect(run, packs, judge, tasks=args.tasks, limit=args.limit)
     ratings = RatingsFile(judge_folder(run.files))
     if not args.json:
         print(f"{run.label}\njudge {judge.model} at {args.base_url}")

@@ -90,9 +90,17 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
             problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
     for option in ("max_samples", "max_chars"):
         if getattr(args, option) < 1:
-            problems.add(f"{getattr(args, option)} is not a positive number", where=f"--{option.replace('_', '-')}")
+            problems.add(
+                f"{option} is {getattr(args, option)}",
+                where=f"--{option.replace('_', '-')}",
+                allowed="a whole number from 1",
+            )
     if args.template_dir is not None and not args.template_dir.is_dir():
-        problems.add("no such folder", where=f"--template_dir {args.template_dir}")
+        problems.add(
+            "no such folder",
+            where=f"--template_dir {args.template_dir}",
+            fix="leave it out for the packs of the project",
+        )
     runs = []
     for path in args.runs:
         try:
@@ -133,7 +141,7 @@ def _scores(
     from evalprep.score import open_reference, score_run
 
     try:
-        packs = find_packs(args.template_dir or Path(__file__).resolve().parents[2] / "task_templates")
+        packs = find_packs(args.template_dir)
         reference = None if args.reference is None else open_reference(args.reference, packs.values())
         scores = [score_run(run, packs, reference=reference) for run in runs]
     except BadInput as error:

@@ -39,7 +39,13 @@ def main(args: argparse.Namespace) -> int:
     if args.jobs is not None and args.jobs < 1:
         raise BadInput(Problem(what=f"--jobs {args.jobs}", allowed="a whole number >= 1"))
     if args.work_dir is not None and not args.work_dir.is_dir():
-        raise BadInput(Problem(what="no such folder", where=f"--work_dir {args.work_dir}"))
+        raise BadInput(
+            Problem(
+                what="no such folder",
+                where=f"--work_dir {args.work_dir}",
+                fix="name the prepared work folder of the run",
+            )
+        )
     run = load_run(args.run, timestamp=args.timestamp)
     out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
     writer = RunWriter(run, out) if out is not None else None

@@ -31,13 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Score, print, write."""
-    from evalprep.errors import BadInput, Problem
     from evalprep.packs import find_packs
 
-    folder = args.template_dir or Path(__file__).resolve().parents[2] / "task_templates"
-    if args.template_dir is not None and not folder.is_dir():
-        raise BadInput(Problem(what="no such folder", where=f"--template_dir {folder}"))
-    packs = find_packs(folder)
+    packs = find_packs(args.template_dir)
     taken: set[Path] = set()
     found = [_score(place, args, packs, taken) for place in args.runs]
     if args.json:
@@ -77,7 +73,13 @@ def _score(
             written = [out / file, *export(scores, run, packs, out)]
         except OSError as error:
             if args.out is not None:
-                raise BadInput(Problem(what=f"cannot write: {error.strerror}", where=f"--out {out}")) from error
+                raise BadInput(
+                    Problem(
+                        what=f"cannot write: {error.strerror}",
+                        where=f"--out {out}",
+                        fix="free space or name another place",
+                    )
+                ) from error
             problem = f"nothing written: {out.parent} is not writable; --out names another place"
     if not args.json:
         from evalprep.score.screen import show

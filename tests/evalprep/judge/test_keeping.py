@@ -205,7 +205,7 @@ class TestBadInput:
         [
             (["--tasks", "no_such_task"], "no samples of task 'no_such_task'"),
             (["--tasks", "bioasq"], "a judge is asked about none of bioasq_list_qa"),
-            (["--template_dir", "/nowhere"], "no such folder"),
+            (["--template_dir", "/nowhere"], "is not a folder"),
         ],
         ids=["unknown task", "task without questions", "no packs"],
     )
