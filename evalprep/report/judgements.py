@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalprep.errors import BadInput
-from evalprep.packs import Pack
+from evalprep.pack import Pack
 from evalprep.results import Run
 
 Judgements = Mapping[str, Mapping[int, dict[str, Any]]]  # task -> position in the split -> judgement
@@ -15,29 +14,19 @@ Judgements = Mapping[str, Mapping[int, dict[str, Any]]]  # task -> position in t
 def judgements_of(run: Run, packs: Mapping[str, Pack]) -> Judgements:
     """The kept judgements of a run's samples, those that scores take; empty where no judge was asked.
 
-    Each has `judge` (the model), `status`, `ratings`, `reply` and `reason`. The questions are made anew, so that a
-    judgement of another reply is not shown.
+    Each has `judge` (the model), `status`, `ratings`, `reply` and `reason`.
     """
-    from evalprep.judge.question import ask_about, pack_judge
-    from evalprep.judge.ratings import RatingsFile, judge_folder, signed_judge
-    from evalprep.score.rows import row_mappings
+    from evalprep.judge.attach import kept_judgements
+    from evalprep.judge.question import NOT_ASKED
 
-    folder = judge_folder(run.files)
-    judge = signed_judge(folder)
-    if judge is None:
-        return {}
-    known = RatingsFile(folder).known
     found: dict[str, dict[int, dict[str, Any]]] = {}
-    for pack in packs.values():
-        try:
-            module = pack_judge(pack)
-            for task in [] if module is None else [name for name in module.TASKS if name in run.tasks]:
-                for asked in ask_about(judge, module, run, task, row_mappings(run.tasks[task])):  # type: ignore[arg-type]
-                    if (one := known.get(asked.key)) is not None:
-                        kept = {name: getattr(one, name) for name in ("status", "ratings", "reply", "reason")}
-                        found.setdefault(task, {})[asked.question.index] = {"judge": judge.model, **kept}
-        except BadInput as error:
-            run.notes.append(f"judgements in {folder.name} are not shown: {error.problems[0].what}")
-        except Exception as error:  # noqa: BLE001 - a broken judge.py must not cost the report
-            run.notes.append(f"judgements in {folder.name} are not shown: {type(error).__name__}: {error}")
+    for task in run.tasks:
+        for pack in packs.values():
+            model, judgements, problem = kept_judgements(pack, run, task)
+            if problem and problem not in run.notes:
+                run.notes.append(problem)
+            for index, one in judgements.items():
+                if one.status != NOT_ASKED or one.ratings or one.reply:
+                    kept = {name: getattr(one, name) for name in ("status", "ratings", "reply", "reason")}
+                    found.setdefault(task, {})[index] = {"judge": model, **kept}
     return found

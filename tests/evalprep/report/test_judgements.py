@@ -1,11 +1,14 @@
 """What a judge said of a sample stands beside it, as long as it speaks of this reply."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 
 from evalprep.cli import main
 from evalprep.configfile import PROJECT_ROOT
+from evalprep.judge import Asked, Judgement
 from evalprep.packs import find_packs
 from evalprep.report import build_report, judgements_of, write_report
 from evalprep.results import load_run
@@ -45,6 +48,39 @@ def test_the_page_has_the_judgements_of_the_replies_it_shows(judged):
     for one in known:
         rated = one["status"] == "ok"
         assert (one["reply"].startswith("Rating:"), bool(one["ratings"])) == (rated, rated)
+
+
+def test_judgements_are_found_where_a_second_command_came_later(judged):
+    (samples,) = judged.glob("samples_*.jsonl")
+    later = "2099-01-01T00-00-00"
+    (judged / f"samples_other_{later}.jsonl").write_text(samples.read_text())
+    (judged / f"results_{later}.json").write_text("{}")
+    assert judgements_of(load_run(judged), PACKS) == {}
+    assert {*judgements_of(load_run(judged, timestamp="each"), PACKS)} == {SUMMARY}
+
+
+def test_several_questions_about_one_sample_stand_together(judged, monkeypatch):
+    def ask_about(*_):
+        question = SimpleNamespace(index=0)
+        return [Asked(question, {}, key) for key in known] + [Asked(SimpleNamespace(index=1), {}, "not put")]
+
+    known = {
+        "a": Judgement("ok", {"vote_a": 1}, "yes"),
+        "b": Judgement("parse_error", None, "?", "no number"),
+        "c": Judgement("ok", {"vote_c": 0}, "no"),
+    }
+    module = sys.modules["evalprep.judge.attach"]  # the package has the function under this name
+    monkeypatch.setattr(module, "ask_about", ask_about)
+    monkeypatch.setattr(module, "RatingsFile", lambda _: SimpleNamespace(known=known))
+    assert judgements_of(load_run(judged), PACKS)[SUMMARY] == {
+        0: {
+            "judge": "the-judge",
+            "status": "parse_error",
+            "ratings": {"vote_a": 1, "vote_c": 0},
+            "reply": "yes\n\n?\n\nno",
+            "reason": "no number",
+        }
+    }
 
 
 def test_judgements_that_cannot_be_read_leave_a_note_and_the_report(judged, tmp_path):
