@@ -282,16 +282,17 @@ def test_an_up_to_date_environment_is_left_alone(env, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_two_set_ups_take_turns(tmp_path, project_root):
-    code = (
-        "import sys, time, pathlib; from environment.folder import only_one\n"
-        "with only_one(pathlib.Path(sys.argv[1])): print('in', flush=True); time.sleep(1); print('out', flush=True)"
-    )
     log = tmp_path / "log"
-    with log.open("a") as out:
-        command = [sys.executable, "-u", "-c", code, str(tmp_path / "lock")]
-        children = [subprocess.Popen(command, cwd=project_root, stdout=out) for _ in range(2)]
-        assert [child.wait(60) for child in children] == [0, 0]
-    turns = [line for line in log.read_text().splitlines() if line in ("in", "out")]
+    # One write per line: what two processes print at the same moment is in pieces.
+    code = (
+        "import os, sys, time, pathlib; from environment.folder import only_one\n"
+        "log = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)\n"
+        "with only_one(pathlib.Path(sys.argv[1])): os.write(log, b'in\\n'); time.sleep(1); os.write(log, b'out\\n')"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "lock"), str(log)]
+    children = [subprocess.Popen(command, cwd=project_root) for _ in range(2)]
+    assert [child.wait(60) for child in children] == [0, 0]
+    turns = log.read_text().splitlines()
     assert turns == ["in", "out", "in", "out"]
 
 
