@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
+from evalprep.jsonfile import read_object
 
 SCHEMA = 1
 # What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.
@@ -73,8 +73,5 @@ def manifest_data(
 
 def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     """The manifest of a work folder, None where there is none that we can read."""
-    try:
-        data = json.loads((work_dir / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) and data.get("schema") == SCHEMA else None
+    data = read_object(work_dir / "manifest.json")
+    return data if data.get("schema") == SCHEMA else None

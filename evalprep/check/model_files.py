@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
+from evalprep.jsonfile import read_object
 from evalprep.places import is_folder, place
 
 
@@ -32,22 +31,14 @@ def model_folder(name: str | None, base: Path | None = None) -> Path | None:
     return snapshot if snapshot.is_dir() else None
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON mapping, empty when the file is absent or holds something else."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
 def weight_file_bytes(folder: Path) -> int:
     """Size of the weights that the engine would load; 0 when they are not here.
 
     Many repositories hold the same weights twice: as safetensors and as pickle, and once more in the maker's own format
     (`consolidated.safetensors`, `original/`). The index says the size where there is one.
     """
-    total = read_json(folder / "model.safetensors.index.json").get("metadata", {}).get("total_size")
+    metadata = read_object(folder / "model.safetensors.index.json").get("metadata")
+    total = metadata.get("total_size") if isinstance(metadata, dict) else None
     files = sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("*.safetensors"))
     if isinstance(total, int) and files:
         return total

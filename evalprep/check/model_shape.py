@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalprep.check.model_files import read_json, weight_file_bytes
+from evalprep.check.model_files import weight_file_bytes
+from evalprep.jsonfile import read_object
 
 BYTES = {
     "float32": 4,
@@ -74,7 +75,7 @@ class ModelShape:
 
 def model_shape(folder: Path) -> ModelShape | None:
     """Read config.json; None when it is absent or not a decoder's."""
-    outer = read_json(folder / "config.json")
+    outer = read_object(folder / "config.json")
     inner = outer.get("text_config")
     config = {**outer, **inner} if isinstance(inner, dict) else outer
     try:

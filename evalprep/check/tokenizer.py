@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evalprep.check.model_files import read_json
+from evalprep.jsonfile import read_object
 
 # Back ends that send token ids made without special tokens unless told otherwise.
 _NO_BOS_BY_DEFAULT = {"local-completions", "sglang"}
@@ -199,7 +199,7 @@ def load_tokenizer(folder: Path | None) -> Tokenizer | None:
         return None
     encoder.no_truncation()
     encoder.no_padding()
-    settings = read_json(folder / "tokenizer_config.json")
+    settings = read_object(folder / "tokenizer_config.json")
     template = settings.get("chat_template")
     if isinstance(template, list):  # several named templates
         template = next((one.get("template") for one in template if one.get("name") == "default"), "")

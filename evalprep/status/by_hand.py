@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from evalprep.jsonfile import read_object
 from evalprep.run.folder import DONE
 from evalprep.run.harness import primary
 from evalprep.status.lines import TaskStatus
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object; empty where there is none that can be read."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def results_files(place: Path) -> list[Path]:
@@ -39,7 +30,7 @@ def finished(place: Path, *, since: float = 0.0) -> dict[str, TaskStatus]:
     for path in results_files(place):
         if path.stat().st_mtime < since:
             continue
-        data = read_json(path)
+        data = read_object(path)
         results, configs = _mapping(data.get("results")), _mapping(data.get("configs"))
         for name, values in results.items():
             if name not in configs:
@@ -76,7 +67,7 @@ def processes(place: Path) -> dict[str, float]:
         if target == place or place in target.parents or target in place.parents:
             age = time.time() - float(process.info["create_time"])
             folder = here / (options.get("include_path") or [""])[0]
-            for name in resolve(tasks, _mapping(read_json(folder / "manifest.json").get("groups"))):
+            for name in resolve(tasks, _mapping(read_object(folder / "manifest.json").get("groups"))):
                 found[name] = max(age, found.get(name, 0.0))
     return found
 

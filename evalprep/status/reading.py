@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.jsonfile import read_object
 from evalprep.manifest import read_manifest
 from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
 from evalprep.run.job import Job, read_jobs
@@ -143,7 +144,7 @@ def _of_runs(place: Path, runs: list[RunFolder], others: list[Path], jobs: list[
         job = jobs[number] if jobs else run.job()
         state, alive = run.state(), run.is_running()
         if not state.units:
-            groups = by_hand.read_json(Path(job.include_path) / "manifest.json").get("groups") or {}
+            groups = read_object(Path(job.include_path) / "manifest.json").get("groups") or {}
             state.units = [Unit(name=name, task=name, rows=0) for name in by_hand.resolve(job.tasks, groups)]
             state.phase = "not started" if state == State(units=state.units) else state.phase
         if not alive and state.phase not in {*_OWN_END, "not started"}:
@@ -170,5 +171,5 @@ def _bury(state: State) -> None:
 
 
 def _categories(work_dir: Path) -> dict[str, str]:
-    tasks = by_hand.read_json(work_dir / "manifest.json").get("tasks")
+    tasks = read_object(work_dir / "manifest.json").get("tasks")
     return {name: str(facts.get("pack", "")) for name, facts in (tasks if isinstance(tasks, dict) else {}).items()}
