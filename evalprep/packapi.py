@@ -135,6 +135,7 @@ class Context:
         requested: Names of this pack that the user asked for (tasks and groups, aliases resolved).
         problems: Mistakes; `plan` adds to it, preparation stops when there are any.
         sources: Every source opened through `open`, for the manifest.
+        cache: For what the pack reads once and needs for several tasks.
     """
 
     pack: Pack
@@ -188,6 +189,38 @@ class Context:
         )
         self.sources.append(source)
         return source
+
+    def tokenizer(self, *, fix: str) -> Any:
+        """The run's tokenizer as transformers loads it, with the revision and the arguments that the run will have.
+
+        Args:
+            fix: What the user can do without a tokenizer.
+
+        Raises:
+            BadInput: it cannot be loaded.
+        """
+        if "tokenizer" not in self.cache:
+            from transformers import AutoTokenizer
+
+            core = self.config.core
+            given = core.model_args.get("tokenizer")
+            try:
+                self.cache["tokenizer"] = AutoTokenizer.from_pretrained(
+                    self.locate(str(given or core.model_name)),
+                    revision=core.model_revision or "main",
+                    trust_remote_code=bool(core.model_args.get("trust_remote_code", False)),
+                )
+            except Exception as error:
+                # transformers raises OSError, ValueError, ImportError and others, all meaning the same here.
+                reason = next(iter(str(error).splitlines()), type(error).__name__)
+                raise BadInput(
+                    Problem(
+                        what=f"the tokenizer of {given or core.model_name} cannot be loaded: {reason}",
+                        where=self.where("model_args", "tokenizer") if given else self.where("model_name"),
+                        fix=fix,
+                    )
+                ) from error
+        return self.cache["tokenizer"]
 
     def static_plan(self) -> Plan:
         """The plan of a pack whose tasks and groups do not depend on the data."""

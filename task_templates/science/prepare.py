@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -106,9 +106,9 @@ def _rows(context: Context, split: str) -> dict[str, list[Row]]:
             config=str(section.context),
             split=split,
             revision=section.revision,
-            where="science.dataset",
+            where=context.where("dataset"),
         )
-        source.require(COLUMNS, where="science.dataset")
+        source.require(COLUMNS, where=context.where("dataset"))
         by_task: dict[str, list[Row]] = {}
         damaged: list[str] = []
         for number, row in enumerate(source.rows(COLUMNS)):
@@ -152,14 +152,14 @@ def _check_wrapper(context: Context) -> None:
     if section.wrapper is not None and section.wrapper.count(PLACE) != 1:
         context.problems.add(
             f"the wrapper holds {PLACE} {section.wrapper.count(PLACE)} times",
-            where="science.wrapper",
+            where=context.where("wrapper"),
             allowed=f"exactly one {PLACE}",
         )
     bare = section.wrapper is None and section.prompt_family == "general"
     if core.apply_chat_template and not bare:
         context.problems.add(
             "apply_chat_template would wrap prompts that are wrapped already",
-            where="apply_chat_template",
+            where=context.where("apply_chat_template"),
             allowed="true only with science.prompt_family: general and no science.wrapper",
             fix="set apply_chat_template: false",
         )
@@ -173,7 +173,7 @@ def _check_wrapper(context: Context) -> None:
 def _wrap(context: Context) -> Wrap:
     section = context.section
     if section.wrapper is None and section.prompt_family == "chat":
-        return partial(_chat, _chat_template(context.locate(context.config.core.model_name)))
+        return partial(_chat, _chat_template(context))
     return partial(_plain, section.wrapper or WRAPPERS[section.prompt_family])
 
 
@@ -191,24 +191,17 @@ def _chat(template: Callable[[list[dict[str, str]]], str], shots: Sequence[tuple
     return template([*messages, {"role": "user", "content": text}])
 
 
-@cache
-def _chat_template(model: str) -> Callable[[list[dict[str, str]]], str]:
+def _chat_template(context: Context) -> Callable[[list[dict[str, str]]], str]:
     """The model's chat template.
 
     Raises:
         BadInput: the tokenizer cannot be loaded or has no template.
     """
-    from transformers import AutoTokenizer
-
     fix = "choose a science.prompt_family that is written out, and set apply_chat_template: false"
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(model)
-    except Exception as error:
-        raise BadInput(
-            Problem(what=f"the tokenizer of {model} cannot be loaded: {error}", where="model_name", fix=fix)
-        ) from error
+    tokenizer = context.tokenizer(fix=fix)
     if not getattr(tokenizer, "chat_template", None):
-        raise BadInput(Problem(what=f"{model} has no chat template", where="model_name", fix=fix))
+        name = context.config.core.model_name
+        raise BadInput(Problem(what=f"{name} has no chat template", where=context.where("model_name"), fix=fix))
     return partial(_apply, tokenizer)
 
 
@@ -266,7 +259,7 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
         raise BadInput(
             Problem(
                 what=f"{facts}; a limit that holds for all tasks cannot be lowered for one",
-                where="gen_kwargs.max_gen_toks",
+                where=context.where("gen_kwargs", "max_gen_toks"),
                 fix="give it as science.max_gen_toks",
             )
         )
@@ -277,7 +270,7 @@ def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tup
     raise BadInput(
         Problem(
             what=facts,
-            where="science.max_gen_toks",
+            where=context.where("max_gen_toks"),
             fix=f"raise max_model_len to {longest + wanted}, lower science.max_gen_toks, or set science.too_long",
         )
     )
@@ -293,7 +286,7 @@ def _lengths(context: Context, prompts: list[str]) -> list[int] | None:
     core = context.config.core
     if core.apply_chat_template:  # lm-eval will wrap the prompts, and the turns take room as well
         system = [] if core.system_instruction is None else [{"role": "system", "content": core.system_instruction}]
-        template = _chat_template(context.locate(core.model_name))
+        template = _chat_template(context)
         prompts = [template([*system, {"role": "user", "content": prompt}]) for prompt in prompts]
     tokenizer = Tokenizer.from_file(str(file))
     return [len(encoded.ids) for encoded in tokenizer.encode_batch(prompts)]

@@ -90,7 +90,7 @@ def open_data(context: Context, data: Data, split: str | None = None) -> Source:
         config=data.config,
         split=split or data.split,
         revision=section.revision.get(data.suite),
-        where=f"{context.config.path} (unlearning.{data.suite})",
+        where=context.where(data.suite),
     )
 
 

@@ -26,41 +26,41 @@ def retain_results(context: Context) -> Path | None:
     return place(given, context.folder).resolve() if given else None
 
 
-def _where(context: Context) -> str:
-    return f"{context.config.path} (unlearning)"
-
-
 def _check_names(context: Context) -> None:
     """Names inside lists and mappings."""
-    section, problems, where = context.section, context.problems, _where(context)
+    section, problems, where = context.section, context.problems, context.where
     metrics = dict.fromkeys(name.removeprefix("muse_") for name in context.pack.suite_scores)
     for name in section.metrics:
         if name not in metrics:
             problems.add(
                 f"unknown metric {name!r}",
-                where=where,
+                where=where("metrics"),
                 allowed=", ".join(metrics),
                 fix=near(str(name), metrics),
             )
     for name in section.openunlearning:
         if name not in COMPATIBILITY:
-            problems.add(f"unknown choice {name!r} in openunlearning", where=where, allowed=", ".join(COMPATIBILITY))
+            problems.add(
+                f"unknown choice {name!r} in openunlearning",
+                where=where("openunlearning"),
+                allowed=", ".join(COMPATIBILITY),
+            )
     for name, value in section.plain_tags.items():
         if name not in PLAIN_TAGS or not isinstance(value, str):
             problems.add(
                 f"plain_tags: {name}: {value!r} is not accepted",
-                where=where,
+                where=where("plain_tags", name),
                 allowed=f"texts for {', '.join(PLAIN_TAGS)}",
             )
     for name in section.revision:
         if name not in {"tofu", "muse"}:
-            problems.add(f"unknown key {name!r} in revision", where=where, allowed="tofu, muse")
+            problems.add(f"unknown key {name!r} in revision", where=where("revision", name), allowed="tofu, muse")
 
 
 def _check_values(context: Context) -> None:
-    section, problems, where = context.section, context.problems, _where(context)
+    section, problems, where = context.section, context.problems, context.where
     if str(section.gradient_norm) not in {"1", "2", "inf"}:
-        problems.add(f"gradient_norm is {section.gradient_norm!r}", where=where, allowed="1, 2 or inf")
+        problems.add(f"gradient_norm is {section.gradient_norm!r}", where=where("gradient_norm"), allowed="1, 2 or inf")
     if section.judge_prompt:
         try:
             load_prompt(Path(context.locate(section.judge_prompt)))
@@ -70,7 +70,7 @@ def _check_values(context: Context) -> None:
     if reference is not None and not reference.exists():
         problems.add(
             f"retain_results: there is no {reference}",
-            where=where,
+            where=where("retain_results"),
             allowed="a run of the retain model, or a log of its scores",
             fix="evaluate the retain model first, or leave it out and score with --reference later",
         )
@@ -78,28 +78,30 @@ def _check_values(context: Context) -> None:
 
 def _check_chat_template(context: Context, planned: Plan) -> None:
     """Who applies the chat template, and whether every task can live with it."""
-    section, core, problems, where = context.section, context.config.core, context.problems, _where(context)
+    section, core, problems, where = context.section, context.config.core, context.problems, context.where
     if core.apply_chat_template and section.prompts in {"template", "plain"}:
         problems.add(
             f"apply_chat_template is true, and prompts: {section.prompts} writes complete prompts",
-            where=where,
+            where=where("apply_chat_template"),
             fix="remove apply_chat_template, or choose prompts: harness",
         )
     if section.prompts == "harness" and not core.apply_chat_template:
         problems.add(
-            "prompts: harness needs lm-eval to apply the template", where=where, fix="add `apply_chat_template: true`"
+            "prompts: harness needs lm-eval to apply the template",
+            where=where("prompts"),
+            fix="add `apply_chat_template: true`",
         )
     completions = _completions(context, planned)
     if core.apply_chat_template and completions:
         problems.add(
             f"apply_chat_template is true, and {', '.join(completions)} continue plain texts",
-            where=where,
+            where=where("apply_chat_template"),
             fix="prepare those tasks by themselves without apply_chat_template",
         )
     if core.apply_chat_template and core.system_instruction is None and section.system_prompt:
         problems.add(
             "prompts: harness takes the system message from system_instruction, and none is given",
-            where=where,
+            where=where("system_prompt"),
             fix=f'add `system_instruction: "{section.system_prompt}"`, or set unlearning.system_prompt to ""',
         )
 

@@ -36,7 +36,7 @@ def _template(context: Context) -> Template:
         raise BadInput(
             Problem(
                 what=f"{context.config.core.model_name} has no chat template",
-                where=f"{context.config.path} (unlearning.prompts)",
+                where=context.where("prompts"),
                 allowed="auto, plain, harness",
                 fix="choose prompts: plain",
             )
@@ -50,10 +50,11 @@ def _template(context: Context) -> Template:
         )
     except Exception as error:
         # Templates are programs: what they raise (no system role, a missing argument) is about the settings.
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise BadInput(
             Problem(
-                what=f"the chat template of {context.config.core.model_name} fails: {str(error).splitlines()[0]}",
-                where=f"{context.config.path} (unlearning)",
+                what=f"the chat template of {context.config.core.model_name} fails: {reason}",
+                where=context.where("template_arguments" if section.template_arguments else "system_prompt"),
                 allowed="what the template takes as system_prompt and template_arguments",
                 fix='if it takes no system message (Gemma), set system_prompt: ""; or choose prompts: plain',
             )
@@ -66,25 +67,6 @@ def tokenizer_of(context: Context) -> Any:
     Raises:
         BadInput: it cannot be loaded.
     """
-    if "tokenizer" not in context.cache:
-        from transformers import AutoTokenizer
-
-        core = context.config.core
-        name = str(core.model_args.get("tokenizer") or core.model_name)
-        try:
-            context.cache["tokenizer"] = AutoTokenizer.from_pretrained(
-                context.locate(name),
-                revision=core.model_revision or "main",
-                trust_remote_code=bool(core.model_args.get("trust_remote_code", False)),
-            )
-        except Exception as error:
-            # transformers raises OSError, ValueError, ImportError and others, all meaning the same here.
-            raise BadInput(
-                Problem(
-                    what=f"the tokenizer of {name} cannot be loaded: {str(error).splitlines()[0]}",
-                    where=f"{context.config.path} (model_name)",
-                    allowed="prompts: plain or prompts: harness need no tokenizer now",
-                    fix="fetch the model first, or choose unlearning.prompts",
-                )
-            ) from error
-    return context.cache["tokenizer"]
+    return context.tokenizer(
+        fix="fetch the model first, or choose prompts: plain or prompts: harness, which need none now"
+    )

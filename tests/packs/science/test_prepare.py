@@ -1,6 +1,7 @@
 """Prepared rows: which, in what order, with exactly which prompt."""
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -210,6 +211,7 @@ def test_all_mistakes_at_once(tmp_path):
     assert "holds {input} 0 times" in text
     assert "apply_chat_template would wrap" in text
     assert "8192" in text
+    assert all(re.search(rf":\d+ \({key}\)", text) for key in ("science.wrapper", "apply_chat_template"))
 
 
 def test_chat_template_of_lm_eval_goes_with_bare_prompts(tmp_path):

@@ -1,6 +1,7 @@
 """Preparation on the stand-in data: splits, prompts, continuations, and everything that is refused."""
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -394,6 +395,8 @@ def test_contradictions_are_refused(prepared, unlearning, core, named):
 def test_several_mistakes_in_one_go(prepared):
     text = problems(prepared, {"metrics": ["nonsense"], "openunlearning": ["x"], "gradient_norm": 7})
     assert all(word in text for word in ("nonsense", "'x'", "7"))
+    for key in ("metrics", "openunlearning", "gradient_norm"):
+        assert re.search(rf"eval_config\.yaml:\d+ \(unlearning\.{key}\)", text)
 
 
 def test_a_model_without_tokenizer_needs_another_style(prepared, tmp_path, tiny_model):
