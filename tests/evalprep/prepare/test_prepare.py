@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalprep.cli import VERBS
 from evalprep.configfile import PROJECT_ROOT
 from evalprep.workdir import tree_files
 
@@ -426,3 +427,16 @@ def test_start_up_imports_little(tmp_path, arguments):
     _, count, heavy = done.stdout.splitlines()[-1].split(" ", 2)
     assert heavy == "[]"
     assert int(count) < 350  # 113 and 261 when this was written; pandas alone would add 600
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_imports_little(verb):
+    unwanted = {*HEAVY, "pydantic"} - {"evalprep.prepare"}
+    code = (
+        "import sys\nfrom evalprep.cli import main\n"
+        f"try: main([{verb!r}, '--help'])\n"
+        "except SystemExit: pass\n"
+        f"print('LOADED', [name for name in {sorted(unwanted)!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "LOADED []"
