@@ -21,9 +21,10 @@ END_TOKENS = re.compile(r"(?:\s{0,8}(?:</s>|<(?:end_of_turn|eos)>|<[|｜][\w▁]
 INVENTED_QUESTION = re.compile(r"\n\s{0,4}(?:\*\*)?(?:Q|Question|Problem|Exercise)(?:\s{1,2}\d{1,3})?(?:\*\*)?\s?[:.]")
 """Where a base model, having answered, goes on with a question of its own."""
 
-
 BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{(?P<content>(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,100}\}){0,200}\}){0,200})\}")
+"""A box of LaTeX with its content, braces in it up to two levels deep."""
 OPEN_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{")
+"""The beginning of a box, whose end may lack."""
 
 
 def before_invented_question(text: str) -> tuple[str, str]:
