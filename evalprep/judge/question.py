@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from evalprep.errors import BadInput, Problem
-from evalprep.packs import Pack, find_task
+from evalprep.pack import Pack
+from evalprep.packs import find_task
 from evalprep.results import Run
 
 #: What an answer can be; only `ok` has ratings. `missing` is no answer at all and is never kept.
