@@ -80,6 +80,11 @@ class _Comparison:
             return self.assignments(maps[0] or maps[1] or {}, right if maps[0] else left)
         if maps[0] and maps[1]:
             return self.two_assignments(maps[0], maps[1], left, right)
+        if kinds == {"rel", "list"} and len(symbols(left)) > 1:
+            chain, several = (left, right) if left.op == "rel" else (right, left)
+            steps = relations.steps(chain)
+            if several.value != "or" and len(steps) == len(several.args) > 1:
+                return self.match(steps, list(several.args))
         if is_set_like(left) or is_set_like(right):
             return self.sets(left, right)
         if "rel" in kinds:

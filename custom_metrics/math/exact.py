@@ -131,7 +131,10 @@ def _function(name: str, values: list[Fraction]) -> Fraction:
     if name in {"floor", "ceil"}:
         return Fraction(math.floor(values[0]) if name == "floor" else math.ceil(values[0]))
     if name == "binom":
-        return Fraction(math.comb(_whole(values[0], 2_000), _whole(values[1], 2_000)))
+        total, drawn = (_whole(value, 10**12) for value in values)
+        if min(drawn, abs(total - drawn)) * total.bit_length() > MAX_BITS:
+            raise NotExactError("too large")
+        return Fraction(math.comb(total, drawn))
     if name == "mod" and values[1] > 0:
         return values[0] - values[1] * math.floor(values[0] / values[1])
     if name in {"max", "min"}:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
-from custom_metrics.math import words
+from custom_metrics.math import matrices, words
 from custom_metrics.math.commands import ACCENTS, FUNCTIONS, MATRICES
 from custom_metrics.math.numerals import NumeralParser
 from custom_metrics.math.stream import digits, plain, spell
@@ -190,7 +191,32 @@ class ExpressionParser(NumeralParser):
         if token.kind in {"text", "name"} and scale in {"C", "F"} and self.peek(1).kind == "end":
             self.position += 1
             return Node("quantity", (base,), "°" + scale)
-        return Node("deg", (base,))
+        return Node("deg", (self.sexagesimal(base),))
+
+    def sexagesimal(self, degrees: Node) -> Node:
+        r"""Minutes and seconds of arc behind whole degrees, `22^\circ 30' 15''`."""
+        total = degrees.value
+        if not isinstance(total, Fraction) or total.denominator != 1:
+            return degrees
+        for marks in (1, 2):
+            start = self.position
+            if self.peek().kind != "num" or "e" in self.peek().text.lower():
+                break
+            part = self.numeral().value
+            if not isinstance(part, Fraction) or part >= 60 or self.primes() != marks:
+                self.position = start
+                break
+            total += part / 60**marks
+        return number(total)
+
+    def primes(self) -> int:
+        """Consume the primes at hand, raised or not, and count them."""
+        raised = self.take("^")
+        grouped = raised and self.take("{")
+        count = 0
+        while self.take("'"):
+            count += 1
+        return 0 if grouped and not self.take("}") else count
 
     def argument(self, *, single_digit: bool = False) -> Node:
         r"""The operand of `^`, `\frac` or `\sqrt`: a group or one item, as TeX reads it."""
@@ -281,12 +307,15 @@ class ExpressionParser(NumeralParser):
         return inner
 
     def bars(self, opening: str) -> Node:
-        """An absolute value."""
+        """An absolute value, or between double bars the norm of a vector."""
         self.position += 1
         self.bar_closes += 1
         inner = self.sum()
         self.bar_closes -= 1
         self.expect(opening)
+        entries = matrices.vector(inner) if opening == "||" else None
+        if entries:
+            return Node("root", (add(*(Node("pow", (Node("abs", (x,)), number(2))) for x in entries)), number(2)))
         return Node("abs", (inner,))
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from custom_metrics.math import compare, exact
+from custom_metrics.math import compare, exact, relations
 from custom_metrics.math.bounded import Stopped, Worker
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.extract import extract_boxed
@@ -23,8 +23,12 @@ from custom_metrics.math.verdict import Method, Verdict
 
 CPU_SECONDS = 1.0
 """CPU time that the worker may spend on one answer."""
-CALCULUS_CPU_SECONDS = 1.5
-"""The same for sums, integrals and limits, which the algebra system evaluates."""
+CALCULUS_CPU_SECONDS = 3.0
+"""The same for sums, integrals and limits, which the algebra system evaluates.
+
+The CPU time of one request varies by a third with what shares the caches, so that a case near the limit would not
+always get the same verdict.
+"""
 MEMORY_MB = 384
 """Data segment of the worker."""
 MAX_CALCULUS = 400
@@ -113,6 +117,9 @@ def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decisi
     except TooComplex as error:
         return False, "structure", f"not read as mathematics ({error}), and the texts differ"
     numbers = [_rational(side) for side in sides]
+    if numbers[0] is not None and sides[1].op == "rel":
+        sides = sides[0], relations.number_asked_for(sides[1])
+        numbers[1] = _rational(sides[1])
     if numbers[0] is not None and numbers[1] is not None:
         return _number(numbers[0], numbers[1])
     method: Method = "structure" if any(side.op in SHAPES | {"percent", "deg", "pm"} for side in sides) else "algebra"

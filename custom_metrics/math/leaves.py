@@ -59,7 +59,8 @@ def without_letter(node: Node, other_unit: str) -> Node:
     last, power = (
         (node.args[1], "") if node.args[1].op != "pow" else (node.args[1].args[0], f"^{node.args[1].args[1].value}")
     )
-    return node.args[0] if last.op == "sym" and f"{last.value}{power}" == other_unit else node
+    letter = "ohm" if last.value == "\\Omega" else last.value
+    return node.args[0] if last.op == "sym" and f"{letter}{power}" == other_unit else node
 
 
 def same_numeral(left: Node, right: Node) -> bool:

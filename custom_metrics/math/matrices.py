@@ -51,6 +51,15 @@ def from_lists(node: Node) -> Node | None:
     return Node("matrix", tuple(Node("row", row.args) for row in rows))
 
 
+def vector(node: Node) -> tuple[Node, ...] | None:
+    """Return the entries of a tuple or of a matrix with one column, two at least; else None."""
+    if node.op == "tuple" and node.value == "()":
+        return node.args if len(node.args) > 1 else None
+    if node.op == "matrix" and shape(node)[1] == 1 and len(node.args) > 1:
+        return tuple(row.args[0] for row in node.args)
+    return None
+
+
 def determinant(matrix: Node) -> Node:
     """Return the determinant of a square matrix of up to four rows, expanded along the first row.
 

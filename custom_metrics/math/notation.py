@@ -30,6 +30,7 @@ UNICODE = {
     "ν": r"\nu ", "ξ": r"\xi ", "π": r"\pi ", "ρ": r"\rho ", "σ": r"\sigma ", "τ": r"\tau ", "φ": r"\phi ",
     "ϕ": r"\phi ", "χ": r"\chi ", "ψ": r"\psi ", "ω": r"\omega ", "Γ": r"\Gamma ", "Δ": r"\Delta ", "Θ": r"\Theta ",
     "Λ": r"\Lambda ", "Ξ": r"\Xi ", "Π": r"\Pi ", "Σ": r"\Sigma ", "Φ": r"\Phi ", "Ψ": r"\Psi ", "Ω": r"\Omega ",
+    "\N{OHM SIGN}": r"\Omega ",
     "𝑥": "x", "𝑦": "y", "𝑧": "z", "𝑎": "a", "𝑏": "b", "𝑛": "n", "𝑖": "i", "𝑒": "e", "ı": "i",
 }  # fmt: skip
 _INVISIBLE = {chr(code): "" for code in (*range(9), 11, 12, *range(14, 32), 127)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from custom_metrics.math import words
+from custom_metrics.math import openings, words
 from custom_metrics.math.expressions import ExpressionParser
 from custom_metrics.math.stream import digits, plain, spell
 from custom_metrics.math.tokens import Token, TooComplex, tokenise
-from custom_metrics.math.tree import Node, negative, number
+from custom_metrics.math.tree import Node, negative, number, symbols
 
 MAX_LENGTH = 4_000
 """Characters of an answer that is parsed; longer ones are compared as text only."""
@@ -17,7 +17,7 @@ MAX_TOKENS = 1_200
 MAX_NESTING = 32
 
 _RELATIONS = {"=": "=", "<": "<", ">": ">", "le": "<=", "ge": ">=", "ne": "!=", "approx": "~", "equiv": "=", "in": "in"}
-CALCULUS = {"sum", "prod", "int", "iint", "oint", "lim", "partial", "nabla", "limsup", "liminf"}
+CALCULUS = {"sum", "prod", "int", "iint", "oint", "lim", "partial", "limsup", "liminf"}
 """Commands that only the algebra system reads."""
 
 _DERIVATIVE = re.compile(
@@ -70,7 +70,8 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     tokens = list(tokenise(answer, thousands=thousands))
     while tokens and tokens[-1] in {Token("op", "."), Token("op", ","), Token("op", ";"), Token("op", "\\\\")}:
         tokens.pop()
-    _drop_announcement(tokens)
+    openings.drop_announcement(tokens)
+    openings.name_gradient(tokens)
     if not tokens or len(tokens) > MAX_TOKENS:
         raise TooComplex("empty or too many tokens")
     depth = deepest = 0
@@ -89,14 +90,6 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     if parser.position != len(parser.tokens):
         raise TooComplex("not an expression")
     return tree
-
-
-def _drop_announcement(tokens: list[Token]) -> None:
-    """Remove `The answer is` and the like from the front."""
-    end = next((place for place, token in enumerate(tokens) if token.kind != "text"), len(tokens))
-    spoken = " ".join(token.text for token in tokens[:end])
-    if 0 < end < len(tokens) and words.is_announcement(spoken):
-        del tokens[: end + (tokens[end] == Token("op", ":") and end + 1 < len(tokens))]
 
 
 def _choice(answer: str, *, thousands: bool) -> Node | None:
@@ -165,7 +158,7 @@ class _AnswerParser(ExpressionParser):
         while self.is_cmd("Rightarrow") and self.peek(1).kind != "end":
             self.position += 1
             node = self.relation()
-        return node
+        return _labelled_point(node)
 
     def relation(self) -> Node:
         start = self.position
@@ -206,7 +199,9 @@ class _AnswerParser(ExpressionParser):
             self.position += 2
             return Node("quantity", (negative(self.sets()),), "$")
         if self.peek().kind == "text" and self.connective() is None:
-            return self.words()
+            said = self.words()
+            counted = words.counted(str(said.value)) if said.op == "text" else None
+            return said if counted is None else attach_unit(number(counted[0]), counted[1])
         return self.unit(self.sets())
 
     def is_currency(self) -> bool:
@@ -282,6 +277,16 @@ class _AnswerParser(ExpressionParser):
             self.position += 1
             parts.append(self.sum())
         return parts[0] if len(parts) == 1 else Node("ratio", tuple(parts))
+
+
+def _labelled_point(node: Node) -> Node:
+    """`P(3,4)` as `P = (3,4)`, with numbers in the brackets; N and U before a pair are distributions."""
+    if node.op != "mul" or node.args[0].op != "sym" or node.args[1].op != "tuple":
+        return node
+    name, point = node.args
+    if not re.fullmatch("[A-MO-TV-Z]'*", str(name.value)) or point.value != "()" or symbols(point):
+        return node
+    return Node("rel", node.args, "=", str(name.value))
 
 
 def attach_unit(node: Node, unit: str) -> Node:

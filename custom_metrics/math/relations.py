@@ -63,6 +63,33 @@ def links(chain: Node) -> list[tuple[str, Node]]:
     return found
 
 
+def steps(chain: Node) -> list[Node]:
+    """`a < b < c` as `a < b` and `b < c`; a chain with an equals sign has none."""
+    operators = str(chain.value).split()
+    if not set(operators) <= {"<", ">", "<=", ">="}:
+        return []
+    return [
+        Node("rel", (left, right), operator)
+        for operator, left, right in zip(operators, chain.args, chain.args[1:], strict=False)
+    ]
+
+
+def number_asked_for(node: Node) -> Node:
+    """Return the last member of `m + n = 204` or `100m + n = 100 + 4 = 104`, for a question that asks for a number.
+
+    The left side is a sum of different letters other than x, y and z, or all further members are computed; other
+    equations stay.
+    """
+    if node.op != "rel" or set(str(node.value).split()) != {"="} or any(symbols(arg) for arg in node.args[1:]):
+        return node
+    first = node.args[0]
+    summed = first.op == "add" and all(
+        term.op == "sym" and re.fullmatch("[a-w]", str(term.value)) for term in first.args
+    )
+    named = summed and len(set(first.args)) == len(first.args)
+    return node.args[-1] if named or (len(node.args) > 2 and symbols(first)) else node
+
+
 def turned(chain: Node) -> Node:
     """Return the chain read from right to left."""
     mirrored = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

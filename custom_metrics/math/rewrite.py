@@ -59,10 +59,20 @@ _SPELLINGS = [
     (re.compile(r"\{\\(?:rm|text)\s+([^{}\\]*)\}|\\(?:rm|text)\s+(?=[A-Za-z])([A-Za-z]+)"), r"\\mathrm{\1\2}"),
     (re.compile(r"\\rm\s*\{"), r"\\mathrm{"),
 ]
+_UPRIGHT_UNIT = re.compile(
+    r"(?<=[\d})])\s*(?:\\[ ,;:]|~|\\text\{\s+\})\s*\\mathrm\s*\{\s*([AJKLNVWghms])\s*\}(?=\s*(?:\^|/|\.?\s*$))"
+)
+"""One upright letter behind a number and a space, as units are set."""
+_OHM = re.compile(
+    r"(?<=[\d})])\s*(?:"
+    r"(?:\\[ ,;:]|~)?\s*\\(?:mathrm|text|textrm)\s*\{\s*(?P<prefix>[kM]?)\s*\\Omega\s*\}"
+    r"|(?:\\[ ;]|~|\\text\{\s+\})\s*\\Omega)(?=\s*\.?\s*$)"
+)
 
 _EXPLICIT_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\s*\\!|\\!\s*,|\\,)\s*(?=\d{3}(?!\d))")
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3})+)(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:(?: |~|\\[ ;:>])\d{3})+)(?![\d])")
+_BASE_GROUPS = re.compile(r"(?<![\d.,])\d{1,4}(?:(?: |~|\\[ ,;:>])\d{4})+(?=_)")
 _DECIMAL_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 
 MAX_GROUPS = 3
@@ -85,6 +95,15 @@ _CONDITIONS = [
         rf"{_GAP}\(?\\text\{{[\s,]*(?:where|for|with)?\s*(?:all|any|every|some|an|each)?\s*integers?\s*\}}{_GAP}(?P<name>[a-z])\)?\s*\.?\s*$"
     ),
 ]
+_FOR_ALL = re.compile(
+    rf"{_GAP}(?:\\text\{{[\s,]*for (?:all|any|every|each)\s*(?:real(?: numbers?| values of)?)?\s*\}}|\\forall){_GAP}"
+    r"(?P<name>[a-z])(?:\s*\\in\s*\\mathbb\s?\{?\s?R\s?\}?)?\s*\.?\s*$"
+)
+"""`for all x`, and `for all real x`: what a formula for a function says anyway."""
+_WIDE_SPACE = re.compile(
+    r"(?<=[\d)\]}])\s*(?:\\q{1,2}uad(?![A-Za-z])\s*)+(?=[-+]?\d|\((?!\s*(?:\d+\s*\)|\\text|\\mathrm))|[A-Za-z]\s*=)"
+)
+_ENDS_WITH_WORDS = re.compile(r"\\(?:text[a-z]{0,6}|mathrm|mbox)\s*\{[^{}]*\}\s*$")
 _RELATION = re.compile(r"[<>|]|\\(?:le|ge|ne|leq|geq|neq|lt|gt|mid|leqslant|geqslant)(?![A-Za-z])")
 
 
@@ -116,10 +135,16 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
         text = text[1:]
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
-    if r"\mathbb" in text or "integer" in text:
+    if "Omega" in text or "mathrm" in text:
+        text = _OHM.sub(lambda m: rf"\text{{ {m['prefix'] or ''}ohm}}", _UPRIGHT_UNIT.sub(r"\\text{ \1}", text))
+    if r"\mathbb" in text or "integer" in text or "for " in text or r"\forall" in text:
         text = _without_condition(text)
+    if "quad" in text and r"\begin" not in text:
+        text = _WIDE_SPACE.sub(_comma_unless_after_words, text)
     if "]" in text or "[" in text:
         text = _iso_brackets(text)
+    if "_" in text:
+        text = _BASE_GROUPS.sub(lambda m: re.sub(r"\D", "", m.group()), text)
     text = _EXPLICIT_GROUPS.sub("", text)
     text = _DECIMAL_COMMA.sub(".", text)
     text = _SPACE_GROUPS.sub(lambda m: re.sub(r"\D", "", m.group()), text)
@@ -168,8 +193,20 @@ def _without_condition(text: str) -> str:
         before = text[: match.start()]
         letters = re.sub(r"\\[A-Za-z]+", " ", before)
         if match["name"] in letters and not _RELATION.search(before):
-            return before
-    return text
+            return text if match["name"] in "xyz" and _is_formula(before, match["name"]) else before
+    match = _FOR_ALL.search(text, start)
+    before = text[: match.start()] if match else ""
+    return before if match and _is_formula(before, match["name"]) and not _RELATION.search(before) else text
+
+
+def _is_formula(text: str, name: str) -> bool:
+    """Whether the text begins with `f(x) =`, x being the name: then its domain belongs to it."""
+    return re.match(rf"\s*[A-Za-z]\({name}\)\s*(?:=|\\equiv)", text) is not None
+
+
+def _comma_unless_after_words(match: re.Match[str]) -> str:
+    r"""A wide space separates two values: `(1,2) \quad (3,4)`; behind words it only sets off the value."""
+    return match.group() if _ENDS_WITH_WORDS.search(match.string[max(0, match.start() - 80) : match.start()]) else ", "
 
 
 def _iso_brackets(text: str) -> str:

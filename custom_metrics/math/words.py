@@ -40,6 +40,9 @@ _UNIT_NAMES = {
     "w": "watt watts",
     "v": "volt volts",
     "pa": "pascal pascals",
+    "ohm": "ohms",
+    "kohm": "kilohm kilohms kiloohm kiloohms",
+    "mohm": "megohm megohms megaohm megaohms",
     "rad": "radian radians rads",
     "deg": "degree degrees",
     "%": "percent percents percentage pct",
@@ -175,7 +178,8 @@ def _whole_named(found: list[str]) -> Fraction | None:
 
 _ANNOUNCEMENT = re.compile(
     r"(?:(?:thus|so|therefore|hence)\b[:,. ]*)?"
-    r"(?:(?:the )?(?:final )?answer(?: is)?|(?:there|it|this) (?:are|is)|we (?:get|have)|both|either)?[:,. ]*",
+    r"(?:(?:the )?(?:final )?(?:answer|value|result|total)(?: is)?"
+    r"|(?:there|it|this) (?:are|is)|we (?:get|have)|both|either)?[:,. ]*",
     re.IGNORECASE,
 )
 
@@ -214,6 +218,25 @@ def multiplier(phrase: str) -> tuple[int, str]:
     first, _, rest = phrase.strip().partition(" ")
     value = _MULTIPLIERS.get(first.lower().rstrip("s"), 1)
     return value, phrase if value == 1 else rest
+
+
+def counted(phrase: str) -> tuple[Fraction, str] | None:
+    """Return the number and the unit that words name, a known unit only.
+
+    >>> [str(part) for part in counted("fifty percent")], counted("two dozen")[0], counted("two lines")
+    (['50', '%'], Fraction(24, 1), None)
+    """
+    found = phrase.split()
+    for end in range(min(len(found), 5), -1, -1):
+        value = number_named(" ".join(found[:end])) if end else Fraction(1)
+        factor, unit = multiplier(" ".join(found[end:]))
+        if value is None or (not end and factor == 1):
+            continue
+        if factor == 1 and not unit:
+            return None
+        if all(word in UNITS or word in {"per", "square", "cubic"} for word in unit.split()):
+            return value * factor, unit_form(unit) if unit else ""
+    return None
 
 
 def is_qualified(phrase: str) -> bool:

@@ -41,6 +41,27 @@ def test_labelled_reply(case):
         assert grade_answer(verdict.extracted, case["gold"])[0] is case["expected"]
 
 
+@pytest.mark.parametrize(
+    ("gold", "answer", "expected"),
+    [
+        ("204", "m+n=204", True),
+        ("540", "p+q+r = 540", True),
+        ("204", "m + n = 101 + 103 = 204", True),
+        ("304", "100m+n=300+4=304", True),
+        ("204", "m+n=101+103=205", False),
+        ("101", "m+n=101+103=204", False),
+        ("5", "x+y=5", False),
+        ("5", "2m+n=5", False),
+        ("5", "m+m=5", False),
+        ("25", "m^2+n^2=25", False),
+        ("m+n=204", "204", False),
+    ],
+)
+def test_a_number_may_be_named_by_what_the_question_asks_for(gold, answer, expected):
+    """The one rule in which the sides differ: a gold equation is not answered by its right side."""
+    assert grade_answer(gold, answer)[0] is expected
+
+
 def test_tables_are_large_and_balanced():
     labels = [expected for cases in CASES.values() for _, _, expected in cases]
     assert len(labels) >= 400
