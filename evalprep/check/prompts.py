@@ -20,6 +20,9 @@ MARKUP = re.compile(
     r"<\|(?:start_header_id|end_header_id|eot_id|im_start|im_end|begin_of_text|start_of_role|user|assistant|system|turn_end"
     r"|header_start|header_end|eot)\|>|<(?:start|end)_of_turn>"
 )
+#: A chat prompt that ends in the opening of the model's turn.
+_TURN_OPENED = re.compile(rf"(?:{MARKUP.pattern})(?:assistant|model)?\Z")
+_TWO_BREAKS = ("<|end_header_id|>", "<|header_end|>")  # what Llama 3 and 4 write between header and text
 _SPECIAL_LOOK = re.compile(r"<\|[^|<>]+\|>|<(?:start|end)_of_turn>|</s>")
 LONGEST = 3
 TOLERANCE = 2  # a published reply that was cut at the same budget may take a token or two more when it is read again
@@ -193,7 +196,7 @@ def check_stops(loaded: LoadedTask, tokenizer: Tokenizer | None, scorer: Scorer 
             )
         elif tokenizer is not None and _SPECIAL_LOOK.fullmatch(stop) and not tokenizer.knows(stop):
             findings.add("EP609", where, f"{task}: {stop!r} is no token of this model", task=task)
-        if not stop.strip() and any(_opens_turn(loaded.prompt(number)) for number in list(loaded.instances)[:20]):
+        if not stop.strip() and any(_begins_reply(stop, loaded.prompt(one)) for one in list(loaded.instances)[:20]):
             findings.add("EP611", where, f"{task}: {stop!r}, and the prompts end with a turn marker", task=task)
     if stops and loaded.generates:
         cut = [loaded.row_name(number) for number in loaded.instances if _is_cut(loaded, number, stops, scorer)]
@@ -201,9 +204,16 @@ def check_stops(loaded: LoadedTask, tokenizer: Tokenizer | None, scorer: Scorer 
             findings.add("EP610", where, f"{task}: {listed(cut, len(cut))}", task=task)
 
 
-def _opens_turn(prompt: str) -> bool:
-    """Whether a chat prompt leaves it to the model to begin the reply with the template's white space."""
-    return MARKUP.search(prompt) is not None and not prompt[-1:].isspace()
+def _begins_reply(stop: str, prompt: str) -> bool:
+    r"""Whether a chat prompt leaves it to the model to write the template's white space, and that holds this string.
+
+    >>> [_begins_reply(stop, "<|im_start|>assistant") for stop in ("\n", "\n\n")]
+    [True, False]
+    """
+    if _TURN_OPENED.search(prompt) is None:
+        return False
+    # Templates write one line break there; models without one may still begin with a blank.
+    return len(stop) == 1 or (stop == "\n\n" and prompt.endswith(_TWO_BREAKS))
 
 
 def _is_cut(loaded: LoadedTask, number: int, stops: list[str], scorer: Scorer | None) -> bool:
