@@ -2,12 +2,15 @@
 
     python benchmarks/grading_robustness.py [--count 100000] [--json FILE]
 
-Prints one table: strings, exceptions, slowest case, methods, peak memory of the grader and of its worker.
+Prints one table: strings, exceptions, slowest case, methods, peak memory of the grader and of its worker. The slowest
+case is judged by the CPU time of the caller and its worker together; its wall-clock time, which on a busy machine also
+measures the neighbours, stands beside it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import resource
@@ -16,6 +19,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -106,12 +111,21 @@ def peak_megabytes() -> int:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process, of the running worker and of those that have ended."""
+    running = 0.0
+    if _WORKER.pid is not None:
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            running = sum(psutil.Process(_WORKER.pid).cpu_times()[:2])
+    return time.process_time() + running + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+
 def run(count: int, seed: int = 0) -> dict[str, object]:
     """Grade `count` pairs and measure."""
     methods: Counter[str] = Counter()
     exceptions: list[str] = []
-    slowest, slowest_pair = 0.0, ("", "")
-    started, cpu = time.perf_counter(), time.process_time()
+    slowest, slowest_wall, slowest_pair = 0.0, 0.0, ("", "")
+    started, cpu, before = time.perf_counter(), time.process_time(), cpu_seconds()
     for gold, reply in samples(count, seed):
         begun = time.perf_counter()
         try:
@@ -121,15 +135,19 @@ def run(count: int, seed: int = 0) -> dict[str, object]:
                 exceptions.append(f"{verdict.why}: {gold[:60]!r} {reply[:80]!r}")
         except Exception as error:  # noqa: BLE001 - counting them is the purpose
             exceptions.append(f"{type(error).__name__}: {gold[:60]!r} {reply[:80]!r}")
-        spent = time.perf_counter() - begun
-        if spent > slowest:
-            slowest, slowest_pair = spent, (gold[:80], reply[:120])
+        wall = time.perf_counter() - begun
+        after = cpu_seconds()
+        slowest_wall = max(slowest_wall, wall)
+        if after - before > slowest:
+            slowest, slowest_pair = after - before, (gold[:80], reply[:120])
+        before = after
     _WORKER.close()
     return {
         "strings": count,
         "exceptions": len(exceptions),
         "examples": exceptions[:5],
-        "slowest_s": round(slowest, 3),
+        "slowest_cpu_s": round(slowest, 3),
+        "slowest_wall_s": round(slowest_wall, 3),
         "slowest_pair": slowest_pair,
         "methods": dict(methods),
         "wall_s": round(time.perf_counter() - started, 1),
@@ -152,7 +170,8 @@ def main() -> int:
         print(f"{name:16} {value}")
     if args.json:
         args.json.write_text(json.dumps(result, indent=2) + "\n")
-    within = result["exceptions"] == 0 and float(str(result["slowest_s"])) < 5 and int(str(result["peak_mb"])) < 500
+    within = result["exceptions"] == 0 and float(str(result["slowest_cpu_s"])) < 5
+    within = within and max(int(str(result[name])) for name in ("peak_mb", "worker_peak_mb")) < 500
     return 0 if within else 1
 
 

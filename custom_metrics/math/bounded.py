@@ -62,6 +62,11 @@ class Worker:
                     return reply
             raise Stopped("the worker process died")
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the running worker, for measurements."""
+        return None if self._process is None else self._process.pid
+
     def close(self) -> None:
         """End the process; the next request starts a new one."""
         with self._lock:

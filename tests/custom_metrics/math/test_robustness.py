@@ -16,7 +16,7 @@ def test_random_and_mutated_strings(tmp_path):
         [sys.executable, "benchmarks/grading_robustness.py", "--count", "1500", "--seed", "7", "--json", str(report)],
         cwd=ROOT,
         timeout=300,
-        check=False,  # its own bars include wall-clock time; here only what does not depend on the machine counts
+        check=False,  # its own bars include CPU time; here only what does not depend on the machine counts
         capture_output=True,
     )
     found = json.loads(report.read_text())
