@@ -16,7 +16,7 @@ from evalprep.report.judgements import Judgements
 from evalprep.report.scores import groups_of, suite_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
-from evalprep.results import UNKNOWN, Run
+from evalprep.results import Run
 from evalprep.score import Scores
 
 SCHEMA = 1
@@ -43,20 +43,13 @@ class Report:
 
 def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
     """What is compared: each run with its published verdicts, then each later run with the first."""
-    with_verdicts = [
-        (at, None)
-        for at, run in enumerate(runs)
-        if any((task.table().previous != UNKNOWN).any() for task in run.tasks.values())
-    ]
+    with_verdicts = [(at, None) for at, run in enumerate(runs) if run.judged]
     later = [(at, 0) for at, run in enumerate(runs) if at and set(run.tasks) & set(runs[0].tasks)]
     return [*with_verdicts, *later]
 
 
 def _compare(runs: Sequence[Run], now: int, before: int | None) -> tuple[Comparison, Flips]:
-    tasks = None
-    if before is None:
-        found = runs[now].tasks.items()
-        tasks = [name for name, task in found if (task.table().previous != UNKNOWN).any()]
+    tasks = runs[now].judged if before is None else None
     comparison = compare_runs(runs[now], None if before is None else runs[before], tasks=tasks)
     flips = Flips()
     for flip in comparison.flips():

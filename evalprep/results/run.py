@@ -15,7 +15,7 @@ from evalprep.results.cache import cached_table
 from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
-from evalprep.results.table import Table
+from evalprep.results.table import UNKNOWN, Table
 
 # Where a task does not name its primary metric: the first of these that it has, else its first numeric metric.
 # Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
@@ -156,6 +156,11 @@ class Run:
     def label(self) -> str:
         """Model and time stamp, for headings."""
         return f"{self.model.rstrip('/').rpartition('/')[2]} {self.files.stamp}"
+
+    @cached_property
+    def judged(self) -> list[str]:
+        """The tasks with rows that carry a published verdict, which a comparison needs when no other run is named."""
+        return [name for name, task in self.tasks.items() if (task.table().previous != UNKNOWN).any()]
 
     def task(self, name: str) -> TaskRun:
         """One task by name.

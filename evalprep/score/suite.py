@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from custom_metrics import statistics
-from evalprep.packs import Pack
+from evalprep.pack import Pack
 from evalprep.results import Run
 from evalprep.score.builtin import collect, macro, mean, micro
 from evalprep.score.published import Published, published_for
@@ -200,6 +201,22 @@ def packs_of(run: Run, packs: Mapping[str, Pack]) -> list[Pack]:
     ]
 
 
+def _without_pack(run: Run, packs: Mapping[str, Pack]) -> str:
+    """Why there are no suite scores, and which ids the tasks may have been meant to have."""
+    meant: dict[str, str] = {}
+    known = [task for pack in packs.values() for task in pack.tasks]
+    for name in run.tasks:
+        whole = next(filter(None, (pack.canonical(name) for pack in packs.values())), None)
+        close = [whole] if whole else get_close_matches(name, known, 1, 0.8) or [task for task in known if task in name]
+        meant |= {name: max(close, key=len)} if close else {}
+    text = "no pack has these tasks, so there are no suite scores"
+    if not meant:
+        return text
+    shown = ", ".join(f"{name} means {task}" for name, task in list(meant.items())[:3])
+    more = f" ({len(meant) - 3} more)" if len(meant) > 3 else ""
+    return f"{text}; rename samples_<task>_<time>.jsonl where {shown}{more}"
+
+
 def _task_names(spec: Any) -> list[str]:
     if not isinstance(spec, Mapping):
         return []
@@ -223,6 +240,8 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
     notes: list[str] = []
     tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
     own = packs_of(run, packs or {})
+    if packs and not own:
+        notes.append(_without_pack(run, packs))
     if reference is None and own:
         reference = named_reference(run, own)
     for pack in own:

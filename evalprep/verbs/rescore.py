@@ -74,7 +74,8 @@ def main(args: argparse.Namespace) -> int:
         show(run, results, now, changed)
         if out is not None:
             print(f"rescored run written to {out}")
-            print(f"next: evalprep compare {out}")
+            # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
+            print(f"next: evalprep {'compare' if run.judged else 'score'} {out}")
     return 0 if any(result.now is not None for result in results) else 3
 
 

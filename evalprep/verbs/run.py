@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from dataclasses import asdict
@@ -63,7 +64,21 @@ def main(args: argparse.Namespace) -> int:
             break
     if args.json:
         print(json.dumps(outcomes, indent=2))
+    elif all(one["phase"] == "done" for one in outcomes):
+        print(f"next: {_next([Path(one['results']) for one in outcomes])}", flush=True)
     return code
+
+
+def _next(results: list[Path]) -> str:
+    """The command to look at the outcome with."""
+    from evalprep.results import load_run
+
+    # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
+    verb = "score"
+    with contextlib.suppress(BadInput):  # without samples there is nothing to compare
+        verb = "compare" if any(load_run(one).judged for one in results) else verb
+    # Several commands leave their samples under several time stamps.
+    return f"evalprep {verb} {results[-1].parent}" + (" --timestamp each" if len(results) > 1 else "")
 
 
 def _need_server(job: Job) -> None:
@@ -102,7 +117,7 @@ def _conclude(state: State, folder: RunFolder, code: int) -> None:
     if code == INTERRUPTED:
         print("interrupted; `evalprep run` goes on from here", flush=True)
     elif state.phase == "done":
-        print(f"results: {state.results}\nnext: evalprep compare {Path(state.results).parent}", flush=True)
+        print(f"results: {state.results}", flush=True)
     else:
         reason, *details = failures(folder, state) or ["for no reason that is known"]
         print(f"failed: {reason}", file=sys.stderr)

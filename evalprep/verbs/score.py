@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalprep.packs import Pack
+    from evalprep.pack import Pack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -89,5 +89,7 @@ def _score(
             print(f"written: {path}")
         if problem:
             print(problem)
-        print(f"next: evalprep {'compare' if has_any else 'rescore'} {place}")
+        verb = ("compare" if run.judged else "report") if has_any else "rescore"
+        chosen = "" if args.timestamp == "newest" else f" --timestamp {args.timestamp}"
+        print(f"next: evalprep {verb} {place}{chosen}")
     return scores.to_dict() | {"files": [str(path) for path in written]}, has_any

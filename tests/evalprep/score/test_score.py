@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from custom_metrics import statistics
 from evalprep.cli import main
+from evalprep.configfile import PROJECT_ROOT
 from evalprep.errors import BadInput
 from evalprep.packs import find_packs
 from evalprep.results import load_run
@@ -383,7 +384,36 @@ def test_the_command_writes_scores_and_the_packs_own_files(tmp_path, capsys):
 def test_a_run_without_scores_is_not_enough_evidence(tmp_path, capsys):
     home = write_run(tmp_path, {"t": [Row("a", metrics={"bypass": None})]})
     assert main(["score", str(home), "--no-write"]) == 3
-    assert "evalprep rescore" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "no pack has these tasks" in printed
+    assert f"next: evalprep rescore {home}" in printed
+
+
+@pytest.mark.parametrize(("previous", "verb"), [(None, "report"), (0.0, "compare")])
+def test_what_to_do_next_depends_on_published_verdicts(tmp_path, capsys, previous, verb):
+    home = write_run(tmp_path, {"t": [Row("a"), Row("b", previous=previous)]})
+    assert main(["score", str(home), "--no-write", "--timestamp", "each"]) == 0
+    assert f"next: evalprep {verb} {home} --timestamp each\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        pytest.param(["hellaswag"], "no pack has these tasks, so there are no suite scores", id="of lm-eval itself"),
+        pytest.param(["scifact"], "scifact means scifact_entailment", id="short name"),
+        pytest.param(["my_biored_ner"], "my_biored_ner means biored_ner", id="with a prefix"),
+        pytest.param(["meta_mathh_hard"], "meta_mathh_hard means meta_math_hard", id="mistyped"),
+        pytest.param(
+            ["bioasq", "biored", "scierc", "scifact", "discomat"], "means discomat_te (2 more)", id="three are named"
+        ),
+        pytest.param(["scifact", "scierc_ner"], "", id="a pack has one of them"),
+    ],
+)
+def test_tasks_of_no_pack_are_said_to_be_so(tmp_path, names, words):
+    run = load_run(write_run(tmp_path, {name: [Row("a")] for name in names}))
+    note = "".join(score_run(run, find_packs(PROJECT_ROOT / "task_templates")).notes)
+    assert note.endswith(words) if words else not note
+    assert ("rename" in note) == ("means" in words)
 
 
 def test_exports_of_packs_without_scores_are_not_called(tmp_path):
