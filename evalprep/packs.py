@@ -10,8 +10,6 @@ from evalprep.pack import GroupSpec, Pack, TaskSpec
 from evalprep.packfile import read_pack
 from evalprep.places import is_folder
 
-__all__ = ["TEMPLATES", "Pack", "find_packs", "find_task"]
-
 TEMPLATES = Path(__file__).resolve().parents[1] / "task_templates"  # the packs of the project
 
 
