@@ -279,6 +279,8 @@ class _Comparison:
 
         As written counts when the names are longer than a letter, and without brackets.
         """
+        if other.op == "list" and all(item.op == "rel" for item in other.args):
+            return self.numbered(assigned, other)
         written = list(assigned)
         names = sorted(assigned) if all(len(name) == 1 for name in assigned) else written
         if (
@@ -292,6 +294,16 @@ class _Comparison:
             all(self.equal(assigned[name], value) for name, value in zip(order, other.args, strict=True))
             for order in orders
         )
+
+    def numbered(self, assigned: dict[str, Node], other: Node) -> bool:
+        """`x_1 = 1, x_2 = -3` against `x = 1 or x = -3`."""
+        labels = {item.label for item in other.args}
+        values = [relations.value_of(item) for item in other.args]
+        known = [value for value in values if value is not None]
+        if len(labels) != 1 or "" in labels or not len(known) == len(values) == len(assigned):
+            return False
+        pattern = re.escape(labels.pop()) + r"_\{?\d+\}?"
+        return all(re.fullmatch(pattern, name) for name in assigned) and self.match(list(assigned.values()), known)
 
     def two_assignments(self, first: dict[str, Node], second: dict[str, Node], left: Node, right: Node) -> bool:
         if first.keys() == second.keys():

@@ -29,11 +29,12 @@ _BLANKS = re.compile(r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*")
 _MORE_CHOICES = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or)(?![a-z])")
 
 _SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)(?:_(?:\{[^{}]*\}|\w|\\[a-z]+))?'*"
+_VECTOR = r"<(?:vec|overline)>(?:\{[^{}]*\}|[A-Za-z])"
 _NAME_PART = (
-    rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|<(?:vec|overline)>\{{[^{{}}]*\}}"
-    rf"|\|{_SYM}\||\|[A-Z]{{2}}\||\|\|{_SYM}\|\|)"
+    rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|{_VECTOR}"
+    rf"|\|{_SYM}\||\|[A-Z]{{2}}\||\|\|{_SYM}\|\||\|{_VECTOR}\||\|\|{_VECTOR}\|\|)"
 )
-_CALL = rf"{_SYM}(?:\^\{{?-1\}}?)?\([^()=]*\)"
+_CALL = rf"(?:{_SYM}(?:\^\{{?-1\}}?)?\([^()=]*\)|P\([^()]*\))"
 _NAME_LIKE = re.compile(
     rf"(?:m?<angle>(?:[A-Z]{{1,4}}|{_SYM})|{_CALL}|{_NAME_PART}|<frac>\{{{_NAME_PART}\}}\{{{_NAME_PART}\}}|{_NAME_PART}[/:]{_NAME_PART}"
     rf"|<frac>\{{d[a-z]\}}\{{d[a-z]\}}|\({_NAME_PART}(?:,{_NAME_PART})+\)|<(?:sin|cos|tan|cot|ln|log)>(?:{_SYM}|\({_SYM}\))|\[[A-Z]{{3,6}}\]|\{{{_SYM}\}})"

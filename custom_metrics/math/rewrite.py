@@ -95,10 +95,9 @@ _CONDITIONS = [
         rf"{_GAP}\(?\\text\{{[\s,]*(?:where|for|with)?\s*(?:all|any|every|some|an|each)?\s*integers?\s*\}}{_GAP}(?P<name>[a-z])\)?\s*\.?\s*$"
     ),
 ]
-_FOR_ALL = re.compile(
-    rf"{_GAP}(?:\\text\{{[\s,]*for (?:all|any|every|each)\s*(?:real(?: numbers?| values of)?)?\s*\}}|\\forall){_GAP}"
-    r"(?P<name>[a-z])(?:\s*\\in\s*\\mathbb\s?\{?\s?R\s?\}?)?\s*\.?\s*$"
-)
+_REALS = r"\s*\\in\s*\\mathbb\s?\{?\s?R\s?\}?"
+_EVERY = r"(?P<spoken>\\text\{[\s,]*for (?:all|any|every|each)\s*(?:real(?: numbers?| values of)?)?\s*\}|\\forall)"
+_FOR_ALL = re.compile(rf"{_GAP}\(?(?:{_EVERY}{_GAP})?(?P<name>[a-z])(?(spoken)(?:{_REALS})?|{_REALS})\s*\)?\s*\.?\s*$")
 """`for all x`, and `for all real x`: what a formula for a function says anyway."""
 _WIDE_SPACE = re.compile(
     r"(?<=[\d)\]}])\s*(?:\\q{1,2}uad(?![A-Za-z])\s*)+(?=[-+]?\d|\((?!\s*(?:\d+\s*\)|\\text|\\mathrm))|[A-Za-z]\s*=)"
