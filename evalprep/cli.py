@@ -14,6 +14,7 @@ from types import ModuleType
 
 from evalprep import __version__
 from evalprep.errors import BadInput
+from evalprep.wording import counted
 
 # Verb -> one line for the overview. The modules themselves are imported only when their verb is used, which keeps
 # `evalprep --help` free of heavy imports.
@@ -59,8 +60,7 @@ def report_bad_input(error: BadInput, *, as_json: bool) -> int:
             json.dumps({"error": "bad input", "problems": [problem.as_dict() for problem in error.problems]}, indent=2)
         )
         return 2
-    count = len(error.problems)
-    print(f"error: {count} mistake{'s' if count > 1 else ''}, nothing was written\n", file=sys.stderr)
+    print(f"error: {counted(len(error.problems), 'mistake')}, nothing was written\n", file=sys.stderr)
     for problem in error.problems:
         print(f"- {problem}", file=sys.stderr)
     return 2

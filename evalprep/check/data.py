@@ -9,6 +9,7 @@ from typing import Any
 
 from evalprep.check.finding import Findings
 from evalprep.check.tree import Leaf
+from evalprep.wording import counted
 
 LISTED = 3  # rows named per finding
 _LOCAL = ("parquet", "json", "csv", "text")
@@ -18,7 +19,7 @@ Relocate = Callable[[Path], Path]
 def listed(rows: Iterable[Any], count: int, noun: str = "row") -> str:
     """`n rows: a, b, c, ...`."""
     first = [str(row) for row, _ in zip(rows, range(LISTED), strict=False)]
-    return f"{count} {noun}{'s' if count != 1 else ''}: {', '.join(first)}{', ...' if count > LISTED else ''}"
+    return f"{counted(count, noun)}: {', '.join(first)}{', ...' if count > LISTED else ''}"
 
 
 def data_files(leaf: Leaf) -> dict[str, list[str]]:

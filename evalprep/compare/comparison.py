@@ -17,6 +17,7 @@ from evalprep.compare.pairing import Pairs, with_published, with_run
 from evalprep.compare.task import TaskComparison, compare_task
 from evalprep.errors import BadInput, Problem
 from evalprep.results import Primary, Run, TaskRun
+from evalprep.wording import counted
 
 PUBLISHED = "published verdicts"
 
@@ -281,10 +282,6 @@ def _macro(tasks: list[TaskComparison], confidence: float) -> tuple[float | None
     return mean, mean - half, mean + half
 
 
-def _some(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[str]:
     found = []
     if other is None:
@@ -296,11 +293,11 @@ def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[
         counts = task.counts
         if counts["changed_prompt"]:
             sent = "was not the prepared one" if other is None else "differs between the runs"
-            found.append(f"{task.task}: the prompt {sent} on {_some(counts['changed_prompt'], 'row')}")
+            found.append(f"{task.task}: the prompt {sent} on {counted(counts['changed_prompt'], 'row')}")
         if counts["duplicates"]:
-            found.append(f"{task.task}: {_some(counts['duplicates'], 'id occurs', 'ids occur')} more than once")
+            found.append(f"{task.task}: {counted(counts['duplicates'], 'id occurs', 'ids occur')} more than once")
         if counts["damaged"]:
-            found.append(f"{task.task}: {_some(counts['damaged'], 'damaged line')}, first {task.damage[0]}")
+            found.append(f"{task.task}: {counted(counts['damaged'], 'damaged line')}, first {task.damage[0]}")
         if other is not None and (counts["missing"] or counts["extra"]):
-            found.append(f"{task.task}: {_some(counts['missing'], 'row')} missing, {counts['extra']} extra")
+            found.append(f"{task.task}: {counted(counts['missing'], 'row')} missing, {counts['extra']} extra")
     return found

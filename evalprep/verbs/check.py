@@ -14,6 +14,7 @@ from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_s
 from evalprep.check.codes import markdown
 from evalprep.check.target import Target, add_arguments, at_least_one, targets
 from evalprep.errors import BadInput, Problem
+from evalprep.wording import counted
 
 NOTES = 3  # notes of one code that are printed
 
@@ -146,11 +147,9 @@ def _print(report: dict[str, Any]) -> None:
     if report["_estimate"] is not None:
         print(report["_estimate"].text())
         print()
-    counts = ", ".join(f"{number} {level}{'s' if number != 1 else ''}" for level, number in report["counts"].items())
+    counts = ", ".join(counted(number, level) for level, number in report["counts"].items())
     tasks, rows = len(report["tasks"]), sum(number or 0 for number in report["tasks"].values())
-    print(
-        f"{report['target']}: {tasks} task{'s' if tasks != 1 else ''}, {rows} row{'s' if rows != 1 else ''}: {counts}"
-    )
+    print(f"{report['target']}: {counted(tasks, 'task')}, {counted(rows, 'row')}: {counts}")
 
 
 def _explain(name: str) -> int:

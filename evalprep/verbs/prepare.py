@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalprep.wording import counted
+
 if TYPE_CHECKING:
     from evalprep.prepare import Preparation
 
@@ -81,7 +83,8 @@ def _check(args: argparse.Namespace, names: list[str]) -> int:
         print(json.dumps({"tasks": names, "findings": [one.as_dict() for one in found]}, indent=2))
     else:
         print("".join(f"{one}\n" for one in found), file=sys.stderr, end="")
-        print(f"{errors} errors" if errors else f"config ok, {len(names)} tasks: {', '.join(names)}")
+        fine = f"config ok, {counted(len(names), 'task')}: {', '.join(names)}"
+        print(counted(errors, "error") if errors else fine)
     return 2 if errors else 0
 
 
@@ -93,8 +96,7 @@ def _report(done: Preparation, verbosity: str) -> None:
         return
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
     verb = "compare" if any(facts["previous"] for facts in done.tasks.values()) else "score"
-    count = len(done.tasks)
-    lines = [f"prepared {count} task{'' if count == 1 else 's'} in {done.work_dir}", ""]
+    lines = [f"prepared {counted(len(done.tasks), 'task')} in {done.work_dir}", ""]
     width = max((len(name) for name in done.tasks), default=0)
     for name, facts in done.tasks.items():
         parts = [f"{facts['rows']} rows"]

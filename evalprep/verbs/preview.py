@@ -13,6 +13,7 @@ from evalprep.check.quiet import stdout_is_ours
 from evalprep.check.target import add_arguments, at_least_one, targets
 from evalprep.errors import BadInput
 from evalprep.preview import Preview, Request, preview_task
+from evalprep.wording import counted
 
 _HEAD, _TAIL = 48, 24  # tokens shown without --all
 _UNREAD = 5  # unreadable files named where a task is not found
@@ -122,7 +123,7 @@ def _request(label: str, request: Request, before: Request | None, *, whole: boo
         lines += ["--- tokens", _tokens(request.tokens[:scored], whole=whole)]
     if scored is not None:
         count = len(request.tokens) - scored
-        lines += [f"--- {count} token{'s' if count != 1 else ''} scored", _tokens(request.tokens[scored:], whole=whole)]
+        lines += [f"--- {counted(count, 'token')} scored", _tokens(request.tokens[scored:], whole=whole)]
     return lines
 
 
