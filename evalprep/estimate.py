@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from evalprep.check.model_shape import ModelShape, model_shape
 from evalprep.check.replies import published_reply
 from evalprep.check.tokenizer import Tokenizer
 from evalprep.hardware import gpu_names
+from evalprep.terminal import fitted
 
 CHARACTERS_PER_TOKEN = 4.0  # English text under vocabularies of 32k to 128k tokens, where the tokenizer is not here
 COUNTED_ROWS = 256  # rows that are tokenised per task; the rest is scaled by characters
@@ -71,11 +73,11 @@ class Estimate:
         memory = vars(self.memory) if self.memory else None
         return {**vars(self), "tasks": [vars(task) for task in self.tasks], "memory": memory}
 
-    def text(self) -> str:
-        """The same for people."""
+    def text(self, width: int | None = None) -> str:
+        """The same for people, in lines of this width; without one they are as long as they come."""
         from evalprep.status import duration
 
-        rows = [("task", "requests", "prompt tokens", "reply tokens", "at most", "from")]
+        rows = [("task", "requests", "prompts", "replies", "at most", "replies from")]
         rows += [
             (
                 task.name,
@@ -88,23 +90,26 @@ class Estimate:
             for task in self.tasks
         ]
         widths = [max(len(row[column]) for row in rows) for column in range(6)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if column in {0, 5} else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
+        aligned = [
+            [cell if column in {0, 5} else cell.rjust(widths[column]) for column, cell in enumerate(row)]
             for row in rows
         ]
+        table = fitted(aligned, width, [16, *[None] * 5])
+        lines: list[str] = []
         if not all(task.exact for task in self.tasks):
             lines.append(f"tokens are counted as {CHARACTERS_PER_TOKEN:g} characters each: the tokenizer is not here")
         if self.seconds is not None:
-            most = f", at most {duration(self.upper_seconds)}" if self.upper_seconds is not None else ""
-            lines.append(f"time on {self.device}: about {duration(self.seconds)}{most} ({self.basis})")
+            usual, most = duration(self.seconds), None if self.upper_seconds is None else duration(self.upper_seconds)
+            bound = "" if most in {None, usual} else f", at most {most}"
+            lines.append(f"time on {self.device}: about {usual}{bound} ({self.basis})")
         else:
             lines.append(f"time: {self.basis}")
         if self.memory is not None:
             lines.append(self.memory.text())
-        return "\n".join([*lines, *self.notes])
+        lines += self.notes
+        if width is not None:
+            lines = [textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False) for line in lines]
+        return "\n".join(["Tokens:", *table, *lines])
 
 
 def estimate_tasks(done: FullCheck, settings: RunSettings) -> list[TaskEstimate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -145,7 +146,7 @@ def _print(report: dict[str, Any]) -> None:
     if found:
         print()
     if report["_estimate"] is not None:
-        print(report["_estimate"].text())
+        print(report["_estimate"].text(shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
         print()
     counts = ", ".join(counted(number, level) for level, number in report["counts"].items())
     tasks, rows = len(report["tasks"]), sum(number or 0 for number in report["tasks"].values())

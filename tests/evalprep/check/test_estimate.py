@@ -8,7 +8,7 @@ from evalprep.check import FullCheck, RunSettings
 from evalprep.check.loading import LoadedTask
 from evalprep.check.tokenizer import load_tokenizer
 from evalprep.check.tree import Leaf, TaskFile
-from evalprep.estimate import CHARACTERS_PER_TOKEN, estimate_tasks, rows_of_run
+from evalprep.estimate import CHARACTERS_PER_TOKEN, Estimate, TaskEstimate, estimate_tasks, rows_of_run
 
 PROMPT = "Question: which of the following is right?"
 
@@ -88,3 +88,17 @@ def test_a_likelihood_reads_context_and_continuation_of_every_choice(tmp_path):
     row = [instance("loglikelihood", "x" * 8, "y" * 4) for _ in range(4)]
     (task,) = estimate_tasks(done_of(tmp_path, [row, row]), RunSettings())
     assert (task.requests, task.prompt_tokens, task.reply_tokens, task.basis) == (8, 24, 8, "likelihood")
+
+
+@pytest.mark.parametrize("name", ["meta_mmlu_pro_instruct", "mup_single_document_summarization"])
+def test_the_text_fits_the_terminal(name):
+    task = TaskEstimate(name, 12_032, 12_345_678, 1_234_567, 9_876_543, "published outputs", exact=False)
+    basis = "measured with 8 rows of every task; a whole run batches more and is faster"
+    found = Estimate([task], "the CPU", 150.0, 151.0, basis, None, ["loading the model took 8 s"])
+    lines = found.text(80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[1:5] for line in lines if "12,032" in line] == [
+        ["12,032", "12,345,678", "1,234,567", "9,876,543"]
+    ]
+    assert name in found.text()  # nothing is cut where the width is not known
+    assert "at most" not in found.text().split("time on")[1]  # about 2 min, at most 2 min
