@@ -136,7 +136,7 @@ def test_a_stopped_call_goes_on_where_it_was(science_run, judge, number):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(number)
-        _, error = process.communicate(timeout=20)
+        _, error = process.communicate(timeout=60)
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     assert "Traceback" not in error
     assert len(lines(science_run)) == 6

@@ -35,7 +35,7 @@ def gone(number):
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(number)
         with contextlib.suppress(psutil.TimeoutExpired):
-            process.wait(20)
+            process.wait(60)
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     return True
 
@@ -84,7 +84,7 @@ def test_nothing_outlives_a_run(stubborn, tmp_path):
     time.sleep(1.5)
     assert process.poll() is None  # it waits for an end that does not come
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     assert process.returncode == 130
     assert gone(worker)
     assert gone(child)
@@ -105,7 +105,7 @@ def test_orphans_of_a_killed_run_are_ended_and_those_of_a_live_one_are_not(proje
         worker.kill()
         worker.wait()
         end_orphans(one.run)
-        assert orphan.wait(20) == -signal.SIGKILL
+        assert orphan.wait(60) == -signal.SIGKILL
         assert other.poll() is None
     finally:
         for process in (orphan, other, worker):

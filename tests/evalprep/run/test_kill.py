@@ -26,7 +26,7 @@ def kill(process, state, *, whom):
             os.kill(state.pid, signal.SIGKILL)
     process.wait(60)
     if state.pid and psutil.pid_exists(state.pid):
-        psutil.Process(state.pid).wait(30)
+        psutil.Process(state.pid).wait(60)
 
 
 def fingerprint(project):
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_every_process_and_can_be_resumed(project):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
     assert "goes on from here" in out
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert not alive
     assert one.run.state().phase == "interrupted"
     assert not one.run.is_running()

@@ -102,7 +102,7 @@ def test_a_terminal_of_eighty_by_ten(term, live):
             break
         out += piece
     os.close(leader)
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     text = out.decode()
     assert ("\x1b[" in text) == live
     assert not re.search(r"\x1b\[3\dm", text)  # no colours
