@@ -27,7 +27,7 @@ def test_the_same_files_as_the_pasted_command(project, tmp_path, monkeypatch):
     one = project(limit=20)
     done = one.command("run", str(tmp_path / "work_dir"), "--shard_rows", "6", check=True)
     ours, our_samples = load(one.run.state().results)
-    assert f"evalprep compare {Path(one.run.state().results).parent}" in done.stdout
+    assert f"evalprep score {Path(one.run.state().results).parent}" in done.stdout  # no row has a published verdict
     pasted = [
         sys.executable,
         "-m",
