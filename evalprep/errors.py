@@ -49,6 +49,11 @@ class BadInput(Exception):  # noqa: N818 - it reads as what it says: the input i
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+def cannot_write(error: OSError, where: str, fix: str = "free space or name another place") -> BadInput:
+    """What to raise where a place that the user named cannot be written to."""
+    return BadInput(Problem(what=f"cannot write: {error.strerror}", where=where, fix=fix))
+
+
 @dataclass
 class Problems:
     """A growing list of mistakes that is raised once."""

@@ -71,19 +71,13 @@ def main(args: argparse.Namespace) -> int:
 def _write(chosen: Path | None, usual: Path, comparison: Comparison) -> tuple[str, str]:
     """Write the flips and return the path, or an empty one and why."""
     from evalprep.compare import write_csv
-    from evalprep.errors import BadInput, Problem
+    from evalprep.errors import cannot_write
 
     path = chosen or usual
     try:
         write_csv(comparison.flips(), path)
     except OSError as error:
         if chosen is not None:
-            raise BadInput(
-                Problem(
-                    what=f"cannot write: {error.strerror}",
-                    where=f"--flips {chosen}",
-                    fix="free space or name another place",
-                )
-            ) from error
+            raise cannot_write(error, f"--flips {chosen}") from error
         return "", f"flips not written: {path.parent} is not writable; --flips names another place"
     return str(path), ""

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Decide, print, write."""
-    from evalprep.errors import BadInput, Problem
+    from evalprep.errors import cannot_write
     from evalprep.gate import decide, junit, read_policy
     from evalprep.packs import find_packs
     from evalprep.results import load_run
@@ -43,11 +43,7 @@ def main(args: argparse.Namespace) -> int:
             try:
                 path.write_text(text, encoding="utf-8")
             except OSError as error:
-                raise BadInput(
-                    Problem(
-                        what=f"cannot write: {error.strerror}", where=str(path), fix="free space or name another place"
-                    )
-                ) from error
+                raise cannot_write(error, str(path)) from error
     if args.json:
         print(data)
         return verdict.exit_code

@@ -118,7 +118,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
 
 
 def _check_folder(out: Path) -> None:
-    from evalprep.errors import BadInput, Problem
+    from evalprep.errors import cannot_write
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -126,9 +126,7 @@ def _check_folder(out: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise BadInput(
-            Problem(what=f"cannot write: {error.strerror}", where=f"--out {out}", fix="--out names another place")
-        ) from error
+        raise cannot_write(error, f"--out {out}", fix="--out names another place") from error
 
 
 def _scores(

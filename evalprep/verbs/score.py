@@ -46,7 +46,7 @@ def _score(
     place: str, args: argparse.Namespace, packs: Mapping[str, Pack], taken: set[Path]
 ) -> tuple[dict[str, Any], bool]:
     """Score one run; its scores as data, and whether it has any. `taken` are the files that this call has written."""
-    from evalprep.errors import BadInput, Problem
+    from evalprep.errors import cannot_write
     from evalprep.results import load_run
     from evalprep.score import export, open_reference, packs_of, score_run
 
@@ -73,13 +73,7 @@ def _score(
             written = [out / file, *export(scores, run, packs, out)]
         except OSError as error:
             if args.out is not None:
-                raise BadInput(
-                    Problem(
-                        what=f"cannot write: {error.strerror}",
-                        where=f"--out {out}",
-                        fix="free space or name another place",
-                    )
-                ) from error
+                raise cannot_write(error, f"--out {out}") from error
             problem = f"nothing written: {out.parent} is not writable; --out names another place"
     if not args.json:
         from evalprep.score.screen import show
