@@ -16,8 +16,6 @@ from evalprep.packs import TEMPLATES, find_packs
 from evalprep.places import place
 from evalprep.yamlfile import NotYaml, YamlFile, load_yaml, yaml_value
 
-PROJECT_ROOT = TEMPLATES.parent
-
 
 def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[str, Pack]]:
     """Read and validate a config file, with `key=value` settings on top.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests import PROJECT_ROOT
 
 # Machines differ in speed by more than any deadline, and one commit gives one result.
 settings.register_profile("project", deadline=None, derandomize=True)
@@ -35,13 +35,13 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def project_root():
-    return ROOT
+    return PROJECT_ROOT
 
 
 @pytest.fixture(scope="session")
 def shared():
     """Data that lies beside a checkout and is no part of it: `../shared`, or the folder EVALPREP_SHARED names."""
-    folder = Path(os.environ.get("EVALPREP_SHARED", ROOT.parent / "shared"))
+    folder = Path(os.environ.get("EVALPREP_SHARED", PROJECT_ROOT.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent; EVALPREP_SHARED may name the folder")
     return folder

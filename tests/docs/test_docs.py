@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from evalprep.config import Core
-from evalprep.configfile import PROJECT_ROOT, load_config
+from evalprep.configfile import load_config
 from evalprep.packs import find_packs
+from tests import PROJECT_ROOT
 
 DOCS = PROJECT_ROOT / "docs"
 

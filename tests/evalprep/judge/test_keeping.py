@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.judge import RatingsFile
+from tests import PROJECT_ROOT
 from tests.evalprep.judge.conftest import QA, STAMP, SUMMARY, change_reply, lines
 from tests.evalprep.judge.server import Said, chat
 

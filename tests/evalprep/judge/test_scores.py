@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from evalprep.cli import main
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.judge.question import Asked, Judgement
 from evalprep.packs import find_packs
 from evalprep.results import load_run
 from evalprep.score import score_run
+from tests import PROJECT_ROOT
 from tests.evalprep.judge.conftest import QA, SUMMARY, change_reply, lines, write_tofu_run
 from tests.evalprep.judge.server import Said, chat
 

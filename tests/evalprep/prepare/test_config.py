@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evalprep.configfile import PROJECT_ROOT, load_config
+from evalprep.configfile import load_config
 from evalprep.errors import BadInput
+from tests import PROJECT_ROOT
 
 MINIMAL = {"model_name": "org/model", "tasks": "meta_ifeval", "evals_dataset": "meta-llama/Llama-3.1-8B-Instruct-evals"}
 

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from evalprep.cli import VERBS
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.workdir import tree_files
+from tests import PROJECT_ROOT
 
 
 def prepare(config, *arguments, cwd=None, env=None):

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from evalprep.cli import main
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.judge import Asked, Judgement
 from evalprep.packs import find_packs
 from evalprep.report import build_report, judgements_of, write_report
 from evalprep.results import load_run
+from tests import PROJECT_ROOT
 from tests.evalprep.judge.conftest import SUMMARY, change_reply
 from tests.evalprep.judge.server import chat
 from tests.evalprep.report import chromium

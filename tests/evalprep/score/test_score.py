@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from custom_metrics import statistics
 from evalprep.cli import main
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.errors import BadInput
 from evalprep.packs import find_packs
 from evalprep.results import load_run
@@ -20,6 +19,7 @@ from evalprep.score import Scores, SuiteScore, export, open_reference, published
 from evalprep.score.published import matches
 from evalprep.score.screen import show
 from evalprep.score.spec import BUILT_IN, order, resolve
+from tests import PROJECT_ROOT
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.errors import BadInput
 from evalprep.packapi import Previous
 from evalprep.packs import find_packs
+from tests import PROJECT_ROOT
 
 SETS = {
     "Llama-3.1-8B-Instruct-evals": "meta_instruct",

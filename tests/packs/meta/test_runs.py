@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalprep.configfile import PROJECT_ROOT
+from tests import PROJECT_ROOT
 from tests.evalprep.prepare.conftest import tiny_project
 from tests.packs.meta.test_meta import SETS, config_for, fixtures
 

@@ -5,7 +5,7 @@ import json
 
 import pyarrow.parquet as pq
 
-from evalprep.configfile import PROJECT_ROOT
+from tests import PROJECT_ROOT
 
 DEMO = PROJECT_ROOT / "task_templates" / "science" / "demo"
 STAMP = "2026-02-01T08-00-00.000000"

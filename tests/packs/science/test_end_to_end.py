@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from custom_metrics.science.tasks import TASKS
-from evalprep.configfile import PROJECT_ROOT
+from tests import PROJECT_ROOT
 from tests.packs.science.runs import DEMO, demo_rows
 
 pytestmark = pytest.mark.slow

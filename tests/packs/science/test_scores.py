@@ -12,10 +12,10 @@ import pytest
 from custom_metrics.science.judge import judge_sample_indices
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
 from evalprep.cli import main
-from evalprep.configfile import PROJECT_ROOT
 from evalprep.packs import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
+from tests import PROJECT_ROOT
 from tests.packs.science.runs import STAMP, demo_rows, exact, write_run
 
 PACKS = find_packs(PROJECT_ROOT / "task_templates")
