@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 
 _STANDARD = NormalDist()
@@ -85,6 +86,7 @@ def student_p(t: float, degrees: float) -> float:
     return regularized_beta(degrees / (degrees + t * t), degrees / 2.0, 0.5)
 
 
+@lru_cache(maxsize=4096)
 def student_critical_value(confidence: float, degrees: float) -> float:
     """Half-width of a two-sided Student interval in standard errors, by bisection on `student_p`.
 

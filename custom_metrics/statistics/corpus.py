@@ -1,0 +1,174 @@
+"""Paired differences of scores that are no mean of rows: corpus counts, macro averages, anything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from custom_metrics.statistics.mean import Floats, cluster_codes
+from custom_metrics.statistics.units import PairedUnits, effective, unit_sums
+
+ValueOf = Callable[[Floats], float]
+
+
+def gradient(value: ValueOf, sums: Floats) -> Floats:
+    """Derivatives of a function of sums, by central differences of a relative step of 1e-5.
+
+    A count of zero gets a step of 1e-5 of the largest count, to the upper side only.
+    """
+    scale = max(float(np.max(np.abs(sums), initial=0.0)), 1.0)
+    slopes = np.zeros_like(sums)
+    for at in np.ndindex(sums.shape):
+        step = 1e-5 * (abs(float(sums[at])) or scale)
+        up, down = sums.copy(), sums.copy()
+        up[at] += step
+        down[at] -= 0.0 if sums[at] == 0.0 else step
+        slope = (value(up) - value(down)) / float(up[at] - down[at])
+        slopes[at] = slope if math.isfinite(slope) else 0.0
+    return slopes
+
+
+def paired_counts(
+    candidate: ArrayLike,
+    baseline: ArrayLike,
+    value: ValueOf,
+    units: ArrayLike | Sequence[Hashable] | None = None,
+) -> PairedUnits:
+    r"""Difference of a score that is a function of counts which add up over rows (corpus F1, BLEU).
+
+    The score is linearised at each run's totals S: e_g = sum_j dF/dS_j (S_candidate) c_gj - the same of the baseline,
+    summed over the rows of unit g (the infinitesimal jackknife, Jaeckel 1972). R is n times the largest less the
+    smallest influence of one row within one run, the larger of the two runs.
+
+    Args:
+        candidate: Counts, one line per row and one column per count.
+        baseline: The same rows in the same order.
+        value: The score of the summed counts.
+        units: Document of each row; None for independent rows.
+
+    Raises:
+        ValueError: the counts are not of one shape.
+    """
+    now, before = (np.asarray(one, dtype=np.float64) for one in (candidate, baseline))
+    if now.shape != before.shape or now.ndim != 2:
+        raise ValueError(
+            f"counts of shape {now.shape} and {before.shape}: one line per row is needed, the same in both"
+        )
+    rows = now.shape[0]
+    if rows == 0:
+        return PairedUnits(0.0, 0.0, 0.0, 0.0, 0.0, None)
+    totals = now.sum(axis=0), before.sum(axis=0)
+    influence = [counts @ gradient(value, sums) for counts, sums in zip((now, before), totals, strict=True)]
+    spread = max(rows * (float(np.max(one)) - float(np.min(one))) for one in influence)
+    changed = np.any(now != before, axis=1)
+    return _from_influences(
+        value(totals[0]) - value(totals[1]), influence[0] - influence[1], changed, units, spread or None
+    )
+
+
+def _from_influences(
+    difference: float,
+    influence: Floats,
+    changed: NDArray[np.bool_],
+    units: ArrayLike | Sequence[Hashable] | None,
+    bound: float | None,
+) -> PairedUnits:
+    """Rule G from what each row adds to the difference."""
+    codes = None if units is None else cluster_codes(units)
+    if codes is not None and codes.size != influence.size:
+        raise ValueError(f"{influence.size} rows, {codes.size} units")
+    errors, sizes = unit_sums(influence, codes)
+    w = sizes / influence.size
+    moved = changed if codes is None else np.bincount(codes, weights=changed) > 0
+    errors = errors - w * math.fsum(errors)  # 0 for scores that do not grow with the number of rows
+    return PairedUnits.of(difference, errors, w, errors[moved], bound)
+
+
+def paired_macro(
+    differences: ArrayLike,
+    groups: ArrayLike | Sequence[Hashable],
+    units: ArrayLike | Sequence[Hashable] | None = None,
+    *,
+    range: float = 1.0,  # noqa: A002
+) -> PairedUnits:
+    r"""Difference of a macro average: the mean over subtasks of the mean paired difference in each.
+
+    For independent rows stderr^2 = sum_k s_k^2 / n_k / (number of subtasks)^2, rows keeping their subtask. For
+    documents the influences (d_i - m_k) / (subtasks n_k) are summed by document and corrected as CR2. R is the range
+    of the score times n / (subtasks * rows of the smallest subtask). A subtask of one row has no spread of its own
+    and gets that of all rows.
+
+    Args:
+        differences: Candidate less baseline, one per row; rows with NaN are left out.
+        groups: Subtask of each row.
+        units: Document of each row; None for independent rows.
+        range: Largest possible difference of one row.
+
+    Raises:
+        ValueError: lengths differ.
+    """
+    gap = np.asarray(differences, dtype=np.float64).ravel()
+    of_group = cluster_codes(groups)
+    codes = None if units is None else cluster_codes(units)
+    if of_group.size != gap.size or (codes is not None and codes.size != gap.size):
+        of_units = gap.size if codes is None else codes.size
+        raise ValueError(f"{gap.size} differences, {of_group.size} subtasks, {of_units} units")
+    kept = ~np.isnan(gap)
+    gap, of_group = gap[kept], cluster_codes(of_group[kept])
+    if gap.size == 0:
+        return PairedUnits(0.0, 0.0, 0.0, 0.0, 0.0, range)
+    sums, sizes = unit_sums(gap, of_group)
+    means = sums / sizes
+    pull = 1.0 / (sizes.size * sizes[of_group])
+    bound = range * gap.size / (sizes.size * float(np.min(sizes)))
+    value = math.fsum(means) / means.size
+    if codes is not None:
+        codes = cluster_codes(codes[kept])
+        errors, rows = unit_sums((gap - means[of_group]) * pull, codes)
+        return PairedUnits.of(value, errors, rows / gap.size, unit_sums(gap * pull, codes)[0], bound)
+    squares = np.bincount(of_group, weights=(gap - means[of_group]) ** 2)
+    overall = float(np.var(gap, ddof=1)) if gap.size > 1 else 0.0
+    variances = np.where(sizes > 1, squares / np.maximum(sizes - 1, 1), overall)
+    stderr = math.sqrt(math.fsum(variances / sizes)) / sizes.size
+    return PairedUnits(value, stderr, gap.size - 1.0, float(gap.size), effective(np.sort(gap * pull)), bound)
+
+
+def paired_jackknife(
+    candidate: float,
+    baseline: float,
+    without: ArrayLike,
+    changed: ArrayLike,
+    weights: ArrayLike | None = None,
+) -> PairedUnits:
+    r"""Difference of any score, from its values with one unit left out at a time.
+
+    e_g = (1 - w_g) (D - D_without_g), the jackknife influence (Efron and Stein 1981), centred; then rule G with R the
+    largest less the smallest e_g / w_g within one run. For a mean this is `paired_mean`.
+
+    Args:
+        candidate: Score of all units of the run under test.
+        baseline: Score of all units of the other run.
+        without: Shape [units, 2]: both scores with that unit left out.
+        changed: Whether anything of the unit differs between the runs.
+        weights: Rows in each unit; equal by default.
+
+    Raises:
+        ValueError: shapes differ.
+    """
+    left = np.asarray(without, dtype=np.float64)
+    moved = np.asarray(changed, dtype=bool).ravel()
+    if left.shape != (moved.size, 2):
+        raise ValueError(f"left-out values of shape {left.shape}, {moved.size} units")
+    if moved.size == 0:
+        return PairedUnits(candidate - baseline, 0.0, 0.0, 0.0, 0.0, None)
+    rows = np.ones(moved.size) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    w = rows / math.fsum(rows)
+    influence = (1.0 - w)[:, None] * (np.array([candidate, baseline]) - left)
+    influence = influence - w[:, None] * np.sum(influence, axis=0)
+    relative = influence / w[:, None]
+    bound = float(np.max(np.max(relative, axis=0) - np.min(relative, axis=0)))
+    errors = influence[:, 0] - influence[:, 1]
+    return PairedUnits.of(candidate - baseline, errors, w, errors[moved], bound or None)

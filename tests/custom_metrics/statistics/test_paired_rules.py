@@ -1,0 +1,303 @@
+"""The paired rules against computations that share nothing with them: likelihoods, matrices, loops, scipy."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from custom_metrics import statistics as ours
+from custom_metrics.statistics.units import satterthwaite
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(7)
+
+
+# --- right or wrong ---------------------------------------------------------------------------------------------------
+
+
+def brute_force_z(n, gained, lost, d):
+    """Z(d) with the share of lost rows that maximises the likelihood under d, found by search."""
+
+    def minus_log_likelihood(q):
+        cells = ((gained, q + d), (lost, q), (n - gained - lost, 1 - 2 * q - d))
+        return -sum(count * math.log(max(share, 1e-300)) for count, share in cells if count)
+
+    low, high = max(0.0, -d), (1 - d) / 2
+    grid = np.linspace(low, high, 400)
+    best = grid[int(np.argmin([minus_log_likelihood(q) for q in grid]))]
+    step = (high - low) / 399
+    q = optimize.minimize_scalar(
+        minus_log_likelihood, bounds=(max(low, best - step), min(high, best + step)), method="bounded",
+        options={"xatol": 1e-13},
+    ).x  # fmt: skip
+    return (gained - lost - n * d) / math.sqrt(n * (2 * q + d * (1 - d)))
+
+
+@pytest.mark.parametrize(
+    ("n", "gained", "lost"), [(4, 1, 0), (20, 5, 0), (20, 0, 5), (44, 3, 9), (120, 1, 8), (403, 49, 35)]
+)
+def test_tango_is_the_constrained_likelihood(n, gained, lost):
+    verdicts = ours.PairedVerdicts(n, gained, lost)
+    for d in (-0.4, -0.1, -0.02, 0.03, 0.2):
+        assert verdicts.z(d) == pytest.approx(brute_force_z(n, gained, lost, d), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 4, 16, 100, 12032])
+def test_no_flip_still_has_a_width(n):
+    z = stats.norm.ppf(0.975)
+    low, high = ours.paired_score_interval(n, 0, 0)
+    assert high == pytest.approx(z * z / (n + z * z), rel=1e-9)
+    assert low == pytest.approx(-high, rel=1e-9)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))))
+def test_swapped_runs_give_the_mirrored_interval(counts):
+    n, gained, lost = counts
+    lost = min(lost, n - gained)
+    here, there = ours.paired_score_interval(n, gained, lost), ours.paired_score_interval(n, lost, gained)
+    assert here.low == pytest.approx(-there.high, abs=1e-9)
+    assert here.high == pytest.approx(-there.low, abs=1e-9)
+    assert -1 <= here.low <= (gained - lost) / n <= here.high <= 1
+    assert ours.paired_score_p(gained, lost) == ours.paired_score_p(lost, gained)
+
+
+def test_interval_and_p_agree_everywhere():
+    for n, gained, lost in itertools.product((8, 40), range(9), range(9)):
+        if gained + lost <= n:
+            low, high = ours.paired_score_interval(n, gained, lost)
+            assert (low > 0 or high < 0) == (ours.paired_score_p(gained, lost) < 0.05), (n, gained, lost)
+
+
+def test_a_drop_of_one_point_is_not_ruled_out_by_100_equal_verdicts():
+    assert ours.noninferiority_p(100, 0, 0, 0.01) > 0.15
+    assert ours.PairedVerdicts(100, 0, 0).worst() == pytest.approx(-2.7055 / 102.7055, abs=1e-5)
+
+
+@pytest.mark.parametrize(("drop", "rows"), [(0.05, 52), (0.10, 25), (0.02, 133), (0.01, 268)])
+def test_rows_needed_without_a_flip(drop, rows):
+    assert ours.rows_needed(0.0, drop) == rows
+    assert ours.noninferiority_p(rows, 0, 0, drop) < 0.05 < ours.noninferiority_p(rows - 1, 0, 0, drop)
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (10, -1, 0), (10, 6, 5)])
+def test_impossible_counts_are_refused(counts):
+    with pytest.raises(ValueError, match="need n > 0"):
+        ours.paired_score_interval(*counts)
+
+
+@pytest.mark.parametrize("margin", [math.nan, math.inf, -0.1, 1.0, 2.0])
+def test_impossible_margins_are_refused(margin):
+    with pytest.raises(ValueError, match="margin"):
+        ours.noninferiority_p(100, 1, 1, margin)
+
+
+# --- rule G -----------------------------------------------------------------------------------------------------------
+
+
+def naive_g(differences, units, bound, confidence):
+    """Rule G with loops, the whole matrix and scipy."""
+    units = list(range(len(differences))) if units is None else units
+    n, names = len(differences), sorted(set(units))
+    w = np.array([units.count(name) / n for name in names])
+    total = np.array([sum(d for d, u in zip(differences, units, strict=True) if u == name) / n for name in names])
+    m, q = total.sum(), (w**2).sum()
+    errors = total - w * m
+    se2 = sum(e * e / (1 - weight) for e, weight in zip(errors, w, strict=True))
+    a = (1 - w) ** -0.5
+    matrix = np.outer(a, a) * (np.diag(w**2) - np.outer(w**2, w) - np.outer(w, w**2) + q * np.outer(w, w))
+    df = np.trace(matrix) ** 2 / (matrix**2).sum()
+    changed = total[total != 0]
+    k_eff = abs(changed).sum() ** 2 / (changed**2).sum() if changed.size else 0
+    if k_eff >= 30:
+        half = stats.t.ppf(0.5 + confidence / 2, df) * math.sqrt(se2)
+        return m - half, m + half
+    z, k = stats.norm.ppf(0.5 + confidence / 2), 1 / q
+    size = k + z * z
+    c = m * k / size
+    variance = (k * (k * se2 + m * m) + z * z * bound**2) / size - c * c
+    half = z * math.sqrt(variance / size)
+    return max(c - half, -bound), min(c + half, bound)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_rule_g_is_its_own_definition(generator, clustered):
+    for _ in range(200):
+        n = int(generator.integers(4, 150))
+        d = generator.normal(0.05, 0.3, n).clip(-1, 1) * (generator.random(n) < generator.choice([0.1, 0.9]))
+        units = [int(u) for u in generator.integers(0, max(2, n // 3), n)] if clustered else None
+        if units is not None and len(set(units)) < 2:
+            continue
+        confidence = float(generator.choice([0.9, 0.95, 0.9975]))
+        expected = naive_g(d.tolist(), units, 1.0, confidence)
+        assert ours.paired_interval(d, units, 1.0, confidence) == pytest.approx(expected, abs=1e-9)
+
+
+def test_equal_units_give_the_t_interval(generator):
+    d = generator.normal(0.1, 0.2, 80).clip(-1, 1)
+    expected = stats.t.interval(0.95, 79, loc=d.mean(), scale=stats.sem(d))
+    assert ours.paired_interval(d) == pytest.approx(expected, abs=1e-9)
+    assert ours.paired_mean(d).p() == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
+
+
+def test_fixed_points():
+    assert ours.paired_interval([0.0] * 4).high == pytest.approx(0.489891, abs=1e-6)
+    assert ours.paired_interval([0.0] * 100).high == pytest.approx(0.036993, abs=1e-6)
+    assert satterthwaite(np.array([5, 9, 40, 3, 120]) / 177) == pytest.approx(1.069006, abs=1e-6)
+    assert satterthwaite(np.full(12, 1 / 12)) == pytest.approx(11)
+
+
+def test_p_is_the_level_at_which_the_interval_reaches_zero(generator):
+    for changed in (0.05, 0.3, 0.9):
+        for _ in range(20):
+            d = (generator.normal(0.15, 0.3, 60) * (generator.random(60) < changed)).clip(-1, 1)
+            mean = ours.paired_mean(d)
+            p = mean.p()
+            if 1e-9 < p < 0.999:
+                near = mean.interval(1 - p)
+                assert min(abs(near.low), abs(near.high)) < 1e-9
+
+
+@given(st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=2, max_size=60), st.integers(0, 10**6))
+def test_same_bits_in_every_order_and_mirrored_signs(differences, seed):
+    order = np.random.default_rng(seed).permutation(len(differences))
+    units = [i % 5 for i in range(len(differences))]
+    here = ours.paired_mean(differences, units)
+    there = ours.paired_mean([differences[i] for i in order], [units[i] for i in order])
+    assert here == there
+    assert here.p() == there.p()
+    mirrored = ours.paired_interval([-d for d in differences], units)
+    assert mirrored.low == pytest.approx(-here.interval().high, abs=1e-9)
+    assert mirrored.high == pytest.approx(-here.interval().low, abs=1e-9)
+
+
+def test_one_document_says_almost_nothing():
+    assert ours.paired_interval([0.0] * 50, [1] * 50).high > 0.75
+    half = [0] * 50 + list(range(1, 51))
+    assert ours.paired_interval([0.0] * 100, half).high == pytest.approx(0.497, abs=0.01)
+
+
+def test_nothing_to_compare_is_the_whole_range():
+    assert ours.paired_interval([]) == pytest.approx((-1.0, 1.0))
+    assert ours.paired_interval([math.nan], range=None) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([0.1], [1, 2]), "1 differences, 2 units"),
+        (([0.1, math.inf],), "infinite"),
+        (([0.1], None, 0.0), "range"),
+        (([0.1], None, math.nan), "range"),
+        (([0.1], None, 1.0, 1.0), "confidence"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        ours.paired_interval(*arguments)
+
+
+# --- counts, macro averages, anything, perplexity ---------------------------------------------------------------------
+
+
+def f1(sums):
+    tp, wrong = float(sums[0]), float(sums[1] + sums[2])
+    return 2 * tp / (2 * tp + wrong) if tp or wrong else 0.0
+
+
+def one_run(generator, gold, accuracy):
+    said = np.where(generator.random(gold.size) < accuracy, gold, ~gold)
+    return np.stack([gold & said, ~gold & said, gold & ~said], axis=1).astype(float)
+
+
+def test_counts_of_f1_are_the_analytic_delta_method(generator):
+    gold = generator.random(300) < 0.4
+    now, before = one_run(generator, gold, 0.8), one_run(generator, gold, 0.7)
+    estimate = ours.paired_counts(now, before, f1)
+
+    def influence(counts):
+        tp, fp, fn = counts.sum(axis=0)
+        bottom = 2 * tp + fp + fn
+        return counts @ np.array([2 / bottom - 4 * tp / bottom**2, -2 * tp / bottom**2, -2 * tp / bottom**2])
+
+    e = influence(now) - influence(before)
+    assert estimate.value == pytest.approx(f1(now.sum(axis=0)) - f1(before.sum(axis=0)))
+    assert estimate.stderr == pytest.approx(math.sqrt((e**2).sum() / (1 - 1 / 300)), rel=1e-6)
+    assert estimate.degrees == pytest.approx(299)
+    spread = max(np.ptp(influence(now)), np.ptp(influence(before))) * 300
+    assert estimate.range == pytest.approx(spread, rel=1e-6)
+
+
+def test_counts_of_a_mean_are_the_mean(generator):
+    now, before = (generator.random((50, 1)) for _ in range(2))
+    units = [i // 3 for i in range(50)]
+    ones = np.ones((50, 1))
+    counts = ours.paired_counts(np.hstack([now, ones]), np.hstack([before, ones]), lambda s: float(s[0] / s[1]), units)
+    mean = ours.paired_mean((now - before).ravel(), units)
+    assert counts.value == pytest.approx(mean.value)
+    assert counts.stderr == pytest.approx(mean.stderr, rel=1e-6)
+    assert counts.degrees == pytest.approx(mean.degrees)
+
+
+def test_macro_average_keeps_rows_in_their_subtasks(generator):
+    d, groups = generator.normal(0, 0.3, 100).clip(-1, 1), ["a"] * 60 + ["b"] * 30 + ["c"] * 10
+    estimate = ours.paired_macro(d, groups)
+    parts = [d[:60], d[60:90], d[90:]]
+    assert estimate.value == pytest.approx(np.mean([part.mean() for part in parts]))
+    assert estimate.stderr == pytest.approx(math.sqrt(sum(part.var(ddof=1) / part.size for part in parts)) / 3)
+    assert estimate.range == pytest.approx(100 / (3 * 10))
+
+
+def test_macro_average_of_one_subtask_is_the_mean(generator):
+    d = generator.normal(0, 0.3, 40).clip(-1, 1)
+    macro, mean = ours.paired_macro(d, ["a"] * 40), ours.paired_mean(d)
+    assert macro.interval() == pytest.approx(mean.interval())
+    units = [i // 4 for i in range(40)]
+    assert ours.paired_macro(d, ["a"] * 40, units).interval() == pytest.approx(ours.paired_mean(d, units).interval())
+
+
+def test_macro_average_with_lone_rows_has_a_width():
+    assert ours.paired_macro([0.2, -0.3, 0.1], ["a", "b", "c"]).stderr > 0
+
+
+def test_leaving_out_rows_of_a_mean_is_the_mean(generator):
+    now, before = generator.random(40), generator.random(40)
+    without = [[np.delete(now, i).mean(), np.delete(before, i).mean()] for i in range(40)]
+    left = ours.paired_jackknife(now.mean(), before.mean(), without, now != before)
+    assert left.stderr == pytest.approx(ours.paired_mean(now - before).stderr)
+
+
+def test_ratio_of_perplexities_is_the_ratio_estimator(generator):
+    lengths = generator.integers(5, 50, 200).astype(float)
+    before = -2.0 * lengths + generator.normal(0, 3, 200)
+    now = before + generator.normal(0.1, 0.5, 200) * lengths / 20
+    ratio = ours.perplexity_ratio(now, before, lengths)
+    assert ratio.value == pytest.approx(math.exp(-now.sum() / lengths.sum()) / math.exp(-before.sum() / lengths.sum()))
+    m, w = (now - before).sum() / lengths.sum(), lengths / lengths.sum()
+    e = (now - before - m * lengths) / lengths.sum()
+    half = stats.t.ppf(0.975, 1 / (w**2).sum() - 1) * math.sqrt((e**2 / (1 - w)).sum())
+    assert ratio.interval() == pytest.approx((math.exp(-m - half), math.exp(-m + half)), rel=1e-9)
+    assert ratio.enough
+    assert not ours.perplexity_ratio(now[:49], before[:49], lengths[:49]).enough
+
+
+def test_perplexity_refuses_what_is_no_likelihood():
+    for bad in ([math.inf, -1.0], [math.nan, -1.0]):
+        with pytest.raises(ValueError, match="finite"):
+            ours.perplexity_ratio(bad, [-1.0, -1.0], [1, 1])
+
+
+def test_shared_cases(shared):
+    from custom_metrics import METRICS
+
+    for line in (shared / "vectors" / "conclusions.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        value = METRICS[case["metric"]](**case["inputs"])
+        value = value._asdict() if hasattr(value, "_asdict") else value
+        assert value == pytest.approx(case["expected"], abs=case["tol"]), case["id"]
