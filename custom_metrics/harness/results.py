@@ -236,28 +236,20 @@ def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, R
     return with_headlines
 
 
-@_with_headlines
-@_averaged
-@_never_raising(
-    prompt_level_strict_acc=0.0,
-    prompt_level_loose_acc=0.0,
-    inst_level_strict_acc=[0.0],
-    inst_level_loose_acc=[0.0],
-    unparsed=0.0,
-)
-def ifeval(doc: Doc, results: Results) -> Values:
-    """Check the instructions of an IFEval row (`prompt`, `instruction_id_list`, `kwargs`).
+_IFEVAL_FAILURE: Values = {
+    "prompt_level_strict_acc": 0.0,
+    "prompt_level_loose_acc": 0.0,
+    "inst_level_strict_acc": [0.0],
+    "inst_level_loose_acc": [0.0],
+    "unparsed": 0.0,
+}
 
-    Returns:
-        The four published accuracies; the `inst_level_*` ones are lists for `aggregations.flat_mean`. `unparsed` is 1
-        for an empty reply, which fails every instruction.
-    """
-    from custom_metrics.ifeval import check_instructions
 
+def _ifeval(doc: Doc, results: Results, check: Callable[..., Values]) -> Values:
     text = thinking.strip_thinking(_reply(results))[0]
     if text == INVALID:
         text = ""
-    checked = check_instructions(
+    checked = check(
         prompt=str(doc.get("prompt") or ""),
         instruction_id_list=doc.get("instruction_id_list") or [],
         kwargs=doc.get("kwargs") or [],
@@ -272,6 +264,35 @@ def ifeval(doc: Doc, results: Results) -> Values:
         "inst_level_loose_acc": [float(passed) for passed in checked["loose"]],
         "unparsed": float(not text.strip()),
     }
+
+
+@_with_headlines
+@_averaged
+@_never_raising(**_IFEVAL_FAILURE)
+def ifeval(doc: Doc, results: Results) -> Values:
+    """Check the instructions of an IFEval row (`prompt`, `instruction_id_list`, `kwargs`).
+
+    Returns:
+        The four published accuracies; the `inst_level_*` ones are lists for `aggregations.flat_mean`. `unparsed` is 1
+        for an empty reply, which fails every instruction.
+    """
+    from custom_metrics.ifeval import check_instructions
+
+    return _ifeval(doc, results, check_instructions)
+
+
+@_with_headlines
+@_averaged
+@_never_raising(**_IFEVAL_FAILURE)
+def ifeval_official(doc: Doc, results: Results) -> Values:
+    """Check an IFEval row by lm-eval's own rules, wherever these give a verdict; docs/extraction.md lists what differs.
+
+    Returns:
+        The same keys as `ifeval`.
+    """
+    from custom_metrics.ifeval import check_official
+
+    return _ifeval(doc, results, check_official)
 
 
 @_with_macro("acc")

@@ -9,7 +9,7 @@ import nltk
 import pytest
 
 from custom_metrics import ifeval
-from custom_metrics.ifeval import check_instructions, count_sentences, headline, loose_variants
+from custom_metrics.ifeval import check_instructions, check_official, count_sentences, headline, loose_variants
 
 REPLIES_FILE = Path(__file__).parents[1] / "data/replies/ifeval.jsonl"
 REPLIES = (
@@ -143,10 +143,147 @@ def test_language_detection_does_not_depend_on_earlier_calls():
     assert len(verdicts) == 1
 
 
-def test_global_random_state_is_left_alone():
-    before = random.getstate()
-    check("length_constraints:number_words", {}, "x y")
-    assert random.getstate() == before
+def verdict_of(row, reply, check=check_instructions):
+    found = check(
+        prompt=row["prompt"], instruction_id_list=row["instruction_id_list"], kwargs=row["kwargs"], response=reply
+    )
+    return str(found)
+
+
+def test_every_checker_gives_one_verdict_in_a_hundred_calls(ground_truth):
+    from lm_eval.tasks.ifeval import instructions_registry
+
+    rows = [{"prompt": "p", "instruction_id_list": [row["instruction"]], "kwargs": [row["kwargs"]]} for row in LABELLED]
+    rows += [row for row in ground_truth if {"keywords:letter_frequency"} & {*row["instruction_id_list"]}]
+    rows += [letters("#", 4), letters("!", 10)]
+    seen = set()
+    for row in rows:
+        if {*row["instruction_id_list"]} <= seen and "keywords:letter_frequency" not in row["instruction_id_list"]:
+            continue
+        seen |= {*row["instruction_id_list"]}
+        for reply in ("ok no si da 12 # # # #", REPLIES[0]):
+            verdicts = set()
+            for seed in range(100):
+                random.seed(seed)
+                verdicts.add(verdict_of(row, reply))
+            assert len(verdicts) == 1, row
+    assert seen == set(instructions_registry.INSTRUCTION_DICT)
+
+
+def letters(letter, frequency, relation="at least"):
+    arguments = {"letter": letter, "let_frequency": frequency, "let_relation": relation}
+    return {"prompt": "p", "instruction_id_list": ["keywords:letter_frequency"], "kwargs": [arguments]}
+
+
+ODD = (-1, 0, "", [], " ", 3, "#", "ab", "C++", ["a.b", "("], 2.5, True)
+
+
+def test_no_argument_is_drawn_and_no_state_is_shared():
+    import langdetect
+    from lm_eval.tasks.ifeval import instructions_registry
+
+    seed, state = langdetect.DetectorFactory.seed, random.getstate()
+    for row in LABELLED:
+        for name in row["kwargs"]:
+            for odd in ODD:
+                check(row["instruction"], {**row["kwargs"], name: odd}, row["reply"])
+    for name in instructions_registry.INSTRUCTION_DICT:
+        check(name, {}, "one reply")
+    assert random.getstate() == state
+    assert langdetect.DetectorFactory.seed == seed
+
+
+@pytest.mark.parametrize(
+    ("letter", "frequency", "relation", "reply", "follows"),
+    [
+        ("#", 4, "at least", "#one #two #three #four", True),
+        ("#", 4, "at least", "#one #two #three", False),
+        ("!", 2, "less than", "No! Yes! Well!", False),
+        ("!", 2, "less than", "No! Yes.", True),
+        ("é", 2, "at least", "Été à la plage", True),
+        ("B", 2, "at least", "Bob", True),
+        (" ", 2, "at least", "a b c", True),
+    ],
+)
+def test_the_given_character_is_counted(letter, frequency, relation, reply, follows):
+    assert verdict_of(letters(letter, frequency, relation), reply).startswith(f"{{'strict': [{follows}]")
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs", "said"),
+    [
+        (
+            "keywords:letter_frequency",
+            {"letter": "ab", "let_frequency": 1, "let_relation": "at least"},
+            "one character",
+        ),
+        (
+            "keywords:letter_frequency",
+            {"letter": "", "let_frequency": 1, "let_relation": "at least"},
+            "letter is empty",
+        ),
+        ("keywords:frequency", {"keyword": "", "frequency": 1, "relation": "at least"}, "keyword is empty"),
+        ("keywords:existence", {"keywords": []}, "keywords is empty"),
+        ("detectable_content:number_placeholders", {"num_placeholders": -2}, "num_placeholders is -2, below zero"),
+        (
+            "length_constraints:nth_paragraph_first_word",
+            {"num_paragraphs": 2, "nth_paragraph": 3, "first_word": "x"},
+            "nth_paragraph is 3 of 2 paragraphs",
+        ),
+    ],
+)
+def test_what_the_checkers_would_draw_is_refused(name, kwargs, said):
+    found = check(name, kwargs, "One two.\n\nthree")
+    assert found["strict"] == [False]
+    assert said in found["errors"][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs", "reply", "ours"),
+    [
+        ("keywords:existence", {"keywords": ["C++", "U.S."]}, "C++ is used in the U.S. army", True),
+        ("keywords:existence", {"keywords": ["U.S."]}, "UKSA", False),
+        ("keywords:frequency", {"keyword": "(sic)", "frequency": 2, "relation": "at least"}, "a (sic) b (SIC)", True),
+        ("keywords:forbidden_words", {"forbidden_words": ["C++"]}, "I like C++ a lot", False),
+        ("keywords:forbidden_words", {"forbidden_words": ["C++"]}, "I like C a lot", True),
+        ("detectable_content:postscript", {"postscript_marker": "(P.S.)"}, "Bye.\n(p.s.) more", True),
+        ("detectable_format:multiple_sections", {"section_spliter": "Nr.", "num_sections": 2}, "Nr. 1 a Nr. 2 b", True),
+        ("keywords:frequency", {"keyword": "(a+)+$", "frequency": 1, "relation": "at least"}, "a" * 5_000 + "b", False),
+    ],
+)
+def test_keywords_are_texts_and_no_expressions(name, kwargs, reply, ours):
+    assert check(name, kwargs, reply)["strict"] == [ours]
+
+
+def test_official_verdict_by_name(ground_truth):
+    from lm_eval.tasks.ifeval import utils
+
+    for row in ground_truth[:20]:
+        theirs = utils.process_results(row, [REPLIES[0]])["inst_level_strict_acc"]
+        found = check_official(
+            prompt=row["prompt"], instruction_id_list=row["instruction_id_list"], kwargs=row["kwargs"],
+            response=REPLIES[0],
+        )  # fmt: skip
+        if ifeval.punkt_available():
+            assert found["strict"] == [bool(passed) for passed in theirs]
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs", "said"),
+    [
+        (
+            "keywords:letter_frequency",
+            {"letter": "#", "let_frequency": 1, "let_relation": "at least"},
+            "outside a to z",
+        ),
+        ("detectable_content:number_placeholders", {"num_placeholders": 0}, "missing arguments: num_placeholders"),
+        ("keywords:frequency", {"keyword": "(a+)+$", "frequency": 1, "relation": "at least"}, "regular expression"),
+    ],
+)
+def test_where_the_official_rule_draws_it_has_no_verdict(name, kwargs, said):
+    found = check_official(prompt="p", instruction_id_list=[name], kwargs=[kwargs], response="# a")
+    assert found["strict"] == [False]
+    assert said in found["errors"][0]
 
 
 @pytest.fixture

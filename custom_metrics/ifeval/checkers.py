@@ -1,0 +1,203 @@
+"""The checkers: lm-eval's, and ours where those draw lots, read a keyword as an expression or take quadratic time.
+
+Ours get the checker of lm-eval, set up with its arguments, and the reply.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+from custom_metrics.ifeval import language
+from custom_metrics.ifeval.arguments import clean_arguments, official_refusal, refusal
+from custom_metrics.ifeval.sentences import count_sentences, punkt_available
+
+Rule = Literal["ours", "official"]
+Follows = Callable[[str], bool]
+
+_IMPORT_LOCK = threading.Lock()
+_EXPRESSION = re.compile(r"[.^$*+?{}\[\]\\|()]")
+_COSTLY = re.compile(r"[*+{]|\?(?:[^?]*\?){4}")
+"""What can make an expression take exponential time; the official reading of such a keyword is not run."""
+
+
+@contextlib.contextmanager
+def _no_download() -> Iterator[None]:
+    """Keep lm-eval's module from calling `nltk.download` while it is imported."""
+    import nltk
+
+    download = nltk.download
+    nltk.download = lambda *_args, **_kwargs: False
+    try:
+        yield
+    finally:
+        nltk.download = download
+
+
+@functools.cache
+def registry() -> Mapping[str, Any]:
+    """Return lm-eval's checkers by instruction."""
+    with _IMPORT_LOCK, _no_download():
+        from lm_eval.tasks.ifeval import instructions_registry
+
+        return instructions_registry.INSTRUCTION_DICT  # type: ignore[no-any-return]  # lm-eval has no stubs
+
+
+def _compare(count: int, relation: str, threshold: int) -> bool:
+    # The checkers know two relations: "less than" and, for everything else, "at least".
+    return count < threshold if relation == "less than" else count >= threshold
+
+
+def _sentences_without_data(checker: Any, text: str) -> bool:
+    arguments = checker.get_instruction_args()
+    return _compare(count_sentences(text), arguments["relation"], arguments["num_sentences"])
+
+
+def _capitals_without_data(checker: Any, text: str) -> bool:
+    import nltk
+
+    # preserve_line skips the sentence split, which only moves full stops and so changes no capital word.
+    words = sum(word.isupper() for word in nltk.word_tokenize(text, preserve_line=True))
+    arguments = checker.get_instruction_args()
+    return _compare(words, arguments["capital_relation"], arguments["capital_frequency"])
+
+
+def _placeholders(checker: Any, text: str) -> bool:
+    r"""Count what `re.findall(r"\[.*?\]")` finds, in linear time."""
+    count = 0
+    for line in text.split("\n"):
+        start = line.find("[")
+        while start != -1:
+            end = line.find("]", start + 1)
+            if end == -1:
+                break
+            count += 1
+            start = line.find("[", end + 1)
+    return bool(count >= checker.get_instruction_args()["num_placeholders"])
+
+
+def _title(_checker: Any, text: str) -> bool:
+    r"""Find what `re.findall(r"<<[^\n]+>>")` finds, in linear time: per line, from its first << to its last >>."""
+    for line in text.split("\n"):
+        start, end = line.find("<<"), line.rfind(">>")
+        if start != -1 and end >= start + 3 and line[start : end + 2].lstrip("<").rstrip(">").strip():
+            return True
+    return False
+
+
+def _response_language(checker: Any, text: str) -> bool:
+    # A text whose language cannot be told follows, as in lm-eval.
+    return language.detect(text) in (None, checker.get_instruction_args()["language"])
+
+
+def _english_capital(_checker: Any, text: str) -> bool:
+    return text.isupper() and language.detect(text) in (None, "en")
+
+
+def _english_lowercase(_checker: Any, text: str) -> bool:
+    return text.islower() and language.detect(text) in (None, "en")
+
+
+def _forbidden_texts(words: list[str], text: str) -> bool:
+    return not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
+
+
+_SEEDED: dict[str, Callable[[Any, str], bool]] = {
+    "language:response_language": _response_language,
+    "change_case:english_capital": _english_capital,
+    "change_case:english_lowercase": _english_lowercase,
+}
+_LINEAR: dict[str, Callable[[Any, str], bool]] = {
+    "detectable_content:number_placeholders": _placeholders,
+    "detectable_format:title": _title,
+}
+WITHOUT_PUNKT: dict[str, Callable[[Any, str], bool]] = {
+    "length_constraints:number_sentences": _sentences_without_data,
+    "change_case:capital_word_frequency": _capitals_without_data,
+}
+"""Checkers that need NLTK's sentence data, and what stands in for them without it."""
+_EXACT_MARKERS = ("P.S.", "P.P.S")
+"""Postscript markers that lm-eval's checker knows by name."""
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Escape a text that lm-eval's checker would run as a regular expression."""
+    if name == "keywords":
+        return [re.escape(str(word)) if _EXPRESSION.search(str(word)) else word for word in value]
+    if name == "postscript_marker" and str(value).strip() in _EXACT_MARKERS:
+        return value
+    if name in ("keyword", "section_spliter", "postscript_marker") and _EXPRESSION.search(str(value)):
+        return re.escape(str(value).strip())
+    return value
+
+
+def _costly(arguments: Mapping[str, Any]) -> str | None:
+    for name in ("keyword", "keywords", "forbidden_words", "section_spliter", "postscript_marker"):
+        value = arguments.get(name) or ()
+        for text in (value,) if isinstance(value, str) else value:
+            if _COSTLY.search(str(text)):
+                return f"{name} {text!r} would be run as a regular expression"
+    return None
+
+
+def _given(arguments: Mapping[str, Any] | None, rule: Rule) -> dict[str, Any]:
+    given = clean_arguments(arguments)
+    # lm-eval drops zeros and false together with the nulls.
+    return {name: value for name, value in given.items() if value} if rule == "official" else given
+
+
+def _own(instruction_id: str, given: Mapping[str, Any]) -> Follows | None:
+    """Return our own checker of an instruction whose official one has no fixed or no literal reading."""
+    if instruction_id == "keywords:letter_frequency":
+        letter, relation, times = given["letter"].lower(), given["let_relation"], given["let_frequency"]
+        return lambda text: _compare(text.lower().count(letter), relation, times)
+    if instruction_id == "keywords:forbidden_words":
+        words = [str(word) for word in given["forbidden_words"]]
+        if any(_EXPRESSION.search(word) for word in words):
+            return functools.partial(_forbidden_texts, words)
+    return None
+
+
+def build(instruction_id: str, arguments: Mapping[str, Any] | None, prompt: str, rule: Rule = "ours") -> Follows:
+    """Set up one checker.
+
+    Args:
+        instruction_id: A name in lm-eval's registry.
+        arguments: Its arguments; nulls are dropped.
+        prompt: The prompt, which `combination:repeat_prompt` compares with.
+        rule: `ours`, or `official` for lm-eval's reading of letters, keywords and zeros.
+
+    Returns:
+        A function of the reply, the same for every call.
+
+    Raises:
+        ValueError: unknown instruction, or arguments from which no verdict follows.
+    """
+    if instruction_id not in registry():
+        raise ValueError("unknown instruction")
+    checker = registry()[instruction_id](instruction_id)
+    given = _given(arguments, rule)
+    missing = [name for name in checker.get_instruction_args_keys() if name not in given]
+    if missing:
+        raise ValueError(f"missing arguments: {', '.join(missing)}")
+    refused = refusal(given) if rule == "ours" else official_refusal(given) or _costly(given)
+    if refused:
+        raise ValueError(refused)
+    if rule == "ours":
+        given = {name: _plain(name, value) for name, value in given.items()}
+    lettered = instruction_id == "keywords:letter_frequency" and official_refusal(given) is not None
+    checker.build_description(**({**given, "letter": "a"} if lettered else given))
+    built = checker.get_instruction_args()
+    if built and "prompt" in built:
+        checker.build_description(prompt=prompt)
+    own = _own(instruction_id, given) if rule == "ours" else None
+    if own is not None:
+        return own
+    ours = _LINEAR.get(instruction_id) or _SEEDED.get(instruction_id)
+    if ours is None and not punkt_available():
+        ours = WITHOUT_PUNKT.get(instruction_id)
+    return functools.partial(ours, checker) if ours else checker.check_following
