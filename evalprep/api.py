@@ -72,7 +72,7 @@ def score_run(
     Raises:
         BadInput: no such run or reference, or a mistake in a pack.
     """
-    from evalprep.packs import find_packs
+    from evalprep.packs.finding import find_packs
     from evalprep.score import open_reference
 
     packs = find_packs(Path(template_dir) if template_dir else None)

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from evalprep import __version__
 from evalprep.errors import BadInput
-from evalprep.wording import counted
+from evalprep.terminal import counted
 
 # Verb -> one line for the overview. The modules themselves are imported only when their verb is used, which keeps
 # `evalprep --help` free of heavy imports.

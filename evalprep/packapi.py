@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalprep.atomic import write_atomically
-from evalprep.config import Config
-from evalprep.digest import file_sha256
+from evalprep.config.schema import Config
+from evalprep.data.join import GroundTruth, JoinReport, join
+from evalprep.data.prepared import Repeats
+from evalprep.data.sources import Source, config_names, open_source
 from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.join import GroundTruth, JoinReport, join
-from evalprep.pack import Pack, TaskSpec
+from evalprep.files import file_sha256, write_atomically
+from evalprep.packs.pack import Pack, TaskSpec
 from evalprep.places import exists, is_folder, place
-from evalprep.prepared import Repeats
-from evalprep.sources import Source, config_names, open_source
 
 __all__ = [
     "BadInput",
@@ -89,7 +88,7 @@ class TaskData:
     Attributes:
         rows: The prepared rows, streamed; each needs a unique `sample_id` (docs/architecture.md lists the columns).
         values: Placeholder name -> value for the task's template.
-        join: Filled by `evalprep.join.join` while the rows are read.
+        join: Filled by `evalprep.data.join.join` while the rows are read.
         previous: Published verdicts, filled while the rows are read.
         notes: Sentences for the user, e.g. about rows that were left out.
         template: Another template than pack.yaml's, where it depends on the config.
@@ -177,7 +176,7 @@ class Context:
         """Open a data set (local or hub) and record it for the manifest.
 
         Raises:
-            BadInput: see `evalprep.sources.open_source`.
+            BadInput: see `evalprep.data.sources.open_source`.
         """
         source = open_source(
             self.locate(location),

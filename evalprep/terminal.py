@@ -1,4 +1,4 @@
-"""Tables for the terminal: one look for every verb, readable at 80 columns."""
+"""Words and tables for the terminal: one look for every verb, readable at 80 columns."""
 
 from __future__ import annotations
 
@@ -49,3 +49,12 @@ def _cut(cell: str, size: int) -> str:
         return cell
     head = size - 1 if " " in cell else (size - 1) // 2
     return f"{cell[:head]}…{cell[len(cell) - (size - 1 - head) :]}"
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """A count with its noun.
+
+    >>> counted(1, "row"), counted(0, "row"), counted(2, "id occurs", "ids occur")
+    ('1 row', '0 rows', '2 ids occur')
+    """
+    return f"{count} {one if count == 1 else several or one + 's'}"

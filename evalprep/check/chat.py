@@ -7,7 +7,7 @@ from typing import Any
 
 from evalprep.check.finding import Findings
 from evalprep.check.settings import RunSettings
-from evalprep.check.tokenizer import Tokenizer
+from evalprep.model.tokenizer import Tokenizer
 
 
 class ChatTemplate:

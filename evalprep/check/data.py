@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.check.finding import Findings
 from evalprep.check.tree import Leaf
-from evalprep.wording import counted
+from evalprep.terminal import counted
 
 LISTED = 3  # rows named per finding
 _LOCAL = ("parquet", "json", "csv", "text")

@@ -11,7 +11,6 @@ from evalprep.check.files import spare_stock
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.loading import LoadedTask, import_nltk, load_tasks
-from evalprep.check.model_files import model_folder
 from evalprep.check.prompts import check_prompts, check_stops
 from evalprep.check.quiet import stdout_is_ours
 from evalprep.check.requests import build_requests
@@ -19,7 +18,8 @@ from evalprep.check.scorer import Scorer
 from evalprep.check.scoring import check_scoring
 from evalprep.check.settings import RunSettings
 from evalprep.check.static import StaticCheck, check_static
-from evalprep.check.tokenizer import Tokenizer, load_tokenizer
+from evalprep.model.files import model_folder
+from evalprep.model.tokenizer import Tokenizer, load_tokenizer
 
 
 @dataclass

@@ -13,12 +13,12 @@ from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
 from evalprep.check.memory import check_memory
-from evalprep.check.model_files import model_folder
-from evalprep.check.model_shape import model_shape
 from evalprep.check.settings import RunSettings, whole_number
 from evalprep.check.tree import Leaf
 from evalprep.credentials import is_secret
-from evalprep.hardware import gpu_names
+from evalprep.model.files import model_folder
+from evalprep.model.hardware import gpu_names
+from evalprep.model.shape import model_shape
 
 _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.

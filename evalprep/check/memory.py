@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from evalprep.check.finding import Findings
-from evalprep.check.model_shape import BYTES, ModelShape
 from evalprep.check.settings import RunSettings, whole_number
+from evalprep.model.shape import BYTES, ModelShape
 
 OVERHEAD_BYTES = 2 * 2**30  # activations and CUDA graphs of one GPU
 # With these model_args the size of the weights or of the cache is not what the files say.
@@ -53,7 +53,7 @@ class Memory:
 @cache
 def throughput_table() -> dict[str, Any]:
     """The shipped table of devices."""
-    path = Path(__file__).parent.with_name("throughput.yaml")
+    path = Path(__file__).with_name("throughput.yaml")
     data: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return data
 

@@ -12,7 +12,6 @@ from evalprep.check.metrics import metric_names
 from evalprep.check.replies import HARD
 
 SLOW_SECONDS, BOUND_SECONDS = 1.0, 10.0
-NOT_SCORES = {"unparsed", "timeout", "scorer_error", "truncated", "bypass"}
 
 
 @dataclass
@@ -34,22 +33,18 @@ class Scorer:
     """Runs a task's filters and process_results on replies that no model made."""
 
     def __init__(self, loaded: LoadedTask) -> None:
+        from evalprep.results.primary import NOT_SCORES, choose_primary
+
         self.loaded, self.task = loaded, loaded.task
         self.slowest = (0.0, "", "")
         metadata = loaded.leaf.metadata
         self.filters: list[str] = [one.name for one in self.task._filters]  # noqa: SLF001 - lm-eval has no public name for them
-        self.metric = self._primary_metric(str(metadata.get("primary_metric") or ""))
-        wanted = metadata.get("primary_filter")
-        self.filter = str(wanted) if wanted in self.filters else self.filters[-1]
-
-    def _primary_metric(self, declared: str) -> str:
-        names = metric_names(self.loaded.leaf) or list(self.task.aggregation())
-        if declared in names:
-            return declared
-        usual = ("exact_match", "acc", "prompt_level_strict_acc", "f1", "em")
-        better = self.task.higher_is_better()
-        scores = [name for name in names if name not in NOT_SCORES and better.get(name) is not False]
-        return next((name for name in usual if name in scores), scores[0] if scores else "")
+        names = metric_names(loaded.leaf) or list(self.task.aggregation())
+        scores = [(name, filter_name) for filter_name in self.filters for name in names if name not in NOT_SCORES]
+        primary = choose_primary(metadata, scores, self.task.higher_is_better(), filters=self.filters)
+        # The check gives replies that earn credit; what counts mistakes is not asked about them.
+        self.metric = primary.metric if primary.higher_is_better else ""
+        self.filter = primary.filter
 
     def score(self, number: int, replies: list[Any], label: str) -> Verdict:
         """Score one row.

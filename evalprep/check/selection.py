@@ -5,10 +5,11 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from evalprep.check.finding import Findings
-from evalprep.check.tree import Leaf, TaskFile, Tree
+from evalprep.check.tree import Leaf, TaskFile, Tree, read_tree
 from evalprep.errors import near
 
 _GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
@@ -159,3 +160,10 @@ class _Selection:
         if "dataset_path" in merged or "custom_dataset" in merged:
             return [Leaf(f"{group}::{inner}", file, {**merged, "task": f"{group}::{inner}"})]
         return self._named(file, group, inner, merged, path)
+
+
+def asks_stock(folder: Path, requested: Iterable[str]) -> bool:
+    """Whether some of the tasks behind the names come with lm-eval and not from the folder."""
+    strangers = Findings()
+    select_leaves(read_tree([folder], Findings()), requested, strangers)
+    return any(one.code in {"EP108", "EP110"} for one in strangers.sorted())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # pydantic would take most of the time of `evalprep check --help`
-    from evalprep.config import Core
+    from evalprep.config.schema import Core
 
 CONTEXT_KEYS = ("max_model_len", "max_length")
 DEFAULT_LENGTH = 256  # lm_eval.defaults.DEFAULT_MAX_GEN_TOKS
@@ -95,7 +95,7 @@ class RunSettings:
     @classmethod
     def from_manifest(cls, manifest: Mapping[str, Any], work_dir: Path) -> RunSettings:
         """The settings that a work folder was prepared with; a key that this version does not know is left out."""
-        from evalprep.config import Core
+        from evalprep.config.schema import Core
 
         given = manifest.get("config")
         known = {

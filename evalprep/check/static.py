@@ -21,10 +21,10 @@ from evalprep.check.metrics import check_keys, check_metrics
 from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
-from evalprep.stock import stock_names
+from evalprep.packs.stock import stock_names
 
 if TYPE_CHECKING:
-    from evalprep.config import Config
+    from evalprep.config.schema import Config
 
 
 @dataclass

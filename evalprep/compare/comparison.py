@@ -17,7 +17,7 @@ from evalprep.compare.pairing import Pairs, with_published, with_run
 from evalprep.compare.task import TaskComparison, compare_task
 from evalprep.errors import BadInput, Problem
 from evalprep.results import Primary, Run, TaskRun
-from evalprep.wording import counted
+from evalprep.terminal import counted
 
 PUBLISHED = "published verdicts"
 

@@ -7,16 +7,13 @@ size or type (pretrained or instruction-tuned) is said before any number.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from evalprep.manifest import read_manifest
 from evalprep.results import Run
+from evalprep.results.record import manifest_of, strings
 
 _SIZE = re.compile(r"(?<![\dA-Za-z.])(?:(?P<experts>\d+)x)?(?P<number>\d+(?:\.\d+)?)(?P<unit>[BbMm])(?![A-Za-z\d])")
 _TUNED = re.compile(r"(?<![a-z])(?:instruct|chat|it|sft|dpo|rlhf)(?![a-z])", re.IGNORECASE)
-_LEVELS_UP = 4  # from a task's data file to work_dir
 
 
 def parameters(name: str) -> float | None:
@@ -62,42 +59,12 @@ def _in_words(count: float) -> str:
     return f"{count / 1e9:g}B" if count >= 1e9 else f"{count / 1e6:g}M"
 
 
-def prepared_folder(run: Run) -> Path | None:
-    """The work_dir that a run's tasks were prepared in; None when it is gone or the tasks come from elsewhere.
-
-    The results file names each task's data file, and the manifest lies above it.
-    """
-    for task in run.tasks.values():
-        kwargs = task.config.get("dataset_kwargs")
-        for file in _strings(kwargs.get("data_files") if isinstance(kwargs, Mapping) else None):
-            for folder in list(Path(file).parents)[:_LEVELS_UP]:
-                if read_manifest(folder) is not None:
-                    return folder
-    return None
-
-
-def manifest_of(run: Run) -> dict[str, Any]:
-    """The manifest of `prepared_folder`; empty without one."""
-    folder = prepared_folder(run)
-    return (read_manifest(folder) if folder is not None else None) or {}
-
-
-def _strings(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    return [text for item in value for text in _strings(item)] if isinstance(value, list) else []
-
-
 def published_source(run: Run) -> str:
     """Name of the data set that the published verdicts come from, as the manifest has it; empty when unknown."""
     manifest = manifest_of(run)
     sources = manifest.get("sources")
     entries = list(sources.values()) if isinstance(sources, dict) else sources if isinstance(sources, list) else []
-    names = [
-        text for entry in entries for text in _strings(entry.get("location") if isinstance(entry, dict) else entry)
-    ]
+    names = [text for entry in entries for text in strings(entry.get("location") if isinstance(entry, dict) else entry)]
     sized = [name for name in names if parameters(Path(name).name) is not None]
     return Path(sized[0]).name if sized else ""
 

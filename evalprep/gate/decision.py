@@ -11,7 +11,7 @@ from custom_metrics import statistics
 from evalprep.compare import Difference, compare_runs
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.gate.policy import Policy, Rule
-from evalprep.pack import Pack
+from evalprep.packs.pack import Pack
 from evalprep.results import Run
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "not enough evidence"

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from evalprep.compare.flips import CountTokens, extraction_failed, text_of, truncated
 from evalprep.results import UNKNOWN, Run, Sample, Table, TaskRun
+from evalprep.results.reply import CountTokens, extraction_failed, text_of, truncated
 
 UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT = 1, 2, 4, 8  # bits of a reply's flags
 

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Container, Sequence
 from typing import Any
 
-from evalprep.compare.flips import text_of, token_counter
 from evalprep.report.align import TaskRows
 from evalprep.report.judgements import Judgements
 from evalprep.report.text import columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
+from evalprep.results.reply import text_of, token_counter
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with

@@ -6,9 +6,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from evalprep.compare.identity import manifest_of
 from evalprep.credentials import without_secrets
 from evalprep.results import Run
+from evalprep.results.record import manifest_of
 
 _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
 _SETTINGS = ("batch_size", "device", "limit", "gen_kwargs", "use_cache", "bootstrap_iters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalprep.pack import Pack
+from evalprep.packs.pack import Pack
 from evalprep.results import Run
 
 Judgements = Mapping[str, Mapping[int, dict[str, Any]]]  # task -> position in the split -> judgement
@@ -16,8 +16,8 @@ def judgements_of(run: Run, packs: Mapping[str, Pack]) -> Judgements:
 
     Each has `judge` (the model), `status`, `ratings`, `reply` and `reason`.
     """
-    from evalprep.judge.attach import kept_judgements
-    from evalprep.judge.question import NOT_ASKED
+    from evalprep.annotate.attach import kept_judgements
+    from evalprep.annotate.question import NOT_ASKED
 
     found: dict[str, dict[int, dict[str, Any]]] = {}
     for task in run.tasks:

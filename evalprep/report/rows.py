@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalprep.compare.flips import text_of
 from evalprep.report.align import TRUNCATED, UNPARSED, TaskRows
 from evalprep.report.document import Report
 from evalprep.results import UNKNOWN
+from evalprep.results.reply import text_of
 
 Cell = str | int | float | None
 _DIRECTIONS = ("", "gained", "lost")

@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalprep.compare.identity import prepared_folder
 from evalprep.errors import BadInput, Problem
 from evalprep.results import Run, Sample, TaskRun
+from evalprep.results.record import prepared_folder
 
 _CHUNK = 128  # documents per message to a worker
 _ROWS_PER_WORKER = 2_000  # a worker costs seconds of imports; below this it does not pay

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from evalprep.compare.identity import manifest_of
 from evalprep.rescore.scorer import Outcome
 from evalprep.results import Primary, Run, Sample, TaskRun
-from evalprep.results.run import NOT_SCORES, USUAL_METRICS
+from evalprep.results.primary import NOT_SCORES, choose_primary
+from evalprep.results.record import manifest_of
 from evalprep.results.sample import number_of
 
 _SCORER_KEYS = ("process_results", "filter_list", "metric_list")
@@ -91,16 +91,13 @@ class TaskRescore:
 
 def primary_of(task: TaskRun, fresh: Any) -> Primary:
     """What to look at: the run's own choice, else what the loaded task names (a `--predict_only` run has no metric)."""
+    filters = [ensemble.name for ensemble in fresh._filters]  # noqa: SLF001 - lm-eval has no public name for them
+    declared = fresh.config.metadata or {}
+    if task.primary.metric:
+        declared = {"primary_metric": task.primary.metric, "primary_filter": task.primary.filter}
     names = [name for name in fresh.aggregation() if name not in NOT_SCORES]
-    metadata = fresh.config.metadata or {}
-    filters = [ensemble.name for ensemble in fresh._filters]  # noqa: SLF001 - as above
-    wanted = task.primary.metric or metadata.get("primary_metric")
-    metric = (
-        wanted if wanted in names else next((one for one in USUAL_METRICS if one in names), names[0] if names else "")
-    )
-    chosen = metadata.get("primary_filter") if not task.primary.metric else task.primary.filter
-    filter_name = str(chosen) if chosen in filters else filters[0]
-    return Primary(str(metric), filter_name, wanted == metric, fresh.higher_is_better().get(metric) is not False)
+    scores = [(name, filter_name) for filter_name in filters for name in names]
+    return choose_primary(declared, scores, fresh.higher_is_better(), filters=filters)
 
 
 def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:

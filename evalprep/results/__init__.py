@@ -1,7 +1,8 @@
 """What lm-eval wrote, as typed objects: find a run, stream its samples, read them as columns."""
 
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
-from evalprep.results.run import Primary, Run, TaskRun, load_run
+from evalprep.results.primary import Primary
+from evalprep.results.run import Run, TaskRun, load_run
 from evalprep.results.sample import INVALID, Damage, Sample, read_samples
 from evalprep.results.scan import read_table
 from evalprep.results.table import UNKNOWN, Table

@@ -13,34 +13,13 @@ from typing import Any
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results.cache import cached_table
 from evalprep.results.files import NEWEST, RunFiles, find_run
+from evalprep.results.primary import NOT_SCORES, Primary, choose_primary, logged_scores
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
 from evalprep.results.table import UNKNOWN, Table
 
-# Where a task does not name its primary metric: the first of these that it has, else its first numeric metric.
-# Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
-USUAL_METRICS = ("exact_match", "acc", "prompt_level_strict_acc", "pass@1", "f1", "acc_norm")
-NOT_SCORES = frozenset({"unparsed", "truncated", "bypass"})
-
 #: Parts of a results file that have one entry per task or group.
 TABLES = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
-
-
-@dataclass(frozen=True)
-class Primary:
-    """The number that a comparison uses.
-
-    Args:
-        metric: Its name; empty when the task logs no numeric metric (`--predict_only`).
-        filter: The filter whose lines it is read from.
-        declared: Whether the task says so in its metadata; else it was guessed.
-        higher_is_better: Its direction.
-    """
-
-    metric: str
-    filter: str
-    declared: bool
-    higher_is_better: bool = True
 
 
 @dataclass
@@ -70,36 +49,23 @@ class TaskRun:
 
     @cached_property
     def primary(self) -> Primary:
-        """The declared primary metric and filter, else the guess described at `USUAL_METRICS`."""
-        logged = [name for name in self._logged if name[0] not in NOT_SCORES]
-        first = first_line(self.path)
+        """The number that stands for the task (`choose_primary`), among the metrics that its lines have values of."""
+        scores, first = logged_scores(self.scores), first_line(self.path)
         if first is not None:
             usable = [name for name, value in first.metrics.items() if number_of(value, name)[1]]
             usable = [name for name in usable if name not in NOT_SCORES]
             # An aggregate of pairs or texts has no value per row; what the lines hold decides.
-            logged = [one for one in logged if one[0] in usable] or [(name, first.filter) for name in usable]
-        metric, filter_name = self.metadata.get("primary_metric"), self.metadata.get("primary_filter")
-        declared = isinstance(metric, str) and any(metric == name for name, _ in logged)
-        if not declared:
-            names = [name for name, _ in logged]
-            metric = next((name for name in USUAL_METRICS if name in names), names[0] if names else "")
-        if not isinstance(filter_name, str):
-            fallback = first.filter if first is not None else "none"
-            filter_name = next((one for name, one in logged if name == metric), fallback)
-        return Primary(str(metric), filter_name, declared, self.directions.get(str(metric)) is not False)
-
-    @property
-    def _logged(self) -> list[tuple[str, str]]:
-        """Metric and filter of each score in the results file."""
-        names = (key.partition(",") for key in self.scores)
-        return [(metric, name) for metric, comma, name in names if comma and not metric.endswith("_stderr")]
+            scores = [one for one in scores if one[0] in usable] or [(name, first.filter) for name in usable]
+        return choose_primary(
+            self.metadata, scores, self.directions, fallback=first.filter if first is not None else "none"
+        )
 
     @property
     def without_score(self) -> str:
         """Why no row has a score that could be averaged or compared; empty where rows have one."""
         if self.primary.metric:
             return ""
-        whole = [name for name in self._logged if name[0] not in NOT_SCORES]
+        whole = logged_scores(self.scores)
         if not whole:
             return "the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs"
         said = ", ".join(f"{metric} {_four(self.scores.get(f'{metric},{name}'))}" for metric, name in whole)

@@ -6,7 +6,7 @@ made, its files as soon as it is scored. When all units are there, lm-eval itsel
 in a single call without a model, and so writes the same files as the pasted command would have.
 """
 
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, Unit
-from evalprep.run.job import Job, read_jobs
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, Unit
+from evalprep.status.job import Job, read_jobs
 
 __all__ = ["DONE", "FAILED", "PENDING", "RUNNING", "Job", "RunFolder", "Unit", "read_jobs"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
-from evalprep.run.folder import RunFolder
-from evalprep.run.job import read_jobs
 from evalprep.run.live import INTERRUPTED, run_job
-from evalprep.run.log import failures
+from evalprep.status.folder import RunFolder
+from evalprep.status.job import read_jobs
+from evalprep.status.log import failures
 
 
 @dataclass
@@ -29,13 +29,14 @@ class Measured:
     notes: list[str] = field(default_factory=list)
 
 
-def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measured:
+def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int], *, defaults: bool = True) -> Measured:
     """Run the first rows of every task; nothing is written beside the user's results.
 
     Args:
         work_dir: A prepared folder.
         rows: Rows of every task.
         all_rows: Task -> rows of the whole run.
+        defaults: Whether tasks that come with lm-eval are asked for.
 
     Raises:
         BadInput: the engine could not do it; its errors are in the message.
@@ -43,7 +44,7 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measur
     seconds, load, notes = 0.0, 0.0, []
     for job in read_jobs(work_dir):
         with tempfile.TemporaryDirectory(prefix="evalprep-calibrate-") as temporary:
-            short = replace(job, options={**job.options, "output_path": temporary, "limit": rows})
+            short = replace(job, defaults=defaults, options={**job.options, "output_path": temporary, "limit": rows})
             folder = RunFolder.of(short)
             folder.create(short)
             if run_job(short, folder, lambda _state, _percent: None, shard_rows=0) == INTERRUPTED:

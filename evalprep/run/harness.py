@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from evalprep.run.job import Job
+from evalprep.status.job import Job
 
 
 def configuration(job: Job) -> Any:
@@ -61,27 +60,6 @@ def evaluate(config: Any, lm: Any, tasks: list[Any], manager: Any, tracker: Any,
     result["config"].update({"model": config.model, "limit": config.limit})
     tracker.general_config_tracker.model_source = config.model
     return dict(result)
-
-
-def primary(values: Any, metadata: Any) -> tuple[float | None, str]:
-    """The metric that stands for a task in a table: its declared primary one, else the first that lm-eval reports.
-
-    Args:
-        values: The task's entry in `results`.
-        metadata: The task's own metadata.
-
-    Returns:
-        The score and `metric,filter`; None and "" without any number, which NaN is not.
-    """
-    scores = {
-        key: value
-        for key, value in (values if isinstance(values, dict) else {}).items()
-        if "," in key and "_stderr" not in key and isinstance(value, int | float) and math.isfinite(value)
-    }
-    declared = metadata if isinstance(metadata, dict) else {}
-    wanted = f"{declared.get('primary_metric')},{declared.get('primary_filter')}"
-    key = wanted if wanted in scores else next(iter(scores), "")
-    return (float(scores[key]), key) if key else (None, "")
 
 
 def save(tracker: Any, results: dict[str, Any], *, samples: bool) -> None:

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, Self
 
-from evalprep.run.folder import FAILED, PENDING, RUNNING, RunFolder, State
-from evalprep.run.job import Job
-from evalprep.run.log import percent
+from evalprep.status.folder import FAILED, PENDING, RUNNING, RunFolder, State
+from evalprep.status.job import Job
+from evalprep.status.log import percent
 
 POLL_SECONDS = 0.5
 GRACE_SECONDS = 20.0

@@ -7,10 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from evalprep.atomic import write_atomically
-from evalprep.run.folder import RunFolder, Unit
-from evalprep.run.harness import evaluate, primary, save
-from evalprep.run.job import Job
+from evalprep.files import write_atomically
+from evalprep.results.primary import primary_score
+from evalprep.run.harness import evaluate, save
+from evalprep.status.folder import RunFolder, Unit
+from evalprep.status.job import Job
 
 # What only the process with the model knew; taken from a unit's results file.
 _FROM_UNIT = (
@@ -79,8 +80,11 @@ def _results(folder: Path) -> dict[str, Any]:
 def scores(folder: RunFolder) -> dict[str, tuple[float | None, str]]:
     """Task -> score and name of its primary metric, from the merged results."""
     data = _results(folder.merged)
-    configs = data.get("configs", {})
-    return {name: primary(data["results"].get(name), config.get("metadata")) for name, config in configs.items()}
+    directions = data.get("higher_is_better", {})
+    return {
+        name: primary_score(data["results"].get(name), config, directions.get(name))
+        for name, config in data.get("configs", {}).items()
+    }
 
 
 def publish(folder: RunFolder, job: Job) -> Path:

@@ -17,7 +17,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
-from evalprep.atomic import write_atomically
+from evalprep.files import write_atomically
 
 FILE = "responses.pickle"
 _FORMAT = 2

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, State
 from evalprep.run.live import Show
 from evalprep.status import SYMBOLS, TaskStatus, duration, table_lines, task_lines
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, State
 
 _STYLES = {SYMBOLS[FAILED]: "not bold red", SYMBOLS[DONE]: "not bold green", SYMBOLS[RUNNING]: "not bold cyan"}
 

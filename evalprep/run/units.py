@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from evalprep.run.folder import Unit
-from evalprep.run.job import Job
+from evalprep.status.folder import Unit
+from evalprep.status.job import Job
 
 
 def plan_units(tasks: dict[str, Any], job: Job, shard_rows: int, earlier: list[Unit]) -> list[Unit]:

@@ -16,12 +16,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from evalprep.manifest import versions
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
-from evalprep.run.harness import configuration, evaluate, primary, save
-from evalprep.run.job import Job
+from evalprep.packs.manifest import versions
+from evalprep.results.primary import primary_score
+from evalprep.run.harness import configuration, evaluate, save
 from evalprep.run.server import silence
 from evalprep.run.units import plan_units
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
+from evalprep.status.job import Job
 
 
 def main() -> int:
@@ -70,7 +71,7 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
     config = configuration(job)
     # As in lm-eval, before the tasks: some give methods to the model classes that they find imported.
     model_class = _model_class(config)
-    manager = _manager(config)
+    manager = _manager(config, job)
     loaded = manager.load(list(config.tasks))
     state.units = plan_units(loaded["tasks"], job, shard_rows, state.units)
     _take_over(folder, state)
@@ -102,7 +103,7 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
 
     state.phase = "merging"
     folder.save(state)
-    merge_units(folder, config, state.units, _manager(config))
+    merge_units(folder, config, state.units, _manager(config, job))
     state.scores = scores(folder)
     state.results = str(publish(folder, job))
     state.phase = "done"
@@ -110,12 +111,10 @@ def _work(folder: RunFolder, state: State, shard_rows: int) -> int:
     return 0
 
 
-def _manager(config: Any) -> Any:
+def _manager(config: Any, job: Job) -> Any:
     from lm_eval.tasks import TaskManager
 
-    return TaskManager(
-        include_path=config.include_path, include_defaults=_needs_defaults(config), metadata=config.metadata
-    )
+    return TaskManager(include_path=config.include_path, include_defaults=job.defaults, metadata=config.metadata)
 
 
 def _take_over(folder: RunFolder, state: State) -> None:
@@ -142,17 +141,6 @@ def _end_of_all(error: Exception, job: Job) -> str:
     if type(error).__name__ == "EngineDeadError":
         return "the engine has ended"
     return silence(job)
-
-
-def _needs_defaults(config: Any) -> bool:
-    """Whether some task comes with lm-eval; reading its 14,000 files takes 10 s of CPU and is left out otherwise."""
-    from evalprep.check import Findings
-    from evalprep.check.selection import select_leaves
-    from evalprep.check.tree import read_tree
-
-    strangers = Findings()
-    select_leaves(read_tree([Path(config.include_path)], Findings()), config.tasks, strangers)
-    return any(one.code in {"EP108", "EP110"} for one in strangers.sorted())
 
 
 def _model_class(config: Any) -> Any:
@@ -199,9 +187,8 @@ def _run_unit(folder: RunFolder, config: Any, unit: Unit, task: Any, manager: An
         results = evaluate(config, lm, [task], manager, tracker, bootstrap_iters=0, **rows)
     finally:
         undo()
-    unit.score, unit.metric = primary(
-        results["results"].get(unit.task), (results["configs"].get(unit.task) or {}).get("metadata")
-    )
+    parts = (results.get(part, {}).get(unit.task) for part in ("results", "configs", "higher_is_better"))
+    unit.score, unit.metric = primary_score(*parts)
     save(tracker, results, samples=True)
     unit.status, unit.seconds, unit.versions = DONE, time.time() - (unit.started or time.time()), versions()
     folder.finish(unit)

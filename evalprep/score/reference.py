@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.pack import Pack
+from evalprep.packs.pack import Pack
 from evalprep.results import EACH, Run, load_run
 
 Results = Mapping[str, Mapping[str, Any]]

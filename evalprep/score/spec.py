@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.pack import Pack
+from evalprep.packs.pack import Pack
 
 KEYS = ("function", "task", "tasks", "needs", "reference", "params", "title", "better", "range", "tags", "note")
 BUILT_IN = ("micro", "macro", "mean")

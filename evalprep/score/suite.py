@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from custom_metrics import statistics
-from evalprep.pack import Pack
+from evalprep.packs.pack import Pack
 from evalprep.results import Run
+from evalprep.results.rows import row_mappings
 from evalprep.score.builtin import collect, macro, mean, micro
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
-from evalprep.score.rows import row_mappings
 from evalprep.score.spec import BUILT_IN, ScoreSpec, read_specs, resolve
 from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
 
@@ -161,7 +161,7 @@ class _Walk:
 
     def _rows_of(self, task: str) -> list[dict[str, Any]]:
         if task not in self._rows:
-            from evalprep.judge import attach
+            from evalprep.annotate import attach
 
             self._rows[task] = row_mappings(self.run.tasks[task])
             if note := attach(self.pack, self.run, task, self._rows[task]):

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.jsonfile import read_object
-from evalprep.run.folder import DONE
-from evalprep.run.harness import primary
+from evalprep.files import read_object
+from evalprep.status.folder import DONE
 from evalprep.status.lines import TaskStatus
 
 
@@ -26,6 +25,8 @@ def finished(place: Path, *, since: float = 0.0) -> dict[str, TaskStatus]:
         place: An output folder, or a model's folder in it.
         since: Older files are left out.
     """
+    from evalprep.results.primary import primary_score
+
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
         if path.stat().st_mtime < since:
@@ -36,7 +37,8 @@ def finished(place: Path, *, since: float = 0.0) -> dict[str, TaskStatus]:
             if name not in configs:
                 continue  # a group
             metadata = _mapping(_mapping(configs[name]).get("metadata"))
-            score, metric = primary(values, metadata)
+            directions = _mapping(data.get("higher_is_better"))
+            score, metric = primary_score(values, configs[name], directions.get(name))
             # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
             seconds = _number(data.get("total_evaluation_time_seconds")) if len(configs) == 1 else None
             lines[name] = TaskStatus(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, Unit
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, Unit
 from evalprep.terminal import fitted
 
 SYMBOLS = {

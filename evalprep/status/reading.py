@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.jsonfile import read_object
-from evalprep.manifest import read_manifest
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
-from evalprep.run.job import Job, read_jobs
-from evalprep.run.log import failures
+from evalprep.files import read_object
+from evalprep.packs.manifest import read_manifest
 from evalprep.status import by_hand
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
+from evalprep.status.job import Job, read_jobs
 from evalprep.status.lines import SYMBOLS, TaskStatus, in_order, table_lines, task_lines
+from evalprep.status.log import failures
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
 #: A run of ours writes its results a moment before it says that it is done.

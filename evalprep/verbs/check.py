@@ -13,9 +13,9 @@ from typing import Any
 
 from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_static
 from evalprep.check.codes import markdown
-from evalprep.check.target import Target, add_arguments, at_least_one, targets
 from evalprep.errors import BadInput, Problem
-from evalprep.wording import counted
+from evalprep.prepare.target import Target, add_arguments, at_least_one, targets
+from evalprep.terminal import counted
 
 NOTES = 3  # notes of one code that are printed
 
@@ -98,7 +98,7 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         )
         static, rows = done.static, {task.name: len(task.instances) for task in done.loaded}
         if args.estimate or args.calibrate or args.gpu:
-            from evalprep.estimate import estimate_run
+            from evalprep.check.estimate import estimate_run
 
             progress("estimating")
             estimate = estimate_run(

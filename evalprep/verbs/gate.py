@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
     """Decide, print, write."""
     from evalprep.errors import cannot_write
     from evalprep.gate import decide, junit, read_policy
-    from evalprep.packs import find_packs
+    from evalprep.packs.finding import find_packs
     from evalprep.results import load_run
 
     policy = read_policy(args.policy)

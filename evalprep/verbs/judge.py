@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evalprep.judge import Asked, Endpoint, Judge, Judgement, RatingsFile, Stopped
+    from evalprep.annotate import Asked, Endpoint, Judge, Judgement, RatingsFile, Stopped
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -43,9 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Ask, keep, count."""
-    from evalprep.judge import Endpoint, Judge, RatingsFile, collect, judge_folder
-    from evalprep.judge.screen import plan, show_plan
-    from evalprep.packs import find_packs
+    from evalprep.annotate import Endpoint, Judge, RatingsFile, collect, judge_folder
+    from evalprep.annotate.screen import plan, show_plan
+    from evalprep.packs.finding import find_packs
     from evalprep.results import load_run
 
     gen_kwargs, key = _checked(args)
@@ -165,8 +165,8 @@ def _ask(
     Returns:
         All judgements by key, the number of requests, and why asking was given up.
     """
-    from evalprep.judge import Pool, Stopped
-    from evalprep.judge.screen import Progress
+    from evalprep.annotate import Pool, Stopped
+    from evalprep.annotate.screen import Progress
 
     unanswered: dict[str, Judgement] = {}
     requests = 0
@@ -207,8 +207,8 @@ def _report(
 ) -> int:
     import sys
 
-    from evalprep.judge import tally
-    from evalprep.judge.screen import show
+    from evalprep.annotate import tally
+    from evalprep.annotate.screen import show
 
     tallies = [tally(name, asked, judgements) for name, asked in questions.items()]
     if args.json:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
-from evalprep.pack import Pack
-from evalprep.packs import find_packs
+from evalprep.packs.finding import find_packs
+from evalprep.packs.pack import Pack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

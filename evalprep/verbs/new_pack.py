@@ -76,8 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Write the folder."""
-    from evalprep.config import Core
-    from evalprep.packs import TEMPLATES
+    from evalprep.config.schema import Core
+    from evalprep.packs.finding import TEMPLATES
 
     templates: Path = (args.template_dir or TEMPLATES).resolve()
     folder = templates / args.name

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.wording import counted
+from evalprep.terminal import counted
 
 if TYPE_CHECKING:
-    from evalprep.prepare import Preparation
+    from evalprep.prepare.preparation import Preparation
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prepare, or only check."""
-    from evalprep.configfile import load_config
+    from evalprep.config.file import load_config
 
     config, packs = load_config(args.config_path, args.set)
     # Imported once the config is known to be right: a mistake in it is told at once.
-    from evalprep.prepare import plan, prepare
+    from evalprep.prepare.preparation import plan, prepare
 
     if args.check:
         selection, work = plan(config, packs)
@@ -72,7 +72,7 @@ def main(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace, names: list[str]) -> int:
     """Everything that can be found before the run, without touching work_dir."""
     from evalprep.check import Findings, check_full
-    from evalprep.check.target import config_target
+    from evalprep.prepare.target import config_target
 
     findings = Findings()
     with config_target(args.config_path, args.set) as target:

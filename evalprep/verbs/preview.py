@@ -9,11 +9,11 @@ from typing import Any
 
 from evalprep.check import Findings, FullCheck, RunSettings, StaticCheck
 from evalprep.check.full import find_tokenizer
+from evalprep.check.preview import Preview, Request, preview_task
 from evalprep.check.quiet import stdout_is_ours
-from evalprep.check.target import add_arguments, at_least_one, targets
 from evalprep.errors import BadInput
-from evalprep.preview import Preview, Request, preview_task
-from evalprep.wording import counted
+from evalprep.prepare.target import add_arguments, at_least_one, targets
+from evalprep.terminal import counted
 
 _HEAD, _TAIL = 48, 24  # tokens shown without --all
 _UNREAD = 5  # unreadable files named where a task is not found

@@ -134,7 +134,7 @@ def _scores(
 ) -> tuple[list[Scores], dict[str, str], list[Judgements], list[str]]:
     """Scores and judgements of each run, and what packs say of scores; without all of them where a pack is mistaken."""
     from evalprep.errors import BadInput
-    from evalprep.packs import find_packs
+    from evalprep.packs.finding import find_packs
     from evalprep.report import judgements_of
     from evalprep.score import open_reference, score_run
 

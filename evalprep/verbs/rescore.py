@@ -32,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
     import sys
 
     from evalprep.errors import BadInput, Problem
-    from evalprep.manifest import versions
+    from evalprep.packs.manifest import versions
     from evalprep.rescore import RunWriter, rescore_task, versions_before
     from evalprep.results import load_run
 

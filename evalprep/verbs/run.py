@@ -6,16 +6,17 @@ import argparse
 import contextlib
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from evalprep.check.selection import asks_stock
 from evalprep.errors import BadInput, Problem
-from evalprep.run.folder import DONE, RunFolder, State
-from evalprep.run.job import Job, read_jobs
 from evalprep.run.live import INTERRUPTED, run_job
-from evalprep.run.log import failures
 from evalprep.run.screen import showing
 from evalprep.run.server import silence
+from evalprep.status.folder import DONE, RunFolder, State
+from evalprep.status.job import Job, read_jobs
+from evalprep.status.log import failures
 
 DEFAULT_SHARD = 2_000
 
@@ -42,7 +43,8 @@ def main(args: argparse.Namespace) -> int:
         raise BadInput(Problem(what=f"--shard_rows {args.shard_rows}", allowed="a whole number >= 0"))
     code = 0
     outcomes = []
-    for job in read_jobs(args.work_dir.resolve()):
+    for prepared in read_jobs(args.work_dir.resolve()):
+        job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
         folder = RunFolder.of(job)
         if args.restart:
             with folder.lock():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalprep.pack import Pack
+    from evalprep.packs.pack import Pack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Score, print, write."""
-    from evalprep.packs import find_packs
+    from evalprep.packs.finding import find_packs
 
     packs = find_packs(args.template_dir)
     taken: set[Path] = set()

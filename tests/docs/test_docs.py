@@ -7,9 +7,9 @@ import sys
 import pytest
 import yaml
 
-from evalprep.config import Core
-from evalprep.configfile import load_config
-from evalprep.packs import find_packs
+from evalprep.config.file import load_config
+from evalprep.config.schema import Core
+from evalprep.packs.finding import find_packs
 from tests import PROJECT_ROOT
 
 DOCS = PROJECT_ROOT / "docs"

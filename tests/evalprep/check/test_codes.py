@@ -9,7 +9,7 @@ from evalprep.check import CODES, LEVELS, Finding, Findings
 from evalprep.check.codes import FAMILIES, markdown
 
 ROOT = Path(__file__).parents[3]
-FILES = [*(ROOT / "evalprep" / "check").glob("*.py"), ROOT / "evalprep" / "estimate.py"]
+FILES = [*(ROOT / "evalprep" / "check").glob("*.py")]
 SOURCES = "\n".join(path.read_text() for path in FILES if path.name != "codes.py")
 
 

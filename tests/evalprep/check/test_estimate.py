@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from evalprep.check import FullCheck, RunSettings
+from evalprep.check.estimate import CHARACTERS_PER_TOKEN, Estimate, TaskEstimate, estimate_tasks, rows_of_run
 from evalprep.check.loading import LoadedTask
-from evalprep.check.tokenizer import load_tokenizer
 from evalprep.check.tree import Leaf, TaskFile
-from evalprep.estimate import CHARACTERS_PER_TOKEN, Estimate, TaskEstimate, estimate_tasks, rows_of_run
+from evalprep.model.tokenizer import load_tokenizer
 
 PROMPT = "Question: which of the following is right?"
 

@@ -7,12 +7,12 @@ import pytest
 
 from evalprep.check import metrics
 from evalprep.check.bound import TimeBoundError, cpu_bound
-from evalprep.check.model_files import model_folder
-from evalprep.check.model_shape import model_shape
+from evalprep.check.estimate import find_gpu, model_memory, roofline_seconds
 from evalprep.check.replies import FORMS
 from evalprep.check.settings import RunSettings
-from evalprep.check.tokenizer import load_tokenizer
-from evalprep.estimate import find_gpu, model_memory, roofline_seconds
+from evalprep.model.files import model_folder
+from evalprep.model.shape import model_shape
+from evalprep.model.tokenizer import load_tokenizer
 
 
 def test_registries_are_those_of_lm_eval():

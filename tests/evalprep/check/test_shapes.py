@@ -6,8 +6,8 @@ import pytest
 
 from evalprep.check import Findings, RunSettings
 from evalprep.check.memory import check_memory, find_gpu, model_memory
-from evalprep.check.model_files import weight_file_bytes
-from evalprep.check.model_shape import model_shape
+from evalprep.model.files import weight_file_bytes
+from evalprep.model.shape import model_shape
 
 LLAMA_8B = {
     "num_hidden_layers": 32,

@@ -8,7 +8,7 @@ import pytest
 
 from evalprep.check import Findings, RunSettings, check_full
 from evalprep.check.chat import ChatTemplate, check_template
-from evalprep.check.tokenizer import load_tokenizer
+from evalprep.model.tokenizer import load_tokenizer
 
 PLAIN = (
     "{% for message in messages %}<|role|>{{ message['role'] }}<|/role|>{{ message['content'] | trim }}<|end|>"

@@ -126,7 +126,7 @@ def test_a_run_may_be_held_against_the_published_verdicts(tmp_path):
 
 
 def test_suite_scores_take_their_uncertainty_along(tmp_path):
-    from evalprep.packs import find_packs
+    from evalprep.packs.finding import find_packs
 
     pack = tmp_path / "packs" / "toy"
     pack.mkdir(parents=True)

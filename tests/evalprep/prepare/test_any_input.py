@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evalprep.config import Core
-from evalprep.configfile import load_config
+from evalprep.config.file import load_config
+from evalprep.config.schema import Core
+from evalprep.data.sources import open_source
 from evalprep.errors import BadInput, Problems
-from evalprep.packfile import read_pack
-from evalprep.sources import open_source
+from evalprep.packs.file import read_pack
 from evalprep.yamlfile import parse_yaml
 
 WORDS = ["", "~x/y", ".", "/", "a/b", "meta_math", "meta_instruct", "tasks", "path", "hf_0123456789", "x" * 300]

@@ -5,9 +5,9 @@ import shlex
 
 import pytest
 
-from evalprep import command as commands
-from evalprep.command import build_command, model_location
-from evalprep.config import Core
+from evalprep.config.schema import Core
+from evalprep.prepare import commands
+from evalprep.prepare.commands import build_command, model_location
 
 
 @pytest.fixture

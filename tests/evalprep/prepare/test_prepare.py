@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from evalprep.cli import VERBS
-from evalprep.workdir import tree_files
+from evalprep.prepare.workdir import tree_files
 from tests import PROJECT_ROOT
 
 
@@ -407,7 +407,7 @@ def test_verbosity_reaches_our_own_report_and_the_harness(made_pack, verbosity, 
     assert (f"LMEVAL_LOG_LEVEL={verbosity} " in done.stdout) is not said
 
 
-HEAVY = ("torch", "datasets", "pandas", "pyarrow", "lm_eval", "scipy", "sympy", "numpy", "evalprep.prepare")
+HEAVY = ("torch", "datasets", "pandas", "pyarrow", "lm_eval", "scipy", "sympy", "numpy", "evalprep.prepare.preparation")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--config_path", "BAD"]])
@@ -431,7 +431,7 @@ def test_start_up_imports_little(tmp_path, arguments):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_imports_little(verb):
-    unwanted = {*HEAVY, "pydantic"} - {"evalprep.prepare"}
+    unwanted = {*HEAVY, "pydantic"} - {"evalprep.prepare.preparation"}
     code = (
         "import sys\nfrom evalprep.cli import main\n"
         f"try: main([{verb!r}, '--help'])\n"

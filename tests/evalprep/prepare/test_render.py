@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalprep.render import placeholders, render
+from evalprep.prepare.render import placeholders, render
 
 TEMPLATE = "# ${ignored} in a comment\ntask: ${task}\nkwargs: {data: ${data_file}}  # kept\nregex: '\\$\\{x\\}$'\n"
 

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from evalprep.annotate import Asked, Judgement
 from evalprep.cli import main
-from evalprep.judge import Asked, Judgement
-from evalprep.packs import find_packs
+from evalprep.packs.finding import find_packs
 from evalprep.report import build_report, judgements_of, write_report
 from evalprep.results import load_run
 from tests import PROJECT_ROOT
-from tests.evalprep.judge.conftest import SUMMARY, change_reply
-from tests.evalprep.judge.server import chat
+from tests.evalprep.annotate.conftest import SUMMARY, change_reply
+from tests.evalprep.annotate.server import chat
 from tests.evalprep.report import chromium
 from tests.evalprep.report.test_page import unpack
 from tests.packs.science.runs import write_run
@@ -69,7 +69,7 @@ def test_several_questions_about_one_sample_stand_together(judged, monkeypatch):
         "b": Judgement("parse_error", None, "?", "no number"),
         "c": Judgement("ok", {"vote_c": 0}, "no"),
     }
-    module = sys.modules["evalprep.judge.attach"]  # the package has the function under this name
+    module = sys.modules["evalprep.annotate.attach"]  # the package has the function under this name
     monkeypatch.setattr(module, "ask_about", ask_about)
     monkeypatch.setattr(module, "RatingsFile", lambda _: SimpleNamespace(known=known))
     assert judgements_of(load_run(judged), PACKS)[SUMMARY] == {

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalprep.run.folder import DONE, RunFolder
-from evalprep.run.job import read_jobs
+from evalprep.status.folder import DONE, RunFolder
+from evalprep.status.job import read_jobs
 
 ROOT = Path(__file__).parents[3]
 ROWS = 24

@@ -11,8 +11,8 @@ import time
 import psutil
 import pytest
 
-from evalprep.run.job import read_jobs
 from evalprep.run.live import MARK, end_orphans
+from evalprep.status.job import read_jobs
 
 from .conftest import ROOT, ROWS, task
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evalprep.run.folder import DONE, RunFolder
-from evalprep.run.job import read_jobs
 from evalprep.run.responses import ResponseFile
+from evalprep.status.folder import DONE, RunFolder
+from evalprep.status.job import read_jobs
 
 from .conftest import ROWS, task
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalprep.run.job import read_jobs
+from evalprep.status.job import read_jobs
 from tests.packs.unlearning.conftest import DATA
 
 from .conftest import ROOT, Project, task

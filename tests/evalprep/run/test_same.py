@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evalprep.run.folder import RunFolder
-from evalprep.run.job import Job, read_jobs
 from evalprep.run.units import limited, unit_name
+from evalprep.status.folder import RunFolder
+from evalprep.status.job import Job, read_jobs
 
 
 def load(results):

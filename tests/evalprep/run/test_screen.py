@@ -12,10 +12,10 @@ from fcntl import ioctl
 
 import pytest
 
-from evalprep.run import log
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
-from evalprep.run.log import failures, percent
 from evalprep.run.screen import showing, table
+from evalprep.status import log
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
+from evalprep.status.log import failures, percent
 from tests.evalprep.run.conftest import ROOT
 
 

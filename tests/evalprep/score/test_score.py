@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from custom_metrics import statistics
 from evalprep.cli import main
 from evalprep.errors import BadInput
-from evalprep.packs import find_packs
+from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from evalprep.score import Scores, SuiteScore, export, open_reference, published_for, read_specs, score_run
 from evalprep.score.published import matches

@@ -14,9 +14,9 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.errors import BadInput
-from evalprep.run.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
-from evalprep.run.job import Job
 from evalprep.status import TaskStatus, by_hand, duration, read_status, table_lines, task_lines
+from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
+from evalprep.status.job import Job
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.evalprep.prepare.conftest import tiny_project
+from tests.evalprep.tiny_project import tiny_project
 from tests.packs.meta.test_runs import SAYS, newest_results, prepare
 
 __all__ = ["tiny_project"]

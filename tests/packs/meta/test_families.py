@@ -5,10 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalprep.configfile import load_config
+from evalprep.config.file import load_config
 from evalprep.errors import BadInput
-from evalprep.prepare import prepare
-from tests.evalprep.prepare.conftest import meta_row
+from evalprep.prepare.preparation import prepare
+from tests.evalprep.tiny_project import meta_row
 
 LETTERS = {letter: f"option {letter}" for letter in "ABCD"}
 

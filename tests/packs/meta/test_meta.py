@@ -11,7 +11,7 @@ import yaml
 
 from evalprep.errors import BadInput
 from evalprep.packapi import Previous
-from evalprep.packs import find_packs
+from evalprep.packs.finding import find_packs
 from tests import PROJECT_ROOT
 
 SETS = {

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests import PROJECT_ROOT
-from tests.evalprep.prepare.conftest import tiny_project
+from tests.evalprep.tiny_project import tiny_project
 from tests.packs.meta.test_meta import SETS, config_for, fixtures
 
 __all__ = ["fixtures", "tiny_project"]

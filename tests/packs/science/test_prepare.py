@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from custom_metrics.science.tasks import TASKS
-from evalprep.configfile import load_config
+from evalprep.config.file import load_config
 from evalprep.errors import BadInput
-from evalprep.prepare import prepare
+from evalprep.prepare.preparation import prepare
 from tests.packs.science.runs import DEMO, demo_rows
 
 SHOT_TASK = "evidence_inference"

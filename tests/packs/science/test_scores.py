@@ -12,7 +12,7 @@ import pytest
 from custom_metrics.science.judge import judge_sample_indices
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
 from evalprep.cli import main
-from evalprep.packs import find_packs
+from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
 from tests import PROJECT_ROOT
@@ -268,7 +268,7 @@ def judge():
 
 class TestJudgeQuestions:
     def rows(self, folder):
-        from evalprep.score.rows import row_mappings
+        from evalprep.results.rows import row_mappings
 
         run = load_run(folder)
         return {name: row_mappings(task) for name, task in run.tasks.items()}

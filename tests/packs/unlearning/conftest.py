@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalprep.configfile import load_config
-from evalprep.packs import find_packs
-from evalprep.prepare import prepare
+from evalprep.config.file import load_config
+from evalprep.packs.finding import find_packs
+from evalprep.prepare.preparation import prepare
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "data" / "unlearning"

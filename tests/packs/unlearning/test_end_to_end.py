@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from evalprep.packs import find_packs
+from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
 

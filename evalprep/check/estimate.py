@@ -1,0 +1,256 @@
+"""Tokens, time and memory of a run, before it starts."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalprep.check import Findings, FullCheck, RunSettings
+from evalprep.check.generation import reply_length
+from evalprep.check.loading import LoadedTask
+from evalprep.check.memory import Memory, find_gpu, gpu_table_names, model_memory, report_memory, throughput_table
+from evalprep.check.replies import published_reply
+from evalprep.check.selection import asks_stock
+from evalprep.model.files import model_folder
+from evalprep.model.hardware import gpu_names
+from evalprep.model.shape import ModelShape, model_shape
+from evalprep.model.tokenizer import Tokenizer
+from evalprep.terminal import fitted
+
+CHARACTERS_PER_TOKEN = 4.0  # English text under vocabularies of 32k to 128k tokens, where the tokenizer is not here
+COUNTED_ROWS = 256  # rows that are tokenised per task; the rest is scaled by characters
+
+
+@dataclass
+class TaskEstimate:
+    """One task.
+
+    Attributes:
+        name: Task.
+        requests: Number of requests.
+        prompt_tokens: Tokens to read.
+        reply_tokens: Tokens to generate, as far as known.
+        upper_tokens: Tokens to generate when every reply is as long as it may be.
+        basis: Where `reply_tokens` comes from: `published outputs`, `max_gen_toks` or `likelihood`.
+        exact: The model's tokenizer counted.
+    """
+
+    name: str
+    requests: int
+    prompt_tokens: int
+    reply_tokens: int
+    upper_tokens: int
+    basis: str
+    exact: bool
+
+
+@dataclass
+class Estimate:
+    """The whole run.
+
+    Attributes:
+        tasks: One by one.
+        device: GPU or CPU that the time is for.
+        seconds: Time of generation and prompt reading, None when nothing is known of model or device.
+        upper_seconds: The same with the longest replies; None where it was measured.
+        basis: Where the time comes from.
+        memory: None without the model's config.json.
+    """
+
+    tasks: list[TaskEstimate]
+    device: str
+    seconds: float | None
+    upper_seconds: float | None
+    basis: str
+    memory: Memory | None
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as data, for `--json`."""
+        memory = vars(self.memory) if self.memory else None
+        return {**vars(self), "tasks": [vars(task) for task in self.tasks], "memory": memory}
+
+    def text(self, width: int | None = None) -> str:
+        """The same for people, in lines of this width; without one they are as long as they come."""
+        from evalprep.status import duration
+
+        rows = [("task", "requests", "prompts", "replies", "at most", "replies from")]
+        rows += [
+            (
+                task.name,
+                f"{task.requests:,}",
+                f"{task.prompt_tokens:,}",
+                f"{task.reply_tokens:,}",
+                f"{task.upper_tokens:,}",
+                task.basis,
+            )
+            for task in self.tasks
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(6)]
+        aligned = [
+            [cell if column in {0, 5} else cell.rjust(widths[column]) for column, cell in enumerate(row)]
+            for row in rows
+        ]
+        table = fitted(aligned, width, [16, *[None] * 5])
+        lines: list[str] = []
+        if not all(task.exact for task in self.tasks):
+            lines.append(f"tokens are counted as {CHARACTERS_PER_TOKEN:g} characters each: the tokenizer is not here")
+        if self.seconds is not None:
+            usual, most = duration(self.seconds), None if self.upper_seconds is None else duration(self.upper_seconds)
+            bound = "" if most in {None, usual} else f", at most {most}"
+            lines.append(f"time on {self.device}: about {usual}{bound} ({self.basis})")
+        else:
+            lines.append(f"time: {self.basis}")
+        if self.memory is not None:
+            lines.append(self.memory.text())
+        lines += self.notes
+        if width is not None:
+            lines = [textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False) for line in lines]
+        return "\n".join(["Tokens:", *table, *lines])
+
+
+def estimate_tasks(done: FullCheck, settings: RunSettings) -> list[TaskEstimate]:
+    """Count or guess the tokens of every task, of the rows that `limit` leaves."""
+    return [_estimate_task(task, done.tokenizer, settings) for task in done.loaded if task.instances]
+
+
+def rows_of_run(rows: int, limit: float | None) -> int:
+    """Rows that a run takes of a task: lm-eval reads a limit below 1 as a share, rounded up."""
+    if limit is None:
+        return rows
+    return min(rows, math.ceil(rows * limit) if limit < 1 else int(limit))
+
+
+def _estimate_task(loaded: LoadedTask, tokenizer: Tokenizer | None, settings: RunSettings) -> TaskEstimate:
+    prompts: list[str] = []
+    replies: list[str] = []
+    generated, upper = 0, 0
+    for requests in islice(loaded.instances.values(), rows_of_run(len(loaded.instances), settings.limit)):
+        for request in requests:
+            arguments = request.args
+            if request.request_type == "generate_until":
+                prompts.append(str(arguments[0]))
+                kwargs = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], dict) else {}
+                copies = request.repeats or 1
+                generated += copies
+                upper += reply_length(kwargs, settings.reply_length) * copies
+            else:
+                prompts.append("".join(one for one in arguments if isinstance(one, str)))
+        if (published := published_reply(requests[0].doc)) is not None:
+            replies.append(published[0])
+    expected, basis = upper, "max_gen_toks"
+    if not generated:
+        expected = upper = len(prompts)  # the engine makes one token more, which nobody reads
+        basis = "likelihood"
+    elif replies:
+        # One more for the end-of-text token.
+        mean = _tokens(replies, tokenizer, add_bos_token=False) / len(replies) + 1
+        expected, basis = min(upper, round(mean * generated)), "published outputs"
+    prompt_tokens = _tokens(prompts, tokenizer, add_bos_token=settings.add_bos_token, backend=settings.backend)
+    return TaskEstimate(loaded.name, len(prompts), prompt_tokens, expected, upper, basis, tokenizer is not None)
+
+
+def _tokens(
+    texts: list[str], tokenizer: Tokenizer | None, *, add_bos_token: bool | None, backend: str | None = None
+) -> int:
+    """Tokens of all texts; of many texts an even sample is counted and scaled by characters."""
+    characters = sum(map(len, texts))
+    if tokenizer is None or not characters:
+        return round(characters / CHARACTERS_PER_TOKEN)
+    sample = texts[:: max(1, len(texts) // COUNTED_ROWS)]
+    counted = sum(tokenizer.lengths(sample, add_bos_token=add_bos_token, backend=backend))
+    return round(counted * characters / max(1, sum(map(len, sample))))
+
+
+def roofline_seconds(
+    shape: ModelShape,
+    settings: RunSettings,
+    gpu: dict[str, Any],
+    memory: Memory,
+    prompt: int,
+    reply: int,
+    requests: int,
+) -> float:
+    """Time under the two limits of a GPU, computing and reading memory.
+
+    Reading prompts: `2 * parameters * tokens / compute`. Generating: one step for all running requests takes the longer
+    of computing (`2 * parameters * running / compute`) and reading (`weights + running * length * cache per token`).
+    Parameters are those that a token passes through (Kaplan et al. 2020, arXiv:2001.08361, table 1).
+    """
+    table = throughput_table()
+    gpus = settings.tensor_parallel_size
+    compute = gpu["tflops"] * 1e12 * table["efficiency"]["compute"] * gpus
+    bandwidth = gpu["bandwidth"] * 1e9 * table["efficiency"]["bandwidth"] * gpus
+    parameters = shape.active
+    length = (prompt + reply / 2) / max(requests, 1)
+    running = max(
+        1.0,
+        min(requests / settings.data_parallel_size, table["concurrent"], (memory.cache_tokens or 0) / max(length, 1)),
+    )
+    step = max(2 * parameters * running / compute, (memory.weights + running * length * memory.per_token) / bandwidth)
+    return float((2 * parameters * prompt / compute + reply / running * step) / settings.data_parallel_size)
+
+
+def estimate_run(
+    done: FullCheck,
+    settings: RunSettings,
+    *,
+    gpu: str | None = None,
+    calibrate: int | None = None,
+    work_dir: Path | None = None,
+    findings: Findings | None = None,
+) -> Estimate:
+    """Estimate a run.
+
+    Args:
+        done: The loaded tasks.
+        settings: The run.
+        gpu: Name of a GPU, instead of what this machine has.
+        calibrate: Measure the time with this many prompts of every task on the real engine.
+        work_dir: The prepared folder, for `calibrate`.
+        findings: Gets EP713 when the model does not fit.
+    """
+    tasks = estimate_tasks(done, settings)
+    folder = model_folder(settings.model, settings.folder)
+    shape = model_shape(folder) if folder is not None else None
+    names = gpu_names() if settings.device != "cpu" else ()
+    name = gpu or (names[0] if names else "")
+    card = find_gpu(name)
+    memory = model_memory(shape, settings, card) if shape is not None else None
+    if findings is not None and memory is not None:
+        report_memory(memory, settings, findings)
+    estimate = Estimate(tasks, name or "the CPU", None, None, "", memory)
+    prompt, reply, upper, requests = (
+        sum(getattr(task, key) for task in tasks)
+        for key in ("prompt_tokens", "reply_tokens", "upper_tokens", "requests")
+    )
+    if calibrate and work_dir is not None:
+        from evalprep.run.calibrate import calibrated
+
+        rows = {task.name: rows_of_run(len(task.instances), settings.limit) for task in done.loaded}
+        measured = calibrated(work_dir, calibrate, rows, defaults=asks_stock(work_dir, done.static.requested))
+        estimate.seconds, estimate.basis = measured.seconds, measured.basis
+        estimate.notes += measured.notes
+    elif shape is None:
+        estimate.basis = "unknown without the model's config.json; download the model, or --calibrate N"
+    elif card is not None and memory is not None:
+        estimate.seconds = roofline_seconds(shape, settings, card, memory, prompt, reply, requests)
+        estimate.upper_seconds = roofline_seconds(shape, settings, card, memory, prompt, upper, requests)
+        estimate.basis = f"from {card['source']}, good to a factor of two or three"
+    elif name:
+        estimate.basis = (
+            f"{name} is not in the table of devices ({', '.join(gpu_table_names())}); --calibrate N measures"
+        )
+    else:
+        cpu = throughput_table()["cpu"]
+        scale = cpu["parameters"] / shape.active
+        reading = prompt / (cpu["prompt_tokens_per_second"] * scale)
+        estimate.seconds, estimate.upper_seconds = (
+            reading + one / (cpu["tokens_per_second"] * scale) for one in (reply, upper)
+        )
+        estimate.basis = "two cores, from one measurement, good to a factor of five; --gpu NAME for another machine"
+    return estimate

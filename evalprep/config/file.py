@@ -1,0 +1,52 @@
+"""Find and read the config of a run: the file, `key=value` settings on top, and the packs that it may speak of.
+
+Apart from `evalprep.prepare.preparation` so that a mistake in the config is told before anything else is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalprep.config.reader import read_config
+from evalprep.config.schema import Config
+from evalprep.errors import Problems
+from evalprep.packs.finding import TEMPLATES, find_packs
+from evalprep.packs.pack import Pack
+from evalprep.places import place
+from evalprep.yamlfile import NotYaml, YamlFile, load_yaml, yaml_value
+
+
+def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[str, Pack]]:
+    """Read and validate a config file, with `key=value` settings on top.
+
+    Raises:
+        BadInput: every mistake in the file, the settings and the packs.
+    """
+    source = load_yaml(path)
+    _apply_settings(source, settings)
+    given = source.data.get("template_dir")
+    folder = place(given, source.folder).resolve() if isinstance(given, str) else TEMPLATES
+    # Told before anything else if it is wrong: without packs each of their keys would look misspelt.
+    packs = find_packs(folder, where=source.where("template_dir"))
+    return read_config(source, packs, template_dir=folder), packs
+
+
+def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:
+    problems = Problems()
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        keys = tuple(part.strip() for part in key.split("."))
+        if not equals or not all(keys):
+            problems.add(
+                f"{setting!r} is not key=value", where="--set", allowed="--set limit=10, --set science.context=8192"
+            )
+            continue
+        try:
+            value = yaml_value(text)
+        except NotYaml as error:
+            problems.add(f"the value {text!r} is not YAML: {error}", where=f"--set {key}", fix="quote it")
+            continue
+        if blocked := source.overrule(keys, value):
+            problems.add(f"{blocked} is not a section", where=f"--set {key}", fix=f"set {blocked} itself")
+    problems.raise_if_any()

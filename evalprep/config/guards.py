@@ -1,0 +1,73 @@
+"""What a configuration must not do, although each of its keys is fine: destroy files, or publish a credential."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalprep.credentials import secret_paths
+from evalprep.errors import Problems
+from evalprep.places import flaw
+from evalprep.yamlfile import YamlFile
+
+if TYPE_CHECKING:
+    from evalprep.config.schema import Core
+
+
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+def _inside(inner: Path, outer: Path) -> bool:
+    return inner == outer or outer in inner.parents
+
+
+def check_secrets(core: Core, source: YamlFile, problems: Problems) -> None:
+    """A command line is public on its machine, and lm-eval writes model arguments and tasks into every result file."""
+    for name in ("model_args", "gen_kwargs", "tasks"):
+        for path in secret_paths(getattr(core, name)):
+            problems.add(
+                f"{'.'.join(map(str, (name, *path)))} looks like a credential, "
+                "which would end up on the command line or in result files",
+                where=source.where(name, *path),
+                fix="remove it and set the environment variable instead (HF_TOKEN, OPENAI_API_KEY, ...)",
+            )
+
+
+def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
+    """The work folder is replaced whole, so nothing of value may share it; both folders must be writable.
+
+    lm_eval notices an output folder that it cannot write once everything is generated.
+    """
+    where, templates = source.where, core.template_dir
+    assert templates is not None
+    if _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
+        problems.add(
+            f"work_dir {core.work_dir} and template_dir {templates} overlap",
+            where=where("work_dir"),
+            fix="choose a work_dir outside of the templates: it is replaced on every preparation",
+        )
+    if _inside(source.folder, core.work_dir) or core.work_dir == Path.home():
+        problems.add(
+            f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own"
+        )
+    elif _inside(core.output_path, core.work_dir):
+        problems.add(
+            f"output_path {core.output_path} lies in work_dir",
+            where=where("output_path"),
+            fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation",
+        )
+    for key, path in (("work_dir", core.work_dir), ("output_path", core.output_path)):
+        if _UNPRINTABLE.search(str(path)):
+            problems.add(
+                f"{key} {str(path)!r} holds a control character, on which a shell acts when the command is pasted, "
+                "or bytes that are not UTF-8",
+                where=where(key),
+                fix=f"choose another {key}",
+            )
+        elif reason := flaw(path):
+            problems.add(
+                f"{key} {path} cannot be written: {reason}",
+                where=where(key),
+                fix=f"choose another {key} or change the permissions",
+            )

@@ -1,0 +1,165 @@
+"""The validated configuration: the keys that every evaluation has, and one section of keys per pack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
+
+from evalprep.errors import Problems
+from evalprep.packs.pack import ConfigKey, Pack
+from evalprep.yamlfile import YamlFile
+
+Backend = Literal["vllm", "hf", "local-completions", "dummy"]
+Verbosity = Literal["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG"]
+Size = Annotated[int, Field(strict=True, ge=1)]
+Arguments = dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Any]
+
+
+class Core(BaseModel):
+    """The keys that every evaluation has, whatever the pack.
+
+    Paths are absolute here: in the file they are relative to the file's own folder, so that a config means the same
+    from every working directory.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    model_name: StrictStr = Field(
+        pattern=r"^\S(.*\S)?$", description="a model id or a local folder, on one line, without blanks around it"
+    )
+    tasks: tuple[StrictStr | dict[str, Any], ...] = Field(
+        min_length=1, description="task or group names, as a comma list or a YAML list; a mapping is a whole task"
+    )
+    backend: Backend = "vllm"
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    model_revision: StrictStr | None = Field(None, description="a branch, tag or commit of the model")
+    tensor_parallel_size: Size = 1
+    data_parallel_size: Size = 1
+    gpu_memory_utilization: float = Field(0.9, strict=True, gt=0, le=1, description="a share of memory, 0 < x <= 1")
+    max_model_len: Size = 8192
+    dtype: Literal["auto", "float32", "float16", "bfloat16", "half", "float"] = "auto"
+    batch_size: (
+        Annotated[int, Field(strict=True, ge=1)] | Annotated[StrictStr, Field(pattern=r"^auto(:[1-9]\d*)?$")]
+    ) = Field("auto", description="auto, auto:N or a number >= 1")
+    add_bos_token: StrictBool | None = Field(True, description="true, false, or null for the tokenizer's own default")
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 42
+    model_args: Arguments = Field(default_factory=dict, description="further arguments of the back end, {name: value}")
+    gen_kwargs: Arguments = Field(
+        default_factory=dict, description="generation arguments that overrule all tasks, {name: value}"
+    )
+    apply_chat_template: StrictBool = False
+    system_instruction: StrictStr | None = None
+    fewshot_as_multiturn: StrictBool | None = None
+    num_fewshot: Annotated[int, Field(strict=True, ge=0)] | None = None
+    limit: Annotated[int, Field(strict=True, ge=1)] | Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
+        None, description="a number of samples >= 1, a share between 0 and 1, or null for all"
+    )
+    log_samples: StrictBool = True
+    show_config: StrictBool = False
+    verbosity: Verbosity = "INFO"
+    output_path: Path = Field(Path("eval_results"), description="a path")
+    work_dir: Path = Field(Path("work_dir"), description="a path")
+    template_dir: Path | None = Field(None, description="a folder with one sub-folder per pack")
+
+
+class Config:
+    """A validated configuration.
+
+    Attributes:
+        core: The keys common to all packs.
+        sections: Pack name -> validated keys of that pack (also those given at top level).
+        source: The file as it was read, which knows the line of each key.
+    """
+
+    def __init__(self, core: Core, sections: Mapping[str, BaseModel], source: YamlFile) -> None:
+        self.core = core
+        self.sections = dict(sections)
+        self.source = source
+
+    @property
+    def path(self) -> Path | None:
+        """The file, None when made from text."""
+        return self.source.path
+
+    @property
+    def folder(self) -> Path:
+        """Folder that relative paths refer to."""
+        return self.source.folder
+
+    def where(self, *keys: str | int) -> str:
+        """How a message names a key: `file:line (key)`."""
+        return self.source.where(*keys)
+
+    def replaced(self, **keys: Any) -> Config:
+        """The same configuration with other values of core keys, which are not validated again."""
+        return Config(self.core.model_copy(update=keys), self.sections, self.source)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready data, for the manifest."""
+        data: dict[str, Any] = self.core.model_dump(mode="json")
+        for name, section in self.sections.items():
+            data[name] = section.model_dump(mode="json")
+        return data
+
+
+_PYTHON_TYPES: dict[str, Any] = {
+    "str": StrictStr,
+    "int": Annotated[int, Field(strict=True)],
+    "float": Annotated[float, Field(strict=True)],
+    "bool": StrictBool,
+    "path": StrictStr,
+    "list": list[Any],
+    "map": dict[str, Any],
+    "any": Any,
+}
+
+
+def section_model(pack: Pack) -> type[BaseModel]:
+    """The pydantic model of a pack's own keys, as its pack.yaml declares them."""
+    fields: dict[str, Any] = {}
+    for key in pack.config.values():
+        kinds = [_PYTHON_TYPES[kind] for kind in key.types]
+        annotation: Any = kinds[0]
+        for kind in kinds[1:]:
+            annotation = annotation | kind
+        if key.choices:
+            annotation = Literal[tuple(key.choices)]
+        if not key.required and key.default is None:
+            annotation = annotation | None
+        default = ... if key.required else key.default
+        fields[key.name] = (annotation, Field(default, description=key.doc, ge=key.minimum, le=key.maximum))
+    return create_model(
+        f"{pack.name}_section", __config__=ConfigDict(extra="forbid", frozen=True, protected_namespaces=()), **fields
+    )
+
+
+def section_for(config: Config, pack: Pack) -> BaseModel:
+    """The pack's section, with defaults when the file has none.
+
+    Raises:
+        BadInput: a required key of a pack that is needed is missing.
+    """
+    found = config.sections.get(pack.name)
+    if found is not None:
+        return found
+    problems = Problems()
+    try:
+        return section_model(pack).model_validate({})
+    except ValidationError as error:
+        for item in error.errors(include_url=False):
+            key = pack.config[str(item["loc"][0])]
+            problems.add(
+                f"{key.name} is missing, and the pack {pack.name} needs it",
+                where=config.source.name,
+                allowed=key.doc,
+                fix=_example(pack, key),
+            )
+    problems.raise_if_any()
+    raise AssertionError("unreachable: the section was refused without a reason")
+
+
+def _example(pack: Pack, key: ConfigKey) -> str:
+    return f"add `{key.name}: ...`" if key.top_level else f"add `{pack.name}: {{{key.name}: ...}}`"

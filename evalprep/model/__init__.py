@@ -1,0 +1,1 @@
+"""What can be known of a model and of this machine without loading the model."""

@@ -1,0 +1,1 @@
+"""pack.yaml -> Pack: finding packs, what a plan is made of, and the manifest, which is the plan as JSON."""

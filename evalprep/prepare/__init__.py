@@ -1,0 +1,1 @@
+"""Config and packs -> work_dir: selection, task files, rendering, the work folder, commands."""

@@ -1,0 +1,217 @@
+"""The work folder: built beside its place and swapped in at once; edits that the user made in it are never lost.
+
+A kill at any moment leaves the old folder or the new one. On Linux the swap is one system call (renameat2 with
+RENAME_EXCHANGE); elsewhere it is two renames, and the next preparation repairs a kill between them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.files import file_sha256, lock
+
+MANIFEST = "manifest.json"
+_EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
+_AT_FDCWD = -100
+
+
+def tree_files(folder: Path) -> dict[str, str]:
+    """Relative path -> SHA-256 of every file below a folder, in path order, without the manifest itself."""
+    paths = sorted(
+        path
+        for path in folder.rglob("*")
+        if (path.is_file() or path.is_symlink()) and "__pycache__" not in path.parts and path != folder / MANIFEST
+    )
+    return {path.relative_to(folder).as_posix(): _digest(path) for path in paths}
+
+
+def _digest(path: Path) -> str:
+    """Of a file's bytes; of a link to a folder or to nothing, of where it points."""
+    return file_sha256(path) if path.is_file() else hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
+
+
+def generated_files(folder: Path) -> dict[str, str] | None:
+    """What an earlier preparation wrote there; None where there is no manifest of ours."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files = manifest["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return files if isinstance(files, dict) else None
+
+
+def check_place(work_dir: Path) -> list[Problem]:
+    """Refuse a folder that is not ours to replace."""
+    if not work_dir.exists() and not work_dir.is_symlink():
+        return []
+    if work_dir.is_symlink() or not work_dir.is_dir():
+        return [Problem(what="is not a folder", where=str(work_dir), fix="remove it or choose another work_dir")]
+    if generated_files(work_dir) is None and any(work_dir.iterdir()):
+        return [
+            Problem(
+                what="holds files and no manifest of a preparation, so it is not ours to replace",
+                where=str(work_dir),
+                fix="choose another work_dir, or move its content away",
+            )
+        ]
+    if not os.access(work_dir.parent, os.W_OK | os.X_OK):
+        return [Problem(what=f"{work_dir.parent} is not writable", where=str(work_dir), fix="choose another work_dir")]
+    return []
+
+
+@contextlib.contextmanager
+def building(work_dir: Path) -> Iterator[Path]:
+    """Give an empty folder beside `work_dir`; it is removed again unless `swap_in` took it.
+
+    A lock keeps two preparations of one work folder apart; leftovers of a killed one are cleared.
+
+    Raises:
+        BadInput: another preparation of this folder is under way, or the place cannot be written.
+    """
+    try:
+        work_dir.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(
+            Problem(
+                what=f"cannot be written: {error.strerror}", where=str(work_dir.parent), fix="choose another work_dir"
+            )
+        ) from None
+    with _lock_file(work_dir) as handle:
+        lock(
+            handle,
+            Problem(
+                what="another preparation of this folder is under way",
+                where=str(work_dir),
+                fix="wait for it, or choose another work_dir",
+            ),
+        )
+        _repair(work_dir)
+        build = work_dir.parent / f".{work_dir.name}.build"
+        try:
+            build.mkdir()
+        except OSError as error:
+            raise BadInput(
+                Problem(
+                    what=f"nothing can be made in {build.parent}: {error.strerror}",
+                    where=str(work_dir),
+                    fix="choose another work_dir",
+                )
+            ) from None
+        try:
+            yield build
+        finally:
+            shutil.rmtree(build, ignore_errors=True)
+
+
+def _lock_file(work_dir: Path) -> IO[bytes]:
+    """A file that stands for the folder, kept out of the user's own folders.
+
+    Raises:
+        BadInput: something else has the place of our folder for such files, where everybody may write.
+    """
+    folder = Path(tempfile.gettempdir()) / f"evalprep-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+        raise BadInput(Problem(what="is not a folder of yours", where=str(folder), fix="remove it, or set TMPDIR"))
+    return (folder / f"{hashlib.sha256(os.fsencode(work_dir)).hexdigest()[:32]}.lock").open("wb")
+
+
+def _repair(work_dir: Path) -> None:
+    """Clear what a killed preparation left: an unfinished build, or the old folder that was about to be replaced."""
+    old = work_dir.parent / f".{work_dir.name}.old"
+    if old.exists() and not work_dir.exists():
+        old.rename(work_dir)
+    shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(work_dir.parent / f".{work_dir.name}.build", ignore_errors=True)
+
+
+def swap_in(build: Path, work_dir: Path) -> None:
+    """Put the built folder in place of `work_dir`."""
+    if not work_dir.exists():
+        build.rename(work_dir)
+        return
+    if _exchange(build, work_dir):
+        return  # `build` is the old folder now, and is removed by `building`
+    old = work_dir.parent / f".{work_dir.name}.old"
+    work_dir.rename(old)
+    build.rename(work_dir)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    return bool(renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0)
+
+
+def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
+    """Bring the user's own work from the old folder into the new one.
+
+    A file that the user edited is kept when the template behind it would still generate what it generated then. When
+    both changed, that is a conflict: an error, or with `force` the new file plus the old one as `<name>.yours`. Files
+    that the user added are kept.
+
+    Args:
+        work_dir: The folder as it is now.
+        build: The new tree.
+        force: Replace conflicting files.
+
+    Returns:
+        Sentences for the user, one per file that was kept or set aside.
+
+    Raises:
+        BadInput: conflicts, without `force`.
+    """
+    before = generated_files(work_dir)
+    if before is None:
+        return []
+    notes: list[str] = []
+    problems = Problems()
+    for name, digest in tree_files(work_dir).items():
+        old, new = work_dir / name, build / name
+        if before.get(name) == digest:
+            continue
+        if new.exists() and _digest(new) == digest:
+            continue
+        if name not in before and not new.exists():
+            _copy(old, new)
+            notes.append(f"kept your file {name}")
+        elif new.exists() and before.get(name) == _digest(new):
+            _copy(old, new)
+            notes.append(f"kept your edit of {name}")
+        elif force or name not in before or not new.exists():
+            _copy(old, new.with_name(f"{new.name}.yours"))
+            notes.append(f"your version of {name} is now {name}.yours")
+        else:
+            problems.add(
+                "was edited by hand, and what it is generated from changed too",
+                where=str(old),
+                fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another work_dir",
+            )
+    problems.raise_if_any()
+    return notes
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_file():
+        shutil.copy2(source, target)
+    else:
+        target.symlink_to(source.readlink())

@@ -1,0 +1,41 @@
+"""The preparation that a run came from, as far as its files lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalprep.packs.manifest import read_manifest
+from evalprep.results.run import Run
+
+_LEVELS_UP = 4  # from a task's data file to work_dir
+
+
+def prepared_folder(run: Run) -> Path | None:
+    """The work_dir that a run's tasks were prepared in; None when it is gone or the tasks come from elsewhere.
+
+    The results file names each task's data file, and the manifest lies above it.
+    """
+    for task in run.tasks.values():
+        kwargs = task.config.get("dataset_kwargs")
+        for file in strings(kwargs.get("data_files") if isinstance(kwargs, Mapping) else None):
+            for folder in list(Path(file).parents)[:_LEVELS_UP]:
+                if read_manifest(folder) is not None:
+                    return folder
+    return None
+
+
+def manifest_of(run: Run) -> dict[str, Any]:
+    """The manifest of `prepared_folder`; empty without one."""
+    folder = prepared_folder(run)
+    return (read_manifest(folder) if folder is not None else None) or {}
+
+
+def strings(value: Any) -> list[str]:
+    """All texts in a value, however deep in lists and mappings."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return [text for item in value for text in strings(item)] if isinstance(value, list) else []

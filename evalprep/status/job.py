@@ -1,0 +1,132 @@
+"""The prepared command as data: what work_dir/run.yaml and the manifest say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalprep.errors import BadInput, Problem
+from evalprep.packs.manifest import read_manifest
+
+
+@dataclass(frozen=True)
+class Job:
+    """One lm_eval call.
+
+    Attributes:
+        model: Back end.
+        model_args: Its arguments.
+        tasks: Names for `--tasks`.
+        options: Further keys of lm-eval's run configuration.
+        env: Variables that the call needs.
+        data: Digest of the prepared files; another preparation is another run.
+        defaults: Whether tasks that come with lm-eval are asked for; reading its 14,000 files takes 10 s of CPU.
+    """
+
+    model: str
+    model_args: dict[str, Any]
+    tasks: list[str]
+    options: dict[str, Any]
+    env: dict[str, str] = field(default_factory=dict)
+    data: str = ""
+    defaults: bool = True
+
+    @property
+    def id(self) -> str:
+        """Names the run folder: the same for the same command on the same prepared data."""
+        facts = json.dumps([self.model, self.model_args, self.tasks, self.options, self.data], sort_keys=True)
+        return hashlib.sha256(facts.encode()).hexdigest()[:12]
+
+    @property
+    def output_path(self) -> Path:
+        """Where lm-eval writes."""
+        return Path(str(self.options["output_path"]))
+
+    @property
+    def include_path(self) -> str:
+        """The prepared work folder."""
+        return str(self.options["include_path"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "model": self.model,
+            "model_args": self.model_args,
+            "tasks": self.tasks,
+            "options": self.options,
+            "env": self.env,
+            "data": self.data,
+            "defaults": self.defaults,
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Job:
+        """The inverse of `as_dict`."""
+        return cls(**data)
+
+
+#: Keys of lm-eval's run configuration that only make sense for one call over everything. We never write them.
+_WHOLE_ONLY = ("samples", "use_cache", "cache_requests", "check_integrity", "write_out", "predict_only")
+
+
+def read_jobs(work_dir: Path) -> list[Job]:
+    """The calls that a work folder was prepared for: the main one, then those for other back ends.
+
+    Raises:
+        BadInput: no prepared folder, or a run.yaml that is not one, or wants what a run in units cannot give.
+    """
+    manifest = read_manifest(work_dir)
+    if manifest is None:
+        raise BadInput(
+            Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
+        )
+    files = manifest.get("files")
+    digest = hashlib.sha256(
+        json.dumps(_inputs(files if isinstance(files, dict) else {}, work_dir), sort_keys=True).encode()
+    ).hexdigest()
+    commands = [manifest.get("command"), *(manifest.get("further_commands") or [])]
+    environments = {_model(one): one.get("env", {}) for one in commands if isinstance(one, dict)}
+    jobs = []
+    for path in [work_dir / "run.yaml", *sorted(work_dir.glob("run-*.yaml"))]:
+        try:
+            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+            model, arguments, tasks = data.pop("model"), data.pop("model_args") or {}, data.pop("tasks")
+            data["output_path"], data["include_path"]
+        except FileNotFoundError:
+            raise BadInput(Problem(what="does not exist", where=str(path), fix="prepare again")) from None
+        except (OSError, yaml.YAMLError, KeyError, AttributeError) as error:
+            raise BadInput(
+                Problem(what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again")
+            ) from None
+        if foreign := [key for key in _WHOLE_ONLY if data.get(key)]:
+            raise BadInput(
+                Problem(
+                    what=f"{', '.join(foreign)}: `evalprep run` cannot do that",
+                    where=str(path),
+                    fix="paste the command, or take the keys out",
+                )
+            )
+        jobs.append(Job(model, arguments, tasks, data, environments.get(model, {}), digest))
+    return jobs
+
+
+def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
+    """Digests of task YAMLs and data as they are now: an edit is another run.
+
+    Code is left out, so that a scorer that failed can be mended and the run resumed; a response is only used again
+    for the very same request.
+    """
+    from evalprep.files import file_sha256
+
+    decisive = [name for name in files if name.endswith((".yaml", ".parquet")) and not name.startswith("run")]
+    return {name: file_sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}
+
+
+def _model(command: dict[str, Any]) -> str:
+    argv = command.get("argv") or []
+    return str(argv[argv.index("--model") + 1]) if "--model" in argv else ""

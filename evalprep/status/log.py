@@ -1,0 +1,64 @@
+"""What the log of a run says: how far the engine is, and why it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from evalprep.status.folder import FAILED, RunFolder, State
+
+_PERCENT = re.compile(rb"(\d{1,3})%\|")
+#: The last line of a traceback, bare or behind what vLLM's processes put before each line.
+_ERROR = re.compile(
+    r"^(?:\([^)]*\)\s*)?(?:(?:ERROR|CRITICAL)\s[^\]]*\]\s*)?"
+    r"((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Timeout)(?::.*|))$"
+)
+#: Messages that only point at another one.
+_POINTERS = ("root cause above", "(above) for the root cause", "the process ended with")
+_PASSING = re.compile(r"\d%\|| INFO ")  # progress and news, never the cause
+_FEW_BYTES, _MANY_BYTES = 50_000, 2_000_000
+_SHOWN = 3
+
+
+def percent(folder: RunFolder) -> int | None:
+    """How far the engine is with the unit that runs: its last progress bar, not one of the preparation before."""
+    text = _end(folder, _FEW_BYTES)
+    preparing, asking = text.rfind(b"] Building contexts"), text.rfind(b"] Running ")
+    if preparing > asking:
+        return None
+    found = _PERCENT.findall(text[max(0, asking) :])
+    return int(found[-1]) if found else None
+
+
+def failures(folder: RunFolder, state: State) -> list[str]:
+    """Why a run failed: its own message, those of units, and what the log says where these only point at it."""
+    by_message: dict[str, list[str]] = {}
+    for unit in state.units:
+        if unit.status == FAILED and unit.message != state.message:
+            by_message.setdefault(unit.message, []).append(unit.name)
+    lines = [state.message] if state.message else []
+    for message, names in by_message.items():
+        lines.append(f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {message}")
+    return [*lines, *_causes(folder, state)]
+
+
+def _causes(folder: RunFolder, state: State) -> list[str]:
+    """Errors of the last start in the order in which they came, or its last lines; none where messages suffice."""
+    messages = [state.message, *(unit.message for unit in state.units)]
+    if not any(pointer in message for message in messages for pointer in _POINTERS):
+        return []
+    size = folder.log.stat().st_size if folder.log.exists() else 0
+    text = _end(folder, min(size - state.log_start, _MANY_BYTES)).decode("utf-8", "replace")
+    lines = [line for line in (part.strip() for part in re.split(r"[\r\n]+", text)) if line]
+    errors = dict.fromkeys(match[1] for line in lines if (match := _ERROR.match(line)))
+    found = [line for line in errors if not any(pointer in line for pointer in _POINTERS)]
+    return found[:_SHOWN] or [line for line in lines if not _PASSING.search(line)][-_SHOWN:]
+
+
+def _end(folder: RunFolder, count: int) -> bytes:
+    try:
+        with folder.log.open("rb") as handle:
+            handle.seek(max(0, handle.seek(0, os.SEEK_END) - max(0, count)))
+            return handle.read()
+    except OSError:
+        return b""

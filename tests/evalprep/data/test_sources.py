@@ -1,0 +1,299 @@
+"""Sources: local files, folders with and without card, a hub mirror; every failure says what to do."""
+
+import http.server
+import json
+import threading
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalprep.data import sources
+from evalprep.data.sources import config_names, open_source
+from evalprep.errors import BadInput
+
+ROWS = [{"q": "one", "n": 1}, {"q": "zwei \u00fc", "n": None}]
+CARD = """---
+configs:
+- config_name: first
+  data_files:
+  - {split: test, path: data/test-*}
+  - {split: train, path: [data/train.jsonl]}
+- config_name: second
+  data_files: data/train.jsonl
+---
+"""
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    folder = tmp_path / "some-set"
+    (folder / "data").mkdir(parents=True)
+    (folder / "README.md").write_text(CARD)
+    pq.write_table(pa.Table.from_pylist(ROWS), folder / "data" / "test-0.parquet")
+    (folder / "data" / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return folder
+
+
+def problem(*args, **kwargs) -> str:
+    with pytest.raises(BadInput) as caught:
+        list(open_source(*args, **kwargs).rows())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "split"), [("first", "test"), ("first", "train"), ("second", None), ("second", "train")]
+)
+def test_card_configs(dataset, config, split):
+    source = open_source(str(dataset), config=config, split=split)
+    assert list(source.rows()) == ROWS
+    assert source.columns == ["q", "n"]
+    assert source.facts()["rows"] == 2
+
+
+def test_names_of_configs(dataset):
+    assert config_names(str(dataset)) == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", '{"q": "one"}\n\n{"q": "two"}'),
+        ("a.json", '[{"q": "one"}, {"q": "two"}]'),
+        ("a.json", '{"data": [{"q": "one"}, {"q": "two"}]}'),
+        ("a.json", '{"q": "one"}\n{"q": "two"}\n'),
+        ("bom.jsonl", '\ufeff{"q": "one"}\r\n{"q": "two"}\r\n'),
+    ],
+)
+def test_json_forms(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert [row["q"] for row in open_source(name, folder=tmp_path).rows(["q"])] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.jsonl", b'{"q": 1}\n{"q": \n', "a.jsonl:2: is not JSON"),
+        ("a.jsonl", b"[1]\n", "a.jsonl:1: holds a list"),
+        ("a.jsonl", b'{"q": "\xff"}\n', "a.jsonl:1: is not UTF-8"),
+        ("a.json", b"[1, 2]", "holds no list of objects"),
+        ("a.json", b"nope", "is not JSON"),
+        ("a.json", b"5", "holds no list of objects"),
+        ("a.json", b'{"q": 1}', "holds no list of objects"),
+        ("a.json", b"[" * 100_000, "is not JSON"),
+        ("a.json", b'["\xff"]', "is not UTF-8"),
+        ("a.csv", b"q,a\n", "a data file, named .parquet"),
+        ("a.parquet", b"PAR1 not really", "not a readable parquet file"),
+    ],
+)
+def test_damaged_files(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    assert said in problem(name, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data_files",
+    [
+        "a.jsonl",
+        ["a.jsonl"],
+        {"train": "a.jsonl"},
+        [{"split": "train", "path": "a.jsonl"}],
+        [{"split": "train", "path": ["a.jsonl"]}],
+        # no form that a card may have: the files are found by looking
+        5,
+        [5],
+        [{"split": "train", "path": None}],
+        [{"path": ""}],
+    ],
+)
+def test_forms_of_a_card(tmp_path, data_files):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    card = {"configs": [{"config_name": "default", "data_files": data_files}]}
+    (tmp_path / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
+    assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "front", ["configs: 5", "configs: {a: 1}", "x: 2024-99-99", "configs: [", "- a", "a: " + "[" * 9999]
+)
+def test_a_card_without_configs(tmp_path, front):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    (tmp_path / "README.md").write_text(f"---\n{front}\n---\n")
+    assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
+
+
+@pytest.mark.parametrize("start", ["---\n", "\ufeff---\n", "---  \r\n"])
+def test_the_front_matter_ends_at_a_line_of_dashes(tmp_path, start):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    (tmp_path / "README.md").write_text(
+        f"{start}pretty_name: a --- b\nconfigs:\n- config_name: c\n  data_files: a.jsonl\n---\n# About\n---\n",
+        encoding="utf-8",
+    )
+    assert config_names(str(tmp_path)) == ["c"]
+
+
+def test_a_folder_that_is_no_data_set_is_not_searched_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "MAX_ENTRIES", 5)
+    for number in range(6):
+        (tmp_path / f"{number}.txt").touch()
+    assert "holds more than 5 files and folders" in problem(str(tmp_path))
+
+
+def test_a_config_name_is_no_way_out_of_the_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.jsonl").write_text('{"q": "secret"}')
+    for config in ("..", str(tmp_path)):
+        assert "no data file" in problem(str(tmp_path / "in"), config=config, split="x")
+
+
+@pytest.mark.parametrize("location", ["x" * 5000, "~nobody-of-this-name/x", "a/b/c", "./x", ""])
+def test_places_that_cannot_be(tmp_path, location):
+    assert "no" in problem(location, folder=tmp_path)
+
+
+def test_missing_things_are_named(dataset):
+    assert "has no config 'frist'" in problem(str(dataset), config="frist", split="test")
+    assert "did you mean first?" in problem(str(dataset), config="frist", split="test")
+    assert "has no split 'tset'" in problem(str(dataset), config="first", split="tset")
+    assert "no file or folder at" in problem(str(dataset.parent / "some-sett"))
+    assert "did you mean some-set?" in problem(str(dataset.parent / "some-sett"))
+    with pytest.raises(BadInput, match="lacks the column question"):
+        open_source(str(dataset), config="first", split="test").require(["question"])
+
+
+def test_a_card_cannot_reach_outside_of_its_folder(dataset):
+    (dataset.parent / "secret.jsonl").write_text('{"q": "secret"}')
+    (dataset / "README.md").write_text("---\nconfigs:\n- config_name: x\n  data_files: ../secret.jsonl\n---\n")
+    assert "are not there" in problem(str(dataset), config="x", split="train")
+
+
+class _Mirror(http.server.BaseHTTPRequestHandler):
+    """The few routes of the hub that a snapshot download uses."""
+
+    folder = None
+    log: list[str] = []  # noqa: RUF012 - one server per test process
+
+    def do_GET(self, *, body=True):
+        self.log.append(self.path)
+        path = self.path.split("?")[0]
+        if "gated" in path:
+            return self._send(403, b"", {"X-Error-Code": "GatedRepo"})
+        if "/org/some-set" not in path:
+            return self._send(401, b"", {"X-Error-Code": "RepoNotFound"})
+        if "/tree/" in path:
+            tree = [
+                {
+                    "type": "file",
+                    "path": entry.relative_to(self.folder).as_posix(),
+                    "size": entry.stat().st_size,
+                    "oid": "0" * 40,
+                }
+                for entry in self.folder.rglob("*")
+                if entry.is_file()
+            ]
+            return self._send(200, json.dumps(tree).encode(), {"Content-Type": "application/json"}, body=body)
+        if path.startswith("/api/datasets/"):
+            files = [entry.relative_to(self.folder).as_posix() for entry in self.folder.rglob("*") if entry.is_file()]
+            data = {
+                "id": "org/some-set",
+                "sha": "c" * 40,
+                "siblings": [{"rfilename": name} for name in files],
+                "private": False,
+                "gated": False,
+                "disabled": False,
+                "downloads": 0,
+                "likes": 0,
+                "tags": [],
+                "lastModified": "2026-01-01T00:00:00.000Z",
+            }
+            return self._send(200, json.dumps(data).encode(), {"Content-Type": "application/json"}, body=body)
+        content = (self.folder / path.split("/resolve/", 1)[1].split("/", 1)[1]).read_bytes()
+        return self._send(200, content, {"ETag": f'"{abs(hash(content)):x}"', "X-Repo-Commit": "c" * 40}, body=body)
+
+    def do_HEAD(self):
+        self.do_GET(body=False)
+
+    def _send(self, code, content, headers, *, body=True):
+        self.send_response(code)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def mirror(dataset, tmp_path):
+    """A hub on 127.0.0.1, and the environment of a process that uses it."""
+    handler = type("Mirror", (_Mirror,), {"folder": dataset, "log": []})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield (
+        handler,
+        {
+            "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+            "HF_HOME": str(tmp_path / "hf"),
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_DISABLE_XET": "1",
+        },
+    )
+    server.shutdown()
+
+
+def in_process(code, env):
+    import os
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+SCRIPT = """
+from evalprep.data import sources
+from evalprep.errors import BadInput
+from evalprep.data.sources import open_source
+try:
+    source = open_source({location!r}, config="first", split="test")
+    print([row["q"] for row in source.rows()], source.facts()["revision"][:4])
+except BadInput as error:
+    print("BAD", error)
+"""
+
+
+def test_hub_through_its_endpoint_then_offline_from_the_cache(mirror):
+    handler, env = mirror
+    code = SCRIPT.format(location="org/some-set")
+    assert "['one', 'zwei ü'] cccc" in in_process(code, env)
+    assert not any("train.jsonl" in path and "resolve" in path for path in handler.log), (
+        "only the split's files are fetched"
+    )
+    handler.log.clear()
+    assert "['one', 'zwei ü'] cccc" in in_process(code, {**env, "HF_HUB_OFFLINE": "1"})
+    assert handler.log == [], "offline means no call"
+
+
+@pytest.mark.parametrize(
+    ("location", "offline", "said"),
+    [
+        ("org/gated-set", "0", "is gated"),
+        ("org/unknown", "0", "is not on the hub"),
+        ("org/some-set", "1", "HF_HUB_OFFLINE is set"),
+    ],
+)
+def test_hub_failures_say_what_to_do(mirror, location, offline, said):
+    _, env = mirror
+    out = in_process(SCRIPT.format(location=location), {**env, "HF_HUB_OFFLINE": offline})
+    assert "BAD" in out
+    assert said in out
+    assert "fix:" in out

@@ -1,0 +1,167 @@
+"""pack.yaml: what is accepted, and what every mistake is told."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from evalprep.config.file import load_config
+from evalprep.errors import BadInput
+from evalprep.packapi import make_plan
+from evalprep.packs.finding import TEMPLATES, find_packs
+
+PACK = {
+    "tasks": {"p_qa": {"template": "p_qa.yaml", "source": "q.jsonl", "columns": {"prompt": "q"}}},
+    "groups": {"p_all": {"tasks": ["p_qa"]}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/p_qa.yaml").write_text("task: ${task}\n")
+    return tmp_path
+
+
+def write(folder, **changes):
+    (folder / "p/pack.yaml").write_text(yaml.safe_dump({**PACK, **changes}))
+
+
+def task(**changes):
+    return {"tasks": {"p_qa": {**PACK["tasks"]["p_qa"], **changes}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param({"taks": {}}, ["unknown key 'taks'", "did you mean tasks"], id="misspelt key"),
+        pytest.param({"name": "q"}, ["name is 'q'", "called 'p'"], id="other name than the folder's"),
+        pytest.param({"tasks": [1]}, ["tasks is [1]", "a mapping"], id="tasks as a list"),
+        pytest.param({"tasks": {"p_qa": None}}, ["'p_qa' under tasks is None"], id="task without content"),
+        pytest.param({"tasks": {5: {"template": "x"}}}, ["5 under tasks"], id="task called 5"),
+        pytest.param(task(template="x.yaml"), ["template x.yaml of task p_qa does not exist"], id="no template"),
+        pytest.param(task(aliases="abc"), ["aliases is 'abc'", "a list of names"], id="text is no list of letters"),
+        pytest.param(task(aliases=["p_all"]), ["'p_all' is also a task, group or alias"], id="alias of another name"),
+        pytest.param(task(columns=["q"]), ["columns is ['q']"], id="columns as a list"),
+        pytest.param(task(columns={"prompt": 5}), ["the column prompt is 5"], id="column called 5"),
+        pytest.param(task(source={"pth": "x"}), ["unknown key 'pth'", "did you mean path"], id="source key"),
+        pytest.param(task(source={"path": 5}), ["path is 5", "text"], id="source is a number"),
+        pytest.param(task(tags=[1]), ["tags is [1]"], id="tags as a list"),
+        pytest.param({"groups": {"p_all": ["nope"]}}, ["'nope' is no task or group"], id="unknown member"),
+        pytest.param({"groups": {"p_all": {"tasks": "p_qa"}}}, ["tasks is 'p_qa'"], id="member as text"),
+        pytest.param({"groups": {"p_all": ["p_two"], "p_two": ["p_all"]}}, ["is part of itself"], id="circle"),
+        pytest.param({"default_tasks": ["nope"]}, ["'nope' is no task or group"], id="unknown default"),
+        pytest.param({"published": "no.yaml"}, ["there is no no.yaml"], id="no published scores"),
+        pytest.param({"suite_scores": {"s": 5}}, ["'s' under suite_scores is 5"], id="score without content"),
+        pytest.param({"config": {"a": {"type": "num"}}}, ["type 'num'", "str, int"], id="unknown type"),
+        pytest.param(
+            {"config": {"a": {"type": "int", "default": "x"}}}, ["the default 'x'"], id="default of other type"
+        ),
+        pytest.param({"config": {"a": {"choices": ["x"], "default": "y"}}}, ["none of the choices"], id="no choice"),
+        pytest.param({"config": {"a": {"min": 1}}}, ["min and max are for numbers"], id="bounds of a text"),
+        pytest.param({"config": {"model_dump": {}}}, ["'model_dump' cannot be a key"], id="name that is taken"),
+        pytest.param({"config": {"a-b": {}}}, ["'a-b' cannot be a key"], id="no name"),
+    ],
+)
+def test_mistakes(folder, change, said):
+    write(folder, **change)
+    with pytest.raises(BadInput) as caught:
+        find_packs(folder)
+    for part in said:
+        assert part in str(caught.value)
+
+
+def test_all_mistakes_at_once_with_their_lines(folder):
+    (folder / "p/pack.yaml").write_text("tasks:\n  a: 1\nbogus: 1\ngroups: {g: [x]}\n")
+    with pytest.raises(BadInput) as caught:
+        find_packs(folder)
+    for line in ("pack.yaml:2 (tasks.a)", "pack.yaml:3 (bogus)", "pack.yaml:4 (groups.g)"):
+        assert line in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("limit", {}, "the pack's name 'limit' is a key of the config"),
+        ("q", {"config": {"seed": {"type": "int", "top_level": True}}}, "'seed' is also one of the config"),
+        ("q", {"config": {"own": {"top_level": True}}}, "'own' is also one of the pack p"),
+        ("q", {"tasks": {"q_x": {"template": "p_qa.yaml", "backend": "vlm"}}}, "the back end 'vlm' of q_x is unknown"),
+    ],
+)
+def test_packs_do_not_take_each_others_words(folder, name, change, said):
+    write(folder, config={"own": {"top_level": True}})
+    shutil.copytree(folder / "p", folder / name)
+    (folder / name / "pack.yaml").write_text(yaml.safe_dump(change))
+    path = folder / "c.yaml"
+    path.write_text("model_name: a/b\ntasks: p_all\ntemplate_dir: .\n")
+    with pytest.raises(BadInput) as caught:
+        load_config(path)
+    assert said in str(caught.value)
+
+
+GROUPS = {"all": ["first", "c"], "first": ["a", "b"], "other": ["d"]}
+
+
+@pytest.mark.parametrize(
+    ("requested", "tasks", "groups", "request_"),
+    [
+        (["all"], ["a", "b", "c"], ["all", "first"], ["all"]),
+        (["first", "all", "a"], ["a", "b", "c"], ["all", "first"], ["all"]),
+        (["d", "first"], ["d", "a", "b"], ["first"], ["d", "first"]),
+        (["a", "a"], ["a"], [], ["a"]),
+    ],
+)
+def test_groups_of_groups(requested, tasks, groups, request_):
+    plan = make_plan(requested, GROUPS)
+    assert (plan.tasks, sorted(plan.groups), plan.request) == (tasks, groups, request_)
+    assert plan.below("all") == (["a", "b", "c"] if "all" in groups else ["all"])
+
+
+def test_a_folder_without_packs_is_no_template_dir(tmp_path):
+    for folder, said in ((tmp_path, "holds no pack"), (tmp_path / "nowhere", "is not a folder")):
+        with pytest.raises(BadInput, match=said):
+            find_packs(folder)
+
+
+def evalprep(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "evalprep", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=TEMPLATES.parent,
+    )
+
+
+def test_list_names_groups_aliases_and_tags(folder):
+    write(folder, **task(aliases=["q"], description="Questions", tags={"area": "spelling"}))
+    listed = evalprep("list", "--template_dir", str(folder)).stdout
+    assert "p_all  group: p_qa" in listed
+    assert "p_qa   Questions (also: q)" in listed
+    assert "[area: spelling]" in evalprep("list", "--template_dir", str(folder), "--by", "area").stdout
+    misspelt = evalprep("list", "--template_dir", str(folder), "--by", "aera")
+    assert misspelt.returncode == 2
+    assert "did you mean area?" in misspelt.stderr
+
+
+@pytest.mark.parametrize("name", ["Capitals", "limit", "a-b", "model_args", ""])
+def test_no_names_for_a_new_pack(tmp_path, name):
+    done = evalprep("new-pack", name, "--template_dir", str(tmp_path))
+    assert done.returncode == 2
+    assert "is no pack name" in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_new_pack_prepares_by_the_command_that_is_printed(tmp_path):
+    folder = tmp_path / "my packs"
+    done = evalprep("new-pack", "capitals", "--template_dir", str(folder), "--json")
+    command = json.loads(done.stdout)["next"]
+    assert command[:2] == ["python", "prepare_eval.py"]
+    (tmp_path / "c.yaml").write_text("model_name: a/b\nbackend: dummy\n")
+    made = evalprep("prepare", "--config_path", str(tmp_path / "c.yaml"), *command[2:])
+    assert made.returncode == 0, made.stderr
+    assert "prepared 1 task in" in made.stderr
