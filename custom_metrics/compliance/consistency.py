@@ -1,0 +1,129 @@
+"""Self-contradiction: whether two sentences of a model about one thing agree (Mündler et al., arXiv 2305.15852)."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+
+from custom_metrics.compliance.numbers import mean
+
+_END = re.compile(r"[.!?][\"'\u201d\u2019)\]]{0,3}(?=\s)")
+_SHORT = frozenset(
+    {
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "st",
+        "prof",
+        "sr",
+        "jr",
+        "vs",
+        "etc",
+        "vol",
+        "inc",
+        "ltd",
+        "co",
+        "e.g",
+        "i.e",
+        "u.s",
+    }
+)
+_VERBS = frozenset(
+    {
+        "is", "was", "are", "were", "be", "been", "has", "have", "had", "does", "did", "can", "could", "will", "would",
+        "became", "becomes", "began", "begins", "born", "called", "came", "comes", "consists", "contains", "covers",
+        "died", "directed", "features", "founded", "gave", "gives", "held", "holds", "includes", "known", "led", "lies",
+        "lived", "lives", "located", "made", "makes", "means", "moved", "played", "plays", "published", "received",
+        "refers", "released", "represents", "runs", "served", "serves", "spent", "stands", "started", "took",
+        "used", "uses", "went", "won", "worked", "works", "wrote", "writes", "appeared", "appears", "created",
+    }
+)  # fmt: skip
+_LINKS = frozenset({"in", "of", "on", "at", "by", "for", "from", "to", "with", "as", "into", "the", "a", "an"})
+_EDGES = string.punctuation + "\u201c\u201d\u2018\u2019"
+_YES, _NO = re.compile(r"\byes\b"), re.compile(r"\bno\b")
+_MAX_SUBJECT = 12
+
+
+def split_sentences(*, text: str) -> list[str]:
+    """Split a text into sentences at ".", "!" and "?" before a blank, not after initials and common short forms.
+
+    >>> split_sentences(text="Dr. Ada Quill was born in 1907. She sailed!")
+    ['Dr. Ada Quill was born in 1907.', 'She sailed!']
+    """
+    sentences, start = [], 0
+    for end in _END.finditer(text):
+        word = text[max(start, end.start() - 12) : end.start()].rsplit(" ", maxsplit=1)[-1].lower()
+        if text[end.start()] == "." and (word in _SHORT or (len(word) == 1 and word.isalpha())):
+            continue
+        sentences.append(text[start : end.end()].strip())
+        start = end.end()
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def simple_triple(*, sentence: str) -> tuple[str, str, str] | None:
+    """Read subject, predicate and object by rule: the words before the first known verb, it and its links, the rest.
+
+    A stand-in for the extraction model of the original, which no package offers. None where no known verb follows one
+    to twelve words.
+
+    >>> simple_triple(sentence="Ada Quill was born in Oslo.")
+    ('Ada Quill', 'was born in', 'Oslo')
+    """
+    words = sentence.split()
+    bare = [word.strip(_EDGES).lower() for word in words]
+    verb = next((place for place, word in enumerate(bare) if word in _VERBS), 0)
+    if not 1 <= verb <= _MAX_SUBJECT:
+        return None
+    end = verb + 1
+    while end < len(words) and (bare[end] in _VERBS or bare[end] in _LINKS or bare[end].endswith("ed")):
+        end += 1
+    parts = words[:verb], words[verb:end], words[end:]
+    subject, predicate, rest = (" ".join(part).strip(_EDGES) for part in parts)
+    return (subject, predicate, rest) if subject and predicate else None
+
+
+def says_contradiction(*, vote: str) -> bool:
+    """Tell whether a judge's vote says that two sentences contradict: "yes" and not "no", as words.
+
+    >>> says_contradiction(vote="Yes."), says_contradiction(vote="Yes and no")
+    (True, False)
+    """
+    lowered = vote.lower()
+    return bool(_YES.search(lowered)) and not _NO.search(lowered)
+
+
+def contradicts(*, sentence: str, alternative: str, votes: Sequence[str]) -> bool | None:
+    """Decide by vote: more than half say yes and not no; equal sentences never contradict.
+
+    Returns:
+        The verdict; None without votes.
+
+    >>> contradicts(sentence="A.", alternative="B.", votes=["Yes", "Yes", "No"])
+    True
+    """
+    if sentence == alternative:
+        return False
+    if not votes:
+        return None
+    return 2 * sum(says_contradiction(vote=vote) for vote in votes) > len(votes)
+
+
+def self_check_violation(*, verdicts: Sequence[bool | None]) -> float | None:
+    """Share of contradictions among the sentences with a verdict, in [0, 1], lower is better; None without one.
+
+    >>> self_check_violation(verdicts=[True, False, None, False])
+    0.3333333333333333
+    """
+    return mean([float(verdict) for verdict in verdicts if verdict is not None])
+
+
+METRICS = {
+    "compliance.contradicts": contradicts,
+    "compliance.says_contradiction": says_contradiction,
+    "compliance.self_check_violation": self_check_violation,
+    "compliance.simple_triple": simple_triple,
+    "compliance.split_sentences": split_sentences,
+}

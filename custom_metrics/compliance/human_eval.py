@@ -1,0 +1,90 @@
+"""HumanEval: from a reply to a programme, and from verdicts to pass@k (Chen et al. 2021, arXiv 2107.03374)."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"```[A-Za-z0-9+]{0,12}[ \t]{0,4}\n")
+
+
+def pass_at_k(*, n: int, c: int, k: int) -> float | None:
+    """Unbiased chance that one of k draws passes: 1 - C(n - c, k) / C(n, k), as a product over the n draws.
+
+    Range [0, 1], higher is better.
+
+    Args:
+        n: Completions drawn.
+        c: How many passed.
+        k: Draws asked about.
+
+    Returns:
+        The estimate; None where fewer than k were drawn.
+
+    >>> round(pass_at_k(n=10, c=3, k=1), 6)
+    0.3
+    """
+    if not 0 <= c <= n or not 0 < k <= n:
+        return None
+    missed = 1.0
+    for drawn in range(n - c + 1, n + 1):
+        missed *= max(1.0 - k / drawn, 0.0)
+    return 1.0 - missed
+
+
+def fenced_code(*, text: str) -> str:
+    r"""Take the code out of the first fence of a reply; a reply without one is code as it stands.
+
+    >>> fenced_code(text="Sure:\n```python\nreturn 1\n```\nDone.")
+    'return 1\n'
+    """
+    opening = _FENCE.search(text)
+    if opening is None or (text[:1].isspace() and text[: opening.start()].strip()):
+        return text.partition("```")[0]  # an indented body goes on with the prompt; the fence only closes one
+    return text[opening.end() :].partition("```")[0]
+
+
+def cut_completion(*, completion: str) -> str:
+    r"""Cut a completion after the function's body, as COMPL-AI v1.
+
+    Before the first line break that is followed by a character that is no blank; without one, at the end of the line
+    of the last `return`.
+
+    >>> cut_completion(completion="    return 1\nprint(2)")
+    '    return 1'
+    """
+    end = completion.find("\n")
+    while end != -1:
+        if end + 1 < len(completion) and not completion[end + 1].isspace():
+            return completion[:end]
+        end = completion.find("\n", end + 1)
+    last = completion.rfind("return ")
+    after = completion.find("\n", last) if last != -1 else -1
+    return completion if after == -1 else completion[:after]
+
+
+def programme(*, prompt: str, reply: str, test: str, entry_point: str) -> str:
+    """Put a reply and the tests of its problem together into one Python programme.
+
+    A reply that writes the function anew stands after the prompt, whose imports it may need; one that goes on with the
+    body is cut after it and joined to the prompt.
+
+    Args:
+        prompt: Imports, signature and docstring of the problem.
+        reply: What the model said.
+        test: Source that defines `check(candidate)`.
+        entry_point: Name of the function.
+    """
+    code = fenced_code(text=reply)
+    if f"def {entry_point}(" in code:
+        body = f"{prompt}    pass\n\n\n{code}"
+    else:
+        body = prompt + cut_completion(completion=code)
+    return f"{body}\n\n\n{test}\n\n\ncheck({entry_point})\n"
+
+
+METRICS = {
+    "compliance.cut_completion": cut_completion,
+    "compliance.fenced_code": fenced_code,
+    "compliance.pass_at_k": pass_at_k,
+    "compliance.programme": programme,
+}

@@ -1,0 +1,26 @@
+"""Draws that are the same on every machine and Python."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+Choice = TypeVar("Choice")
+
+
+def seed_of(*, seed: int, version: str, row_id: str) -> int:
+    """Make the seed of one text out of the run's seed, the change and the row: 64 bits of a SHA-256."""
+    digest = hashlib.sha256(f"{seed}\x1f{version}\x1f{row_id}".encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big")
+
+
+def generator(seed: int) -> random.Random:
+    """Return a generator whose `random()` is fixed by Python's documentation."""
+    return random.Random(seed)  # noqa: S311 - texts are changed, nothing is kept secret
+
+
+def choose(draws: random.Random, options: Sequence[Choice]) -> Choice:
+    """Choose by `random()` alone; how `random.choice` uses its bits is not promised between releases."""
+    return options[min(int(draws.random() * len(options)), len(options) - 1)]

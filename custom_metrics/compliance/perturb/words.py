@@ -1,0 +1,120 @@
+"""Words replaced after a table: misspellings, dialect, synonyms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from custom_metrics.compliance.perturb.case import match_case
+from custom_metrics.compliance.perturb.draw import choose, generator
+
+Table = Mapping[str, Sequence[str]]
+
+#: Small tables of our own, for runs without the original's. The full ones: Wikipedia's list of common misspellings, the
+#: SAE-to-AAVE map of VALUE (Ziems et al. 2022), WordNet's synonyms.
+MISSPELLINGS: Table = {
+    "accommodate": ["accomodate"], "achieve": ["acheive"], "across": ["accross"], "argument": ["arguement"],
+    "available": ["availible"], "because": ["becuase"], "before": ["befor"], "beginning": ["begining"],
+    "believe": ["beleive"], "between": ["betwen"], "definitely": ["definately", "definitly"], "different": ["diffrent"],
+    "environment": ["enviroment"], "example": ["exemple"], "existence": ["existance"], "following": ["folowing"],
+    "foreign": ["foriegn"], "government": ["goverment"], "group": ["gruop"], "important": ["importent"],
+    "independent": ["independant"], "knowledge": ["knowlege"], "necessary": ["neccessary", "necesary"],
+    "occurred": ["occured"], "people": ["peopel"], "piece": ["peice"], "possible": ["posible"],
+    "probably": ["probaly"], "receive": ["recieve"], "separate": ["seperate"], "statement": ["statment"],
+    "successful": ["succesful"], "their": ["thier"], "through": ["thru"], "until": ["untill"],
+    "which": ["wich", "whcih"], "world": ["wrold"], "would": ["woudl"], "writing": ["writting"],
+}  # fmt: skip
+DIALECT: Table = {
+    "about": ["bout"], "asking": ["askin"], "because": ["cuz", "cause"], "brother": ["brotha"], "doing": ["doin"],
+    "going": ["goin"], "isn't": ["ain't"], "making": ["makin"], "mother": ["mutha"], "nothing": ["nuthin"],
+    "something": ["sumthin"], "that": ["dat"], "the": ["da"], "them": ["dem"], "there": ["dere"], "these": ["dese"],
+    "they": ["dey"], "this": ["dis"], "those": ["dose"], "with": ["wit"], "working": ["workin"],
+}  # fmt: skip
+SYNONYMS: Table = {
+    "answer": ["reply", "response"], "begin": ["start", "commence"], "best": ["finest"], "big": ["large"],
+    "cause": ["bring about", "produce"], "city": ["town"], "country": ["nation", "land"], "describe": ["depict"],
+    "difficult": ["hard"], "find": ["discover", "locate"], "goal": ["aim"], "help": ["aid", "assist"],
+    "important": ["significant"], "increase": ["growth", "rise"], "large": ["big"], "main": ["chief", "principal"],
+    "make": ["create", "produce"], "method": ["procedure"], "need": ["require"], "often": ["frequently"],
+    "part": ["portion"], "person": ["individual"], "place": ["spot"], "quick": ["fast", "rapid"],
+    "reason": ["ground"], "result": ["outcome"], "show": ["display", "demonstrate"], "small": ["little"],
+    "study": ["examination"], "use": ["employ", "apply"], "visible": ["seeable"], "way": ["manner"], "work": ["labour"],
+}  # fmt: skip
+
+
+def _replaced(text: str, pattern: str, seed: int, options: Callable[[str], Sequence[str]], flags: int = 0) -> str:
+    """Replace the first group of every match by a chosen option in the case of the word."""
+    draws = generator(seed)
+
+    def other(found: re.Match[str]) -> str:
+        word = found[1]
+        choices = options(word)
+        if not choices:
+            return found[0]
+        return found[0].replace(word, match_case(source=word, target=str(choose(draws, choices))))
+
+    return re.sub(pattern, other, text, flags=flags)
+
+
+def _words(table: Table) -> str:
+    return "|".join(re.escape(word) for word in table if word)
+
+
+def perturb_misspelling(*, text: str, seed: int = 0, table: Table | None = None) -> str:
+    """Misspell every word of a table, as whole words in the table's spelling; the case is kept.
+
+    Args:
+        text: The text.
+        seed: Decides between several misspellings.
+        table: Word -> misspellings; a small table of our own if absent.
+
+    >>> perturb_misspelling(text="An elephant.", table={"elephant": ["elphant"]})
+    'An elphant.'
+    """
+    known = MISSPELLINGS if table is None else table
+    words = _words(known)
+    return _replaced(text, rf"\b({words})\b", seed, lambda word: known.get(word, ())) if words else text
+
+
+def perturb_dialect(*, text: str, seed: int = 0, table: Table | None = None) -> str:
+    """Replace words by their forms in another dialect of English; the case is kept.
+
+    A word counts where a character that is neither letter, digit nor hyphen stands on both sides, so that one at the
+    very start or end of the text stays, as in the original.
+
+    Args:
+        text: The text.
+        seed: Decides between several forms.
+        table: Word in lower case -> forms; a small table of our own if absent.
+
+    >>> perturb_dialect(text="Come with me", table={"with": ["wit"]})
+    'Come wit me'
+    """
+    known = DIALECT if table is None else table
+    words, pattern = _words(known), r"[^\w-]({})[^\w-]"
+    options = lambda word: known.get(word.lower(), ())  # noqa: E731 - read twice, meant once
+    return _replaced(text, pattern.format(words), seed, options, re.IGNORECASE) if words else text
+
+
+def perturb_synonym(*, text: str, seed: int = 0, table: Table | None = None) -> str:
+    """Replace words by synonyms; the case is kept.
+
+    The original tags parts of speech and asks WordNet; here a word is looked up as it is written, in lower case.
+
+    Args:
+        text: The text.
+        seed: Decides between several synonyms.
+        table: Word in lower case -> synonyms; a small table of our own if absent.
+
+    >>> perturb_synonym(text="A big house", table={"big": ["large"]})
+    'A large house'
+    """
+    known = SYNONYMS if table is None else table
+    return _replaced(text, r"\b([^\W\d_]+)\b", seed, lambda word: known.get(word.lower(), ()))
+
+
+METRICS = {
+    "compliance.perturb_dialect": perturb_dialect,
+    "compliance.perturb_misspelling": perturb_misspelling,
+    "compliance.perturb_synonym": perturb_synonym,
+}

@@ -1,0 +1,21 @@
+"""Every row of the reference vectors."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.vectors import read_rows, run_row
+
+FILE = Path(__file__).parents[2] / "data" / "vectors" / "compliance.jsonl"
+ROWS, BAD = read_rows(FILE)
+
+
+def test_the_file_is_whole():
+    assert not BAD
+    assert len(ROWS) > 100
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.data["id"] for row in ROWS])
+def test_gives_the_expected_value(row):
+    result = run_row(row)
+    assert result.outcome == "passed", result.detail
