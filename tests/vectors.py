@@ -5,7 +5,8 @@ One JSON object per line: `id`, `metric`, `inputs`, `expected`, `tol`, and flags
 expected and what came; ends with `N passed, N failed`. Exit code 0, 1 on a failure, 2 on a metric that is not known
 or a line that cannot be read.
 
-Flags understood: `tol_kind: relative`; `needs` (a failing row whose data are absent is skipped, visibly);
+Flags understood: `tol_kind: relative`; `needs` (a failing row whose data are absent is skipped, visibly, also where the
+metric's error says so);
 `upstream_only` (checked in compat mode where the function has one, else only counted); `upstream` (checked instead of
 `expected` with --compat); `port_expected` (wins over `expected`).
 
@@ -20,6 +21,7 @@ import importlib.util
 import inspect
 import json
 import math
+import os
 import re
 import sys
 from collections import defaultdict
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from custom_metrics import METRICS
+from tests import PROJECT_ROOT
 
 Outcome = Literal["passed", "failed", "skipped", "compat", "unknown"]
 
@@ -53,9 +56,20 @@ class Row:
 
     @property
     def inputs(self) -> dict[str, Any]:
+        """Arguments of the metric; an input `file` becomes `text`, what it holds, since a metric reads no files."""
         if "metric" not in self.data:
             return {"gold": self.data["gold"], "response": self.data["response"]}
-        return {name: read_floats(value) for name, value in self.data["inputs"].items()}
+        inputs = {name: read_floats(value) for name, value in self.data["inputs"].items()}
+        if isinstance(inputs.get("file"), str):
+            inputs["text"] = beside(self.where, inputs.pop("file")).read_text(encoding="utf-8")
+        return inputs
+
+
+def beside(where: str, name: str) -> Path:
+    """Find a file that a row names: beside its vector file, else beside the shared vectors."""
+    here = Path(where.rpartition(":")[0]).parent / name
+    shared = Path(os.environ.get("EVALPREP_SHARED", PROJECT_ROOT.parent / "shared"))
+    return here if here.is_file() else shared / "vectors" / name
 
 
 @dataclass(frozen=True)
@@ -273,7 +287,7 @@ def run_row(row: Row, *, compat: bool = False, metrics: Mapping[str, Callable[..
     missed = judge(row, expected, value, error)
     if missed is None:
         return Result(row, "passed")
-    absent = missing_needs(row.data.get("needs") or [])
+    absent = missing_needs([*(row.data.get("needs") or []), *getattr(error, "needs", [])])
     if absent:
         return Result(row, "skipped", f"needs {', '.join(absent)}")
     shown = "" if error is not None else f"\n      actual   {shorten(value)}"

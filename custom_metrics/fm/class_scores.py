@@ -1,0 +1,126 @@
+"""Scores of a classification over a whole set: balanced accuracy, precision, recall."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from custom_metrics.fm.classification import (
+    LabelMatch,
+    classification_label,
+    classification_sample,
+    same_label,
+    true_label,
+)
+
+Average = Literal["micro", "macro", "weighted"]
+AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted")
+NAMES = ("classification_accuracy_score", "balanced_accuracy_score", "precision_score", "recall_score")
+
+
+def class_scores(pairs: Iterable[tuple[str, str]], average: str = "micro") -> dict[str, float | None]:
+    """Compare true and predicted labels over a set, as scikit-learn does.
+
+    Balanced accuracy is the mean recall over the classes that occur among the targets. Precision and recall are
+    averaged over all classes that occur anywhere, "no label found" among them: by counts (`micro`, which equals
+    accuracy here), alike (`macro`) or by their number of targets (`weighted`). A class that was never predicted has
+    precision 0, one that is no target has recall 0.
+
+    Args:
+        pairs: Target and predicted label of each row.
+        average: `micro`, `macro` or `weighted`.
+
+    Returns:
+        `balanced_accuracy_score`, `precision_score` and `recall_score` in [0, 1]; None for no rows; higher is better.
+
+    Raises:
+        ValueError: the average is another. `binary` and `samples` do not fit labels that are texts, and an array per
+            class is no score.
+
+    >>> class_scores([("a", "a"), ("a", "b"), ("b", "b")])["balanced_accuracy_score"]
+    0.75
+    """
+    if average not in AVERAGES:
+        raise ValueError(f"multiclass_average_strategy is {average!r}, allowed for labels are {', '.join(AVERAGES)}")
+    counted = Counter(pairs)
+    if not counted:
+        return dict.fromkeys(NAMES[1:])
+    of_target: Counter[str] = Counter()
+    of_predicted: Counter[str] = Counter()
+    hits: Counter[str] = Counter()
+    for (target, predicted), number in counted.items():
+        of_target[target] += number
+        of_predicted[predicted] += number
+        hits[target] += number * (target == predicted)
+    recalls = [hits[label] / number for label, number in of_target.items()]
+    balanced = sum(recalls) / len(recalls)
+    if average == "micro":
+        share = hits.total() / of_target.total()
+        return dict(zip(NAMES[1:], (balanced, share, share), strict=True))
+    classes = sorted(of_target | of_predicted)
+    weights = [of_target[label] if average == "weighted" else 1 for label in classes]
+
+    def averaged(counts: Counter[str]) -> float:
+        shares = (hits[label] / counts[label] if counts[label] else 0.0 for label in classes)
+        return sum(weight * share for weight, share in zip(weights, shares, strict=True)) / sum(weights)
+
+    precision, recall = averaged(of_predicted), averaged(of_target)
+    return dict(zip(NAMES[1:], (balanced, precision, recall), strict=True))
+
+
+def labels_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Distinct targets in their order: the labels where nobody names them."""
+    return list(dict.fromkeys(str(row["target_output"]) for row in rows))
+
+
+def label_pair(target_output: str, model_output: str, valid_labels: Sequence[str], rule: LabelMatch) -> tuple[str, str]:
+    """Target and predicted label of a row, in one spelling where `robust` takes them for one."""
+    target = true_label(target_output, rule)
+    label = classification_label(model_output=model_output, valid_labels=valid_labels, label_match=rule)["label"]
+    return target, target if rule == "robust" and same_label(label, target) else label
+
+
+def classification_dataset(
+    *,
+    rows: Sequence[Mapping[str, Any]],
+    valid_labels: Sequence[str] | None = None,
+    multiclass_average_strategy: str = "micro",
+    label_match: LabelMatch = "fmeval",
+) -> dict[str, Any]:
+    """Score a classification over a set and over each of its categories.
+
+    A category's scores are computed on its rows, not averaged.
+
+    Args:
+        rows: Mappings with `target_output`, `model_output`, and `category` where there are any.
+        valid_labels: The labels; without them the distinct targets.
+        multiclass_average_strategy: As in `class_scores`.
+        label_match: As in `fm.classification_label`.
+
+    Returns:
+        `dataset`: name -> value in [0, 1], higher is better; `categories`: category -> the same, or None.
+
+    Raises:
+        ValueError: the average or the rule is unknown.
+    """
+    labels = [str(label) for label in (valid_labels or labels_of(rows))]
+    scored = []
+    for row in rows:
+        target, output = str(row["target_output"]), str(row["model_output"])
+        right = classification_sample(
+            target_output=target, model_output=output, valid_labels=labels, label_match=label_match
+        )
+        pair = label_pair(target, output, labels, label_match)
+        scored.append((row.get("category"), right["classification_accuracy_score"], pair))
+
+    def over(chosen: Sequence[tuple[Any, int, tuple[str, str]]]) -> dict[str, float | None]:
+        accuracy = sum(right for _, right, _ in chosen) / len(chosen) if chosen else None
+        return {NAMES[0]: accuracy, **class_scores((pair for _, _, pair in chosen), multiclass_average_strategy)}
+
+    names = dict.fromkeys(category for category, _, _ in scored if category is not None)
+    categories = {str(name): over([one for one in scored if one[0] == name]) for name in names}
+    return {"dataset": over(scored), "categories": categories or None}
+
+
+METRICS = {"fm.classification_dataset": classification_dataset}

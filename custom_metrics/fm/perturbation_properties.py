@@ -1,0 +1,109 @@
+"""What holds of every perturbation whatever the seed, as functions that check it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from custom_metrics.fm.perturbation import NEIGHBOURS, of_kind, perturb
+
+Property = Callable[[str, str], bool]
+
+
+def _same_length(text: str, changed: str) -> bool:
+    return len(text) == len(changed)
+
+
+def _from_the_row(text: str, changed: str) -> bool:
+    pairs = ((old, new) for old, new in zip(text, changed, strict=False) if old != new)
+    return all(new.lower() in NEIGHBOURS.get(old.lower(), "") for old, new in pairs)
+
+
+def _others_stay(text: str, changed: str) -> bool:
+    return all(old == new or old.lower() in NEIGHBOURS for old, new in zip(text, changed, strict=False))
+
+
+def _case_stays(text: str, changed: str) -> bool:
+    return all(
+        not old.isupper() or new.isupper() or new.upper() == new for old, new in zip(text, changed, strict=False)
+    )
+
+
+def _few_positions(text: str, changed: str, fraction: float = 0.1) -> bool:
+    raised = [letter.upper() for letter in text]
+    differing = sum(old != new for old, new in zip(text, changed, strict=False))
+    return len(changed) > len("".join(raised)) or differing <= int(len(text) * fraction)
+
+
+def _raised(text: str, changed: str) -> bool:
+    return changed.upper() == text.upper()
+
+
+def _lower_is_equal(text: str, changed: str) -> bool:
+    return not text.isascii() or text.lower() == changed.lower()
+
+
+def _without_gaps(text: str) -> str:
+    return "".join(letter for letter in text if not letter.isspace())
+
+
+def _same_without_gaps(text: str, changed: str) -> bool:
+    return _without_gaps(text) == _without_gaps(changed)
+
+
+def _added_behind_others(text: str, changed: str) -> bool:
+    """What white space is there beyond the text's own is blanks, and each stands behind another character."""
+    more = Counter(filter(str.isspace, changed)) - Counter(filter(str.isspace, text))
+    starts_with_one = changed[:1].isspace() and not text[:1].isspace()
+    return set(more) <= {" "} and not starts_with_one
+
+
+PROPERTIES: dict[str, dict[str, Property]] = {
+    "butter_finger": {
+        "same length as input": _same_length,
+        "a changed character comes from the adjacency row of its lower-case letter": _from_the_row,
+        "characters outside a-z and space never change": _others_stay,
+        "upper-case positions stay upper-case where the letter has an upper case": _case_stays,
+    },
+    "random_upper_case": {
+        "at most int(len*fraction) positions differ": _few_positions,
+        "every differing position is the upper case of the original": _raised,
+        "lower() of both texts is equal for ASCII": _lower_is_equal,
+    },
+    "whitespace_add_remove": {
+        "removing all whitespace from both texts gives equal strings": _same_without_gaps,
+        "added characters are spaces directly after a non-whitespace character": _added_behind_others,
+    },
+}
+
+
+def perturb_property(*, kind: str, text: str, seeds: Sequence[int], num_perturbations: int = 5) -> dict[str, list[str]]:
+    """Name the properties of a perturbation that hold for all its changed texts.
+
+    Args:
+        kind: `butter_finger`, `random_upper_case` or `whitespace_add_remove`, at its own probabilities.
+        text: Any text.
+        seeds: Seeds to try.
+        num_perturbations: Changed texts per seed.
+
+    Returns:
+        `properties`: all of them, unless the perturbation is wrong.
+
+    Raises:
+        ValueError: the kind is unknown.
+
+    >>> len(perturb_property(kind="random_upper_case", text="Is it so?", seeds=[0, 1])["properties"])
+    3
+    """
+    changed = [
+        new for seed in seeds for new in perturb(kind=kind, text=text, seed=seed, num_perturbations=num_perturbations)
+    ]
+    return {
+        "properties": [name for name, holds in PROPERTIES[kind].items() if all(holds(text, new) for new in changed)]
+    }
+
+
+METRICS: dict[str, Callable[..., Any]] = {
+    f"fm.perturb_property.{kind}": of_kind(perturb_property, kind) for kind in PROPERTIES
+}
