@@ -1,0 +1,188 @@
+"""Questions and what became of them: keys are made anew from the rows, and kept replies are read anew.
+
+Nothing here asks anybody; scores, reports and `judge` itself see the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from custom_metrics.extract.thinking import strip_thinking
+from evalprep.annotate.contract import NOT_ASKED, OUTCOMES, Annotator, Item, Message, Values
+from evalprep.annotate.keys import answer_key, canonical, input_sha256
+from evalprep.annotate.ledger import READABLE, Attempt
+
+UNFOLLOWED = "the question before it has no reply"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of a question.
+
+    Attributes:
+        status: One of `contract.OUTCOMES`, or `not asked`.
+        values: Name -> number; None unless the status is `ok`.
+        reply: The model's text.
+        reason: Why there is no answer, or the text of a refusal.
+        attempts: Requests made; 0 for values that needed none.
+    """
+
+    status: str
+    values: Values | None = None
+    reply: str | None = None
+    reason: str = ""
+    attempts: int = 0
+
+
+@dataclass(frozen=True)
+class Who:
+    """Who is asked, and with which request parameters over an annotator's own (null takes one of these away)."""
+
+    model: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    def sampling(self, annotator: Annotator) -> dict[str, Any]:
+        """The parameters of a request."""
+        merged = {**annotator.sampling, **self.overrides}
+        return {name: value for name, value in merged.items() if value is not None}
+
+
+@dataclass
+class Question:
+    """An item with its key and its attempts.
+
+    Attributes:
+        annotator: Whose it is.
+        item: What is asked.
+        who: Who is asked.
+        key: Under what its answer is kept; None where it follows a question without a reply.
+        messages: What is sent.
+        attempts: The rows of the ledger.
+    """
+
+    annotator: Annotator
+    item: Item
+    who: Who
+    key: str | None
+    messages: tuple[Message, ...]
+    attempts: list[Attempt] = field(default_factory=list)
+
+    @property
+    def task(self) -> str:
+        """The task of the sample that gets the values."""
+        return self.item.samples[0].task
+
+    def judgement(self) -> Judgement:
+        """What became of it, by the present rules of reading."""
+        if self.item.fixed is not None:
+            return Judgement("ok", self.item.fixed)
+        if self.key is None:
+            return Judgement("missing", reason=UNFOLLOWED)
+        return judgement_of(self.annotator, self.item, self.attempts)
+
+    @property
+    def settled(self) -> bool:
+        """Whether a reply of the model is there, readable or not; or none is needed, or can come."""
+        return (
+            self.item.fixed is not None
+            or self.key is None
+            or any(one.status in {*READABLE, "refused", "truncated"} for one in self.attempts)
+        )
+
+    def row(self, status: str, attempt: int, **more: Any) -> Attempt:
+        """A row of the ledger about it."""
+        assert self.key is not None
+        return Attempt(
+            key=self.key,
+            attempt=attempt,
+            annotator=self.annotator.name,
+            version=self.annotator.version,
+            model=self.who.model,
+            sampling=canonical(self.who.sampling(self.annotator)),
+            input_sha256=input_sha256(self.messages),
+            draw=self.item.draw,
+            status=status,
+            **more,
+        )
+
+
+def read_reply(annotator: Annotator, item: Item, reply: str | None) -> tuple[str, Values | None, str]:
+    """Status, values and reason of a whole reply.
+
+    A closed thinking trace is not read, as it may weigh other ratings than the one it ends with.
+    """
+    if not reply or not reply.strip():
+        return "missing", None, "empty reply"
+    text, trace = strip_thinking(reply)
+    try:
+        status, values = annotator.read(item, text if trace == "stripped" else reply)
+    except Exception as error:  # noqa: BLE001 - a rubric of the user's may raise; its rows must not stop the others
+        return "parse_error", None, f"{annotator.name}.read fails: {type(error).__name__}: {error}"
+    if status not in OUTCOMES or (status == "ok") != (values is not None):
+        return "parse_error", None, f"{annotator.name}.read breaks its contract: {status!r}"
+    return status, values and {item.prefix + name: value for name, value in values.items()}, ""
+
+
+def judgement_of(annotator: Annotator, item: Item, attempts: Sequence[Attempt]) -> Judgement:
+    """The last attempt that has values; else the last one with a reply; else why there is none."""
+    ended = [one for one in attempts if one.status not in {"prepared", "sent"}]
+    if not ended:
+        waiting = attempts and "on its way in a batch" if attempts and attempts[-1].provider_id else ""
+        return Judgement(NOT_ASKED, reason=waiting or "", attempts=0)
+    fallback: Judgement | None = None
+    for one in reversed(ended):
+        if one.status in READABLE:
+            status, values, reason = read_reply(annotator, item, one.reply)
+            found = Judgement(status, values, one.reply, reason, len(attempts))
+            if status == "ok":
+                return found
+        elif one.status in {"refused", "truncated"}:
+            found = Judgement(one.status, None, one.reply, one.reason, len(attempts))
+        else:
+            found = Judgement("missing", None, None, one.reason or one.status, len(attempts))
+        if fallback is None or (fallback.status == "missing" and fallback.reply is None and found.reply is not None):
+            fallback = found
+    assert fallback is not None
+    return fallback
+
+
+def questions_of(
+    annotator: Annotator,
+    items: Iterable[Item],
+    who: Who,
+    attempts_of: Callable[[Iterable[str]], Mapping[str, list[Attempt]]],
+) -> list[Question]:
+    """Items as questions, with what is known of them, chains resolved as far as replies are known."""
+    made: list[Question] = []
+    done: dict[int, Question] = {}
+    waiting = list(items)
+    sampling = who.sampling(annotator)
+    # One level of the chains after the other, so that the ledger is read once per level.
+    while waiting:
+        ready = [one for one in waiting if one.follows is None or id(one.follows) in done]
+        if not ready:  # a chain whose beginning is not among the items
+            ready = [one.follows for one in waiting if one.follows is not None]
+        level = [resolve(annotator, item, who, sampling, done) for item in {id(one): one for one in ready}.values()]
+        known = attempts_of([one.key for one in level if one.key is not None])
+        for question in level:
+            question.attempts = list(known.get(question.key or "", ()))
+            done[id(question.item)] = question
+        made += level
+        waiting = [one for one in waiting if id(one) not in done]
+    return made
+
+
+def resolve(
+    annotator: Annotator, item: Item, who: Who, sampling: Mapping[str, Any], done: Mapping[int, Question]
+) -> Question:
+    """An item as a question; without a key where it follows one without a reply."""
+    earlier = None
+    if item.follows is not None:
+        earlier = done[id(item.follows)].judgement().reply
+        if earlier is None:
+            return Question(annotator, item, who, None, item.messages)
+    messages = item.resolved(earlier)
+    key = answer_key(annotator.name, annotator.version, who.model, sampling, input_sha256(messages), item.draw)
+    return Question(annotator, item, who, key, messages)

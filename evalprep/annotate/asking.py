@@ -1,0 +1,236 @@
+"""Many questions at once: each is written down, sent, and its answer written down before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from evalprep.annotate.answers import Judgement, Question, judgement_of
+from evalprep.annotate.ledger import Attempt, Ledger, Use, now, storable
+from evalprep.annotate.prices import Budget, output_at_most, tokens_at_most
+from evalprep.annotate.providers.pace import LONGEST_ASKED, Pace, backoff
+from evalprep.annotate.providers.service import Service
+from evalprep.annotate.providers.wire import RefusedError, Request, UnansweredError
+from evalprep.annotate.writer import Writer
+from evalprep.errors import BadInput
+
+#: Questions in a row without any answer after which the service counts as gone.
+GIVE_UP = 10
+#: Attempts of these statuses were answered; another try is another request.
+_ANSWERED = frozenset({"received", "refused", "truncated", "imported"})
+
+
+class Stopped(Exception):  # noqa: N818 - reads as what it says
+    """Asking was given up.
+
+    Args:
+        reason: What the service said, or that the budget is used up.
+        refused: It takes no request of ours, as opposed to not being reached.
+    """
+
+    def __init__(self, reason: str, *, refused: bool) -> None:
+        super().__init__(reason)
+        self.refused = refused
+
+
+@dataclass
+class Sum:
+    """What a call of the command came to.
+
+    Attributes:
+        requests: Requests sent.
+        cost: What the answers cost by the user's prices; a lower bound where `unpriced` is not 0.
+        unpriced: Answers whose cost is unknown.
+        tokens_in: As far as the service said.
+        tokens_out: The same of the replies.
+    """
+
+    requests: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Asker:
+    """Asks a service the questions of one run.
+
+    Args:
+        ledger: Open for writing, and locked.
+        run: Under what name the ledger knows the run.
+        size: Requests at a time.
+        retries: Further attempts per question that has no values.
+        budget: What may be spent.
+        done: Called for every question that is finished.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        run: str,
+        size: int = 4,
+        retries: int = 5,
+        budget: Budget | None = None,
+        done: Callable[[Question, Judgement], None] = lambda *_: None,
+    ) -> None:
+        self._ledger, self._run = ledger, run
+        self._size, self._retries = size, retries
+        self._budget = budget or Budget(None, None)
+        self._done = done
+        self._pace = Pace()
+        self._settled = asyncio.Condition()
+        self._silent = 0
+        self.sum = Sum()
+
+    async def ask(self, service: Service, questions: Sequence[Question]) -> None:
+        """Ask; questions of equal keys are asked once, and all of them get the attempts.
+
+        Raises:
+            Stopped: the service refuses us or cannot be reached, or the budget is used up. What was on its way is
+                waited for and kept.
+        """
+        several: dict[str, list[Question]] = {}
+        for question in questions:
+            if question.key is not None:
+                several.setdefault(question.key, []).append(question)
+        waiting = deque(several.values())
+        stopped: list[Stopped | BadInput] = []
+        with Writer(self._ledger) as writer:
+
+            async def work() -> None:
+                while waiting and not stopped:
+                    same = waiting.popleft()
+                    try:
+                        await self._one(service, writer, same, stopped)
+                    except (Stopped, BadInput) as error:  # the latter: the ledger cannot be written
+                        stopped.append(error)
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._size, len(waiting))):
+                    group.create_task(work())
+        if stopped:
+            raise stopped[0]
+
+    async def _one(
+        self, service: Service, writer: Writer, same: Sequence[Question], stopped: Sequence[Exception]
+    ) -> None:
+        question = same[0]
+        attempts = question.attempts
+        uses = [
+            Use(question.key or "", sample.run or self._run, sample.task, sample.sample_id)
+            for one in same
+            for sample in one.item.samples
+        ]
+        heard = False
+        try:
+            for tried in range(1, self._retries + 2):
+                await self._pace.turn()
+                if stopped:
+                    return
+                again, wait, answered = await self._attempt(service, writer, question, uses)
+                heard = heard or answered
+                if not again or tried > self._retries or stopped:
+                    break
+                if wait is not None:
+                    await asyncio.sleep(wait)
+        finally:
+            for one in same:
+                one.attempts = attempts
+        judgement = judgement_of(question.annotator, question.item, attempts)
+        self._silent = 0 if heard else self._silent + 1
+        for one in same:
+            self._done(one, one.judgement())
+        if self._silent >= GIVE_UP:
+            raise Stopped(f"{self._silent} questions in a row without an answer; {judgement.reason}", refused=False)
+
+    async def _attempt(
+        self, service: Service, writer: Writer, question: Question, uses: Sequence[Use]
+    ) -> tuple[bool, float | None, bool]:
+        """One request, from its first row in the ledger to its last.
+
+        Returns:
+            Whether to try again, how long to wait before, and whether there was an answer.
+        """
+        sampling = question.who.sampling(question.annotator)
+        request = Request(question.who.model, question.messages, sampling, question.annotator.schema)
+        most = output_at_most(service.wire, service.wire.body(request))
+        reserved = await self._reserve(tokens_at_most(question.messages), most or 0)
+        attempts = question.attempts
+        row = question.row("sent", len(attempts) + 1, sent_at=now())
+        await asyncio.wrap_future(writer.put(row, uses))
+        attempts.append(row)
+        self.sum.requests += 1
+        cost: float | None = None
+        try:
+            answer = await service.ask(request, _identity(row, attempts))
+        except RefusedError as error:
+            cost = 0.0
+            await self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
+            raise Stopped(str(error), refused=True) from None
+        except UnansweredError as error:
+            cost = None if error.billed else 0.0
+            await self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
+            if error.wait is not None and error.wait > LONGEST_ASKED:
+                raise Stopped(f"the service asks to wait {error.wait:.0f} s; {error}", refused=False) from None
+            if error.wait is not None:
+                self._pace.hold(error.wait)
+                return error.again, None, False
+            return error.again, backoff(sum(one.status == "failed" for one in attempts)), False
+        else:
+            price = self._budget.price
+            cost = price.of_answer(answer) if price else None
+            self._count(answer.tokens_in, answer.tokens_out, cost)
+            ended = replace(
+                row,
+                status=answer.status,
+                reply=storable(answer.text),
+                tokens_in=answer.tokens_in,
+                tokens_out=answer.tokens_out,
+                cost=cost,
+                received_at=now(),
+                provider_id=storable(answer.provider_id),
+                reason=storable(answer.reason) or "",
+            )
+            await self._end(writer, attempts, ended)
+            return question.judgement().status != "ok", None, True
+        finally:
+            self._budget.settle(reserved, cost)
+            async with self._settled:
+                self._settled.notify_all()
+
+    async def _reserve(self, tokens_in: int, tokens_out: int) -> float:
+        """Set aside what a request may cost, as soon as those on their way leave room for it.
+
+        Raises:
+            Stopped: it does not fit into what is left.
+        """
+        async with self._settled:
+            while (reserved := self._budget.reserve(tokens_in, tokens_out)) is None:
+                if not self._budget.on_its_way:
+                    what = (
+                        f"{self._budget.spent:.4g} of --max_cost {self._budget.limit:g} is used, and the next request "
+                    )
+                    raise Stopped(what + "may cost more than the rest", refused=False)
+                await self._settled.wait()
+            return reserved
+
+    async def _end(self, writer: Writer, attempts: list[Attempt], row: Attempt) -> None:
+        # Shielded: an interruption must not keep an answer that is here from the disk.
+        await asyncio.shield(asyncio.wrap_future(writer.put(row)))
+        attempts[row.attempt - 1] = row
+
+    def _count(self, tokens_in: int | None, tokens_out: int | None, cost: float | None) -> None:
+        self.sum.tokens_in += tokens_in or 0
+        self.sum.tokens_out += tokens_out or 0
+        self.sum.cost += cost or 0.0
+        self.sum.unpriced += cost is None
+
+
+def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
+    """The same until there is an answer, so that a service can tell a repetition from a further question."""
+    answered = sum(one.status in _ANSWERED for one in attempts)
+    return hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()

@@ -1,0 +1,143 @@
+"""What computes values after a run, what it is asked, and what can become of a question.
+
+An annotator is a judge, a detector, an embedder or a code runner; never the model under test: its replies are samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+Message = Mapping[str, str]  # role and content
+Values = Mapping[str, float]
+
+#: What `read` may say of a reply; only `ok` has values.
+READINGS = ("ok", "incomplete", "parse_error", "invalid_score")
+#: What a question can come to in all: a reading, what the service said of a reply, or no answer.
+OUTCOMES = (*READINGS, "refused", "truncated", "missing")
+#: A question that has not been put yet, in the rows of scores.
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a value of an annotator means.
+
+    Attributes:
+        low: Smallest value.
+        high: Largest value.
+        better: `up`, `down` or `none`.
+        title: For people.
+    """
+
+    low: float
+    high: float
+    better: str = "up"
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class SampleRef:
+    """One sample that a question is about.
+
+    Attributes:
+        task: Its task.
+        sample_id: Its id.
+        index: Its position in the split.
+        run: The run that it is of, where a question is about samples of two runs; empty for the run itself.
+    """
+
+    task: str
+    sample_id: str
+    index: int
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question.
+
+    Attributes:
+        samples: What it is about; the first one gets the values. Two for a pair.
+        input: The user's message, or a list of messages.
+        draw: Number of the draw: votes on one input stay apart.
+        follows: The question whose input and reply come before this one's messages (a chain).
+        fixed: Values that need no model; None where one is asked.
+        prefix: Put before the names of the values, so that several questions about a sample stay apart.
+        about: What `read` needs to know of it (names of metrics, order of a pair).
+    """
+
+    samples: tuple[SampleRef, ...]
+    input: str | Sequence[Message]
+    draw: int = 0
+    follows: Item | None = None
+    fixed: Values | None = None
+    prefix: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Its own messages, without those of the question that it follows."""
+        if isinstance(self.input, str):
+            return ({"role": "user", "content": self.input},)
+        return tuple(self.input)
+
+    def resolved(self, earlier: str | None = None) -> tuple[Message, ...]:
+        """All messages that are sent.
+
+        Args:
+            earlier: The reply to the question that it follows.
+
+        Raises:
+            ValueError: it follows a question that has no reply.
+        """
+        if self.follows is None:
+            return self.messages
+        if earlier is None:
+            raise ValueError("the question before it has no reply")
+        before = self.follows.messages
+        return (*before, {"role": "assistant", "content": earlier}, *self.messages)
+
+
+@runtime_checkable
+class Annotator(Protocol):
+    """Computes values of samples. `run(inputs) -> replies` is present where no provider is asked.
+
+    Attributes:
+        name: Unique in a run.
+        version: Raised by hand when its input or its use of the model changes, not by releases.
+        values: Name -> range and direction; they join the metrics of a row.
+        paid: `score` runs free annotators, `judge` the paid ones.
+        needs: Packages, data and abilities without which it cannot run.
+        tasks: Tasks whose rows it is asked about; empty for any.
+        sampling: Parameters of its requests, which the user may override.
+        schema: JSON schema of a reply for providers that enforce one; None without.
+    """
+
+    name: str
+    version: str
+    values: Mapping[str, Value]
+    paid: bool
+    needs: Sequence[str]
+    tasks: Sequence[str]
+    sampling: Mapping[str, Any]
+    schema: Mapping[str, Any] | None
+
+    def items(
+        self, rows: Mapping[str, Sequence[Mapping[str, Any]]], metadata: Mapping[str, Mapping[str, Any]]
+    ) -> Iterable[Item]:
+        """The questions about the rows of some tasks, in the order of asking.
+
+        Args:
+            rows: Task -> row mappings, as score functions get them.
+            metadata: Task -> the metadata of its YAML.
+        """
+
+    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
+        """Status and, where it is `ok`, values of a reply; pure, never raises. Replies are read anew every time."""
+
+
+def runs_here(annotator: Annotator) -> bool:
+    """Whether it computes by itself, as opposed to asking a provider."""
+    return callable(getattr(annotator, "run", None))

@@ -1,0 +1,35 @@
+"""Under what an answer is kept: a hash of everything that decided it, and of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalprep.annotate.contract import Message
+
+
+def canonical(value: Any) -> str:
+    """One text per JSON value, whatever the order of its keys."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def input_sha256(messages: Sequence[Message]) -> str:
+    """Digest of the messages that are sent."""
+    return _digest(canonical([dict(one) for one in messages]))
+
+
+def answer_key(
+    annotator: str, version: str, model: str, sampling: Mapping[str, Any], input_digest: str, draw: int
+) -> str:
+    """The key of an answer: neither reading it, nor a release, nor another run changes it.
+
+    >>> answer_key("judge", "1", "m", {"temperature": 0}, "00", 0) == answer_key("judge", "1", "m", {}, "00", 0)
+    False
+    """
+    return _digest(canonical([annotator, version, model, dict(sampling), input_digest, draw]))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

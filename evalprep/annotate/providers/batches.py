@@ -1,0 +1,314 @@
+"""The batch interfaces of OpenAI and Anthropic: what is sent, what their states mean, how results are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from evalprep.annotate.providers.http import BODY_LIMIT
+from evalprep.annotate.providers.service import Service
+from evalprep.annotate.providers.wire import Answer, UnansweredError, one_line
+
+#: Bytes of all results of a batch. They go to a file, line by line.
+RESULTS_LIMIT = 8 * 2**30
+#: Seconds for sending or fetching the file of a batch.
+TRANSFER = 3600.0
+_PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class Remote:
+    """What a service says of a batch.
+
+    Attributes:
+        state: `in_progress`, `completed`, `failed`, `expired` or `cancelled`.
+        word: Its own word for that.
+        counts: Its counts of requests.
+        reason: Why it failed.
+        results: Paths of what it has to fetch.
+    """
+
+    state: str
+    word: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the results: an answer, or why there is none.
+
+    Attributes:
+        identity: The key that was sent with the request; empty where the line has none.
+        answer: The answer.
+        status: `failed` or `expired` where there is no answer.
+        reason: Why.
+    """
+
+    identity: str
+    answer: Answer | None
+    status: str = "failed"
+    reason: str = ""
+
+
+class Batches(Protocol):
+    """A batch interface.
+
+    Attributes:
+        most: Requests of one batch.
+        largest: Bytes of one batch.
+    """
+
+    most: int
+    largest: int
+
+    def write(self, service: Service, requests: Iterable[tuple[str, dict[str, Any]]], into: BinaryIO) -> None:
+        """Write the file of a batch."""
+
+    async def upload(self, service: Service, file: Path) -> str | None:
+        """Bring the file there, where that is a step of its own; its id."""
+
+    async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:
+        """Start the batch; its id."""
+
+    async def find(self, service: Service, tag: str, count: int, since: str) -> list[str]:
+        """Ids of batches that may be one whose creation was not noted."""
+
+    async def look(self, service: Service, batch_id: str) -> Remote:
+        """Ask how a batch is doing."""
+
+    async def cancel(self, service: Service, batch_id: str) -> None:
+        """Ask to end a batch early."""
+
+    def result(self, service: Service, line: Any) -> Result | None:
+        """One line of the results; None where it is none."""
+
+
+class OpenAIBatches:
+    """`/files` and `/batches` of OpenAI."""
+
+    most, largest = 50_000, 200 * 10**6
+
+    _STATES: Mapping[str, str] = {
+        "completed": "completed", "failed": "failed", "expired": "expired", "cancelled": "cancelled",
+    }  # fmt: skip
+
+    def write(self, service: Service, requests: Iterable[tuple[str, dict[str, Any]]], into: BinaryIO) -> None:
+        """One JSON object per line."""
+        for identity, body in requests:
+            line = {"custom_id": identity, "method": "POST", "url": "/v1" + service.wire.path, "body": body}
+            into.write(_bytes(line) + b"\n")
+
+    async def upload(self, service: Service, file: Path) -> str | None:
+        """Bring the file there."""
+        response = await service.http.upload("/files", file, {"purpose": "batch"}, deadline=TRANSFER)
+        if response.status != 200:
+            raise service.failed(response)
+        return _identity(service.data(response))
+
+    async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
+        """Start the batch, with a mark by which it is found again."""
+        body = {
+            "input_file_id": file_id,
+            "endpoint": "/v1" + service.wire.path,
+            "completion_window": "24h",
+            "metadata": {"evalprep": tag},
+        }
+        response = await service.http.post_json("/batches", body, {"Idempotency-Key": tag})
+        if response.status != 200:
+            raise service.failed(response)
+        return _identity(service.data(response))
+
+    async def find(self, service: Service, tag: str, count: int, since: str) -> list[str]:  # noqa: ARG002
+        """Batches with our mark, among the last hundred."""
+        found = await _listed(service, "/batches?limit=100")
+        return [
+            one["id"]
+            for one in found
+            if isinstance(one.get("metadata"), dict) and one["metadata"].get("evalprep") == tag
+        ]
+
+    async def look(self, service: Service, batch_id: str) -> Remote:
+        """Ask how a batch is doing."""
+        data = await _object(service, f"/batches/{batch_id}")
+        word = str(data.get("status"))
+        files = [data.get(name) for name in ("output_file_id", "error_file_id")]
+        errors = data.get("errors")
+        listed = errors.get("data") if isinstance(errors, dict) else None
+        reasons = [str(one.get("message") or one.get("code")) for one in listed or [] if isinstance(one, dict)]
+        return Remote(
+            self._STATES.get(word, "in_progress"),
+            word,
+            _counts(data.get("request_counts")),
+            one_line("; ".join(reasons)),
+            tuple(f"/files/{_safe(one)}/content" for one in files if one),
+        )
+
+    async def cancel(self, service: Service, batch_id: str) -> None:
+        """Ask to end a batch early."""
+        await _post(service, f"/batches/{batch_id}/cancel")
+
+    def result(self, service: Service, line: Any) -> Result | None:
+        """One line of the output or of the error file."""
+        if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):
+            return None
+        identity, response, error = line["custom_id"], line.get("response"), line.get("error")
+        if isinstance(response, Mapping):
+            status, body = response.get("status_code"), response.get("body")
+            if status == 200 and (answer := service.wire.answer(body)) is not None:
+                return Result(identity, answer)
+            number = status if isinstance(status, int) else 0
+            return Result(identity, None, reason=one_line(service.wire.failure(number, body).reason))
+        code = str(error.get("code")) if isinstance(error, Mapping) else ""
+        reason = (
+            one_line(str(error.get("message") or code)) if isinstance(error, Mapping) else "no response in the line"
+        )
+        return Result(identity, None, "expired" if code == "batch_expired" else "failed", reason)
+
+
+class AnthropicBatches:
+    """`/messages/batches` of Anthropic."""
+
+    most, largest = 100_000, 256 * 10**6
+
+    def write(self, service: Service, requests: Iterable[tuple[str, dict[str, Any]]], into: BinaryIO) -> None:  # noqa: ARG002
+        """One JSON object with all requests."""
+        into.write(b'{"requests":[')
+        comma = b""
+        for identity, body in requests:
+            into.write(comma + _bytes({"custom_id": identity, "params": body}))
+            comma = b","
+        into.write(b"]}")
+
+    async def upload(self, service: Service, file: Path) -> str | None:  # noqa: ARG002
+        """Not a step of its own here."""
+        return None
+
+    async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
+        """Send the requests."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": tag}
+        headers["Content-Length"] = str(file.stat().st_size)  # noqa: ASYNC240 - a name on a local disk
+        response = await service.http.request("POST", "/messages/batches", _pieces(file), headers, deadline=TRANSFER)
+        if response.status != 200:
+            raise service.failed(response)
+        return _identity(service.data(response))
+
+    async def find(self, service: Service, tag: str, count: int, since: str) -> list[str]:  # noqa: ARG002
+        """Batches of as many requests that were made since; they carry no mark, but their results carry our keys."""
+        found = await _listed(service, "/messages/batches?limit=100")
+        return [
+            one["id"]
+            for one in found
+            if sum(_counts(one.get("request_counts")).values()) == count
+            and str(one.get("created_at", "")) >= since[:19]
+        ]
+
+    async def look(self, service: Service, batch_id: str) -> Remote:
+        """Ask how a batch is doing."""
+        data = await _object(service, f"/messages/batches/{batch_id}")
+        word, counts = str(data.get("processing_status")), _counts(data.get("request_counts"))
+        if word != "ended":
+            return Remote("in_progress", word, counts)
+        # What came counts; a batch without anything that came is named after what became of its requests.
+        came = counts.get("succeeded", 0) + counts.get("errored", 0)
+        lost = "expired" if counts.get("expired") else "cancelled" if counts.get("canceled") else ""
+        state = "completed" if came or not lost else lost
+        return Remote(state, word, counts, results=(f"/messages/batches/{batch_id}/results",))
+
+    async def cancel(self, service: Service, batch_id: str) -> None:
+        """Ask to end a batch early."""
+        await _post(service, f"/messages/batches/{batch_id}/cancel")
+
+    def result(self, service: Service, line: Any) -> Result | None:
+        """One line of the results."""
+        if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):
+            return None
+        identity, result = line["custom_id"], line.get("result")
+        result = result if isinstance(result, Mapping) else {}
+        kind = result.get("type")
+        if kind == "succeeded" and (answer := service.wire.answer(result.get("message"))) is not None:
+            return Result(identity, answer)
+        if kind == "errored":
+            return Result(identity, None, reason=one_line(service.wire.failure(0, result.get("error")).reason))
+        if kind == "expired":
+            return Result(identity, None, "expired", "the batch ended before its turn")
+        return Result(identity, None, reason=str(kind or "no result in the line"))
+
+
+BATCHES: Mapping[str, Batches] = {"openai": OpenAIBatches(), "anthropic": AnthropicBatches()}
+
+
+def read_lines(file: BinaryIO) -> Iterator[Any]:
+    """The data of each line of a file of results; None for a line that is cut, damaged or too long."""
+    while line := file.readline(BODY_LIMIT):
+        if len(line) >= BODY_LIMIT and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = file.readline(BODY_LIMIT)
+            yield None
+            continue
+        if not line.strip():
+            continue
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            yield None
+
+
+def _bytes(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+
+
+async def _pieces(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as handle:
+        while piece := handle.read(_PIECE):
+            yield piece
+
+
+async def _object(service: Service, path: str) -> dict[str, Any]:
+    response = await service.http.request("GET", path)
+    if response.status != 200:
+        raise service.failed(response)
+    data = service.data(response)
+    if not isinstance(data, dict):
+        raise UnansweredError("the answer is in no form of this interface", again=True)
+    return data
+
+
+async def _listed(service: Service, path: str) -> list[dict[str, Any]]:
+    data = (await _object(service, path)).get("data")
+    return (
+        [one for one in data if isinstance(one, dict) and isinstance(one.get("id"), str)]
+        if isinstance(data, list)
+        else []
+    )
+
+
+async def _post(service: Service, path: str) -> None:
+    response = await service.http.post_json(path, {})
+    if response.status != 200:
+        raise service.failed(response)
+
+
+def _identity(data: Any) -> str:
+    identity = data.get("id") if isinstance(data, Mapping) else None
+    if not isinstance(identity, str) or not identity:
+        raise UnansweredError("the answer names no id", again=False)
+    return _safe(identity)
+
+
+def _safe(identity: Any) -> str:
+    """An id that a path may hold: a service must not lead us elsewhere on its host."""
+    text = str(identity)
+    if not text.replace("-", "").replace("_", "").isalnum() or len(text) > 200:
+        raise UnansweredError(one_line(f"{text!r} is no id"), again=False)
+    return text
+
+
+def _counts(data: Any) -> dict[str, int]:
+    if not isinstance(data, Mapping):
+        return {}
+    return {str(name): value for name, value in data.items() if isinstance(value, int) and name != "total"}

@@ -1,0 +1,77 @@
+"""OpenAI's chat completions, and everything that speaks like them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalprep.annotate.providers.wire import FATAL, PASSING, Answer, Failure, Request, count, said
+
+#: Sent where no key is needed; servers on one's own machine take any.
+NO_KEY = "EMPTY"
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+
+
+class OpenAI:
+    """Chat completions: `POST {base_url}/chat/completions`."""
+
+    name = "openai"
+    default_url = "https://api.openai.com/v1"
+    key_variable = "OPENAI_API_KEY"
+    path = "/chat/completions"
+    output_limit = ("max_tokens", "max_completion_tokens")
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Headers of every request."""
+        return {"Authorization": f"Bearer {key or NO_KEY}"}
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """A request as JSON."""
+        body: dict[str, Any] = {"model": request.model, "messages": [dict(one) for one in request.messages]}
+        if request.schema is not None:
+            form = {"name": "rating", "strict": True, "schema": dict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body | dict(request.sampling)
+
+    def answer(self, body: Any) -> Answer | None:
+        """The reply in the body of a response; None where the body has none."""
+        choices = body.get("choices") if isinstance(body, Mapping) else None
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+        message = choice.get("message")
+        if not isinstance(message, Mapping):
+            return None
+        text, refusal, ended = message.get("content"), message.get("refusal"), choice.get("finish_reason")
+        text = text if isinstance(text, str) else _joined(text)
+        usage = body.get("usage")
+        usage = usage if isinstance(usage, Mapping) else {}
+        status, reason = "received", ""
+        if (isinstance(refusal, str) and refusal) or ended == "content_filter":
+            status, reason = "refused", refusal if isinstance(refusal, str) and refusal else "content filter"
+        elif ended == "length":
+            status = "truncated"
+        identity = body.get("id")
+        return Answer(
+            status,
+            text,
+            count(usage.get("prompt_tokens")),
+            count(usage.get("completion_tokens")),
+            identity if isinstance(identity, str) else None,
+            reason,
+        )
+
+    def failure(self, status: int, body: Any) -> Failure:
+        """What a response other than 200 says."""
+        message, code = said(body)
+        return Failure(
+            f"HTTP {status}: {message or code or 'no reason given'}",
+            fatal=status in FATAL or code in _NO_CREDIT,
+            again=status in PASSING or status >= 500,
+        )
+
+
+def _joined(parts: Any) -> str | None:
+    """Text of a message whose content is a list of parts."""
+    if not isinstance(parts, list):
+        return None
+    texts = [one["text"] for one in parts if isinstance(one, Mapping) and isinstance(one.get("text"), str)]
+    return "".join(texts) or None

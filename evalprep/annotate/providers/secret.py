@@ -1,0 +1,62 @@
+"""The key of a service: from the environment or from a file that nobody else can read; never from the command line."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from evalprep.errors import Problems
+
+_LONGEST = 4096
+
+
+def read_key(variable: str, file: Path | None, problems: Problems, *, needed: bool, named: bool) -> str | None:
+    """The key, without its blanks; its text is in no message.
+
+    Args:
+        variable: Environment variable.
+        file: A file that holds the key and nothing else; goes before the variable.
+        problems: Gets what is wrong.
+        needed: The service takes nobody without one.
+        named: The user named the variable.
+    """
+    if file is not None:
+        return _from_file(file, problems)
+    key = os.environ.get(variable, "").strip() or None
+    if key is None and needed:
+        problems.add(
+            f"{'the variable that --api_key_env names' if named else variable} is not set in the environment",
+            fix="export it, or name a file with --api_key_file; a key is never given as an argument",
+        )
+    if key is not None and not _sendable(key):
+        problems.add(f"the key in {variable} is no key: it has blanks or characters that no header can hold")
+        return None
+    return key
+
+
+def _from_file(file: Path, problems: Problems) -> str | None:
+    try:
+        with file.open("rb") as handle:
+            mode = os.fstat(handle.fileno()).st_mode
+            if not stat.S_ISREG(mode):
+                problems.add("is no regular file", where=str(file))
+                return None
+            if mode & 0o077:
+                problems.add(
+                    f"others may read it (mode {stat.S_IMODE(mode):03o})", where=str(file), fix=f"chmod 600 {file}"
+                )
+                return None
+            content = handle.read(_LONGEST + 1)
+    except OSError as error:
+        problems.add(f"cannot be read: {error.strerror}", where=str(file))
+        return None
+    key = content.decode("utf-8", "replace").strip()
+    if not key or len(content) > _LONGEST or not _sendable(key):
+        problems.add("holds no key", where=str(file), allowed="the key on one line, and nothing else")
+        return None
+    return key
+
+
+def _sendable(key: str) -> bool:
+    return key.isascii() and key.isprintable() and " " not in key
