@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_metrics.extract.thinking import strip_thinking
-from evalprep.annotate.contract import NOT_ASKED, OUTCOMES, Annotator, Item, Message, Values
 from evalprep.annotate.keys import answer_key, canonical, input_sha256
 from evalprep.annotate.ledger import READABLE, Attempt
+from evalprep.packs.annotator import NOT_ASKED, OUTCOMES, Annotator, Item, Message, Values
 
 UNFOLLOWED = "the question before it has no reply"
 

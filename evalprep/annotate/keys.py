@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalprep.annotate.contract import Message
+from evalprep.packs.annotator import Message
 
 
 def canonical(value: Any) -> str:

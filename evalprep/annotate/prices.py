@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalprep.annotate.contract import Message
 from evalprep.annotate.providers.wire import Answer, Wire
 from evalprep.errors import BadInput, Problem, Problems, near
+from evalprep.packs.annotator import Message
 
 _MILLION = 1_000_000
 _KEYS = {"input", "output", "batch", "currency"}

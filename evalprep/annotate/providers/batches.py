@@ -304,7 +304,7 @@ def _safe(identity: Any) -> str:
     """An id that a path may hold: a service must not lead us elsewhere on its host."""
     text = str(identity)
     if not text.replace("-", "").replace("_", "").isalnum() or len(text) > 200:
-        raise UnansweredError(one_line(f"{text!r} is no id"), again=False)
+        raise UnansweredError(f"no id that can be used: {text[:50]!r}", again=False)
     return text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from evalprep.annotate.contract import Message
+from evalprep.packs.annotator import Message
 
 _LONGEST_REASON = 300
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from evalprep.annotate.answers import Who, questions_of
-from evalprep.annotate.contract import Item, SampleRef, Value
+from evalprep.packs.annotator import Item, SampleRef, Value
 
 
 @dataclass
