@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.config.schema import Config
+from evalprep.data.fields import FieldRow, read_fields
 from evalprep.data.join import GroundTruth, JoinReport, join
 from evalprep.data.prepared import Repeats
 from evalprep.data.sources import Source, config_names, open_source
@@ -30,6 +31,7 @@ from evalprep.places import exists, is_folder, place
 __all__ = [
     "BadInput",
     "Context",
+    "FieldRow",
     "GroundTruth",
     "JoinReport",
     "Plan",
@@ -47,6 +49,7 @@ __all__ = [
     "make_plan",
     "near",
     "place",
+    "read_fields",
     "write_atomically",
 ]
 

@@ -8,7 +8,7 @@ silence, or a null, is found out only when a score is missing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 JSON = "application/json"
@@ -21,6 +21,7 @@ TEXTS = (
 )  # fmt: skip
 NUMBERS = ("sent_more_log_prob", "sent_less_log_prob")
 LISTS = ("context",)
+NOTHING = "nothing is there"
 COLUMNS = (*TEXTS, *NUMBERS, *LISTS)
 
 
@@ -107,7 +108,13 @@ def known_mime_type(*, mime_type: str) -> str:
     return "ok"
 
 
-def _found(column: str, expression: str, data: Any) -> Any:
+def found(column: str, expression: str, data: Any) -> Any:
+    """What an expression finds in a record or document.
+
+    Raises:
+        ColumnError: nothing, or it cannot be computed.
+        ValueError: it is no expression.
+    """
     from jmespath.exceptions import JMESPathError
 
     try:
@@ -115,7 +122,7 @@ def _found(column: str, expression: str, data: Any) -> Any:
     except JMESPathError as error:  # a function got a value it cannot take, such as join() of a null
         raise ColumnError(column, expression, f"cannot be computed: {' '.join(str(error).split())}") from error
     if value is None:
-        raise ColumnError(column, expression, "nothing is there")
+        raise ColumnError(column, expression, NOTHING)
     return value
 
 
@@ -161,15 +168,18 @@ def record_columns(record: Any, expressions: Mapping[str, str]) -> dict[str, Any
     """
     if not isinstance(record, (Mapping, list)):
         raise RecordError(f"is {_kind(record)}, expected an object")
-    return {name: one_value(name, each, _found(name, each, record)) for name, each in expressions.items()}
+    return {name: one_value(name, each, found(name, each, record)) for name, each in expressions.items()}
 
 
-def document_columns(document: Any, expressions: Mapping[str, str]) -> dict[str, list[Any]]:
+def document_columns(
+    document: Any, expressions: Mapping[str, str], check: Callable[[str, str, Any, int | None], Any] = one_value
+) -> dict[str, list[Any]]:
     """Columns of one JSON document, all of one length.
 
     Args:
         document: The document.
         expressions: Column -> expression.
+        check: What each value goes through: (column, expression, value, index) -> value.
 
     Raises:
         ColumnError: a column is missing, empty or no list, a value is null or of the wrong kind, or lengths differ.
@@ -180,11 +190,11 @@ def document_columns(document: Any, expressions: Mapping[str, str]) -> dict[str,
         raise RecordError(f"is {_kind(document)}, expected an object or a list")
     columns: dict[str, list[Any]] = {}
     for name, expression in expressions.items():
-        values = _found(name, expression, document)
+        values = found(name, expression, document)
         if not isinstance(values, list) or not values:
             problem = "is empty" if values == [] else f"is {_kind(values)}"
             raise ColumnError(name, expression, f"{problem}, expected a list with a value per record")
-        columns[name] = [one_value(name, expression, value, index) for index, value in enumerate(values)]
+        columns[name] = [check(name, expression, value, index) for index, value in enumerate(values)]
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         name, shown = next(iter(lengths)), ", ".join(f"{name} {length}" for name, length in lengths.items())
@@ -240,7 +250,7 @@ def json_lines(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
         try:
             value = json.loads(text)
         except json.JSONDecodeError as error:
-            raise LineError(number, f"no JSON: {error.msg} at character {error.colno}") from error
+            raise LineError(number, f"no JSON: {error.msg} (character {error.colno})") from error
         except RecursionError as error:
             raise LineError(number, "nested too deeply") from error
         except ValueError as error:  # a whole number of thousands of digits

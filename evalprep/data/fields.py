@@ -1,0 +1,210 @@
+"""One's own records as named fields: each a column name or a JMESPath expression, checked row by row.
+
+    read_fields(path, {"model_input": "input.question", "target_output": "join('<OR>', references[*].text)"})
+
+A JSON document holds whole columns, so that an expression gives a list over all records (`data.items[*].q.text`); in
+every other format it gives one value per record. A JSON list of objects may be read either way. Values are texts, but
+log-probabilities; fields beyond the known ones keep what they hold, for prompts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.fm.columns import (
+    COLUMNS,
+    NOTHING,
+    NUMBERS,
+    ColumnError,
+    RecordError,
+    compiled,
+    document_columns,
+    found,
+    one_value,
+)
+from evalprep.data.located import Located, file_format, is_number, json_document, located_records
+from evalprep.errors import BadInput, Problem, near
+
+MAX_PROBLEMS = 20
+"""So many mistakes of a file are told; a wrong expression is wrong in every row."""
+
+
+@dataclass(frozen=True)
+class FieldRow:
+    """One record as its fields.
+
+    Attributes:
+        where: File and place, for messages.
+        number: Position in the file, from 0.
+        fields: Field -> value.
+        record: The whole record where the format has one, else the fields.
+    """
+
+    where: str
+    number: int
+    fields: dict[str, Any]
+    record: Mapping[str, Any] = field(repr=False)
+
+
+def read_fields(
+    path: Path, expressions: Mapping[str, str], *, declared: str | None = None, where: str = ""
+) -> Iterator[FieldRow]:
+    """Stream the fields of a file.
+
+    Args:
+        path: JSON, JSON Lines, parquet, CSV or TSV.
+        expressions: Field -> column name or JMESPath expression.
+        declared: The format, where the file's name does not tell it.
+        where: Which key of which config asked for it, for messages about expressions.
+
+    Raises:
+        BadInput: with every mistake of the file (the first 20 of many). Rows before the first one were given out by
+            then, so that nothing may be written before the last row is read.
+    """
+    form = file_format(path, declared, where=where)
+    _check_expressions(path, form, expressions, where)
+    reader = (
+        _of_document(path, expressions) if form == "json" else _of_records(located_records(path, form), expressions)
+    )
+    problems: list[Problem] = []
+    rows = 0
+    for each in reader:
+        if isinstance(each, Problem):
+            problems.append(each)
+            if len(problems) == MAX_PROBLEMS:
+                problems.append(Problem(what="there may be more mistakes", where=str(path), fix="mend these first"))
+                break
+        elif not problems:
+            rows += 1
+            yield each
+    if problems:
+        raise BadInput(problems)
+    if not rows:
+        raise BadInput(Problem(what="holds no records", where=str(path), fix="give a file with one record at least"))
+
+
+def _check_expressions(path: Path, form: str, expressions: Mapping[str, str], where: str) -> None:
+    """Refuse what is neither a JMESPath expression nor a column of the file."""
+    problems = []
+    for name, expression in expressions.items():
+        try:
+            compiled(expression)
+        except ValueError as error:
+            columns = _first_columns(path, form)
+            if expression not in columns:
+                problems.append(
+                    Problem(
+                        what=f"{name}: {error}",
+                        where=where or str(path),
+                        allowed=f"a column ({', '.join(columns) or 'none found'}) or a JMESPath expression",
+                        fix=near(str(expression), columns) or 'quote names with blanks: "Review Text"',
+                    )
+                )
+    if problems:
+        raise BadInput(problems)
+
+
+def _first_columns(path: Path, form: str) -> list[str]:
+    if form == "json":
+        document = json_document(path)
+        first = document[0] if isinstance(document, list) and document else document
+    else:
+        first = next((each.value for each in located_records(path, form) if isinstance(each, Located)), None)
+    return [str(name) for name in first] if isinstance(first, Mapping) else []
+
+
+def _value(name: str, expression: str, record: Any) -> Any:
+    """Value of one field: the column of that very name where there is one, else what the expression finds."""
+    literal = isinstance(record, Mapping) and expression in record
+    value = record[expression] if literal else found(name, expression, record)
+    return _checked(name, expression, value)
+
+
+def _checked(name: str, expression: str, value: Any, index: int | None = None) -> Any:
+    if isinstance(value, float) and math.isnan(value):  # what tables hold where nothing is
+        raise ColumnError(name, expression, "is not a number (NaN), which stands for a missing value", index)
+    if name not in COLUMNS:
+        if value is None:
+            raise ColumnError(name, expression, "is null", index)
+        return value
+    value = one_value(name, expression, value, index)
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ColumnError(name, expression, "holds half of a surrogate pair, which no file can hold", index)
+    if name not in NUMBERS or is_number(value):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not is_number(number) or isinstance(value, bool):
+        raise ColumnError(name, expression, f"is {value!r}, expected a number", index)
+    return number
+
+
+def _of_records(records: Iterator[Located | Problem], expressions: Mapping[str, str]) -> Iterator[FieldRow | Problem]:
+    for each in records:
+        if isinstance(each, Problem):
+            yield each
+            continue
+        if not isinstance(each.value, (Mapping, list)):
+            yield _problem(RecordError(f"holds {each.value!r:.40}, expected an object"), each.where)
+            continue
+        fields: dict[str, Any] = {}
+        failed = False
+        for name, expression in expressions.items():
+            try:
+                fields[name] = _value(name, expression, each.value)
+            except ValueError as error:
+                failed = True
+                yield _problem(error, each.where, each.value)
+        if not failed:
+            record = each.value if isinstance(each.value, Mapping) else fields
+            yield FieldRow(each.where, each.number, fields, record)
+
+
+def _problem(error: ValueError, where: str, record: Any = None) -> Problem:
+    """One row's mistake, with the columns that its record has."""
+    if not isinstance(error, ColumnError):
+        return Problem(what=str(error), where=where, allowed="one object per record")
+    columns = [str(name) for name in record] if isinstance(record, Mapping) else []
+    missing = columns and error.reason == NOTHING
+    place = "" if error.index is None else f" (index {error.index})"
+    return Problem(
+        what=f"{error.column} ({error.expression}): {error.reason}",
+        where=f"{where}{place}",
+        allowed=f"columns found: {', '.join(columns)}" if missing else "",
+        fix=near(error.expression, columns) if missing else "",
+    )
+
+
+def _of_document(path: Path, expressions: Mapping[str, str]) -> Iterator[FieldRow | Problem]:
+    document = json_document(path)
+    if _is_list_of_records(document, expressions):
+        records = (Located(f"{path} (index {index})", index, value) for index, value in enumerate(document))
+        yield from _of_records(iter(records), expressions)
+        return
+    columns: dict[str, list[Any]] = {}
+    try:
+        columns = document_columns(document, expressions, _checked)
+    except ValueError as error:
+        yield _problem(error, str(path), document)
+    for index, values in enumerate(zip(*columns.values(), strict=True)):
+        fields = dict(zip(columns, values, strict=True))
+        yield FieldRow(f"{path} (index {index})", index, fields, fields)
+
+
+def _is_list_of_records(document: Any, expressions: Mapping[str, str]) -> bool:
+    """Whether a document is a list of objects that no expression finds anything in as a whole."""
+    if not isinstance(document, list) or not any(isinstance(each, Mapping) for each in document):
+        return False
+    for name, expression in expressions.items():
+        try:
+            found(name, expression, document)
+        except ValueError:
+            continue
+        return False
+    return True

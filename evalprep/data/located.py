@@ -1,0 +1,177 @@
+"""Records of one's own files with their places, so that a mistake in row 9,000 is found by whoever must mend it.
+
+`rowfiles` reads files that tools wrote, and stops at the first damage. These files were written by people: every
+format that they use, and all mistakes told at once.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.fm.columns import LineError, json_lines
+from evalprep.data.rowfiles import is_parquet, parquet_rows
+from evalprep.errors import BadInput, Problem
+
+FORMATS = ("json", "jsonl", "parquet", "csv", "tsv")
+_MIME_TYPES = {
+    "application/json": "json",
+    "application/jsonlines": "jsonl",
+    "application/x-ndjson": "jsonl",
+    "application/vnd.apache.parquet": "parquet",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+}
+_SUFFIXES = {
+    ".json": "json", ".jsonl": "jsonl", ".jsonlines": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv",
+}  # fmt: skip
+_FIELD_CHARS = 2**30  # of a CSV cell; the module's own limit of 128 KB refuses long documents
+
+
+@dataclass(frozen=True)
+class Located:
+    """One record.
+
+    Attributes:
+        where: File and place, for messages: `data.jsonl:12`, `data.parquet (row 12)`.
+        number: Position among the records of its file, from 0.
+        value: The record: a mapping, or whatever else stands on that line.
+    """
+
+    where: str
+    number: int
+    value: Any
+
+
+def file_format(path: Path, declared: str | None, *, where: str = "") -> str:
+    """Tell how a file is read: as declared, by a name or a MIME type, else by its ending.
+
+    Raises:
+        BadInput: neither says it.
+    """
+    allowed = f"{', '.join(FORMATS)}, or a MIME type: {', '.join(_MIME_TYPES)}"
+    if declared is not None:
+        known = declared if declared in FORMATS else _MIME_TYPES.get(declared)
+        if known is None:
+            raise BadInput(
+                Problem(what=f"the format {declared!r} is unknown", where=where or str(path), allowed=allowed)
+            )
+        return known
+    by_name = "parquet" if is_parquet(path) else _SUFFIXES.get(path.suffix.lower())
+    if by_name is None:
+        raise BadInput(
+            Problem(
+                what=f"the name {path.name} does not tell its format",
+                where=where or str(path),
+                allowed=allowed,
+                fix="say it with format:, or rename the file",
+            )
+        )
+    return by_name
+
+
+def read_text(path: Path) -> str:
+    """Content of a text file, without a byte-order mark.
+
+    Raises:
+        BadInput: it is not UTF-8; says in which line.
+    """
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            Problem(what="is not UTF-8", where=f"{path}:{line}", fix="save the file as UTF-8, then try again")
+        ) from None
+
+
+def json_document(path: Path) -> Any:
+    """Value of a JSON file.
+
+    Raises:
+        BadInput: it is no JSON; says where.
+    """
+    text = read_text(path)
+    if not text.strip():
+        raise BadInput(Problem(what="holds no records: the file is empty", where=str(path), fix="give another file"))
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        lines = "Extra data" in error.msg and error.lineno > 1
+        raise BadInput(
+            Problem(
+                what=f"is not JSON: {error.msg} at column {error.colno}",
+                where=f"{path}:{error.lineno}",
+                fix="say format: jsonl where each line is a record" if lines else "mend the file",
+            )
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(Problem(what=f"is not JSON that can be read: {error}", where=str(path))) from None
+
+
+def located_records(path: Path, form: str) -> Iterator[Located | Problem]:
+    """Yield the records of a JSON Lines, parquet, CSV or TSV file, and a problem for each that cannot be read.
+
+    Raises:
+        BadInput: the file cannot be read at all.
+    """
+    if form == "parquet":
+        for number, row in enumerate(parquet_rows(path, None)):
+            yield Located(f"{path} (row {number + 1})", number, row)
+    elif form == "jsonl":
+        yield from _lines(path)
+    else:
+        yield from _cells(path, "\t" if form == "tsv" else ",")
+
+
+def _lines(path: Path) -> Iterator[Located | Problem]:
+    number = 0
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        try:
+            for _, value in json_lines([text]):
+                yield Located(f"{path}:{line}", number, value)
+                number += 1
+        except LineError as error:
+            yield Problem(what=error.reason, where=f"{path}:{line}", fix="mend or delete the line")
+
+
+def _cells(path: Path, delimiter: str) -> Iterator[Located | Problem]:
+    csv.field_size_limit(_FIELD_CHARS)
+    reader = csv.reader(read_text(path).splitlines(keepends=True), delimiter=delimiter, strict=True)
+    names: list[str] | None = None
+    number, line = 0, 1
+    try:
+        for cells in reader:
+            where, line = f"{path}:{line}", reader.line_num + 1
+            if not cells:
+                continue
+            if names is None:
+                names = cells
+                if len(set(names)) < len(names):
+                    yield Problem(what="the header names a column twice", where=where, allowed="a name per column")
+                    return
+                continue
+            if len(cells) != len(names):
+                yield Problem(
+                    what=f"has {len(cells)} cells, and the header {len(names)}",
+                    where=where,
+                    fix="quote cells that hold the delimiter, or say which one it is: csv or tsv",
+                )
+                continue
+            yield Located(where, number, dict(zip(names, cells, strict=True)))
+            number += 1
+    except csv.Error as error:
+        yield Problem(
+            what=f"is not {'TSV' if delimiter == chr(9) else 'CSV'}: {error}", where=f"{path}:{reader.line_num}"
+        )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
