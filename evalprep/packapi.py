@@ -25,7 +25,8 @@ from evalprep.data.prepared import Repeats
 from evalprep.data.sources import Source, config_names, open_source
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
-from evalprep.packs.pack import Pack, TaskSpec
+from evalprep.packs.entries import TaskSpec
+from evalprep.packs.pack import Pack
 from evalprep.places import exists, is_folder, place
 
 __all__ = [

@@ -43,9 +43,9 @@ class Reader:
         if pack.name in Core.model_fields:
             self.problems.add(f"the pack's name {pack.name!r} is a key of the config", where=where, fix="rename it")
         for task in pack.tasks.values():
-            if task.backend and task.backend not in get_args(Backend):
+            if task.call.backend and task.call.backend not in get_args(Backend):
                 self.problems.add(
-                    f"the back end {task.backend!r} of {task.name} is unknown",
+                    f"the back end {task.call.backend!r} of {task.name} is unknown",
                     where=where,
                     allowed=", ".join(get_args(Backend)),
                 )

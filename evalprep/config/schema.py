@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
 
 from evalprep.errors import Problems
-from evalprep.packs.pack import ConfigKey, Pack
+from evalprep.packs.entries import ConfigKey
+from evalprep.packs.pack import Pack
 from evalprep.yamlfile import YamlFile
 
 Backend = Literal["vllm", "hf", "local-completions", "dummy"]

@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evalprep.errors import Problems, near
-from evalprep.packs.pack import ConfigKey, GroupSpec, Pack, TaskSpec
+from evalprep.packs.entries import ConfigKey, GroupSpec, PackEntry, ScoreEntry, TaskSpec
+from evalprep.packs.mistakes import read_entry
+from evalprep.packs.pack import Pack
+from evalprep.packs.stock import is_remembered, stock_names
 from evalprep.places import is_file
 from evalprep.yamlfile import YamlFile, load_yaml
 
-TYPES = ("str", "int", "float", "bool", "path", "list", "map", "any")
-# Key -> what it holds. "names" is a list of words.
-_PACK = {
-    "name": "str",
-    "title": "str",
-    "description": "str",
-    "config": "map",
-    "tasks": "map",
-    "groups": "map",
-    "suite_scores": "map",
-    "published": "str",
-    "default_tasks": "names",
-}
-_TASK = {
-    "template": "str",
-    "source": "str or map",
-    "columns": "map",
-    "aliases": "names",
-    "description": "str",
-    "values": "map",
-    "backend": "str",
-    "tags": "map",
-}
-_SOURCE = {"path": "str", "config": "str", "split": "str", "revision": "str"}
-_GROUP = {"tasks": "names", "aliases": "names", "description": "str"}
-_CONFIG_KEY = {
-    "type": "str or names",
-    "default": "any",
-    "required": "bool",
-    "choices": "list",
-    "min": "number",
-    "max": "number",
-    "top_level": "bool",
-    "doc": "str",
-}
-_KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "map": (dict,),
-    "str or map": (str, dict),
-    "str or names": (str, list),
-    "names": (list,),
-    "list": (list,),
-    "bool": (bool,),
-    "number": (int, float),
-    "any": (object,),
-}
+Entry = TypeVar("Entry", ConfigKey, TaskSpec, GroupSpec, ScoreEntry)
 _DEFAULTS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "path": (str,),
@@ -68,7 +27,8 @@ _DEFAULTS: dict[str, tuple[type, ...]] = {
     "map": (dict,),
     "any": (object,),
 }
-_WORDS = {"str": "text", "map": "a mapping", "names": "a list of names", "bool": "true or false", "number": "a number"}
+# What a stock task is; only another template would change it.
+_NO_OVERRIDES = ("task", "group", "metadata", "task_list")
 
 
 def read_pack(file: Path, problems: Problems) -> Pack:
@@ -83,171 +43,141 @@ def read_pack(file: Path, problems: Problems) -> Pack:
     """
     source = load_yaml(file)
     folder = file.parent
-    data = _typed(source.data, _PACK, source, problems)
-    if data.get("name", folder.name) != folder.name:
+    data = read_entry(PackEntry, source.data, source, (), problems) or PackEntry()
+    if (data.name or folder.name) != folder.name:
         problems.add(
-            f"name is {data['name']!r}, the folder is called {folder.name!r}",
+            f"name is {data.name!r}, the folder is called {folder.name!r}",
             where=source.where("name"),
             fix="make them equal",
         )
+    groups = {name: {"tasks": one} if isinstance(one, list) else one for name, one in data.groups.items()}
     pack = Pack(
         name=folder.name,
         folder=folder,
-        title=data.get("title", folder.name),
-        description=data.get("description", ""),
-        suite_scores=_mappings(data, "suite_scores", source, problems),
-        published_file=data.get("published", ""),
-        default_tasks=tuple(data.get("default_tasks", ())),
+        title=data.title or folder.name,
+        description=data.description,
+        config=_entries(ConfigKey, data.config, "config", source, problems),
+        tasks=_entries(TaskSpec, data.tasks, "tasks", source, problems),
+        groups=_entries(GroupSpec, groups, "groups", source, problems),
+        suite_scores=_entries(ScoreEntry, data.suite_scores, "suite_scores", source, problems),
+        published_file=data.published,
+        default_tasks=data.default_tasks,
     )
-    for name, spec in _mappings(data, "config", source, problems).items():
-        _add_config_key(pack, name, spec, source, problems)
-    for name, spec in _mappings(data, "tasks", source, problems).items():
-        _add_task(pack, name, spec, source, problems)
-    # `group: [a, b]` is short for `group: {tasks: [a, b]}`.
-    groups = {
-        name: {"tasks": spec} if isinstance(spec, list) else spec for name, spec in data.get("groups", {}).items()
-    }
-    for name, spec in _mappings({"groups": groups}, "groups", source, problems).items():
-        _add_group(pack, name, spec, source, problems)
+    pack.config = {key: one for key, one in pack.config.items() if _check_config_key(one, source, problems)}
+    for task in pack.tasks.values():
+        _check_task(pack, task, source, problems)
     _check_names(pack, source, problems)
+    _check_scores(pack, source, problems)
     if pack.published_file and not is_file(folder / pack.published_file):
         problems.add(f"there is no {pack.published_file}", where=source.where("published"), fix=f"add it to {folder}")
     return pack
 
 
-def _typed(
-    data: Mapping[str, Any], kinds: Mapping[str, str], source: YamlFile, problems: Problems, *path: str
-) -> dict[str, Any]:
-    """The keys that are known and hold what they should; everything else is a problem, null counts as not given."""
-    good: dict[str, Any] = {}
-    for key, value in data.items():
-        if key not in kinds:
+def _entries(
+    kind: type[Entry], given: dict[Any, Any], key: str, source: YamlFile, problems: Problems
+) -> dict[str, Entry]:
+    """The entries under a key of pack.yaml, by name; what is no mapping with a name is a problem."""
+    good: dict[str, Entry] = {}
+    for name, one in given.items():
+        if not isinstance(name, str) or not isinstance(one, dict):
             problems.add(
-                f"unknown key {key!r}",
-                where=source.where(*path, key),
-                allowed=", ".join(kinds),
-                fix=near(str(key), kinds),
+                f"{name!r} under {key} is {one!r}", where=source.where(key, str(name)), allowed="a name and a mapping"
             )
-        elif value is None:
             continue
-        elif not isinstance(value, _KINDS[kinds[key]]) or (
-            "names" in kinds[key] and isinstance(value, list) and not all(isinstance(name, str) for name in value)
-        ):
-            words = " or ".join(_WORDS.get(kind, f"a {kind}") for kind in kinds[key].split(" or "))
-            problems.add(f"{key} is {value!r}", where=source.where(*path, key), allowed=words)
-        else:
-            good[key] = value
+        entry = read_entry(kind, one, source, (key, name), problems, without=["name"])
+        if entry is not None:
+            good[name] = replace(entry, name=name)
     return good
 
 
-def _mappings(data: Mapping[str, Any], key: str, source: YamlFile, problems: Problems) -> dict[str, dict[str, Any]]:
-    """The entries under a key that are mappings with a name; the others are problems."""
-    good: dict[str, dict[str, Any]] = {}
-    for name, spec in data.get(key, {}).items():
-        if isinstance(name, str) and isinstance(spec, dict):
-            good[name] = spec
-        else:
-            problems.add(
-                f"{name!r} under {key} is {spec!r}", where=source.where(key, str(name)), allowed="a name and a mapping"
-            )
-    return good
-
-
-def _add_config_key(pack: Pack, name: str, given: dict[str, Any], source: YamlFile, problems: Problems) -> None:
-    where = source.where("config", name)
-    spec = _typed(given, _CONFIG_KEY, source, problems, "config", name)
+def _check_config_key(key: ConfigKey, source: YamlFile, problems: Problems) -> bool:
+    """Whether a key can stand in a config; a doubtful default is told, and the key still stands."""
+    where = source.where("config", key.name)
     from pydantic import BaseModel  # a section becomes a model, whose own attributes are no names for keys
 
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or hasattr(BaseModel, name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", key.name) or hasattr(BaseModel, key.name):
         problems.add(
-            f"{name!r} cannot be a key",
+            f"{key.name!r} cannot be a key",
             where=where,
             allowed="lower-case letters, digits and _, but no name of pydantic such as json or model_dump",
         )
-        return
-    types = spec.get("type", "str")
-    types = tuple(types) if isinstance(types, list) else (types,)
-    for kind in types:
-        if kind not in TYPES:
-            problems.add(f"type {kind!r} of config key {name} is unknown", where=where, allowed=", ".join(TYPES))
-            return
-    choices, default = tuple(spec.get("choices", ())), spec.get("default")
+        return False
+    default, types = key.default, key.types
     if default is not None and not any(isinstance(default, _DEFAULTS[kind]) for kind in types):
-        problems.add(f"the default {default!r} of {name} is not of its type", where=where, allowed=" or ".join(types))
-    if choices and default is not None and default not in choices:
         problems.add(
-            f"the default {default!r} is none of the choices", where=where, allowed=", ".join(map(str, choices))
+            f"the default {default!r} of {key.name} is not of its type", where=where, allowed=" or ".join(types)
         )
-    if ("min" in spec or "max" in spec) and not {"int", "float"} & {*types}:
+    if key.choices and default is not None and default not in key.choices:
+        problems.add(
+            f"the default {default!r} is none of the choices", where=where, allowed=", ".join(map(str, key.choices))
+        )
+    if (key.minimum is not None or key.maximum is not None) and not {"int", "float"} & {*types}:
         problems.add("min and max are for numbers", where=where, allowed="type: int or type: float")
-        return
-    pack.config[name] = ConfigKey(
-        name=name,
-        types=types,
-        default=default,
-        required=spec.get("required", False),
-        choices=choices,
-        minimum=spec.get("min"),
-        maximum=spec.get("max"),
-        top_level=spec.get("top_level", False),
-        doc=spec.get("doc", ""),
-    )
+        return False
+    return True
 
 
-def _add_task(pack: Pack, name: str, given: dict[str, Any], source: YamlFile, problems: Problems) -> None:
+def _check_task(pack: Pack, task: TaskSpec, source: YamlFile, problems: Problems) -> None:
+    """A task is an own one, a stock one, or one that nobody can run; each has keys of its own."""
+    name = task.name
     where = source.where("tasks", name)
-    spec = _typed(given, _TASK, source, problems, "tasks", name)
-    if "template" not in spec:
-        problems.add(f"task {name} names no template", where=where, allowed=f"{{template: {name}.yaml}}")
-        return
-    if not is_file(pack.folder / spec["template"]):
+    if task.stock:
+        for key in ("template", "source", "columns", "values"):
+            if getattr(task, key):
+                problems.add(
+                    f"{key} of {name} is for own tasks, and {name} is lm-eval's",
+                    where=source.where("tasks", name, key),
+                    allowed="overrides: {num_fewshot: 5, ...}, or a template without `stock`",
+                )
+    elif not task.template and not task.unavailable:
         problems.add(
-            f"template {spec['template']} of task {name} does not exist", where=where, fix=f"add it to {pack.folder}"
+            f"task {name} names no template",
+            where=where,
+            allowed=f"template: {name}.yaml, or stock: task for a task of lm-eval's own",
         )
-        return
-    columns = spec.get("columns", {})
-    for new, old in columns.items():
-        if not isinstance(new, str) or not isinstance(old, str):
+    elif task.overrides:
+        problems.add(
+            f"overrides of {name} are for lm-eval's own tasks",
+            where=source.where("tasks", name, "overrides"),
+            fix=f"write them into {task.template or 'its template'}, or add `stock: task`",
+        )
+    if task.template and not is_file(pack.folder / task.template):
+        problems.add(
+            f"template {task.template} of task {name} does not exist", where=where, fix=f"add it to {pack.folder}"
+        )
+    for key in _NO_OVERRIDES:
+        if key in task.overrides:
             problems.add(
-                f"the column {new} is {old!r}",
-                where=source.where("tasks", name, "columns"),
-                allowed="{prompt: question}",
+                f"{key} of the stock task {name} cannot be overridden",
+                where=source.where("tasks", name, "overrides", key),
+                allowed="keys such as num_fewshot, generation_kwargs, repeats, description",
             )
-    location = spec.get("source", {})
-    if isinstance(location, dict):
-        location = _typed(location, _SOURCE, source, problems, "tasks", name, "source")
-    pack.tasks[name] = TaskSpec(
-        name=name,
-        template=spec["template"],
-        source={"path": location} if isinstance(location, str) else location,
-        columns=columns,
-        aliases=tuple(spec.get("aliases", ())),
-        description=spec.get("description", ""),
-        values=spec.get("values", {}),
-        backend=spec.get("backend", ""),
-        tags=spec.get("tags", {}),
-    )
-
-
-def _add_group(pack: Pack, name: str, given: dict[str, Any], source: YamlFile, problems: Problems) -> None:
-    spec = _typed(given, _GROUP, source, problems, "groups", name)
-    if "tasks" not in spec:
-        problems.add(f"group {name} has no list of tasks", where=source.where("groups", name), allowed="tasks: [a, b]")
-        return
-    pack.groups[name] = GroupSpec(
-        name, tuple(spec["tasks"]), tuple(spec.get("aliases", ())), spec.get("description", "")
-    )
+    for one in task.after:
+        if one not in source.at("tasks"):
+            problems.add(
+                f"{name} waits for {one!r}, which is no task of this pack",
+                where=source.where("tasks", name, "after"),
+                allowed=", ".join(pack.tasks),
+                fix=near(one, pack.tasks),
+            )
+    if task.annotators and not is_file(pack.folder / "annotators.py"):
+        problems.add(
+            f"{name} names annotators, and there is no annotators.py",
+            where=source.where("tasks", name, "annotators"),
+            fix=f"add it to {pack.folder}",
+        )
 
 
 def _check_names(pack: Pack, source: YamlFile, problems: Problems) -> None:
-    """Names that are used are declared, and no group is part of itself."""
+    """Names that are used are declared here or by lm-eval, and no group is part of itself."""
     known = pack.names()
     used: list[tuple[tuple[str, ...], str]] = [(("default_tasks",), name) for name in pack.default_tasks]
     used += [(("groups", group.name), name) for group in pack.groups.values() for name in group.tasks]
     for path, name in used:
-        if name not in known and name not in source.at("tasks"):  # a task with mistakes is told once
+        # A task with mistakes is told once.
+        if name not in known and name not in source.at("tasks") and not _is_stock(name, known):
             problems.add(
-                f"{name!r} is no task or group of this pack",
+                f"{name!r} is no task or group of this pack, nor of lm-eval",
                 where=source.where(*path),
                 allowed=", ".join(known),
                 fix=near(name, known),
@@ -255,6 +185,27 @@ def _check_names(pack: Pack, source: YamlFile, problems: Problems) -> None:
     for name in pack.groups:
         if _reaches(pack, name, name, set()):
             problems.add(f"group {name} is part of itself", where=source.where("groups", name), fix="break the circle")
+
+
+def _check_scores(pack: Pack, source: YamlFile, problems: Problems) -> None:
+    """Scores that a score needs are declared."""
+    declared = source.at("suite_scores")  # a score with mistakes is told once
+    for name, score in pack.suite_scores.items():
+        for kind, parents in (("needs", score.needs), ("reference", score.reference)):
+            for parent in parents:
+                if parent not in declared:
+                    problems.add(
+                        f"{name} asks in `{kind}` for the unknown score {parent!r}",
+                        where=source.where("suite_scores", name, kind),
+                        allowed=", ".join(declared),
+                        fix=near(parent, declared),
+                    )
+
+
+def _is_stock(name: str, known: list[str]) -> bool:
+    """Whether lm-eval has the name; a slip of the pen is told before half a second goes into lm-eval's names."""
+    slip = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+    return not (slip and not is_remembered()) and name in stock_names()
 
 
 def _reaches(pack: Pack, start: str, goal: str, seen: set[str]) -> bool:

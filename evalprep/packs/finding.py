@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.packs.entries import GroupSpec, TaskSpec
 from evalprep.packs.file import read_pack
-from evalprep.packs.pack import GroupSpec, Pack, TaskSpec
+from evalprep.packs.pack import Pack
 from evalprep.places import is_folder
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "task_templates"  # the packs of the project

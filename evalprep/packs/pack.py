@@ -7,54 +7,15 @@ import importlib
 import sys
 import traceback
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.packs.entries import ConfigKey, GroupSpec, ScoreEntry, TaskSpec
 from evalprep.yamlfile import load_yaml
-
-
-@dataclass(frozen=True)
-class ConfigKey:
-    """One key that a pack adds to eval_config.yaml."""
-
-    name: str
-    types: tuple[str, ...]
-    default: Any = None
-    required: bool = False
-    choices: tuple[Any, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    top_level: bool = False
-    doc: str = ""
-
-
-@dataclass(frozen=True)
-class TaskSpec:
-    """One task of a pack: its template and, for packs without `prepare.py`, where its rows are."""
-
-    name: str
-    template: str
-    source: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
-    description: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    backend: str = ""
-    tags: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class GroupSpec:
-    """A named set of tasks, and of other groups."""
-
-    name: str
-    tasks: tuple[str, ...]
-    aliases: tuple[str, ...] = ()
-    description: str = ""
 
 
 @dataclass
@@ -64,7 +25,7 @@ class Pack:
     Attributes:
         name: Folder name, also the name of its section in eval_config.yaml.
         folder: The folder.
-        suite_scores: Score name -> declaration, see docs/architecture.md.
+        suite_scores: Score name -> declaration (docs/architecture.md says what the keys mean).
         published: Published scores (content of the file that `published:` names), or an empty mapping.
     """
 
@@ -75,7 +36,7 @@ class Pack:
     config: dict[str, ConfigKey] = field(default_factory=dict)
     tasks: dict[str, TaskSpec] = field(default_factory=dict)
     groups: dict[str, GroupSpec] = field(default_factory=dict)
-    suite_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    suite_scores: dict[str, ScoreEntry] = field(default_factory=dict)
     published_file: str = ""
     default_tasks: tuple[str, ...] = ()
 

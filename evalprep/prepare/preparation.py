@@ -106,7 +106,7 @@ def make_commands(config: Config, selection: Selection, work: list[PlannedPack])
     for item in work:
         for name in item.plan.request:
             members = item.plan.below(name)
-            special = {member: item.spec(member).backend for member in members if item.spec(member).backend}
+            special = {member: item.spec(member).call.backend for member in members if item.spec(member).call.backend}
             special = {member: backend for member, backend in special.items() if backend != config.core.backend}
             if not special:
                 main.append(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import Context, Plan, TaskData
-from evalprep.packs.pack import Pack, TaskSpec
+from evalprep.packs.entries import TaskSpec
+from evalprep.packs.pack import Pack
 from evalprep.places import exists
+from evalprep.prepare.plain import plain_data
 from evalprep.prepare.render import render
 from evalprep.prepare.selection import Selection
 
@@ -107,38 +108,7 @@ def _task_data(item: PlannedPack, spec: TaskSpec) -> TaskData:
     if module is not None and hasattr(module, "prepare"):
         data: TaskData = module.prepare(item.context, spec.name)
         return data
-    if not spec.source.get("path"):
-        raise BadInput(
-            Problem(
-                what=f"task {spec.name} has no source",
-                where=str(item.pack.folder / "pack.yaml"),
-                fix="name one under `source:`, or write prepare.py",
-            )
-        )
-    source = item.context.open(
-        str(spec.source["path"]),
-        config=spec.source.get("config"),
-        split=spec.source.get("split"),
-        revision=spec.source.get("revision"),
-    )
-    source.require(list(spec.columns.values()))
-    return TaskData(rows=_plain_rows(source.rows(), spec))
-
-
-def _plain_rows(rows: Any, spec: TaskSpec) -> Any:
-    """Rows of a pack without code: renamed columns, ids from the content when the source has none."""
-    import hashlib
-
-    from evalprep.data.prepared import Repeats
-
-    repeats = Repeats()
-    for row in rows:
-        row.update({new: row.get(old) for new, old in spec.columns.items()})
-        if row.get("sample_id") in (None, ""):
-            digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
-            row["sample_id"] = repeats.unique(digest)
-        row["sample_id"] = str(row["sample_id"])
-        yield row
+    return plain_data(item.context, spec)
 
 
 def write_groups(work: list[PlannedPack], build: Path) -> dict[str, list[str]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalprep.errors import BadInput, Problem, Problems, near
+from evalprep.errors import BadInput, Problem, near
 from evalprep.packs.pack import Pack
 
-KEYS = ("function", "task", "tasks", "needs", "reference", "params", "title", "better", "range", "tags", "note")
 BUILT_IN = ("micro", "macro", "mean")
 ScoreFunction = Callable[..., Any]
 
@@ -34,60 +32,28 @@ class ScoreSpec:
 
 
 def read_specs(pack: Pack) -> dict[str, ScoreSpec]:
-    """Check a pack's `suite_scores` and return them parents first.
+    """A pack's `suite_scores`, parents first.
 
     Raises:
-        BadInput: every mistake: a missing function, a misspelt key, an unknown parent, a cycle.
+        BadInput: scores that need each other.
     """
-    problems = Problems()
-    specs: dict[str, ScoreSpec] = {}
-    declared = pack.suite_scores
-    for name, entry in declared.items():
-        where = f"{pack.folder / 'pack.yaml'} (suite_scores.{name})"
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("function"), str):
-            problems.add("a suite score needs a function", where=where, allowed=f"{', '.join(BUILT_IN)} or module.name")
-            continue
-        for key in entry:
-            # Packs may add keys of their own; one that looks like ours is a slip of the pen.
-            if key not in KEYS and difflib.get_close_matches(str(key), KEYS, cutoff=0.75):
-                problems.add(f"unknown key {key!r}", where=where, allowed=", ".join(KEYS), fix=near(str(key), KEYS))
-        specs[name] = ScoreSpec(
+    specs = {
+        name: ScoreSpec(
             name=name,
             pack=pack.name,
-            function=entry["function"],
-            tasks=tuple(dict.fromkeys(_names(entry.get("task")) + _names(entry.get("tasks")))),
-            needs=_names(entry.get("needs")),
-            reference=_names(entry.get("reference")),
-            params=entry.get("params") or {},
-            title=str(entry.get("title", name)),
-            better=str(entry.get("better", "up")),
-            range=_bounds(entry.get("range")),
-            tags=entry.get("tags") or {},
+            function=entry.function,
+            tasks=tuple(dict.fromkeys((*entry.task, *entry.tasks))),
+            needs=entry.needs,
+            reference=entry.reference,
+            params=entry.params,
+            title=entry.title or name,
+            better=entry.better,
+            range=entry.range,
+            tags=entry.tags,
         )
-        for kind in ("needs", "reference"):
-            for parent in getattr(specs[name], kind):
-                if parent not in declared:
-                    problems.add(
-                        f"unknown score {parent!r} in `{kind}`",
-                        where=where,
-                        allowed=", ".join(declared),
-                        fix=near(parent, declared),
-                    )
-    problems.raise_if_any()
+        for name, entry in pack.suite_scores.items()
+    }
     return {name: specs[name] for name in order({name: (*spec.needs,) for name, spec in specs.items()}, pack.name)}
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return tuple(str(one) for one in value) if isinstance(value, (list, tuple)) else (str(value),)
-
-
-def _bounds(value: Any) -> tuple[float | None, float | None]:
-    if isinstance(value, (list, tuple)) and len(value) == 2:
-        low, high = (float(one) if isinstance(one, (int, float)) else None for one in value)
-        return low, high
-    return None, None
 
 
 def order(needs: Mapping[str, tuple[str, ...]], owner: str = "") -> list[str]:

@@ -197,7 +197,7 @@ def packs_of(run: Run, packs: Mapping[str, Pack]) -> list[Pack]:
         for name, pack in packs.items()
         if name in named
         or any(task in run.tasks for task in pack.tasks)
-        or any(task in run.tasks for spec in pack.suite_scores.values() for task in _task_names(spec))
+        or any(task in run.tasks for spec in pack.suite_scores.values() for task in (*spec.task, *spec.tasks))
     ]
 
 
@@ -215,13 +215,6 @@ def _without_pack(run: Run, packs: Mapping[str, Pack]) -> str:
     shown = ", ".join(f"{name} means {task}" for name, task in list(meant.items())[:3])
     more = f" ({len(meant) - 3} more)" if len(meant) > 3 else ""
     return f"{text}; rename samples_<task>_<time>.jsonl where {shown}{more}"
-
-
-def _task_names(spec: Any) -> list[str]:
-    if not isinstance(spec, Mapping):
-        return []
-    found = [spec.get("task"), *(spec.get("tasks") or [])]
-    return [name for name in found if isinstance(name, str)]
 
 
 def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: Run | Results | None = None) -> Scores:

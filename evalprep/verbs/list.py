@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
-from evalprep.packs.finding import find_packs
-from evalprep.packs.pack import Pack
+
+if TYPE_CHECKING:
+    from evalprep.packs.pack import Pack
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,8 @@ def main(args: argparse.Namespace) -> int:
     """Print the list."""
     if args.what == "metrics":
         return _metrics(as_json=args.json)
+    from evalprep.packs.finding import find_packs
+
     packs = find_packs(args.template_dir)
     if args.pack:
         if args.pack not in packs:
@@ -58,6 +61,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _pack_data(pack: Pack) -> dict[str, Any]:
+    from evalprep.packs.entries import shown
+
     return {
         "name": pack.name,
         "title": pack.title,
@@ -70,7 +75,7 @@ def _pack_data(pack: Pack) -> dict[str, Any]:
             name: {"description": task.description, "aliases": list(task.aliases), "tags": dict(task.tags)}
             for name, task in pack.tasks.items()
         },
-        "scores": pack.suite_scores,
+        "scores": {name: shown(score) for name, score in pack.suite_scores.items()},
         "config": {
             key.name: {"type": list(key.types), "default": key.default, "required": key.required, "doc": key.doc}
             for key in pack.config.values()

@@ -11,6 +11,7 @@ import yaml
 from evalprep.config.file import load_config
 from evalprep.errors import BadInput
 from evalprep.packapi import make_plan
+from evalprep.packs.entries import shown
 from evalprep.packs.finding import TEMPLATES, find_packs
 
 PACK = {
@@ -46,17 +47,45 @@ def task(**changes):
         pytest.param(task(aliases="abc"), ["aliases is 'abc'", "a list of names"], id="text is no list of letters"),
         pytest.param(task(aliases=["p_all"]), ["'p_all' is also a task, group or alias"], id="alias of another name"),
         pytest.param(task(columns=["q"]), ["columns is ['q']"], id="columns as a list"),
-        pytest.param(task(columns={"prompt": 5}), ["the column prompt is 5"], id="column called 5"),
+        pytest.param(task(columns={"prompt": 5}), ["columns.prompt is 5"], id="column called 5"),
         pytest.param(task(source={"pth": "x"}), ["unknown key 'pth'", "did you mean path"], id="source key"),
         pytest.param(task(source={"path": 5}), ["path is 5", "text"], id="source is a number"),
         pytest.param(task(tags=[1]), ["tags is [1]"], id="tags as a list"),
+        pytest.param(task(source={"data_files": []}), ["source.path is missing"], id="source without a path"),
+        pytest.param(task(call={"sed": 1}), ["unknown key 'sed'", "did you mean seed"], id="call key"),
+        pytest.param(task(call={"seed": [1, 2]}), ["call.seed is [1, 2]", "lm-eval's four"], id="two seeds"),
+        pytest.param(task(backend="hf"), ["unknown key 'backend'", "call"], id="back end outside of call"),
+        pytest.param(task(name="x"), ["unknown key 'name'"], id="name inside of a task"),
+        pytest.param(task(after=["p_q"]), ["waits for 'p_q'", "did you mean p_qa"], id="after no task"),
+        pytest.param(task(needs=["chatt"]), ["needs is ['chatt']", "loglikelihood"], id="unknown ability"),
+        pytest.param(task(prompt="chatt"), ["prompt is 'chatt'", "did you mean chat"], id="unknown prompt"),
+        pytest.param(task(block=0), ["block is 0", "1 or more"], id="no rows in a block"),
+        pytest.param(task(primary="acc"), ["primary is 'acc'", "[metric, filter]"], id="primary without filter"),
+        pytest.param(task(annotators=["a"]), ["there is no annotators.py"], id="annotators without module"),
+        pytest.param(task(overrides={"num_fewshot": 1}), ["are for lm-eval's own tasks"], id="overrides of a template"),
+        pytest.param(task(stock="task"), ["template of p_qa is for own tasks", "source of p_qa"], id="own and stock"),
+        pytest.param(
+            {"tasks": {"arc_easy": {"stock": "task", "overrides": {"task": "x", "metadata": {}}}}},
+            ["task of the stock task arc_easy", "metadata of the stock task"],
+            id="overrides that change the task",
+        ),
+        pytest.param({"tasks": {"a": {"stock": "tag"}}}, ["stock is 'tag'", "task or group"], id="unknown stock"),
+        pytest.param({"tasks": {"a": {"description": "x"}}}, ["names no template", "stock: task"], id="neither"),
+        pytest.param(
+            {"suite_scores": {"s": {"function": "mean", "needs": ["r"]}}}, ["unknown score 'r'"], id="unknown parent"
+        ),
+        pytest.param(
+            {"suite_scores": {"s": {"function": "mean", "on_missing": "skp", "made_of": "row", "of": 1}}},
+            ["on_missing is 'skp'", "did you mean skip", "made_of is 'row'", "unknown key 'of'"],
+            id="three mistakes of a score",
+        ),
         pytest.param({"groups": {"p_all": ["nope"]}}, ["'nope' is no task or group"], id="unknown member"),
         pytest.param({"groups": {"p_all": {"tasks": "p_qa"}}}, ["tasks is 'p_qa'"], id="member as text"),
         pytest.param({"groups": {"p_all": ["p_two"], "p_two": ["p_all"]}}, ["is part of itself"], id="circle"),
         pytest.param({"default_tasks": ["nope"]}, ["'nope' is no task or group"], id="unknown default"),
         pytest.param({"published": "no.yaml"}, ["there is no no.yaml"], id="no published scores"),
         pytest.param({"suite_scores": {"s": 5}}, ["'s' under suite_scores is 5"], id="score without content"),
-        pytest.param({"config": {"a": {"type": "num"}}}, ["type 'num'", "str, int"], id="unknown type"),
+        pytest.param({"config": {"a": {"type": "num"}}}, ["type is 'num'", "str, int"], id="unknown type"),
         pytest.param(
             {"config": {"a": {"type": "int", "default": "x"}}}, ["the default 'x'"], id="default of other type"
         ),
@@ -74,6 +103,36 @@ def test_mistakes(folder, change, said):
         assert part in str(caught.value)
 
 
+def test_every_key_of_a_task_and_of_a_score_arrives(folder):
+    (folder / "p/annotators.py").write_text("")
+    given = {
+        "prompt": "chat",
+        "call": {"backend": "hf", "model_args": {"dtype": "float32"}, "seed": [0, 1, 1, 1]},
+        "after": ["p_qa"],
+        "needs": ["draws"],
+        "block": 6,
+        "primary": ["tox", "none"],
+        "annotators": ["tox"],
+        "stands_for": "leaderboard_qa",
+        "tags": {"family": "x"},
+    }
+    tasks = {
+        **PACK["tasks"],
+        "p_two": {"template": "p_qa.yaml", **given},
+        "hellaswag": {"stock": "task", "overrides": {"num_fewshot": 10}},
+        "p_gone": {"unavailable": "its authors took the data back", "tags": {"family": "x"}},
+    }
+    score = {"function": "score.f", "tasks": ["p_two"], "on_missing": "skip", "made_of": "counts", "counts": "score.c"}
+    score |= {"value": "score.v", "rule": "r", "unit": "points", "cluster": "doc", "range": [0, None]}
+    write(folder, tasks=tasks, groups={"p_all": ["p_qa", "hellaswag", "arc_easy"]}, suite_scores={"s": score})
+    pack = find_packs(folder)["p"]
+    assert shown(pack.tasks["p_two"]) == {"name": "p_two", "template": "p_qa.yaml", **given}
+    assert pack.tasks["hellaswag"].overrides == {"num_fewshot": 10}
+    assert pack.tasks["p_gone"].unavailable
+    assert pack.groups["p_all"].tasks[-1] == "arc_easy"
+    assert shown(pack.suite_scores["s"]) == {"name": "s", **score}
+
+
 def test_all_mistakes_at_once_with_their_lines(folder):
     (folder / "p/pack.yaml").write_text("tasks:\n  a: 1\nbogus: 1\ngroups: {g: [x]}\n")
     with pytest.raises(BadInput) as caught:
@@ -88,7 +147,11 @@ def test_all_mistakes_at_once_with_their_lines(folder):
         ("limit", {}, "the pack's name 'limit' is a key of the config"),
         ("q", {"config": {"seed": {"type": "int", "top_level": True}}}, "'seed' is also one of the config"),
         ("q", {"config": {"own": {"top_level": True}}}, "'own' is also one of the pack p"),
-        ("q", {"tasks": {"q_x": {"template": "p_qa.yaml", "backend": "vlm"}}}, "the back end 'vlm' of q_x is unknown"),
+        (
+            "q",
+            {"tasks": {"q_x": {"template": "p_qa.yaml", "call": {"backend": "vlm"}}}},
+            "the back end 'vlm' of q_x is unknown",
+        ),
     ],
 )
 def test_packs_do_not_take_each_others_words(folder, name, change, said):

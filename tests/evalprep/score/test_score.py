@@ -238,7 +238,7 @@ def test_a_reference_that_is_none(tmp_path):
         ({"a": {"function": "mean", "needs": ["b"]}, "b": {"function": "mean", "needs": ["a"]}}, ["a -> b -> a"]),
         ({"a": {"function": "mean", "needs": ["a"]}}, ["a -> a"]),
         ({"a": {"function": "mean", "needs": ["bee"]}, "been": {"function": "micro"}}, ["'bee'", "did you mean been"]),
-        ({"a": {"function": "mean", "reference": ["x"]}, "b": {"tasks": ["t"]}}, ["'x'", "needs a function"]),
+        ({"a": {"function": "mean", "reference": ["x"]}, "b": {"tasks": ["t"]}}, ["'x'", "function is missing"]),
         ({"a": {"function": "micro", "task": "t", "need": ["b"]}}, ["unknown key 'need'", "did you mean needs"]),
         ({"a": {"function": "score.nothing", "task": "t"}}, ["no function 'score.nothing'"]),
         ({"a": {"function": "no_such_module.f", "task": "t"}}, ["cannot import 'no_such_module'"]),
@@ -246,9 +246,8 @@ def test_a_reference_that_is_none(tmp_path):
     ids=["cycle", "needs itself", "unknown parent", "two mistakes", "misspelt key", "no function", "no module"],
 )
 def test_mistakes_in_a_declaration(tmp_path, suite, words):
-    packs = make_packs(tmp_path, suite, files={"score.py": SCORE_PY})
     with pytest.raises(BadInput) as caught:
-        score_run(load_run(write_run(tmp_path / "out", {"t": ROWS})), packs)
+        suite_of(tmp_path, suite, files={"score.py": SCORE_PY})
     for word in words:
         assert word in str(caught.value)
 

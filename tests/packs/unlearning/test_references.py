@@ -71,7 +71,7 @@ def test_published_logs_give_the_published_forget_quality(published, pack, own, 
 
 def test_utility_of_published_logs_with_its_interval(published, pack):
     logs, expected, _ = published
-    names = pack.suite_scores["model_utility"]["needs"]
+    names = pack.suite_scores["model_utility"].needs
     result = pack.module("headline").model_utility(inputs={name: logs["llama2_7b_full"][name] for name in names})
     assert result["agg_value"] == pytest.approx(expected["llama2_7b_full"]["model_utility"], abs=1e-6)
     assert len(result["parts"]) == 9

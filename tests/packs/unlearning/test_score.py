@@ -295,7 +295,7 @@ def test_the_judge_contract_fits_the_scores_and_the_prompt(pack):
     spec.loader.exec_module(module)
     for contexts in contract["contexts"].values():
         for name, context in contexts.items():
-            assert pack.suite_scores[name]["tasks"] == [context["task"]]
+            assert pack.suite_scores[name].tasks == (context["task"],)
             text = module.create_prompt(name, "input", "truth", "said")
             assert all(f'"{metric}": <number>' in text for metric in context["metrics"])
             reply = json.dumps(dict.fromkeys(context["metrics"], 7))

@@ -1,0 +1,46 @@
+"""Rows of a pack that has no code: the source that pack.yaml names, columns renamed, every row with an id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from evalprep.data.prepared import Repeats
+from evalprep.errors import BadInput, Problem
+from evalprep.packapi import Context, TaskData
+from evalprep.packs.entries import TaskSpec
+
+
+def plain_data(context: Context, spec: TaskSpec) -> TaskData:
+    """The rows of one task.
+
+    Raises:
+        BadInput: the task names no source, or the source lacks a column.
+    """
+    given = spec.source
+    if given is None:
+        raise BadInput(
+            Problem(
+                what=f"task {spec.name} has no source",
+                where=str(context.pack.folder / "pack.yaml"),
+                fix="name one under `source:`, or write prepare.py",
+            )
+        )
+    source = context.open(given.path, config=given.config, split=given.split, revision=given.revision)
+    columns = {**given.columns, **spec.columns}
+    source.require(list(columns.values()))
+    return TaskData(rows=_named(source.rows(), columns))
+
+
+def _named(rows: Iterable[dict[str, Any]], columns: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Rows with the columns that the template speaks of; ids from the content when the source has none."""
+    repeats = Repeats()
+    for row in rows:
+        row.update({new: row.get(old) for new, old in columns.items()})
+        if row.get("sample_id") in (None, ""):
+            digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
+            row["sample_id"] = repeats.unique(digest)
+        row["sample_id"] = str(row["sample_id"])
+        yield row
