@@ -28,7 +28,7 @@ demo: setup
 	$(OFFLINE) PATH="$(CURDIR)/$(BIN):$$PATH" bash work_dir/command.sh
 	@newest=$$(ls -t $(RUNS)/*/results_*.json | head -n 1); run=$$(dirname "$$newest"); \
 	$(BIN)/python -m evalprep compare "$$run"; \
-	if [ -f evalprep/verbs/report.py ]; then $(BIN)/python -m evalprep report "$$run"; fi
+	$(BIN)/python -m evalprep report "$$run"
 
 test: setup
 	$(OFFLINE) $(BIN)/python -m pytest -m "not browser"

@@ -39,16 +39,10 @@ def _module(verb: str) -> ModuleType:
     return importlib.import_module(f"evalprep.verbs.{verb.replace('-', '_')}")
 
 
-def _available() -> dict[str, str]:
-    folder = os.path.join(os.path.dirname(__file__), "verbs")  # noqa: PTH118, PTH120 - pathlib costs start-up time
-    present = {name.removesuffix(".py").replace("_", "-") for name in os.listdir(folder)}  # noqa: PTH208
-    return {verb: line for verb, line in VERBS.items() if verb in present}
-
-
-def _overview(verbs: dict[str, str]) -> str:
-    width = max(len(verb) for verb in verbs)
+def _overview() -> str:
+    width = max(len(verb) for verb in VERBS)
     lines = ["usage: evalprep VERB [arguments]", ""]
-    lines += [f"  {verb:<{width}}  {line}" for verb, line in verbs.items()]
+    lines += [f"  {verb:<{width}}  {line}" for verb, line in VERBS.items()]
     lines += ["", "`evalprep VERB --help` explains one verb."]
     return "\n".join(lines)
 
@@ -81,16 +75,15 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a question mark, not a traceback
     if verb is None:
-        verbs = _available()
         if not arguments or arguments[0] in {"-h", "--help", "help"}:
-            print(_overview(verbs))
+            print(_overview())
             return 0 if arguments else 2
         if arguments[0] in {"-V", "--version"}:
             print(__version__)
             return 0
         verb = arguments.pop(0)
-        if verb not in verbs:
-            print(f"evalprep: unknown verb {verb!r}\n\n{_overview(verbs)}", file=sys.stderr)
+        if verb not in VERBS:
+            print(f"evalprep: unknown verb {verb!r}\n\n{_overview()}", file=sys.stderr)
             return 2
         prog = f"{prog} {verb}"
     module = _module(verb)
