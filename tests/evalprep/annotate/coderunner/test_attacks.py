@@ -1,0 +1,168 @@
+"""Attacking programmes: contained, ended, scored 0, nothing outside touched."""
+
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from custom_metrics.compliance.human_eval import programme
+from evalprep.annotate.coderunner import Limits, NoIsolation, find_isolation, run, runner
+from evalprep.annotate.coderunner.isolation import candidates
+from tests.evalprep.annotate.coderunner.attacks import ATTACKS
+
+LIMITS = Limits(cpu_seconds=1, memory_mb=512, folder_mb=8, idle_seconds=1.5, clock_seconds=120.0)
+START = "import os\n\ndef tries(step):\n    try:\n        step()\n    except BaseException:\n        pass\n\n"
+TEST = "def check(candidate):\n    assert candidate({places!r}) == 42\n"
+
+
+def rooms():
+    """Every way that this machine offers and that its trial lets through."""
+    found = []
+    for isolation in candidates():
+        try:
+            found.append(runner._try_out(isolation))
+        except OSError:
+            continue
+    return found
+
+
+ROOMS = rooms()
+needs_a_room = pytest.mark.skipif(not ROOMS, reason="no way to isolate a programme on this machine")
+
+
+@pytest.fixture(params=ROOMS, ids=[room.kind for room in ROOMS])
+def room(request):
+    return request.param
+
+
+@pytest.fixture
+def places(tmp_path):
+    """What an attack could touch: files, a listening port, a process of ours."""
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o777)
+    file = folder / "secret.txt"
+    file.write_text("a secret")
+    file.chmod(0o666)
+    victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        server.setblocking(False)
+        known = {"folder": str(folder), "file": str(file), "port": server.getsockname()[1], "secret": "a secret"}
+        yield known | {"parent": os.getpid(), "victim": victim.pid}
+        assert [path.name for path in folder.iterdir()] == ["secret.txt"]
+        assert file.read_text() == "a secret"
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        assert victim.poll() is None
+        victim.kill()
+        victim.wait()
+
+
+def solution(body, places):
+    code = START + "def solution(places):\n" + textwrap.indent(textwrap.dedent(body), "    ") + "\n    return 0\n"
+    test = TEST.format(places=places)
+    return programme(prompt="def solution(places):\n", reply=code, test=test, entry_point="solution")
+
+
+def children():
+    tasks = Path("/proc/self/task").iterdir()
+    return {pid for task in tasks for pid in (task / "children").read_text().split()}
+
+
+@needs_a_room
+@pytest.mark.parametrize("name", ATTACKS)
+def test_attack_is_contained_and_scores_0(name, room, places):
+    before, started = children(), time.monotonic()
+    outcome = run(solution(ATTACKS[name], places), isolation=room, limits=LIMITS)
+    assert outcome.passed is False, outcome
+    assert "ESCAPED" not in outcome.detail
+    assert time.monotonic() - started < LIMITS.clock_seconds
+    assert children() == before  # nothing is left running
+
+
+@needs_a_room
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("endless loop", "cpu"),
+        ("endless sleep", "idle"),
+        ("a lock that nobody opens", "idle"),
+        ("10 GB", "failed"),
+        ("a crash", "ended"),
+        ("claiming to have passed", "ended"),
+        ("leaving early", "failed"),
+    ],
+)
+def test_the_reason_is_told(name, status, room, places):
+    outcome = run(solution(ATTACKS[name], places), isolation=room, limits=LIMITS)
+    assert outcome.status == status, outcome
+
+
+@needs_a_room
+def test_honest_programmes_pass(room):
+    honest = """
+import bisect, collections, copy, datetime, functools, hashlib, heapq, itertools, math, random, re, statistics, string
+from typing import List
+assert hashlib.md5(b"x").hexdigest().startswith("9dd4e461268c")
+open("notes", "w").write("own folder")
+assert math.isclose(statistics.mean([0.5, 1.5]), 1.0)
+print("output is nobody's business")
+"""
+    outcome = run(honest, isolation=room, limits=LIMITS)
+    assert outcome.status == "passed", outcome
+
+
+@needs_a_room
+def test_a_wrong_answer_and_broken_code_fail(room):
+    assert run("assert 1 + 1 == 3", isolation=room).detail.startswith("AssertionError")
+    assert run("def broken(:", isolation=room).detail.startswith("SyntaxError")
+    assert run("\x00", isolation=room).status == "failed"
+    assert run("x = '\ud800'", isolation=room).passed is False
+
+
+@needs_a_room
+def test_a_pause_is_no_failure(room):
+    assert run("import time; time.sleep(0.5)", isolation=room, limits=LIMITS).status == "passed"
+
+
+@needs_a_room
+def test_the_clock_gives_no_verdict(room):
+    outcome = run("while True: pass", isolation=room, limits=Limits(cpu_seconds=60, clock_seconds=1.0))
+    assert (outcome.status, outcome.passed) == ("given up", None)
+
+
+@needs_a_room
+def test_one_room_knows_nothing_of_another(room):
+    assert run("open('left', 'w').write('x')", isolation=room, limits=LIMITS).passed
+    assert run("import os; assert os.listdir('.') == []", isolation=room, limits=LIMITS).passed
+
+
+@needs_a_room
+def test_what_protects_is_said(room):
+    said = " ".join(room.describe())
+    for word in ("network", "files", "processes", "CPU time"):
+        assert word in said
+
+
+def test_without_isolation_nothing_runs(monkeypatch):
+    find_isolation.cache_clear()
+    monkeypatch.setattr(runner, "candidates", list)
+    with pytest.raises(NoIsolation, match=r"not run.*\n.*fix"):
+        find_isolation()
+    find_isolation.cache_clear()
+
+
+@needs_a_room
+def test_an_open_door_is_no_isolation(monkeypatch):
+    """A room whose command isolates nothing is found out by its trial."""
+    bare = ROOMS[0].__class__
+    inside = str(Path(runner.__file__).with_name("inside.py"))
+    monkeypatch.setattr(bare, "command", lambda *_: [sys.executable, "-I", "-S", inside])
+    with pytest.raises(OSError, match=r"open: .*files"):
+        runner._try_out(ROOMS[0])
