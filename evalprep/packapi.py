@@ -13,11 +13,12 @@ A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.backends import BACKENDS, Backend
 from evalprep.config.schema import Config
 from evalprep.data.fields import FieldRow, read_fields
 from evalprep.data.join import GroundTruth, JoinReport, join
@@ -27,11 +28,15 @@ from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
 from evalprep.packs.entries import TaskSpec
 from evalprep.packs.pack import Pack
+from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leaves
 from evalprep.places import exists, is_folder, place
 
 __all__ = [
+    "Backend",
     "BadInput",
+    "Call",
     "Context",
+    "Excluded",
     "FieldRow",
     "GroundTruth",
     "JoinReport",
@@ -40,14 +45,15 @@ __all__ = [
     "Problem",
     "Problems",
     "Repeats",
+    "ScoreSpec",
     "Source",
     "TaskData",
+    "TaskPlan",
     "TaskSpec",
     "config_names",
     "file_sha256",
     "is_folder",
     "join",
-    "make_plan",
     "near",
     "place",
     "read_fields",
@@ -96,6 +102,7 @@ class TaskData:
         previous: Published verdicts, filled while the rows are read.
         notes: Sentences for the user, e.g. about rows that were left out.
         template: Another template than pack.yaml's, where it depends on the config.
+        max_unmatched: Share of rows that may lack clear ground truth; one row is always tolerated.
     """
 
     rows: Iterable[Mapping[str, Any]]
@@ -104,27 +111,7 @@ class TaskData:
     previous: Previous | None = None
     notes: list[str] = field(default_factory=list)
     template: str | None = None
-
-
-@dataclass
-class Plan:
-    """Which tasks to prepare, and which groups can be written with them.
-
-    Attributes:
-        tasks: Task names in order.
-        groups: Group name -> members, which are tasks and other groups.
-        request: What goes after `--tasks`.
-        specs: Tasks that pack.yaml cannot name, because the config makes them (one per data set of the user, say).
-    """
-
-    tasks: list[str]
-    groups: dict[str, list[str]]
-    request: list[str]
-    specs: dict[str, TaskSpec] = field(default_factory=dict)
-
-    def below(self, name: str) -> list[str]:
-        """The tasks of a group, and of the groups in it; a task is its own."""
-        return list(dict.fromkeys(_tasks_below(name, self.groups)))
+    max_unmatched: float = 0.01
 
 
 @dataclass
@@ -225,33 +212,32 @@ class Context:
                 ) from error
         return self.cache["tokenizer"]
 
+    @property
+    def backend(self) -> Backend:
+        """The record of the configured back end; `abilities` says what it can do."""
+        return BACKENDS[self.config.core.backend]
+
+    def plan_of(self, requested: Iterable[str], groups: Mapping[str, Sequence[str]]) -> Plan:
+        """The tasks behind names, as pack.yaml declares them, and the groups that were asked for or lie in these.
+
+        Tasks that pack.yaml calls unavailable are excluded with its reason.
+        """
+        names = list(dict.fromkeys(requested))
+        inside = {below for name in names for below in _names_below(name, groups)}
+        plan = Plan(groups={name: list(members) for name, members in groups.items() if name in {*names, *inside}})
+        for task in dict.fromkeys(task for name in names for task in leaves(name, groups)):
+            spec = self.pack.tasks[task] if task in self.pack.tasks else TaskSpec(name=task)
+            plan.tasks[task] = spec.plan()
+            if spec.unavailable:
+                plan.excluded[task] = Excluded("unavailable", spec.unavailable, spec.tags)
+        return plan
+
     def static_plan(self) -> Plan:
         """The plan of a pack whose tasks and groups do not depend on the data."""
-        return make_plan(self.requested, {name: list(group.tasks) for name, group in self.pack.groups.items()})
+        return self.plan_of(self.requested, {name: group.tasks for name, group in self.pack.groups.items()})
 
 
-def make_plan(requested: Iterable[str], groups: Mapping[str, list[str]]) -> Plan:
-    """Expand groups, and the groups in them, without repeats.
-
-    lm-eval refuses a call that names a group and one of its members, so such a member is dropped from the request.
-    """
-    names = list(dict.fromkeys(requested))
-    inside = {below for name in names for below in _names_below(name, groups)}
-    request = [name for name in names if name not in inside]
-    tasks = list(dict.fromkeys(task for name in request for task in _tasks_below(name, groups)))
-    return Plan(
-        tasks=tasks, groups={name: groups[name] for name in groups if name in {*request, *inside}}, request=request
-    )
-
-
-def _names_below(name: str, groups: Mapping[str, list[str]]) -> Iterator[str]:
-    for member in groups.get(name, []):
+def _names_below(name: str, groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for member in groups.get(name, ()):
         yield member
         yield from _names_below(member, groups)
-
-
-def _tasks_below(name: str, groups: Mapping[str, list[str]]) -> Iterator[str]:
-    if name not in groups:
-        yield name
-    for member in groups.get(name, []):
-        yield from _tasks_below(member, groups)

@@ -82,7 +82,7 @@ class RunSettings:
             add_bos_token=extra.get("add_bos_token", core.add_bos_token),
             model_args=extra,
             gen_kwargs=dict(core.gen_kwargs),
-            apply_chat_template=core.apply_chat_template,
+            apply_chat_template=bool(core.apply_chat_template),
             system_instruction=core.system_instruction,
             fewshot_as_multiturn=core.fewshot_as_multiturn,
             num_fewshot=core.num_fewshot,

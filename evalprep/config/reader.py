@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from evalprep.backends import BACKENDS
 from evalprep.config.guards import check_paths, check_secrets
-from evalprep.config.schema import Backend, Config, Core, section_model
+from evalprep.config.schema import Config, Core, section_model
 from evalprep.errors import Problems, near
 from evalprep.packs.pack import Pack
 from evalprep.places import place
@@ -43,11 +44,11 @@ class Reader:
         if pack.name in Core.model_fields:
             self.problems.add(f"the pack's name {pack.name!r} is a key of the config", where=where, fix="rename it")
         for task in pack.tasks.values():
-            if task.call.backend and task.call.backend not in get_args(Backend):
+            if task.call.backend and task.call.backend not in BACKENDS:
                 self.problems.add(
                     f"the back end {task.call.backend!r} of {task.name} is unknown",
                     where=where,
-                    allowed=", ".join(get_args(Backend)),
+                    allowed=", ".join(BACKENDS),
                 )
         for key in pack.config.values():
             if not key.top_level:

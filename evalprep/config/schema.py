@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
 
+from evalprep.backends import BACKENDS
 from evalprep.errors import Problems
 from evalprep.packs.entries import ConfigKey
 from evalprep.packs.pack import Pack
 from evalprep.yamlfile import YamlFile
 
-Backend = Literal["vllm", "hf", "local-completions", "dummy"]
+if TYPE_CHECKING:
+    BackendName = str
+else:
+    BackendName = Literal[tuple(BACKENDS)]
 Verbosity = Literal["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG"]
 Size = Annotated[int, Field(strict=True, ge=1)]
 Arguments = dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Any]
@@ -34,7 +38,7 @@ class Core(BaseModel):
     tasks: tuple[StrictStr | dict[str, Any], ...] = Field(
         min_length=1, description="task or group names, as a comma list or a YAML list; a mapping is a whole task"
     )
-    backend: Backend = "vllm"
+    backend: BackendName = "vllm"
     device: Literal["auto", "cpu", "gpu"] = "auto"
     model_revision: StrictStr | None = Field(None, description="a branch, tag or commit of the model")
     tensor_parallel_size: Size = 1
@@ -51,7 +55,9 @@ class Core(BaseModel):
     gen_kwargs: Arguments = Field(
         default_factory=dict, description="generation arguments that overrule all tasks, {name: value}"
     )
-    apply_chat_template: StrictBool = False
+    apply_chat_template: StrictBool | None = Field(
+        None, description="true or false for all tasks, or null for what each task asks for"
+    )
     system_instruction: StrictStr | None = None
     fewshot_as_multiturn: StrictBool | None = None
     num_fewshot: Annotated[int, Field(strict=True, ge=0)] | None = None

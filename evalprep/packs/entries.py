@@ -7,22 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter
 from pydantic.dataclasses import dataclass
 
+from evalprep.packs.plan import Ability, Call, Prompt, TaskPlan
+
 Type = Literal["str", "int", "float", "bool", "path", "list", "map", "any"]
-Prompt = Literal["plain", "rendered", "chat"]
-Ability = Literal[
-    "generate",
-    "plain",
-    "chat",
-    "system",
-    "prefill",
-    "loglikelihood",
-    "rolling",
-    "token_logprobs",
-    "moments",
-    "gradients",
-    "draws",
-    "dialogue",
-]
 Names = tuple[StrictStr, ...]
 Number = StrictInt | StrictFloat
 Map = dict[StrictStr, Any]
@@ -138,6 +125,25 @@ class TaskSpec:
     stands_for: StrictStr = ""
     tags: Map = Field(default_factory=dict)
     unavailable: StrictStr = Field(default="", description="one sentence: why nobody can run it")
+
+    def plan(self) -> TaskPlan:
+        """The task as a plan has it."""
+        return TaskPlan(
+            self.name,
+            self.template,
+            values=self.values,
+            stock=self.stock,
+            overrides=self.overrides,
+            prompt=self.prompt,
+            call=Call(backend=self.call.backend, model_args=self.call.model_args, seed=self.call.seed),
+            after=self.after,
+            needs=None if self.needs is None else frozenset(self.needs),
+            block=self.block,
+            primary=self.primary,
+            annotators=self.annotators,
+            stands_for=self.stands_for,
+            tags=self.tags,
+        )
 
 
 @dataclass(frozen=True, config=_STRICT)

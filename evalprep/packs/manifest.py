@@ -1,17 +1,25 @@
-"""work_dir/manifest.json: what was prepared from what, with which versions. Never a secret."""
+"""work_dir/manifest.json: what was prepared from what, with which versions, and what is to be run. Never a secret.
+
+The plan in it is the JSON of `evalprep.packs.plan`. Manifests of schema 1 (release 0.1.0) are read as if they were of
+schema 2, with a run of one command per back end and no run id.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import read_object
+from evalprep.files import file_sha256, read_object
+from evalprep.packs.plan import Command, Excluded, Plan, ScoreSpec, as_json, command_from, leaves, task_from
 
-SCHEMA = 1
+SCHEMA = 2
 # What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.
 _PACKAGES = (
     "evalprep",
@@ -45,11 +53,13 @@ def versions() -> dict[str, str]:
 
 def manifest_data(
     *,
+    run: str,
+    model: str,
     config: dict[str, Any],
     sources: list[dict[str, Any]],
-    tasks: dict[str, Any],
-    groups: dict[str, list[str]],
-    commands: list[dict[str, Any]],
+    tasks: Mapping[str, dict[str, Any]],
+    plan: Plan,
+    commands: list[Command],
     files: dict[str, str],
     packs: dict[str, Any],
     notes: list[str],
@@ -58,14 +68,17 @@ def manifest_data(
     return {
         "schema": SCHEMA,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "run": run,
+        "model": model,
         "versions": versions(),
         "config": without_secrets(config),
         "packs": packs,
         "sources": sources,
-        "tasks": tasks,
-        "groups": groups,
-        "command": commands[0] if commands else None,
-        "further_commands": commands[1:],
+        "tasks": {name: {**tasks.get(name, {}), "plan": as_json(task)} for name, task in plan.tasks.items()},
+        "groups": plan.groups,
+        "scores": {score.id: as_json(score) for score in plan.scores.values()},
+        "excluded": {name: as_json(one) for name, one in plan.excluded.items()},
+        "commands": [as_json(command) for command in commands],
         "notes": notes,
         "files": files,
     }
@@ -74,4 +87,115 @@ def manifest_data(
 def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     """The manifest of a work folder, None where there is none that we can read."""
     data = read_object(work_dir / "manifest.json")
+    if data.get("schema") == 1:
+        return _from_first(data)
     return data if data.get("schema") == SCHEMA else None
+
+
+def _from_first(data: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of schema 1 with the keys of schema 2."""
+    commands = []
+    given = [data.get("command"), *(data.get("further_commands") or [])]
+    groups = as_mapping(data.get("groups"))
+    for number, one in enumerate(one for one in given if isinstance(one, dict)):
+        argv = [str(word) for word in one.get("argv") or []]
+        names = _after(argv, "--tasks").split(",")
+        below = list(dict.fromkeys(leaf for name in names if name for leaf in leaves(name, groups)))
+        file = "run.yaml" if number == 0 else f"run-{_after(argv, '--model')}.yaml"
+        engine = {"backend": _after(argv, "--model")}
+        commands.append(
+            as_json(Command(f"c{number + 1}-plain", tuple(below), tuple(argv), one.get("env") or {}, engine, file=file))
+        )
+    config = as_mapping(data.get("config"))
+    return {
+        **data,
+        "schema": SCHEMA,
+        "run": "",
+        "model": str(config.get("model_name", "")),
+        "groups": groups,
+        "scores": {},
+        "excluded": {},
+        "commands": commands,
+    }
+
+
+def _after(argv: list[str], option: str) -> str:
+    return argv[argv.index(option) + 1] if option in argv[:-1] else ""
+
+
+def commands_of(manifest: Mapping[str, Any]) -> list[Command]:
+    """The commands of a manifest, in the order in which they run."""
+    given = manifest.get("commands")
+    return [command_from(one) for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+
+
+def plan_of(manifest: Mapping[str, Any]) -> Plan:
+    """The plan of a manifest, or of its copy beside the results; tasks of schema 1 have their names alone."""
+    tasks, groups, scores, excluded = (
+        as_mapping(manifest.get(key)) for key in ("tasks", "groups", "scores", "excluded")
+    )
+    return Plan(
+        tasks={
+            name: task_from({**as_mapping(as_mapping(facts).get("plan")), "name": name})
+            for name, facts in tasks.items()
+        },
+        groups={name: [str(one) for one in members] for name, members in groups.items() if isinstance(members, list)},
+        scores={name: _score_from(one) for name, one in scores.items() if isinstance(one, Mapping)},
+        excluded={
+            name: Excluded(str(one.get("kind", "")), str(one.get("reason", "")), as_mapping(one.get("tags")))
+            for name, one in excluded.items()
+            if isinstance(one, Mapping)
+        },
+    )
+
+
+def _score_from(data: Mapping[str, Any]) -> ScoreSpec:
+    known = {key: value for key, value in data.items() if key in ScoreSpec.__dataclass_fields__}
+    for key in ("tasks", "needs", "reference", "range"):
+        if isinstance(known.get(key), list):
+            known[key] = tuple(known[key])
+    return ScoreSpec(**{"function": "", **known})
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping out of a file that may be somebody else's; empty where it is something else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def run_id(model: str, revision: str | None, plan: Plan, folder: Path, work_dir: Path) -> str:
+    """The name of a run: `r` and 11 hexadecimal digits over everything that decides its prompts and scores.
+
+    The model and its revision, the plan, and the task files and data of the first stage, without the folder that they
+    lie in: another preparation of the same has the same id, an edit of a task another one.
+
+    Args:
+        model: Model id or absolute folder.
+        revision: The model's revision.
+        plan: The plan.
+        folder: Where the task files lie now.
+        work_dir: The folder that they name.
+    """
+    later = {name for name, task in plan.tasks.items() if task.after}
+    content: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.parent == folder or path.stem in later or not path.is_file():
+            continue  # run configurations and the manifest; files of later stages
+        name = path.relative_to(folder).as_posix()
+        if path.suffix == ".parquet":
+            content[name] = file_sha256(path)
+        elif path.suffix == ".yaml":
+            text = path.read_bytes().replace(str(work_dir).encode(), b"")
+            content[name] = hashlib.sha256(text).hexdigest()
+    kept = Plan(plan.tasks, plan.groups, plan.scores, {})
+    facts = json.dumps([model, revision, as_json(kept), content], sort_keys=True, default=str)
+    return "r" + hashlib.sha256(facts.encode()).hexdigest()[:11]
+
+
+def record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a manifest that is kept beside the results as `run_<id>.json`: what was meant to be run."""
+    keys = ("schema", "run", "model", "tasks", "groups", "scores", "excluded", "packs", "sources", "versions")
+    slim = {key: manifest[key] for key in keys if key in manifest}
+    slim["commands"] = [
+        {key: one.get(key) for key in ("name", "tasks", "depth")} for one in manifest.get("commands") or []
+    ]
+    return slim

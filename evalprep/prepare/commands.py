@@ -1,45 +1,46 @@
-"""The lm_eval command: quoted for the shell, absolute paths, the same settings as a run.yaml.
+"""The lm_eval commands of a plan: which tasks share one, and how each is written.
 
 Facts about lm-eval behind the choices: the seed flag does not reach the vLLM engine, so it is given twice; the default
 batch size is one prompt per call, so `auto` is always written; `k=v` model arguments split on commas and turn digits
-into numbers, so anything else than a plain word goes as JSON; `./model` would log into a hidden folder.
+into numbers, so anything else than a plain word goes as JSON; `./model` would log into a hidden folder; what stands
+after `--metadata` is written into the metadata of every task, lm-eval's own too, which ties results to the run.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.backends import BACKENDS, Machine, Request
 from evalprep.config.schema import Core
 from evalprep.model.hardware import cpu_has_bfloat16, gpu_names
+from evalprep.model.shape import model_shape
+from evalprep.packs.plan import Call, Command, Plan, TaskPlan, leaves
 from evalprep.places import is_folder, place
 
-# The share of main memory that vLLM asks for on a CPU at start, whatever its cache size; its default of 0.92 is
-# refused on any machine that runs something else.
-CPU_MEMORY_SHARE = 0.2
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+=-]+")
 _CAST = re.compile(r"(?i)true|false|none|[+-]?\d+|[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan|infinity)")
 
 
 @dataclass
-class Command:
-    """One lm_eval call.
+class Invocation:
+    """One lm_eval call, before it is written as words or as YAML.
 
     Attributes:
-        model: Back end.
+        model: lm-eval's name of the back end.
         model_args: Arguments of the back end.
         tasks: Names for `--tasks`.
-        options: Further keys of lm_eval's own config (`batch_size`, `seed`, ...), None left out.
+        options: Further keys of lm-eval's own config (`batch_size`, `seed`, ...), None left out.
         env: Variables that the call needs.
+        notes: Sentences for the user.
     """
 
     model: str
@@ -58,7 +59,7 @@ class Command:
         for key, value in self.options.items():
             if value is None or value is False:
                 continue
-            text = _pairs(value) if isinstance(value, dict) else str(value)
+            text = _pairs(value) if isinstance(value, dict) else _seeds(value)
             if value is True:
                 words.append(f"--{key}")
             elif text.startswith("-"):
@@ -69,8 +70,7 @@ class Command:
 
     def text(self) -> str:
         """The call as one shell line; runs from any directory."""
-        env = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
-        return " ".join([*env, *(shlex.quote(word) for word in self.argv())])
+        return shell_line(self.argv(), self.env)
 
     def run_yaml(self) -> dict[str, Any]:
         """The same call for `lm_eval run --config`."""
@@ -80,10 +80,17 @@ class Command:
                 continue
             data[key] = value
         if "seed" in data:
-            data["seed"] = [data["seed"]] * 4  # python, numpy, torch, few-shot
+            seed = data["seed"]
+            data["seed"] = list(seed) if isinstance(seed, tuple) else [seed] * 4  # python, numpy, torch, few-shot
         if "fewshot_as_multiturn" in data:  # a word on the command line, where every word is true in YAML
             data["fewshot_as_multiturn"] = data["fewshot_as_multiturn"] == "true"
         return data
+
+
+def shell_line(argv: Iterable[str], env: Mapping[str, str]) -> str:
+    """Words and variables as one line for a shell."""
+    given = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
+    return " ".join([*given, *(shlex.quote(word) for word in argv)])
 
 
 def lm_eval_program() -> str:
@@ -93,6 +100,10 @@ def lm_eval_program() -> str:
     if not own.exists() or (found and Path(found).resolve() == own.resolve()):
         return "lm_eval"
     return str(own)
+
+
+def _seeds(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
@@ -113,113 +124,176 @@ def on_cpu(core: Core) -> bool:
     return core.device == "cpu" or (core.device == "auto" and not gpu_names())
 
 
-def build_command(
-    core: Core, *, tasks: Sequence[str], model: str, backend: str | None = None, local_only: bool = False
-) -> Command:
-    """Make the call for a configuration.
+@dataclass(frozen=True)
+class Share:
+    """Tasks of equal call and equal depth, which one command runs.
+
+    Attributes:
+        call: What they ask for.
+        backend: Our name of the back end.
+        chat: The chat template is applied at run time.
+        limit: Rows of each task, None for all, a share below 1.
+        depth: How many stages come before.
+        tasks: The tasks, in order.
+    """
+
+    call: Call
+    backend: str
+    chat: bool
+    limit: float | None
+    depth: int
+    tasks: tuple[str, ...]
+
+
+def shares(plan: Plan, core: Core, rows: Mapping[str, int | None]) -> list[Share]:
+    """Sort the tasks of a plan into commands: by stage, then in the order of their first task.
+
+    Args:
+        plan: Everything that runs; what is excluded is left out.
+        core: The configuration.
+        rows: Task -> prepared rows, where they are known, to round a share up to whole blocks.
+    """
+    found: dict[str, tuple[Share, list[str]]] = {}
+    for name, task in plan.tasks.items():
+        if name in plan.excluded:
+            continue
+        backend = task.call.backend or core.backend
+        limit = whole_blocks(core.limit, task.block, rows.get(name))
+        one = Share(task.call, backend, with_chat(task, core), limit, plan.depth(name), ())
+        key = repr((backend, sorted(task.call.model_args.items()), task.call.seed, one.chat, limit, one.depth))
+        found.setdefault(key, (one, []))[1].append(name)
+    ordered = sorted(found.values(), key=lambda item: item[0].depth)
+    return [Share(one.call, one.backend, one.chat, one.limit, one.depth, tuple(names)) for one, names in ordered]
+
+
+def with_chat(task: TaskPlan, core: Core) -> bool:
+    """Whether a task gets the chat template at run time: as the config says, else as the task wants it."""
+    return task.prompt == "chat" if core.apply_chat_template is None else core.apply_chat_template
+
+
+def whole_blocks(limit: float | None, block: int, rows: int | None) -> float | None:
+    """A limit rounded up to whole blocks of rows.
+
+    >>> whole_blocks(4, 6, 60), whole_blocks(4, 1, 60), whole_blocks(0.15, 6, 60), whole_blocks(None, 6, 60)
+    (6, 4, 12, None)
+    """
+    if limit is None or block <= 1:
+        return limit
+    wanted = int(limit) if limit >= 1 else math.ceil((rows or 0) * limit)
+    return math.ceil(wanted / block) * block if wanted else limit
+
+
+def names_for(tasks: Sequence[str], plan: Plan) -> list[str]:
+    """What goes after `--tasks`: a group that lies whole in the command by its name, other tasks by theirs.
+
+    lm-eval refuses a call that names a group and one of its members, so no task is named twice.
+    """
+    here, named = set(tasks), set[str]()
+    whole = [name for name in plan.groups if (below := plan.below(name)) and set(below) <= here]
+    inside = {one for name in whole for one in _groups_below(name, plan)}
+    found: dict[str, None] = {}
+    for task in tasks:
+        if task in named:
+            continue
+        group = next(
+            (
+                name
+                for name in whole
+                if name not in inside and task in (below := plan.below(name)) and not named & set(below)
+            ),
+            "",
+        )
+        named |= set(plan.below(group)) if group else {task}
+        found[group or task] = None
+    return list(found)
+
+
+def _groups_below(name: str, plan: Plan) -> set[str]:
+    members = [one for one in plan.groups.get(name, []) if one in plan.groups]
+    return {*members, *(below for one in members for below in _groups_below(one, plan))}
+
+
+def command_names(parts: Sequence[Share]) -> list[str]:
+    """`c1-plain`, `c2-chat`, ... in the order in which they run."""
+    return [f"c{number}-{'chat' if one.chat else 'plain'}" for number, one in enumerate(parts, 1)]
+
+
+def invocation(
+    core: Core,
+    share: Share,
+    *,
+    names: Sequence[str],
+    model: str,
+    local_only: bool = False,
+    metadata: Mapping[str, str] | None = None,
+) -> Invocation:
+    """Make the call of one share.
 
     Args:
         core: The configuration.
-        tasks: Names for `--tasks`.
+        share: What runs in it.
+        names: Names for `--tasks`.
         model: Model id or absolute folder.
-        backend: Another back end than the configured one.
         local_only: Everything that the run reads lies on this machine, so it may run without any network call.
+        metadata: What lm-eval writes into the metadata of every task.
     """
-    backend = backend or core.backend
+    record = BACKENDS[share.backend]
     cpu = on_cpu(core)
-    env: dict[str, str] = {}
-    notes: list[str] = []
-    if backend == "vllm":
-        args = _vllm_args(core, model, cpu=cpu, env=env, notes=notes)
-    elif backend == "hf":
-        args = {
-            "pretrained": model,
-            "dtype": "float32" if cpu and core.dtype == "auto" else core.dtype,
-            "max_length": core.max_model_len,
-        }
-        _optional(args, core)
-    elif backend == "local-completions":
-        args = {
-            "model": model,
-            "max_length": core.max_model_len,
-            "tokenizer_backend": "huggingface",
-            "tokenizer": model,
-            "tokenized_requests": True,
-        }
-        _optional(args, core)
-    else:
-        args = {}
-    args.update(core.model_args)
-    if backend == "hf" and core.data_parallel_size > 1:
-        notes.append("data_parallel_size applies to vllm; for hf start the command with `accelerate launch`")
-    batch: Any = core.batch_size
-    if backend == "hf" and cpu and batch == "auto":
-        batch = 8  # the search for the largest batch that `auto` makes needs a GPU's out-of-memory signal
+    machine = Machine(cpu=cpu, bfloat16=cpu_has_bfloat16() if cpu else True, cache_gib=_cache_gib(model))
+    made = record.arguments(core, Request(model=model, machine=machine, chat=share.chat))
+    made.model_args.update(share.call.model_args)
+    made.model_args.update(core.model_args)
+    seed: Any = core.seed if share.call.seed is None or "seed" in core.model_fields_set else share.call.seed
     options: dict[str, Any] = {
-        "batch_size": batch if backend != "dummy" else None,
-        "device": ("cpu" if cpu else None) if backend == "hf" else None,
+        "batch_size": core.batch_size,
+        "device": None,
         "include_path": str(core.work_dir),
         "output_path": str(core.output_path),
-        "seed": core.seed,
-        "limit": core.limit,
+        "seed": seed,
+        "limit": share.limit,
         "log_samples": core.log_samples,
         "show_config": core.show_config,
         "num_fewshot": core.num_fewshot,
         "system_instruction": core.system_instruction,
         "gen_kwargs": core.gen_kwargs or None,
-        "apply_chat_template": core.apply_chat_template,
+        "apply_chat_template": share.chat,
     }
     if core.fewshot_as_multiturn is not None:
         options["fewshot_as_multiturn"] = str(core.fewshot_as_multiturn).lower()
+    options["metadata"] = dict(metadata) if metadata else None
+    options |= made.options
+    env = dict(made.env)
     if core.verbosity != "INFO":
         env["LMEVAL_LOG_LEVEL"] = core.verbosity
-    if local_only:
+    if local_only and record.loads_model:
         env["HF_HUB_OFFLINE"] = "1"
     if not _installed():
         env["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-    return Command(model=backend, model_args=args, tasks=list(tasks), options=options, env=env, notes=notes)
+    return Invocation(record.model_type, made.model_args, list(names), options, env, made.notes)
 
 
-def _vllm_args(core: Core, model: str, *, cpu: bool, env: dict[str, str], notes: list[str]) -> dict[str, Any]:
-    args: dict[str, Any] = {
-        "pretrained": model,
-        "dtype": core.dtype,
-        "tensor_parallel_size": core.tensor_parallel_size,
-        "data_parallel_size": core.data_parallel_size,
-        "gpu_memory_utilization": core.gpu_memory_utilization,
-        "max_model_len": core.max_model_len,
-    }
-    _optional(args, core)
-    args["seed"] = core.seed
-    if cpu:
-        if core.dtype == "auto" and not cpu_has_bfloat16():
-            args["dtype"] = "float32"
-        args["gpu_memory_utilization"] = min(core.gpu_memory_utilization, CPU_MEMORY_SHARE)
-        args["enforce_eager"] = True
-        if core.tensor_parallel_size == 1:
-            # One process instead of three: no second and third import of everything.
-            args["distributed_executor_backend"] = "uni"
-            env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-        given = os.environ.get("VLLM_CPU_KVCACHE_SPACE")
-        env.setdefault("VLLM_CPU_KVCACHE_SPACE", given or _cache_gib(model, core.max_model_len, args["dtype"]))
-        notes.append("no GPU found: settings for the CPU build of vLLM" if core.device == "auto" else "device: cpu")
-    return args
+def command(name: str, made: Invocation, share: Share, *, sole: bool) -> Command:
+    """The call as the manifest has it."""
+    return Command(
+        name=name,
+        tasks=share.tasks,
+        argv=tuple(made.argv()),
+        env=made.env,
+        engine={"backend": share.backend, "model_args": made.model_args},
+        depth=share.depth,
+        file="run.yaml" if sole else f"run-{name}.yaml",
+    )
 
 
-def _cache_gib(model: str, tokens: int, dtype: str) -> str:
+def _cache_gib(model: str) -> Any:
     """GiB of key-value cache that one sequence of full length fills, at least 1: vLLM does not start with less."""
-    from evalprep.model.shape import model_shape
 
-    shape = model_shape(Path(model)) if is_folder(Path(model)) else None
-    need = shape.kv_bytes(tokens, 4 if dtype in {"float32", "float"} else 2) if shape else 0
-    return str(max(1, math.ceil(need / 2**30)))
+    def gib(tokens: int, dtype: str) -> int:
+        shape = model_shape(Path(model)) if is_folder(Path(model)) else None
+        need = shape.kv_bytes(tokens, 4 if dtype in {"float32", "float"} else 2) if shape else 0
+        return max(1, math.ceil(need / 2**30))
 
-
-def _optional(args: dict[str, Any], core: Core) -> None:
-    if core.add_bos_token is not None:
-        args["add_bos_token"] = core.add_bos_token
-    if core.model_revision is not None:
-        args["revision"] = core.model_revision
+    return gib
 
 
 def _installed() -> bool:
@@ -245,3 +319,6 @@ def model_location(core: Core, folder: Path) -> tuple[str, bool, list[str]]:
     if looks_local:
         return str(path.resolve()), True, [f"the model folder {path.resolve()} does not exist yet"]
     return core.model_name, False, []
+
+
+__all__ = ["Invocation", "Share", "command", "command_names", "invocation", "leaves", "model_location", "names_for"]

@@ -1,9 +1,9 @@
-"""The whole preparation: config in, work folder and command out. Everything is checked before anything is written."""
+"""The whole preparation: config in, work folder and commands out. Everything is checked before anything is written."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +11,17 @@ from typing import Any
 
 from evalprep.check import Finding, check_tree
 from evalprep.config.schema import Config, section_for
-from evalprep.errors import BadInput, Problems
-from evalprep.packapi import Context
-from evalprep.packs.manifest import manifest_data
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.files import write_atomically
+from evalprep.packapi import Context, Plan
+from evalprep.packs.manifest import manifest_data, record_of, run_id
 from evalprep.packs.pack import Pack
-from evalprep.prepare.commands import Command, build_command, model_location
+from evalprep.packs.plan import Command, Excluded
+from evalprep.prepare.commands import command, command_names, invocation, model_location, names_for, shares
+from evalprep.prepare.joined import Joined, PlannedPack, groups_to_write, join_plans
+from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
-from evalprep.prepare.taskfiles import PlannedPack, write_groups, write_inline, write_tasks
+from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
 from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
 
 
@@ -27,24 +31,29 @@ class Preparation:
 
     Attributes:
         work_dir: The folder.
-        commands: The command to paste; further ones where tasks need another back end.
+        commands: The commands in the order in which they run.
+        lines: What to paste, in order: the commands, and between stages what makes the data of the next.
         tasks: Task -> facts as in the manifest.
+        excluded: What was left out, and why.
         notes: Sentences for the user.
         findings: Warnings and notes of the check of the built tree.
     """
 
     work_dir: Path
     commands: list[Command]
+    lines: list[str]
     tasks: dict[str, dict[str, Any]]
+    excluded: Mapping[str, Excluded] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
-def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[PlannedPack]]:
+def plan(config: Config, packs: Mapping[str, Pack]) -> Joined:
     """Decide which tasks will be prepared; reads no more of the data than the packs need to decide.
 
     Raises:
-        BadInput: unknown tasks, tasks that the data do not have, missing keys of a pack, a foreign work folder.
+        BadInput: unknown tasks, tasks that the data do not have or the back end cannot run, missing keys of a pack, a
+            foreign work folder.
     """
     problems = Problems()
     problems.extend(check_place(config.core.work_dir))
@@ -54,14 +63,35 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> tuple[Selection, list[Pla
         pack = packs[name]
         try:
             context = Context(pack, config, section_for(config, pack), requested, problems)
-            module = pack.module("prepare")
-            with pack.failures_told("plan"):
-                planned = module.plan(context) if module and hasattr(module, "plan") else context.static_plan()
-            work.append(PlannedPack(pack, context, planned))
+            work.append(PlannedPack(pack, context, planned(pack, context)))
         except BadInput as error:
             problems.extend(error.problems)
     problems.raise_if_any()
-    return selection, work
+    joined = join_plans(config, selection, work, problems)
+    problems.raise_if_any()
+    return joined
+
+
+def planned(pack: Pack, context: Context) -> Plan:
+    """What a pack's own `plan` says, or pack.yaml where it has none.
+
+    Raises:
+        BadInput: its code fails, or gives something else than a Plan.
+    """
+    module = pack.module("prepare")
+    if module is None or not hasattr(module, "plan"):
+        return context.static_plan()
+    with pack.failures_told("plan"):
+        made = module.plan(context)
+    if not isinstance(made, Plan):
+        raise BadInput(
+            Problem(
+                what=f"plan() returned {type(made).__name__}",
+                where=str(pack.folder / "prepare.py"),
+                allowed="a Plan, e.g. that of context.static_plan()",
+            )
+        )
+    return made
 
 
 def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, check: bool = True) -> Preparation:
@@ -79,95 +109,87 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
     Raises:
         BadInput: anything wrong with config, data or templates; the old work folder is untouched then.
     """
-    selection, work = plan(config, packs)
+    joined = plan(config, packs)
     work_dir = config.core.work_dir
     with building(work_dir) as build:
-        tasks = write_tasks(work, build, work_dir)
-        groups = write_groups(work, build)
-        write_inline(selection, build, config.folder)
-        commands, notes = make_commands(config, selection, work)
-        write_commands(commands, build)
+        tasks = write_tasks(joined, build, work_dir)
+        left = {name: task for name, task in joined.plan.tasks.items() if name not in joined.plan.excluded}
+        final = Plan(left, dict(groups_to_write(joined.plan)), joined.plan.scores, joined.plan.excluded)
+        write_groups(joined, final.groups, build)
+        write_inline(joined.selection, build, config.folder)
+        model, _, notes = model_location(config.core, config.folder)
+        run = run_id(model, config.core.model_revision, final, build, work_dir)
+        steps = make_commands(config, joined.selection, final, tasks, run, build)
+        (build / "command.sh").write_text(script(steps, work_dir), encoding="utf-8")
+        (build / "command.sh").chmod(0o755)
+        for step in steps:
+            (build / step.command.file).write_text(run_configuration(step), encoding="utf-8")
         files = tree_files(build)
         notes = [*(note for facts in tasks.values() for note in facts.pop("notes")), *notes]
+        notes += list(dict.fromkeys(note for step in steps for note in step.call.notes))
         notes += carry_over(work_dir, build, force=force)
-        write_manifest(build, config, work, tasks, groups, commands, files, notes)
+        manifest = manifest_data(
+            run=run,
+            model=model,
+            config={"config_file": config.path.name if config.path else None, **config.as_dict()},
+            sources=_source_facts(joined.packs),
+            tasks=tasks,
+            plan=final,
+            commands=[step.command for step in steps],
+            files=files,
+            packs={item.pack.name: {"folder": str(item.pack.folder)} for item in joined.packs},
+            notes=notes,
+        )
+        text = json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=False) + "\n"
+        (build / MANIFEST).write_text(text, encoding="utf-8")
         findings = check_tree(build, config) if check else []
         if errors := [one.as_problem() for one in findings if one.level == "error"]:
             raise BadInput(errors)
         swap_in(build, work_dir)
-    return Preparation(work_dir, commands, tasks, notes, findings)
+    if check:
+        keep_record(config.core.output_path, manifest)
+    lines = [line for step in steps for line in step.lines(work_dir)]
+    return Preparation(work_dir, [step.command for step in steps], lines, tasks, joined.plan.excluded, notes, findings)
 
 
-def make_commands(config: Config, selection: Selection, work: list[PlannedPack]) -> tuple[list[Command], list[str]]:
-    """The main command, and one more for every back end that some tasks need instead."""
-    model, local, notes = model_location(config.core, config.folder)
-    main: list[str] = []
-    other: dict[str, list[str]] = {}
-    for item in work:
-        for name in item.plan.request:
-            members = item.plan.below(name)
-            special = {member: item.spec(member).call.backend for member in members if item.spec(member).call.backend}
-            special = {member: backend for member, backend in special.items() if backend != config.core.backend}
-            if not special:
-                main.append(name)
-                continue
-            main += [member for member in members if member not in special]
-            for member, backend in special.items():
-                other.setdefault(backend, []).append(member)
-    main += [name for name in selection.order if name in selection.stock or name in selection.inline]
-    local_only = local and not selection.stock and not selection.inline
-    commands = [build_command(config.core, tasks=main, model=model, local_only=local_only)] if main else []
-    commands += [
-        build_command(config.core, tasks=names, model=model, backend=backend, local_only=local_only)
-        for backend, names in sorted(other.items())
-    ]
-    return commands, notes + (commands[0].notes if commands else [])
+def keep_record(output_path: Path, manifest: Mapping[str, Any]) -> None:
+    """Keep what was meant to be run beside the results, for the day when the work folder is another one's."""
+    with contextlib.suppress(OSError):  # the results may go to a place that is not there yet
+        output_path.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(record_of(manifest), indent=1, ensure_ascii=False) + "\n"
+        write_atomically(output_path / f"run_{manifest['run']}.json", text)
 
 
-def write_commands(commands: list[Command], build: Path) -> None:
-    """Write command.sh and run.yaml."""
-    import yaml
-
-    lines = [
-        "#!/bin/sh",
-        "# The command that prepare_eval.py printed.",
-        "set -e",
-        *(command.text() for command in commands),
-    ]
-    script = build / "command.sh"
-    script.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    script.chmod(0o755)
-    for number, command in enumerate(commands):
-        name = "run.yaml" if number == 0 else f"run-{command.model}.yaml"
-        env = " ".join(f"{key}={shlex.quote(value)}" for key, value in command.env.items())
-        head = f"# {env + ' ' if env else ''}lm_eval run --config {name}\n"
-        (build / name).write_text(head + yaml.safe_dump(command.run_yaml(), sort_keys=False), encoding="utf-8")
-
-
-def write_manifest(
-    build: Path,
+def make_commands(
     config: Config,
-    work: list[PlannedPack],
-    tasks: dict[str, Any],
-    groups: dict[str, list[str]],
-    commands: list[Command],
-    files: dict[str, str],
-    notes: list[str],
-) -> None:
-    """Write manifest.json."""
-    data = manifest_data(
-        config={"config_file": config.path.name if config.path else None, **config.as_dict()},
-        sources=_source_facts(work),
-        tasks=tasks,
-        groups=groups,
-        commands=[{"argv": command.argv(), "env": command.env, "text": command.text()} for command in commands],
-        files=files,
-        packs={item.pack.name: {"folder": str(item.pack.folder)} for item in work},
-        notes=notes,
-    )
-    (build / MANIFEST).write_text(
-        json.dumps(data, indent=2, ensure_ascii=False, sort_keys=False) + "\n", encoding="utf-8"
-    )
+    selection: Selection,
+    final: Plan,
+    tasks: Mapping[str, Mapping[str, Any]],
+    run: str,
+    build: Path,
+) -> list[Step]:
+    """The commands in order, each with the call that it writes."""
+    core = config.core
+    model, local, _ = model_location(core, config.folder)
+    local_only = local and not selection.stock and not selection.inline
+    local_only = local_only and not any(task.stock for task in final.tasks.values())
+    rows = {name: facts.get("rows") for name, facts in tasks.items()}
+    parts = shares(final, core, rows)
+    steps = []
+    for name, share in zip(command_names(parts), parts, strict=True):
+        names = write_overridden(final, names_for(share.tasks, final), name, build)
+        call = invocation(
+            core,
+            share,
+            names=names,
+            model=model,
+            local_only=local_only,
+            metadata={"run": run, "command": name},
+        )
+        made = command(name, call, share, sole=len(parts) == 1)
+        data = [str(core.work_dir / tasks[one]["data"]) for one in share.tasks if share.depth and one in tasks]
+        steps.append(Step(made, call, data))
+    return steps
 
 
 def _source_facts(work: list[PlannedPack]) -> list[dict[str, Any]]:

@@ -14,7 +14,8 @@ from typing import Any
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.settings import RunSettings
 from evalprep.errors import BadInput, Problem
-from evalprep.packs.manifest import read_manifest
+from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.plan import asked_for
 
 
 @dataclass
@@ -172,11 +173,7 @@ def work_dir_target(
 
 
 def _requested(manifest: dict[str, Any]) -> list[str]:
-    names: list[str] = []
-    for command in [manifest.get("command"), *(manifest.get("further_commands") or [])]:
-        argv = command.get("argv", []) if isinstance(command, dict) else []
-        if "--tasks" in argv:
-            names += str(argv[argv.index("--tasks") + 1]).split(",")
+    names = [name for command in commands_of(manifest) for name in asked_for(command)]
     return names or [*manifest.get("tasks", {})]
 
 
@@ -201,7 +198,7 @@ def config_target(
         os.environ.setdefault("HF_DATASETS_CACHE", str(Path(temporary) / "datasets"))
         build = Path(temporary).resolve() / config.core.work_dir.name
         done = prepare(config.replaced(work_dir=build), packs, check=False)
-        names = list(dict.fromkeys(name for command in done.commands for name in command.tasks))
+        names = list(dict.fromkeys(name for command in done.commands for name in asked_for(command)))
         folder = path.parent.resolve()
         settings = replace(RunSettings.from_core(config.core, folder), **(changes or {}))
         yield Target(str(path), [build], requested or names, settings, (str(build), str(config.core.work_dir)))

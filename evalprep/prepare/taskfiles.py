@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.packapi import Context, Plan, TaskData
+from evalprep.packapi import TaskData
 from evalprep.packs.entries import TaskSpec
-from evalprep.packs.pack import Pack
+from evalprep.packs.plan import Plan
 from evalprep.places import exists
+from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.plain import plain_data
 from evalprep.prepare.render import render
 from evalprep.prepare.selection import Selection
@@ -20,27 +22,16 @@ from evalprep.prepare.selection import Selection
 _COMMON = ("task", "data_file", "pack_dir")
 
 
-@dataclass
-class PlannedPack:
-    """One pack's share of the run, planned but not yet written."""
-
-    pack: Pack
-    context: Context
-    plan: Plan
-
-    def spec(self, task: str) -> TaskSpec:
-        """What a task is made from: as pack.yaml declares it, or as the plan made it."""
-        return self.plan.specs.get(task) or self.pack.tasks[task]
-
-
-def write_tasks(work: list[PlannedPack], build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:
-    """Write parquet and YAML of every planned task."""
+def write_tasks(joined: Joined, build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:
+    """Write parquet and YAML of every task of the packs that is not left out; the data of later stages come later."""
     problems = Problems()
     facts: dict[str, dict[str, Any]] = {}
-    for item in work:
+    for item in joined.packs:
         folder = build / item.pack.name
         (folder / "data").mkdir(parents=True, exist_ok=True)
-        for name in item.plan.tasks:
+        for name, task in item.plan.tasks.items():
+            if name in joined.plan.excluded or task.stock:
+                continue
             try:
                 facts[name] = _write_task(item, name, folder, work_dir / item.pack.name)
             except BadInput as error:
@@ -52,18 +43,9 @@ def write_tasks(work: list[PlannedPack], build: Path, work_dir: Path) -> dict[st
 
 
 def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict[str, Any]:
-    from evalprep.data.prepared import write_rows
-
-    spec = item.spec(name)
+    spec, task = item.spec(name), item.plan.tasks[name]
     data_file = folder / "data" / f"{name}.parquet"
-    with item.pack.failures_told(name):
-        data = _task_data(item, spec)
-        try:
-            count = write_rows(data.rows, data_file, task=name)
-        except BadInput:
-            _refuse_bad_join(item, name, data)  # says more than that no rows are left
-            raise
-    _refuse_bad_join(item, name, data)
+    data, count = (TaskData(rows=()), None) if task.after else _write_data(item, spec, data_file)
     template = item.pack.folder / (data.template or spec.template)
     values = {
         "task": name,
@@ -87,9 +69,22 @@ def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict
     }
 
 
-def _refuse_bad_join(item: PlannedPack, name: str, data: TaskData) -> None:
-    threshold = getattr(item.context.section, "max_unmatched", 0.01)
-    if data.join is not None and (found := data.join.problems(threshold=threshold, where=name)):
+def _write_data(item: PlannedPack, spec: TaskSpec, data_file: Path) -> tuple[TaskData, int]:
+    from evalprep.data.prepared import write_rows
+
+    with item.pack.failures_told(spec.name):
+        data = _task_data(item, spec)
+        try:
+            count = write_rows(data.rows, data_file, task=spec.name)
+        except BadInput:
+            _refuse_bad_join(spec.name, data)  # says more than that no rows are left
+            raise
+    _refuse_bad_join(spec.name, data)
+    return data, count
+
+
+def _refuse_bad_join(name: str, data: TaskData) -> None:
+    if data.join is not None and (found := data.join.problems(threshold=data.max_unmatched, where=name)):
         raise BadInput(found)
 
 
@@ -111,16 +106,44 @@ def _task_data(item: PlannedPack, spec: TaskSpec) -> TaskData:
     return plain_data(item.context, spec)
 
 
-def write_groups(work: list[PlannedPack], build: Path) -> dict[str, list[str]]:
-    """Write a group YAML for every requested group."""
-    groups: dict[str, list[str]] = {}
-    for item in work:
-        for name, members in item.plan.groups.items():
-            groups[name] = members
-            lines = [f"# {item.pack.title}: members that exist for this configuration.", f"group: {name}", "task:"]
-            lines += [f"  - {member}" for member in members]
-            (build / item.pack.name / f"{name}.yaml").write_text("\n".join([*lines, ""]), encoding="utf-8")
-    return groups
+def write_groups(joined: Joined, groups: Mapping[str, Sequence[str]], build: Path) -> None:
+    """Write a group YAML for every group, with the members that are left."""
+    for item in joined.packs:
+        for name in item.plan.groups:
+            if name in groups:
+                head = f"# {item.pack.title}: members that exist for this configuration."
+                text = _group_text(head, name, groups[name], joined.plan)
+                (build / item.pack.name / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def write_overridden(plan: Plan, names: Sequence[str], command: str, build: Path) -> list[str]:
+    """Write a group for lm-eval's own tasks that a command asks for with settings of their own.
+
+    Returns:
+        The names for `--tasks`, with that group in place of its members.
+    """
+    changed = [name for name in names if name in plan.tasks and plan.tasks[name].overrides]
+    if not changed:
+        return list(names)
+    group = f"evalprep_{command.replace('-', '_')}"
+    folder = build / "groups"
+    folder.mkdir(exist_ok=True)
+    text = _group_text("# lm-eval's own tasks, with settings of the pack.", group, changed, plan)
+    (folder / f"{group}.yaml").write_text(text, encoding="utf-8")
+    return [*(name for name in names if name not in changed), group]
+
+
+def _group_text(head: str, name: str, members: Sequence[str], plan: Plan) -> str:
+    lines = [head, f"group: {name}", "task:"]
+    for member in members:
+        task = plan.tasks.get(member)
+        if task is not None and task.overrides:
+            # A group named as a task would become one task of that name, and the other way round an empty group.
+            entry = {task.stock: member, **task.overrides}
+            lines.append(f"  - {json.dumps(entry, ensure_ascii=False)}")
+        else:
+            lines.append(f"  - {member}")
+    return "\n".join([*lines, ""])
 
 
 def write_inline(selection: Selection, build: Path, base: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from datetime import UTC, datetime
 from typing import Any
 
 from evalprep.credentials import without_secrets
+from evalprep.packs.manifest import commands_of
 from evalprep.results import Run
 from evalprep.results.record import manifest_of
 
@@ -56,12 +58,12 @@ def facts_of(run: Run) -> list[dict[str, str]]:
 
 def _prepared(run: Run) -> list[dict[str, str]]:
     manifest = without_secrets(manifest_of(run))
-    command = manifest.get("command")
+    commands = [shlex.join(one.argv) for one in commands_of(manifest)]
     created = manifest.get("created")
     found = [
         _entry("Preparation", "prepared", created),
         _entry("Preparation", "changed since", _later(created, run.results.get("date"))),
-        _entry("Preparation", "command", command.get("text") if isinstance(command, dict) else None),
+        _entry("Preparation", "command", "\n".join(commands) or None),
         *(
             _entry("Versions", f"{name} at preparation", value)
             for name, value in _mapping(manifest.get("versions")).items()

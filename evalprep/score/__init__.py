@@ -1,8 +1,9 @@
 """The numbers of a run: tasks, groups and the suite scores that packs declare."""
 
+from evalprep.packs.plan import ScoreSpec
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import open_reference
-from evalprep.score.spec import ScoreSpec, read_specs
+from evalprep.score.spec import read_specs
 from evalprep.score.suite import Scores, SuiteScore, export, packs_of, score_run
 from evalprep.score.task import GroupScore, TaskScore
 

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs.pack import Pack
+from evalprep.packs.plan import ScoreSpec
 
 BUILT_IN = ("micro", "macro", "mean")
 ScoreFunction = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class ScoreSpec:
-    """One node of the graph; the fields are the keys of docs/architecture.md, "Suite scores"."""
-
-    name: str
-    pack: str
-    function: str
-    tasks: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    reference: tuple[str, ...] = ()
-    params: Mapping[str, Any] = field(default_factory=dict)
-    title: str = ""
-    better: str = "up"
-    range: tuple[float | None, float | None] = (None, None)
-    tags: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_specs(pack: Pack) -> dict[str, ScoreSpec]:

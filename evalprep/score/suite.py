@@ -13,12 +13,13 @@ import numpy as np
 
 from custom_metrics import statistics
 from evalprep.packs.pack import Pack
+from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
 from evalprep.results.rows import row_mappings
 from evalprep.score.builtin import collect, macro, mean, micro
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
-from evalprep.score.spec import BUILT_IN, ScoreSpec, read_specs, resolve
+from evalprep.score.spec import BUILT_IN, read_specs, resolve
 from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
 
 

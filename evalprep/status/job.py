@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import yaml
 
 from evalprep.errors import BadInput, Problem
-from evalprep.packs.manifest import read_manifest
+from evalprep.packs.manifest import as_mapping, commands_of, plan_of, read_manifest, run_id
+from evalprep.packs.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Job:
         options: Further keys of lm-eval's run configuration.
         env: Variables that the call needs.
         data: Digest of the prepared files; another preparation is another run.
+        name: Name of the command.
+        depth: How many stages come before it.
         defaults: Whether tasks that come with lm-eval are asked for; reading its 14,000 files takes 10 s of CPU.
     """
 
@@ -34,6 +38,8 @@ class Job:
     options: dict[str, Any]
     env: dict[str, str] = field(default_factory=dict)
     data: str = ""
+    name: str = ""
+    depth: int = 0
     defaults: bool = True
 
     @property
@@ -61,13 +67,15 @@ class Job:
             "options": self.options,
             "env": self.env,
             "data": self.data,
+            "name": self.name,
+            "depth": self.depth,
             "defaults": self.defaults,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
-        """The inverse of `as_dict`."""
-        return cls(**data)
+        """The inverse of `as_dict`; keys of a later version are left out."""
+        return cls(**{key: value for key, value in data.items() if key in cls.__dataclass_fields__})
 
 
 #: Keys of lm-eval's run configuration that only make sense for one call over everything. We never write them.
@@ -85,14 +93,10 @@ def read_jobs(work_dir: Path) -> list[Job]:
         raise BadInput(
             Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
         )
-    files = manifest.get("files")
-    digest = hashlib.sha256(
-        json.dumps(_inputs(files if isinstance(files, dict) else {}, work_dir), sort_keys=True).encode()
-    ).hexdigest()
-    commands = [manifest.get("command"), *(manifest.get("further_commands") or [])]
-    environments = {_model(one): one.get("env", {}) for one in commands if isinstance(one, dict)}
+    plan, run = plan_of(manifest), _run_now(manifest, work_dir)
     jobs = []
-    for path in [work_dir / "run.yaml", *sorted(work_dir.glob("run-*.yaml"))]:
+    for command in commands_of(manifest):
+        path = work_dir / command.file
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
             model, arguments, tasks = data.pop("model"), data.pop("model_args") or {}, data.pop("tasks")
@@ -111,8 +115,29 @@ def read_jobs(work_dir: Path) -> list[Job]:
                     fix="paste the command, or take the keys out",
                 )
             )
-        jobs.append(Job(model, arguments, tasks, data, environments.get(model, {}), digest))
+        if run:
+            data["metadata"] = {**(data.get("metadata") or {}), "run": run}
+        digest = _digest(manifest, plan, work_dir, command.depth)
+        jobs.append(Job(model, arguments, tasks, data, dict(command.env), digest, command.name, command.depth))
     return jobs
+
+
+def _run_now(manifest: Mapping[str, Any], work_dir: Path) -> str:
+    """The id of the run as the files are now: an edit is another run. Empty for a preparation of release 0.1.0."""
+    if not manifest.get("run"):
+        return ""
+    config = as_mapping(manifest.get("config"))
+    plan = plan_of(manifest)
+    prepared = Path(str(config.get("work_dir") or work_dir))
+    return run_id(str(manifest.get("model", "")), config.get("model_revision"), plan, work_dir, prepared)
+
+
+def _digest(manifest: Mapping[str, Any], plan: Plan, work_dir: Path, depth: int) -> str:
+    """Over the files that a command reads, as they are now; data of stages after it are not among them."""
+    later = {name for name in plan.tasks if plan.depth(name) > depth}
+    files = as_mapping(manifest.get("files"))
+    named = {name: digest for name, digest in files.items() if Path(name).stem not in later}
+    return hashlib.sha256(json.dumps(_inputs(named, work_dir), sort_keys=True).encode()).hexdigest()
 
 
 def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
@@ -125,8 +150,3 @@ def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
 
     decisive = [name for name in files if name.endswith((".yaml", ".parquet")) and not name.startswith("run")]
     return {name: file_sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}
-
-
-def _model(command: dict[str, Any]) -> str:
-    argv = command.get("argv") or []
-    return str(argv[argv.index("--model") + 1]) if "--model" in argv else ""

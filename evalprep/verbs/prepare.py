@@ -41,12 +41,12 @@ def main(args: argparse.Namespace) -> int:
 
     config, packs = load_config(args.config_path, args.set)
     # Imported once the config is known to be right: a mistake in it is told at once.
+    from evalprep.packs.plan import as_json
     from evalprep.prepare.preparation import plan, prepare
 
     if args.check:
-        selection, work = plan(config, packs)
-        names = [name for item in work for name in item.plan.tasks] + selection.stock + list(selection.inline)
-        return _check(args, names)
+        joined = plan(config, packs)
+        return _check(args, [name for name in joined.plan.tasks if name not in joined.plan.excluded])
     done = prepare(config, packs, force=args.force)
     if args.json:
         print(
@@ -56,7 +56,8 @@ def main(args: argparse.Namespace) -> int:
                     "tasks": done.tasks,
                     "notes": done.notes,
                     "findings": [one.as_dict() for one in done.findings],
-                    "commands": [command.text() for command in done.commands],
+                    "commands": done.lines,
+                    "excluded": {name: as_json(one) for name, one in done.excluded.items()},
                 },
                 indent=2,
             )
@@ -64,8 +65,8 @@ def main(args: argparse.Namespace) -> int:
         return 0
     if not args.quiet:
         _report(done, config.core.verbosity)
-    for command in done.commands:
-        print(command.text())
+    for line in done.lines:
+        print(line)
     return 0
 
 

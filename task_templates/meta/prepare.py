@@ -17,7 +17,6 @@ from evalprep.packapi import (
     Source,
     TaskData,
     join,
-    make_plan,
     near,
 )
 
@@ -58,7 +57,7 @@ def plan(context: Context) -> Plan:
                 allowed=allowed,
                 fix="choose another task or data set",
             )
-    planned = make_plan(context.requested, groups)
+    planned = context.plan_of(context.requested, groups)
     _check_keys(context)
     _check_lengths(context, planned, family)
     return planned
@@ -140,7 +139,14 @@ def prepare(context: Context, task: str) -> TaskData:
         build = likelihood_rows(rows)
     else:
         build = (choice_row(row) for row in rows)
-    return TaskData(rows=with_ids(build), values=values, join=report, previous=previous, notes=_notes(context, dataset))
+    return TaskData(
+        rows=with_ids(build),
+        values=values,
+        join=report,
+        previous=previous,
+        notes=_notes(context, dataset),
+        max_unmatched=context.section.max_unmatched,
+    )
 
 
 def _open(context: Context, dataset: Dataset, task: str) -> Source:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalprep.packapi import Context, Plan, Source, TaskData, make_plan
+from evalprep.packapi import Context, Plan, Source, TaskData
 
 from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data, read_rows, split_of
 from .prompts import Shot, Template
@@ -31,11 +31,11 @@ def plan(context: Context) -> Plan:
     """The requested tasks, those that extra metrics need, and every contradiction in the settings."""
     requested = list(context.requested)
     groups = {name: list(context.pack.groups[name].tasks) for name in requested if name in context.pack.groups}
-    own = make_plan(requested, groups).tasks
+    own = context.plan_of(requested, groups).tasks
     for metric in context.section.metrics:
         for suite, tasks in EXTRA_TASKS.get(metric, {}).items():
             requested += tasks if any(task.startswith(suite) for task in own) else []
-    planned = make_plan(requested, groups)
+    planned = context.plan_of(requested, groups)
     check_settings(context, planned)
     if note := length_note(context, planned):
         context.cache["length_note"] = note

@@ -10,9 +10,11 @@ import yaml
 
 from evalprep.config.file import load_config
 from evalprep.errors import BadInput
-from evalprep.packapi import make_plan
+from evalprep.packapi import Context
 from evalprep.packs.entries import shown
 from evalprep.packs.finding import TEMPLATES, find_packs
+from evalprep.packs.pack import Pack
+from evalprep.prepare.commands import names_for
 
 PACK = {
     "tasks": {"p_qa": {"template": "p_qa.yaml", "source": "q.jsonl", "columns": {"prompt": "q"}}},
@@ -178,8 +180,9 @@ GROUPS = {"all": ["first", "c"], "first": ["a", "b"], "other": ["d"]}
     ],
 )
 def test_groups_of_groups(requested, tasks, groups, request_):
-    plan = make_plan(requested, GROUPS)
-    assert (plan.tasks, sorted(plan.groups), plan.request) == (tasks, groups, request_)
+    context = Context(Pack("p", TEMPLATES), None, None, requested, None)
+    plan = context.plan_of(requested, GROUPS)
+    assert (list(plan.tasks), sorted(plan.groups), names_for(list(plan.tasks), plan)) == (tasks, groups, request_)
     assert plan.below("all") == (["a", "b", "c"] if "all" in groups else ["all"])
 
 

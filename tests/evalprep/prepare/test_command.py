@@ -6,8 +6,14 @@ import shlex
 import pytest
 
 from evalprep.config.schema import Core
+from evalprep.packs.plan import Call
 from evalprep.prepare import commands
-from evalprep.prepare.commands import build_command, model_location
+from evalprep.prepare.commands import Share, invocation, model_location
+
+
+def build_command(core, *, tasks, model):
+    share = Share(Call(), core.backend, bool(core.apply_chat_template), core.limit, 0, tuple(tasks))
+    return invocation(core, share, names=tasks, model=model)
 
 
 @pytest.fixture

@@ -321,14 +321,14 @@ def test_stock_and_inline_tasks_mix_with_a_pack(tiny_project):
 
 
 MADE = """
-from evalprep.packapi import TaskData, TaskSpec, make_plan
+from evalprep.packapi import TaskData, TaskPlan
 
 
 def plan(context):
     own = {f"own_{entry['name']}": entry for entry in context.section.sets}
     groups = {name: list(group.tasks) for name, group in context.pack.groups.items()} | {"own_sets": list(own)}
-    made = make_plan(context.requested, groups)
-    made.specs = {name: TaskSpec(name, "own.yaml") for name in own}
+    made = context.plan_of(context.requested, groups)
+    made.tasks |= {name: TaskPlan(name, "own.yaml") for name in own if name in made.tasks}
     context.cache["own"] = own
     return made
 

@@ -1,0 +1,31 @@
+"""One record per way of running a model: what it can do, what its command needs, what its defaults do to a run."""
+
+from __future__ import annotations
+
+from evalprep.backends import dummy, hf, server, stored, vllm
+from evalprep.backends.record import Arguments, Backend, Machine, Request
+
+BACKENDS: dict[str, Backend] = {
+    one.name: one
+    for one in (
+        vllm.BACKEND,
+        hf.BACKEND,
+        server.VLLM_SERVER,
+        server.COMPLETIONS,
+        server.CHAT,
+        server.OPENAI_CHAT,
+        server.ANTHROPIC_CHAT,
+        stored.BACKEND,
+        dummy.BACKEND,
+    )
+}
+
+
+def find_backend(name: str | None) -> Backend | None:
+    """The record of a back end by our name or lm-eval's; None for one of lm-eval's that we know nothing of."""
+    if name in BACKENDS:
+        return BACKENDS[name]
+    return next((one for one in BACKENDS.values() if one.model_type and one.model_type == name), None)
+
+
+__all__ = ["BACKENDS", "Arguments", "Backend", "Machine", "Request", "find_backend"]

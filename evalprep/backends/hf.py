@@ -1,0 +1,40 @@
+"""transformers inside the lm_eval process: slower than vLLM, runs anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request, with_optional
+
+if TYPE_CHECKING:
+    from evalprep.config.schema import Core
+
+# The search for the largest batch that `auto` makes needs a GPU's out-of-memory signal.
+CPU_BATCH = 8
+
+
+def arguments(core: Core, request: Request) -> Arguments:
+    """Its arguments; on a CPU in float32 and with a batch size of its own."""
+    cpu = request.machine.cpu
+    args: dict[str, Any] = {
+        "pretrained": request.model,
+        "dtype": "float32" if cpu and core.dtype == "auto" else core.dtype,
+        "max_length": core.max_model_len,
+    }
+    with_optional(args, core, bos=core.add_bos_token)
+    made = Arguments(args, options={"device": "cpu" if cpu else None})
+    if cpu and core.batch_size == "auto":
+        made.options["batch_size"] = CPU_BATCH
+    if core.data_parallel_size > 1:
+        made.notes.append("data_parallel_size applies to vllm; for hf start the command with `accelerate launch`")
+    return made
+
+
+BACKEND = Backend(
+    name="hf",
+    model_type="hf",
+    abilities=GENERATES | LIKELIHOODS | {"prefill", "token_logprobs", "moments", "gradients"},
+    arguments=arguments,
+    package="transformers",
+    loads_model=True,
+)

@@ -1,0 +1,110 @@
+"""What there is to know of one way of running a model. Whoever asks what a back end can do or wants asks its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalprep.config.schema import Core
+
+#: Every ability of a model that generates text from raw prompts on this machine.
+GENERATES = frozenset({"generate", "plain", "chat", "system", "draws"})
+LIKELIHOODS = frozenset({"loglikelihood", "rolling"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What a command has to know of the machine that it is for.
+
+    Attributes:
+        cpu: The model runs on the CPU.
+        bfloat16: That CPU computes in bfloat16.
+        cache_gib: GiB of key-value cache of one sequence: tokens and data type -> whole number, at least 1.
+    """
+
+    cpu: bool = False
+    bfloat16: bool = True
+    cache_gib: Callable[[int, str], int] = lambda _tokens, _dtype: 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a command is made from, beside the configuration.
+
+    Attributes:
+        model: Model id or absolute folder.
+        machine: Where it will run.
+        chat: The chat template is applied at run time.
+    """
+
+    model: str
+    machine: Machine = field(default_factory=Machine)
+    chat: bool = False
+
+
+@dataclass
+class Arguments:
+    """What a back end makes of a request.
+
+    Attributes:
+        model_args: For `--model_args`, in order.
+        options: Options of lm-eval that this back end sets itself; None leaves one out.
+        env: Variables.
+        notes: Sentences for the user.
+    """
+
+    model_args: dict[str, Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """One way of running a model.
+
+    Attributes:
+        name: Ours, as in the config.
+        model_type: lm-eval's, as after `--model`; empty where lm-eval is not asked.
+        abilities: What it can do, of `evalprep.packs.plan.ABILITIES`.
+        arguments: What the command needs.
+        prerequisite: The command that must be running first; empty where there is none.
+        package: The module that must be importable here; empty where none.
+        environment: Names of variables that must be set.
+        loads_model: The weights are loaded by the lm_eval process itself.
+        splits_model: Takes `tensor_parallel_size` and `data_parallel_size`.
+        samples: Generates by sampling where a task sets no temperature.
+        stops: How many stop strings it sends; None for all.
+        adds_bos: Writes a BOS before raw prompts unless told otherwise; None for as the tokenizer does.
+        defaults: What bites: sentences for `check` and docs.
+    """
+
+    name: str
+    model_type: str
+    abilities: frozenset[str]
+    arguments: Callable[[Core, Request], Arguments]
+    prerequisite: Callable[[Core, Request], str] = lambda _core, _request: ""
+    package: str = ""
+    environment: tuple[str, ...] = ()
+    loads_model: bool = False
+    splits_model: bool = False
+    samples: bool = False
+    stops: int | None = None
+    adds_bos: bool | None = None
+    defaults: tuple[str, ...] = ()
+
+
+def with_optional(arguments: dict[str, Any], core: Core, *, bos: bool | None) -> dict[str, Any]:
+    """Add the arguments that are only written where the config has them."""
+    if bos is not None:
+        arguments["add_bos_token"] = bos
+    if core.model_revision is not None:
+        arguments["revision"] = core.model_revision
+    return arguments
+
+
+def written(core: Core, name: str) -> dict[str, Any]:
+    """An argument that the user wrote under `model_args`, as a mapping of one entry; empty where she did not."""
+    return {name: core.model_args[name]} if name in core.model_args else {}

@@ -1,0 +1,113 @@
+"""Models behind an OpenAI-compatible address: raw completions, chat completions, and vLLM's own server."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request, with_optional, written
+
+if TYPE_CHECKING:
+    from evalprep.config.schema import Core
+
+VLLM_PORT = 8000
+# Requests under way at once. A server of one model schedules far more; below this it waits for us.
+CONCURRENT = 32
+# lm-eval gives up a whole run at the first request that fails this often.
+RETRIES = 5
+# lm-eval sends prompts one by one to an address, whatever it is asked for; any other word is a warning.
+ONE_BY_ONE = 1
+
+
+def _common(core: Core, request: Request, url: str) -> dict[str, Any]:
+    return {
+        "model": str(core.model_args.get("model", request.model)),
+        **({"base_url": url} if url else {}),
+        "num_concurrent": CONCURRENT,
+        "max_retries": RETRIES,
+        "seed": core.seed,
+        "max_length": core.max_model_len,
+    }
+
+
+def completions(core: Core, request: Request) -> Arguments:
+    """Raw completions: lm-eval tokenizes, so that the tokenizer is named and token ids are sent."""
+    args = _common(core, request, str(core.model_args.get("base_url", "")))
+    args |= {"tokenizer_backend": "huggingface", "tokenizer": request.model, "tokenized_requests": True}
+    # lm-eval puts the BOS before whatever text it has; a rendered chat template has written its own.
+    with_optional(args, core, bos=False if request.chat else core.add_bos_token)
+    return Arguments(args, options={"batch_size": ONE_BY_ONE})
+
+
+def vllm_server(core: Core, request: Request) -> Arguments:
+    """Raw completions of `vllm serve`, at its usual address unless the config names another."""
+    made = completions(core, request)
+    made.model_args.setdefault("base_url", f"http://127.0.0.1:{VLLM_PORT}/v1/completions")
+    return made
+
+
+def serve(core: Core, request: Request) -> str:
+    """The command that starts the server."""
+    words = ["vllm", "serve", request.model, "--host", "127.0.0.1", "--port", str(VLLM_PORT)]
+    words += ["--max-model-len", str(core.max_model_len), "--dtype", core.dtype]
+    for name in ("tensor_parallel_size", "data_parallel_size"):
+        if (number := getattr(core, name)) > 1:
+            words += [f"--{name.replace('_', '-')}", str(number)]
+    return shlex.join(words)
+
+
+def chat(core: Core, request: Request) -> Arguments:
+    """Chat completions: messages go as they are, the server renders them; no tokenizer is needed here."""
+    args = _common(core, request, str(core.model_args.get("base_url", "")))
+    args["tokenized_requests"] = False
+    return Arguments(args, options={"batch_size": ONE_BY_ONE})
+
+
+def provider(core: Core, request: Request) -> Arguments:
+    """A provider's chat completions, at lm-eval's own address for it; a gentler pace, their limits are by minute."""
+    args = _common(core, request, "") | {"num_concurrent": 8} | written(core, "base_url")
+    return Arguments(args, options={"batch_size": ONE_BY_ONE})
+
+
+# All draws behind an address carry the one seed that lm-eval sends, so that repeats would be equal: no `draws`.
+_RAW = (GENERATES - {"draws"}) | LIKELIHOODS | {"prefill"}
+_CHAT = frozenset({"generate", "chat", "system"})
+COMPLETIONS = Backend(
+    name="local-completions",
+    model_type="local-completions",
+    abilities=_RAW,
+    arguments=completions,
+    adds_bos=False,
+    defaults=("needs model_args.base_url, e.g. http://127.0.0.1:8000/v1/completions",),
+)
+VLLM_SERVER = Backend(
+    name="vllm-server",
+    model_type="local-completions",
+    abilities=_RAW,
+    arguments=vllm_server,
+    prerequisite=serve,
+    adds_bos=False,
+)
+CHAT = Backend(
+    name="local-chat-completions",
+    model_type="local-chat-completions",
+    abilities=_CHAT,
+    arguments=chat,
+    stops=4,
+    defaults=("needs model_args.base_url, e.g. http://127.0.0.1:8000/v1/chat/completions",),
+)
+OPENAI_CHAT = Backend(
+    name="openai-chat-completions",
+    model_type="openai-chat-completions",
+    abilities=_CHAT,
+    arguments=provider,
+    environment=("OPENAI_API_KEY",),
+    stops=4,
+)
+ANTHROPIC_CHAT = Backend(
+    name="anthropic-chat-completions",
+    model_type="anthropic-chat-completions",
+    abilities=_CHAT,
+    arguments=provider,
+    environment=("ANTHROPIC_API_KEY",),
+)

@@ -1,0 +1,61 @@
+"""vLLM inside the lm_eval process."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request, with_optional
+
+if TYPE_CHECKING:
+    from evalprep.config.schema import Core
+
+# The share of main memory that vLLM asks for on a CPU at start, whatever its cache size; its default of 0.92 is
+# refused on any machine that runs something else.
+CPU_MEMORY_SHARE = 0.2
+
+
+def arguments(core: Core, request: Request) -> Arguments:
+    """Its arguments; on a CPU those with which it starts there and is fastest."""
+    args: dict[str, Any] = {
+        "pretrained": request.model,
+        "dtype": core.dtype,
+        "tensor_parallel_size": core.tensor_parallel_size,
+        "data_parallel_size": core.data_parallel_size,
+        "gpu_memory_utilization": core.gpu_memory_utilization,
+        "max_model_len": core.max_model_len,
+    }
+    with_optional(args, core, bos=core.add_bos_token)
+    args["seed"] = core.seed  # the seed flag of lm_eval does not reach the engine
+    made = Arguments(args)
+    if request.machine.cpu:
+        _on_cpu(core, request, made)
+    return made
+
+
+def _on_cpu(core: Core, request: Request, made: Arguments) -> None:
+    args = made.model_args
+    if core.dtype == "auto" and not request.machine.bfloat16:
+        args["dtype"] = "float32"
+    args["gpu_memory_utilization"] = min(core.gpu_memory_utilization, CPU_MEMORY_SHARE)
+    args["enforce_eager"] = True
+    if core.tensor_parallel_size == 1:
+        # One process instead of three: no second and third import of everything.
+        args["distributed_executor_backend"] = "uni"
+        made.env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    given = os.environ.get("VLLM_CPU_KVCACHE_SPACE")
+    made.env["VLLM_CPU_KVCACHE_SPACE"] = given or str(request.machine.cache_gib(core.max_model_len, str(args["dtype"])))
+    made.notes.append("no GPU found: settings for the CPU build of vLLM" if core.device == "auto" else "device: cpu")
+
+
+BACKEND = Backend(
+    name="vllm",
+    model_type="vllm",
+    abilities=GENERATES | LIKELIHOODS | {"prefill", "token_logprobs"},
+    arguments=arguments,
+    package="vllm",
+    loads_model=True,
+    splits_model=True,
+    samples=True,
+    defaults=("samples at temperature 1 where a task sets none",),
+)

@@ -1,0 +1,311 @@
+"""What is to be run: tasks, how each is called, what it waits for, what is left out, and the commands made of them.
+
+The manifest is the JSON of these. A pack's `plan(context)` returns a `Plan`; preparation joins the plans of all packs
+with lm-eval's own tasks and those written in the config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+#: What a back end can do, and a task can need.
+Ability = Literal[
+    "generate",
+    "plain",
+    "chat",
+    "system",
+    "prefill",
+    "loglikelihood",
+    "rolling",
+    "token_logprobs",
+    "moments",
+    "gradients",
+    "draws",
+    "dialogue",
+]
+#: plain: raw text; rendered: the chat markup is in the text; chat: the template is applied at run time.
+Prompt = Literal["plain", "rendered", "chat"]
+ABILITIES: tuple[str, ...] = get_args(Ability)
+#: Why something is left out: it does not exist, the back end cannot do it, a helper is missing, data are missing, the
+#: user said so.
+EXCLUDED_KINDS = ("unavailable", "ability", "helper", "data", "user")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What lm-eval takes once per invocation, as far as a task may ask for it. Empty means: as the config has it.
+
+    Attributes:
+        backend: Name of a back end.
+        model_args: Further arguments of the back end (dtype, revision); the config's own win.
+        seed: One seed, or lm-eval's four (python, numpy, torch, few-shot).
+    """
+
+    backend: str = ""
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """One task of a plan: an own task (`template`) or one of lm-eval's (`stock`).
+
+    Attributes:
+        name: lm-eval's name; own tasks carry the pack's prefix, stock ones keep theirs.
+        template: YAML of the pack.
+        values: Placeholders of the template.
+        stock: `task` or `group` for a member that comes with lm-eval.
+        overrides: Keys of a stock member's YAML that are set (`num_fewshot`, `generation_kwargs`, ...).
+        prompt: A `Prompt`.
+        call: What the invocation must be like.
+        after: Tasks whose replies its rows are made from; that is all a stage is.
+        needs: Abilities of a back end; None for what its template says (a generation, a likelihood).
+        block: Adjacent rows that belong together; a limit is rounded up to whole blocks.
+        primary: Metric and filter that stand for it, None for what its metadata say; the only place for stock tasks.
+        annotators: Names in the pack's `annotators.py`.
+        stands_for: The name under which published files know it.
+        tags: label, family, principle, requirement, category, form and the pack's own.
+    """
+
+    name: str
+    template: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    stock: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str = "plain"
+    call: Call = field(default_factory=Call)
+    after: tuple[str, ...] = ()
+    needs: frozenset[str] | None = None
+    block: int = 1
+    primary: tuple[str, str] | None = None
+    annotators: tuple[str, ...] = ()
+    stands_for: str = ""
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A task, group or score that is left out.
+
+    Attributes:
+        kind: One of `EXCLUDED_KINDS`.
+        reason: One sentence.
+        tags: As those of a task.
+    """
+
+    kind: str
+    reason: str
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSpec:
+    """One suite score; the fields are the keys of `suite_scores` in pack.yaml (docs/architecture.md).
+
+    Attributes:
+        name: Its name; with the pack it is unique.
+        pack: The pack that declares it; filled in by the core.
+        function: `micro`, `macro`, `mean`, `module.name` of the pack or of an importable module.
+        tasks: Whose samples it gets.
+        needs: Other scores of this run.
+        reference: The same scores of a reference run.
+        params: Arguments of the function.
+        title, note: For people.
+        better: `up`, `down`, `zero`, or a word of the pack's own.
+        range: Least and largest value, None where there is no bound.
+        unit: What a number of it is a number of.
+        rule: The scoring rule; published values stand beside a score of their own rule only.
+        made_of: `rows`, `counts`, `function` or `none`: how its uncertainty is found.
+        counts, value: For `made_of: counts`, names of functions `counts(rows) -> array[n, k]`, `value(sums) -> float`.
+        cluster: Column that rows of one unit share.
+        on_missing: `none` (a part that is left out leaves no value) or `skip` (goes on and says "k of n").
+        tags: The pack's own.
+    """
+
+    name: str = ""
+    pack: str = ""
+    function: str
+    tasks: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    reference: tuple[str, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    note: str = ""
+    better: str = "up"
+    range: tuple[float | None, float | None] = (None, None)
+    unit: str = ""
+    rule: str = ""
+    made_of: str = ""
+    counts: str = ""
+    value: str = ""
+    cluster: str = "cluster_id"
+    on_missing: str = "none"
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """`pack/name`, which is unique everywhere.
+
+        >>> ScoreSpec(name="total", pack="quiz", function="mean").id
+        'quiz/total'
+        """
+        return f"{self.pack}/{self.name}"
+
+
+@dataclass
+class Plan:
+    """Which tasks, groups and scores exist for a configuration.
+
+    Attributes:
+        tasks: Task name -> task, in order.
+        groups: Group name -> members, which are tasks, other groups and names of lm-eval's own.
+        scores: Scores that the configuration makes, beside those of pack.yaml.
+        excluded: Task, group or score -> why it is left out.
+    """
+
+    tasks: dict[str, TaskPlan] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    scores: dict[str, ScoreSpec] = field(default_factory=dict)
+    excluded: dict[str, Excluded] = field(default_factory=dict)
+
+    def below(self, name: str) -> list[str]:
+        """The tasks of a group and of the groups in it; a task is its own."""
+        return list(dict.fromkeys(leaves(name, self.groups)))
+
+    def depth(self, name: str) -> int:
+        """How many stages of tasks come before a task; 0 for one that waits for none."""
+        task = self.tasks.get(name)
+        return 1 + max(map(self.depth, task.after)) if task is not None and task.after else 0
+
+
+@dataclass(frozen=True)
+class Command:
+    """One lm_eval invocation.
+
+    Attributes:
+        name: `c1-plain`, `c2-chat`, ...
+        tasks: The tasks that it runs, without groups.
+        argv: Its words, the program first.
+        env: Variables that it needs.
+        engine: Back end and its arguments; commands of one engine can share a loaded model.
+        depth: How many stages come before it.
+        file: Its run configuration in the work folder.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    depth: int = 0
+    file: str = "run.yaml"
+
+
+def asked_for(command: Command) -> list[str]:
+    """The names after `--tasks`: groups that lie whole in the command, and tasks."""
+    argv = command.argv
+    return argv[argv.index("--tasks") + 1].split(",") if "--tasks" in argv[:-1] else list(command.tasks)
+
+
+def leaves(name: str, groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """The names below a group that are no groups themselves; a name that is none stands for itself."""
+    if name not in groups:
+        yield name
+    for member in groups.get(name, ()):
+        yield from leaves(member, groups)
+
+
+def cycle(plan: Plan) -> list[str]:
+    """Tasks that wait for each other, first and last the same; empty where every chain has an end.
+
+    >>> cycle(Plan({"a": TaskPlan("a", after=("b",)), "b": TaskPlan("b", after=("a",))}))
+    ['a', 'b', 'a']
+    """
+    done: set[str] = set()
+
+    def walk(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done or name not in plan.tasks:
+            return []
+        found = next((found for one in plan.tasks[name].after if (found := walk(one, [*path, name]))), [])
+        done.add(name)
+        return found
+
+    return next((found for name in plan.tasks if (found := walk(name, []))), [])
+
+
+def closed(plan: Plan, wanted: Iterable[str] = ()) -> dict[str, Excluded]:
+    """The exclusions of a plan and what follows from them, in both directions of `after`.
+
+    A task that needs an excluded one goes; a task whose replies would have served excluded ones alone goes too, unless
+    the user asked for it by name.
+
+    Args:
+        plan: The plan, its own `excluded` filled.
+        wanted: Tasks that the user named.
+
+    >>> plan = Plan({"ask": TaskPlan("ask"), "sure": TaskPlan("sure", after=("ask",))})
+    >>> plan.excluded["sure"] = Excluded("ability", "no log-likelihoods")
+    >>> closed(plan)["ask"].reason
+    'its replies would serve only sure, which is left out'
+    """
+    named, found = set(wanted), dict(plan.excluded)
+    changed = True
+    while changed:
+        changed = False
+        for name, task in plan.tasks.items():
+            if name in found:
+                continue
+            served = [one for one, other in plan.tasks.items() if name in other.after]
+            if missing := next((one for one in task.after if one in found), ""):
+                found[name] = Excluded(found[missing].kind, f"needs {missing}: {found[missing].reason}", task.tags)
+            elif served and name not in named and all(one in found for one in served):
+                kind = found[served[0]].kind
+                reason = f"its replies would serve only {', '.join(served)}, which is left out"
+                found[name] = Excluded(kind, reason, task.tags)
+            else:
+                continue
+            changed = True
+    return found
+
+
+def as_json(value: Any) -> Any:
+    """A dataclass of this module as JSON-ready data; fields at their default are left out, sets are sorted."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {
+            one.name: as_json(held)
+            for one in fields(value)
+            if (held := getattr(value, one.name)) not in (None, "", (), {}, frozenset()) or one.name == "name"
+        }
+    if isinstance(value, Mapping):
+        return {str(key): as_json(held) for key, held in value.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    return [as_json(held) for held in value] if isinstance(value, list | tuple) else value
+
+
+def task_from(data: Mapping[str, Any]) -> TaskPlan:
+    """The inverse of `as_json` for a task; keys of a later version are left out."""
+    known = {key: value for key, value in data.items() if key in TaskPlan.__dataclass_fields__}
+    given = known.get("call")
+    call = {key: value for key, value in (given or {}).items() if key in Call.__dataclass_fields__}
+    if isinstance(call.get("seed"), list):
+        call["seed"] = tuple(call["seed"])
+    known |= {"call": Call(**call)}
+    for key in ("after", "annotators", "primary"):
+        if key in known and known[key] is not None:
+            known[key] = tuple(known[key])
+    if known.get("needs") is not None:
+        known["needs"] = frozenset(known["needs"])
+    return TaskPlan(**{"name": "", **known})
+
+
+def command_from(data: Mapping[str, Any]) -> Command:
+    """The inverse of `as_json` for a command; keys of a later version are left out."""
+    known = {key: value for key, value in data.items() if key in Command.__dataclass_fields__}
+    return Command(
+        **{"name": "", **known, "tasks": tuple(known.get("tasks", ())), "argv": tuple(known.get("argv", ()))}
+    )

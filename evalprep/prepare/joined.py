@@ -1,0 +1,172 @@
+"""One plan out of many: those of the packs, lm-eval's own tasks, and tasks written in the config."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from evalprep.backends import BACKENDS
+from evalprep.config.schema import Config, Core
+from evalprep.errors import Problems
+from evalprep.packapi import Context
+from evalprep.packs.entries import TaskSpec
+from evalprep.packs.pack import Pack
+from evalprep.packs.plan import Excluded, Plan, TaskPlan, closed, cycle
+from evalprep.prepare.commands import with_chat
+from evalprep.prepare.selection import Selection
+
+_OUTPUT_TYPE = re.compile(r"^output_type:\s*[\"']?(\w+)", re.MULTILINE)
+_PREFIX = re.compile(r"^gen_prefix:", re.MULTILINE)
+_BY_TYPE = {
+    "generate_until": "generate",
+    "loglikelihood": "loglikelihood",
+    "multiple_choice": "loglikelihood",
+    "loglikelihood_rolling": "rolling",
+}
+#: What a task needs, in words.
+WORDS = {
+    "generate": "generated replies",
+    "plain": "raw prompts",
+    "chat": "chat messages",
+    "system": "system messages",
+    "prefill": "replies that begin with given words",
+    "loglikelihood": "log-likelihoods",
+    "rolling": "log-likelihoods of whole texts",
+    "token_logprobs": "log-probabilities of prompt tokens",
+    "moments": "moments of the next-token distribution",
+    "gradients": "gradients",
+    "draws": "several different draws per prompt",
+    "dialogue": "replies to replies",
+}
+
+
+@dataclass
+class PlannedPack:
+    """One pack's share of the run, planned but not yet written."""
+
+    pack: Pack
+    context: Context
+    plan: Plan
+
+    def spec(self, task: str) -> TaskSpec:
+        """What pack.yaml says of a task, or nothing where the plan made it."""
+        found = self.pack.tasks.get(task) or TaskSpec(name=task)
+        made = self.plan.tasks[task]
+        return replace(found, template=made.template or found.template, values=dict(made.values or found.values))
+
+
+@dataclass
+class Joined:
+    """Everything that a preparation will write and run.
+
+    Attributes:
+        plan: All tasks, groups, scores and exclusions.
+        packs: The packs' shares.
+        selection: What the user asked for.
+        named: Tasks that she named one by one.
+    """
+
+    plan: Plan
+    packs: list[PlannedPack]
+    selection: Selection
+    named: list[str] = field(default_factory=list)
+
+
+def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], problems: Problems) -> Joined:
+    """Join the plans, leave out what the back end cannot do, and close over `after`.
+
+    A task that the user named herself and that cannot run, or a plan with nothing left, is a mistake in the config.
+    """
+    whole = Plan()
+    for item in packs:
+        whole.tasks |= item.plan.tasks
+        whole.groups |= item.plan.groups
+        whole.excluded |= item.plan.excluded
+        for name, score in item.plan.scores.items():
+            owned = replace(score, name=name, pack=item.pack.name)
+            whole.scores[owned.id] = owned
+    prompt = "chat" if config.core.apply_chat_template else "plain"
+    for name in selection.order:
+        if name in selection.stock:
+            whole.tasks[name] = TaskPlan(name, stock="task", prompt=prompt)
+        elif name in selection.inline:
+            whole.tasks[name] = TaskPlan(name, prompt=prompt)
+    where = config.where("tasks")
+    if circle := cycle(whole):
+        problems.add(f"tasks wait for each other: {' > '.join(circle)}", where=where, fix="mend the pack's `after`")
+        return Joined(whole, packs, selection)
+    named = [name for name in selection.order if name in whole.tasks]
+    templates = {name: _template(item, name) for item in packs for name in item.plan.tasks}
+    for name, task in whole.tasks.items():
+        if name not in whole.excluded and (reason := cannot(task, config.core, templates.get(name))):
+            whole.excluded[name] = Excluded("ability", reason, task.tags)
+    whole.excluded = closed(whole, named)
+    for name in named:
+        if name in whole.excluded:
+            problems.add(
+                f"{name} cannot run: {whole.excluded[name].reason}",
+                where=where,
+                allowed=_that_can(whole.tasks[name], config.core, templates.get(name)),
+                fix="choose another task or back end",
+            )
+    if whole.tasks and not problems and all(name in whole.excluded for name in whole.tasks):
+        reasons = dict.fromkeys(f"{name}: {one.reason}" for name, one in whole.excluded.items())
+        problems.add(f"nothing is left to run; {'; '.join(reasons)}", where=where, fix="choose other tasks")
+    return Joined(whole, packs, selection, named)
+
+
+def needs_of(task: TaskPlan, core: Core, template: Callable[[], str] | None = None) -> frozenset[str]:
+    """Abilities that a task needs: those that it declares, else those that its template tells."""
+    if task.needs is not None:
+        return task.needs
+    if template is None:
+        return frozenset()  # one of lm-eval's own, which is not looked into
+    text = template()
+    match = _OUTPUT_TYPE.search(text)
+    need = _BY_TYPE.get(match[1] if match else "generate_until", "generate")
+    if need != "generate":
+        return frozenset({need})
+    prefill = {"prefill"} if _PREFIX.search(text) else set()
+    return frozenset({"generate", "chat" if with_chat(task, core) else "plain", *prefill})
+
+
+def cannot(task: TaskPlan, core: Core, template: Callable[[], str] | None = None) -> str:
+    """Why a task cannot run on its back end, in words; empty where it can."""
+    backend = task.call.backend or core.backend
+    missing = sorted(needs_of(task, core, template) - BACKENDS[backend].abilities) if backend in BACKENDS else []
+    return f"{backend} gives no {', no '.join(WORDS[name] for name in missing)}" if missing else ""
+
+
+def _that_can(task: TaskPlan, core: Core, template: Callable[[], str] | None) -> str:
+    needs = needs_of(task, core, template)
+    return ", ".join(name for name, one in BACKENDS.items() if needs <= one.abilities)
+
+
+def _template(item: PlannedPack, task: str) -> Callable[[], str] | None:
+    if item.plan.tasks[task].stock:
+        return None
+    path = item.pack.folder / item.spec(task).template
+
+    def text() -> str:
+        try:
+            return path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError):
+            return ""  # told when it is rendered
+
+    return text
+
+
+def groups_to_write(plan: Plan) -> Mapping[str, list[str]]:
+    """The groups with the members that are left; a group without any is left out."""
+    found: dict[str, list[str]] = {}
+    for name, members in plan.groups.items():
+        left = [
+            one
+            for one in members
+            if one not in plan.excluded
+            and (one not in plan.groups or any(leaf not in plan.excluded for leaf in plan.below(one)))
+        ]
+        if left:
+            found[name] = left
+    return found

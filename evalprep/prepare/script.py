@@ -1,0 +1,92 @@
+"""The commands as files and lines: command.sh, the run configurations, and what to paste."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from evalprep.packs.plan import Command
+from evalprep.prepare.commands import Invocation, shell_line
+
+_HEAD = """\
+#!/bin/sh
+# The commands that prepare_eval.py printed, in order. What is done is skipped, so that this can be started again after
+# an interruption; what fails stops only what needs its replies.
+failed=0
+step() {
+    name=$1
+    shift
+    if $EVALPREP status --done "$name" "$WORK_DIR" >/dev/null 2>&1; then
+        echo "$name: done already"
+    else
+        "$@" || failed=1
+    fi
+}
+"""
+
+
+@dataclass
+class Step:
+    """One command on its way into the work folder.
+
+    Attributes:
+        command: As the manifest has it.
+        call: As lm-eval has it.
+        data: Files that must be made from earlier replies before it can start.
+    """
+
+    command: Command
+    call: Invocation
+    data: list[str] = field(default_factory=list)
+
+    def lines(self, work_dir: Path) -> list[str]:
+        """What to paste for it: before a later stage comes what makes its data."""
+        before = [continue_line(work_dir)] if self.data else []
+        return [*before, self.call.text()]
+
+
+def evalprep_words() -> list[str]:
+    """`evalprep` as this Python environment has it, so that a script works without an activated environment."""
+    return [sys.executable, "-m", "evalprep"]
+
+
+def continue_line(work_dir: Path) -> str:
+    """The command that makes the data of the next stage."""
+    return shlex.join([*evalprep_words(), "prepare", "--continue", str(work_dir)])
+
+
+def script(steps: Sequence[Step], work_dir: Path) -> str:
+    """command.sh: one command as it is; several with what was done skipped, and the stages in order."""
+    if len(steps) == 1:
+        lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", steps[0].call.text()]
+        return "\n".join([*lines, ""])
+    lines = [_HEAD, f"EVALPREP={shlex.quote(shlex.join(evalprep_words()))}", f"WORK_DIR={shlex.quote(str(work_dir))}"]
+    depth = 0
+    for step in steps:
+        if step.command.depth > depth:
+            depth = step.command.depth
+            lines += [
+                "",
+                f"# stage {depth + 1}: data from the replies so far",
+                f"{continue_line(work_dir)} || failed=1",
+            ]
+        words = shell_line(step.call.argv(), {})
+        env = " ".join(f"{name}={shlex.quote(value)}" for name, value in step.call.env.items())
+        line = f"step {step.command.name} {f'env {env} ' if env else ''}{words}"
+        if step.data:
+            here = " && ".join(f"[ -f {shlex.quote(path)} ]" for path in step.data)
+            line = f"if {here}; then {line}; else echo {step.command.name}: waits for earlier replies >&2; failed=1; fi"
+        lines.append(line)
+    return "\n".join([*lines, "", "exit $failed", ""])
+
+
+def run_configuration(step: Step) -> str:
+    """The call for `lm_eval run --config`."""
+    env = " ".join(f"{key}={shlex.quote(value)}" for key, value in step.call.env.items())
+    head = f"# {env + ' ' if env else ''}lm_eval run --config {step.command.file}\n"
+    return head + yaml.safe_dump(step.call.run_yaml(), sort_keys=False)
