@@ -58,10 +58,10 @@ def prepared(tmp_path, tiny_model):
 
 def start(command, log):
     """Run one prepared command to its end."""
-    environment = os.environ | command.env | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "2"}
+    environment = os.environ | dict(command.env) | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "2"}
     with log.open("w") as handle:
         done = subprocess.run(
-            command.argv(), env=environment, stdout=handle, stderr=subprocess.STDOUT, timeout=800, check=False
+            list(command.argv), env=environment, stdout=handle, stderr=subprocess.STDOUT, timeout=800, check=False
         )
     assert done.returncode == 0, log.read_text()[-3000:]
 

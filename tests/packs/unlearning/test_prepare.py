@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from evalprep.errors import BadInput
+from evalprep.packs.plan import asked_for
 
 from .conftest import DATA
 
@@ -217,7 +218,7 @@ def test_the_harness_may_apply_the_template(prepared):
     content = yaml_of(preparation, "muse_forget_knowmem")
     assert content["num_fewshot"] == 10
     assert set(content["fewshot_config"]["samples"][0]) == {"prompt", "target"}
-    assert "--apply_chat_template" in preparation.commands[0].argv()
+    assert "--apply_chat_template" in preparation.commands[0].argv
 
 
 def test_completions_are_whole_texts(prepared):
@@ -254,9 +255,9 @@ def test_compatible_options_reach_the_requests(prepared):
 def test_extra_metrics_bring_their_tasks_and_a_second_command(prepared):
     preparation = prepared({**PLAIN, "metrics": ["mia_min_k_plus_plus", "mia_gradnorm"], "gradient_norm": "inf"})
     main, extra = preparation.commands
-    assert main.model == "vllm"
-    assert extra.model == "hf"
-    assert extra.tasks == [
+    assert main.engine["backend"] == "vllm"
+    assert extra.engine["backend"] == "hf"
+    assert list(extra.tasks) == [
         "tofu_forget_moments",
         "tofu_holdout_moments",
         "tofu_forget_gradient",
@@ -356,7 +357,7 @@ def test_an_empty_forget_set_is_refused(prepared, tmp_path):
 def test_extra_metrics_bring_their_tasks_for_single_tasks_too(prepared):
     settings = {**PLAIN, "metrics": ["mia_min_k_plus_plus"]}
     single = prepared(settings, tasks=["tofu_forget_lp"])
-    assert single.commands[1].tasks == ["tofu_forget_moments", "tofu_holdout_moments"]
+    assert list(single.commands[1].tasks) == ["tofu_forget_moments", "tofu_holdout_moments"]
 
 
 def test_a_missing_column_names_those_found(prepared, tmp_path):
@@ -411,7 +412,7 @@ def test_a_model_without_tokenizer_needs_another_style(prepared, tmp_path, tiny_
 
 def test_stock_tasks_stand_beside_the_pack(prepared):
     preparation = prepared(PLAIN, tasks=["unlearn_tofu", "wmdp_bio", "mmlu"])
-    assert preparation.commands[0].tasks == ["unlearn_tofu", "wmdp_bio", "mmlu"]
+    assert asked_for(preparation.commands[0]) == ["unlearn_tofu", "wmdp_bio", "mmlu"]
 
 
 def test_every_task_names_the_retain_results(prepared, tmp_path):
