@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from custom_metrics.science.overlap import MAX_ORDER
 from custom_metrics.science.rows import Row
 from custom_metrics.science.tasks import Task
+from custom_metrics.statistics import Influence, influence_of_counts
 
 Array = NDArray[np.float64]
 _BATCH = 250
@@ -118,3 +119,20 @@ def bootstrap_interval(
         values.append(function(*(weights @ sums).T))
     low, high = np.quantile(np.concatenate(values), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def influence(task: Task, metric: str, rows: Sequence[Row], keys: Sequence[str]) -> Influence | None:
+    """What each row adds to a summary metric, for the paired interval of two runs; None without a formula.
+
+    Args:
+        task: The task.
+        metric: A summary metric of the task.
+        rows: All rows.
+        keys: What each row shares with others: its document, else the row itself.
+    """
+    formula = _FORMULAS.get((task.kind, metric))
+    if formula is None or not rows:
+        return None
+    function, columns = formula
+    counts = [[row.counts.get(column, 0) for column in columns] for row in rows]
+    return influence_of_counts(keys, counts, lambda sums: float(function(*(np.atleast_1d(one) for one in sums))[0]))

@@ -2,6 +2,16 @@
 
 from custom_metrics.statistics.bootstrap import bootstrap_interval
 from custom_metrics.statistics.corpus import paired_counts, paired_jackknife, paired_macro
+from custom_metrics.statistics.influence import (
+    Influence,
+    Unit,
+    combined_influence,
+    gathered_influence,
+    influence_of,
+    influence_of_counts,
+    influence_of_mean,
+    paired_influence,
+)
 from custom_metrics.statistics.mean import (
     Estimate,
     clustered_interval,
@@ -66,16 +76,23 @@ METRICS = {
 __all__ = [
     "METRICS",
     "Estimate",
+    "Influence",
     "Interval",
     "PairedUnits",
     "PairedVerdicts",
     "PerplexityRatio",
+    "Unit",
     "bootstrap_interval",
     "clustered_difference",
     "clustered_interval",
     "clustered_stderr",
+    "combined_influence",
     "critical_value",
+    "gathered_influence",
     "holm",
+    "influence_of",
+    "influence_of_counts",
+    "influence_of_mean",
     "mcnemar_p",
     "mean_interval",
     "mean_stderr",
@@ -84,6 +101,7 @@ __all__ = [
     "normal_quantile",
     "paired_counts",
     "paired_difference",
+    "paired_influence",
     "paired_interval",
     "paired_jackknife",
     "paired_macro",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,6 +78,10 @@ class PairedUnits:
             effective(np.sort(contributions)),
             range,
         )
+
+    def turned(self) -> PairedUnits:
+        """The same with the sign of the difference turned."""
+        return replace(self, value=-self.value)
 
     @property
     def pseudo(self) -> bool:

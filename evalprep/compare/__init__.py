@@ -1,11 +1,14 @@
 """A run held against published verdicts or another run, sample by sample."""
 
+from evalprep.compare.comparable import check_allowed
 from evalprep.compare.comparison import PUBLISHED, Comparison, compare_runs
+from evalprep.compare.conclusion import NOT_COMPARABLE, NOT_ENOUGH, WORDS, Conclusion
 from evalprep.compare.difference import Difference
 from evalprep.compare.flips import CAUSES, Flip, write_csv
+from evalprep.compare.suite import compare_suite
 from evalprep.compare.task import SubtaskRow, TaskComparison
 
 __all__ = [
-    "CAUSES", "PUBLISHED", "Comparison", "Difference", "Flip", "SubtaskRow", "TaskComparison", "compare_runs",
-    "write_csv",
+    "CAUSES", "NOT_COMPARABLE", "NOT_ENOUGH", "PUBLISHED", "WORDS", "Comparison", "Conclusion", "Difference", "Flip",
+    "SubtaskRow", "TaskComparison", "check_allowed", "compare_runs", "compare_suite", "write_csv",
 ]  # fmt: skip

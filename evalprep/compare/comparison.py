@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from custom_metrics import statistics
-from evalprep.compare.difference import ALPHA, Difference, decide, detectable, difference
+from evalprep.compare.comparable import check_allowed, differing, manner_notes, prompt_reason, reasons
+from evalprep.compare.conclusion import TOLERATED_MISSING, WORSE, Conclusion, conclude, missing_rows
+from evalprep.compare.difference import ALPHA
 from evalprep.compare.flips import Flip
 from evalprep.compare.identity import mismatch, warnings_for
+from evalprep.compare.overall import overall
 from evalprep.compare.pairing import Pairs, with_published, with_run
 from evalprep.compare.task import TaskComparison, compare_task
-from evalprep.errors import BadInput, Problem
-from evalprep.results import Primary, Run, TaskRun
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.results import UNKNOWN, Primary, Run, Table, TaskRun
+from evalprep.results.facts import expected_rows
 from evalprep.terminal import counted
 
 PUBLISHED = "published verdicts"
+STRICT = "strict-match"  # the filter that is the published rule
+_NAMED = 5  # ids that a sentence names
 
 
 @dataclass
@@ -27,27 +32,27 @@ class Comparison:
     """The whole comparison; `to_dict` gives it as plain data, `flips` streams the changed samples with their texts.
 
     Args:
-        run, other: Labels of the two sides.
+        run, other: Labels of the candidate and of the baseline.
         tasks: One entry per task, in name order.
-        overall: All pairs of tasks with right-or-wrong scores together, each row weighing the same; None without any.
-        overall_verdict, overall_words: Its verdict.
-        macro_delta, macro_low, macro_high: Mean of the tasks' deltas, each task weighing the same.
+        overall: The mean over all tasks that have a score, each on its own scale from 0 to 1 and in its own direction.
+        pooled: All pairs of tasks with right-or-wrong scores together, each row weighing the same; None with fewer than
+            two such tasks.
         confidence: Of all intervals; 1 - confidence is the level of the verdicts.
+        margin: Differences smaller than this do not matter.
+        allow: Facts of the question that may differ.
         warnings: What makes the comparison doubtful.
         notes: What was decided on the user's behalf.
-        missing_tasks: Tasks of the other run that this one lacks; extra_tasks the reverse.
+        missing_tasks: Tasks of the baseline that the candidate lacks; extra_tasks the reverse.
     """
 
     run: str
     other: str
     tasks: list[TaskComparison]
-    overall: Difference | None
-    overall_verdict: str
-    overall_words: str
-    macro_delta: float | None
-    macro_low: float | None
-    macro_high: float | None
+    overall: Conclusion | None
+    pooled: Conclusion | None
     confidence: float
+    margin: float | None = None
+    allow: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing_tasks: list[str] = field(default_factory=list)
@@ -59,9 +64,19 @@ class Comparison:
         return sum(task.difference.n for task in self.tasks)
 
     @property
+    def conclusions(self) -> list[Conclusion]:
+        """Everything that is concluded, the tasks first."""
+        return [*self.tasks, *(one for one in (self.overall, self.pooled) if one is not None)]
+
+    @property
     def worse(self) -> list[str]:
-        """Tasks whose verdict is `worse`."""
-        return [task.task for task in self.tasks if task.verdict == "worse"]
+        """Names of what is worse."""
+        return [one.name for one in self.conclusions if one.verdict == WORSE]
+
+    @property
+    def concluded(self) -> bool:
+        """Whether anything could be said at all."""
+        return any(one.counts for one in self.conclusions)
 
     def flips(self) -> Iterator[Flip]:
         """Every changed sample of every task, with its texts."""
@@ -70,9 +85,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts of flips; NaN and infinity as None, so that it is strict JSON."""
-        plain = {name: value for name, value in vars(self).items() if name not in {"tasks", "overall"}}
+        parts = ("tasks", "overall", "pooled")
+        plain = {name: value for name, value in vars(self).items() if name not in parts}
         plain["tasks"] = [task.to_dict() for task in self.tasks]
-        plain["overall"] = None if self.overall is None else asdict(self.overall)
+        plain |= {name: None if (one := getattr(self, name)) is None else one.to_dict() for name in parts[1:]}
         return dict(_strict(plain))
 
     def to_pandas(self) -> Any:
@@ -95,7 +111,7 @@ class Comparison:
 def _strict(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_strict(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -108,32 +124,48 @@ def compare_runs(
     metric: str | None = None,
     filter_name: str | None = None,
     confidence: float = 1 - ALPHA,
+    margin: float | None = None,
+    allow: Sequence[str] = (),
+    tolerated_missing: float = TOLERATED_MISSING,
     same_prompt_only: bool = False,
 ) -> Comparison:
     """Compare a run with the verdicts published in its rows, or with another run.
 
     Args:
-        run: The run to judge.
-        other: What it is held against; None for the published verdicts (`doc.previously_is_correct`).
+        run: The candidate: the run under test.
+        other: The baseline that it is held against; None for the published verdicts (`doc.previously_is_correct`).
         tasks: Task or group names; all tasks by default.
         metric: Metric to compare instead of each task's primary one.
         filter_name: Filter to read instead of each task's primary one.
         confidence: Of intervals; verdicts use the level 1 - confidence, adjusted over tasks by Holm.
+        margin: Differences smaller than this do not matter: within it two runs are called equivalent.
+        allow: Facts of the question that may differ (docs/commands/compare.md).
+        tolerated_missing: Share of the expected rows that may be missing.
         same_prompt_only: Leave out pairs whose prompts are known to differ.
 
     Raises:
-        BadInput: an unknown task, metric or filter; a confidence outside (0, 1); two runs without a common task.
+        BadInput: an unknown task, metric, filter or fact; a confidence outside (0, 1); two runs without a common task.
     """
+    problems = Problems()
     if not 0.0 < confidence < 1.0:
-        raise BadInput(Problem(what=f"confidence {confidence} is not between 0 and 1", fix="0.95 is usual"))
+        problems.add(f"confidence {confidence} is not between 0 and 1", fix="0.95 is usual")
+    if margin is not None and not 0.0 < margin < math.inf:
+        problems.add(f"margin {margin} is not a number above 0", where="--margin", fix="0.02 is two points")
+    check_allowed(allow, "--allow", problems)
+    problems.raise_if_any()
     chosen = run.select(tasks)
-    compared: list[TaskComparison] = []
-    for name, task in chosen.items():
-        if other is not None and name not in other.tasks:
-            continue
-        primary = _primary(task, metric, filter_name)
-        against = other.tasks[name] if other is not None else None
-        compared.append(_one(task, against, primary, run, other, confidence, same_prompt_only=same_prompt_only))
+    compared = [
+        _one(
+            _Sides(run, task, other, None if other is None else other.tasks[name]),
+            _primary(task, metric, filter_name, published=other is None),
+            confidence,
+            allow=allow,
+            tolerated_missing=tolerated_missing,
+            same_prompt_only=same_prompt_only,
+        )
+        for name, task in chosen.items()
+        if other is None or name in other.tasks
+    ]
     if other is not None and not compared:
         raise BadInput(
             Problem(
@@ -142,29 +174,20 @@ def compare_runs(
                 allowed=f"one has {', '.join(run.tasks) or 'none'}; the other {', '.join(other.tasks) or 'none'}",
             )
         )
-    adjusted = statistics.holm([math.nan if task.difference.p is None else task.difference.p for task in compared])
-    level = (1 - confidence) / max(1, sum(not math.isnan(p) for p in adjusted))
-    for task_result, p in zip(compared, adjusted, strict=True):
-        item = task_result.difference
-        item.mde = detectable(item.stderr, item.clusters, alpha=level)
-        task_result.p_holm = None if math.isnan(p) else p
-        task_result.verdict, task_result.words = decide(
-            task_result.difference, task_result.p_holm, alpha=1 - confidence
-        )
-    overall = _overall(compared, confidence)
-    verdict, words = decide(overall, overall.p, alpha=1 - confidence) if overall else ("nothing to compare", "")
-    macro = _macro(compared, confidence)
+    conclude(compared, confidence=confidence, margin=margin)
+    whole, pooled = overall(compared, confidence=confidence)
+    for one in (whole, pooled):
+        if one is not None:
+            conclude([one], confidence=confidence, margin=margin)
     return Comparison(
         run=run.label,
         other=PUBLISHED if other is None else other.label,
         tasks=compared,
-        overall=overall,
-        overall_verdict=verdict,
-        overall_words=words,
-        macro_delta=macro[0],
-        macro_low=macro[1],
-        macro_high=macro[2],
+        overall=whole,
+        pooled=pooled,
         confidence=confidence,
+        margin=margin,
+        allow=tuple(allow),
         warnings=_warnings(run, other, compared),
         notes=list(dict.fromkeys([*run.notes, *(other.notes if other is not None else [])])),
         missing_tasks=[] if other is None or tasks else [name for name in other.tasks if name not in run.tasks],
@@ -172,10 +195,10 @@ def compare_runs(
     )
 
 
-def _primary(task: TaskRun, metric: str | None, filter_name: str | None) -> Primary:
+def _primary(task: TaskRun, metric: str | None, filter_name: str | None, *, published: bool) -> Primary:
     primary = task.primary
     if metric is None and filter_name is None:
-        return primary
+        return _rule_of_published(task) if published else primary
     name = metric if metric is not None else primary.metric
     chosen = Primary(
         name, filter_name or primary.filter, declared=True, higher_is_better=task.directions.get(name) is not False
@@ -192,21 +215,47 @@ def _primary(task: TaskRun, metric: str | None, filter_name: str | None) -> Prim
     return chosen
 
 
+def _rule_of_published(task: TaskRun) -> Primary:
+    """Metric and filter that follow the rule of the published verdicts, where the task has them.
+
+    Metadata may name them (`published_metric`, `published_filter`); else it is the filter `strict-match`, which by its
+    contract is the published rule.
+    """
+    primary, table = task.primary, task.table()
+    named = {key: task.metadata.get(f"published_{key}") for key in ("metric", "filter")}
+    metric, filter_name = named["metric"] or primary.metric, named["filter"] or STRICT
+    if filter_name not in table.filters or metric not in task.table(filter_name).metrics:
+        return primary
+    return replace(primary, metric=metric, filter=filter_name)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """One task of both runs; without `other` the baseline is the published verdicts."""
+
+    run: Run
+    task: TaskRun
+    other: Run | None
+    against: TaskRun | None
+
+
 def _one(
-    task: TaskRun,
-    against: TaskRun | None,
+    sides: _Sides,
     primary: Primary,
-    run: Run,
-    other: Run | None,
     confidence: float,
     *,
+    allow: Collection[str],
+    tolerated_missing: float,
     same_prompt_only: bool,
 ) -> TaskComparison:
+    task, against = sides.task, sides.against
     table = task.table(primary.filter)
     notes: list[str] = []
     if against is None:
         other_table = None
         pairs = with_published(table, primary.metric)
+        if (primary.metric, primary.filter) != (task.primary.metric, task.primary.filter):
+            notes.append(_beside(task, primary))
     else:
         other_metric, other_filter = primary.metric, primary.filter
         other_table = against.table(other_filter)
@@ -214,12 +263,14 @@ def _one(
             other_metric, other_filter = against.primary.metric, against.primary.filter
             other_table = against.table(other_filter)
             if other_metric:
-                notes.append(f"the other run is read by its own {other_metric} ({other_filter})")
+                notes.append(f"the baseline is read by its own {other_metric} ({other_filter})")
         if table.id_source != other_table.id_source:
             table = task.table(primary.filter, id_source="doc_hash")
             other_table = against.table(other_filter, id_source="doc_hash")
             notes.append("the runs name their rows differently; rows are matched by their content")
         pairs = with_run(table, primary.metric, other_table, other_metric)
+    paired = pairs.rows.size
+    changed = int(pairs.prompt_differs.sum())
     if same_prompt_only:
         pairs = pairs.keep(~pairs.prompt_differs)
     if not primary.metric:
@@ -240,46 +291,65 @@ def _one(
         declared=primary.declared,
         higher_is_better=primary.higher_is_better,
         confidence=confidence,
-        models=(run.model, "" if other is None else other.model),
+        models=(sides.run.model, "" if sides.other is None else sides.other.model),
     )
+    if sides.other is not None and against is not None:
+        result.differs = differing(sides.run, task, sides.other, against)
+        result.not_comparable = reasons(result.differs, allow)
+        result.notes += manner_notes(result.differs)
+    if not same_prompt_only and not result.not_comparable:
+        why = prompt_reason(changed, paired, result.differs, allow)
+        result.not_comparable += [why] if why else []
+    if result.difference.n == 0:
+        result.not_enough.append("no row was scored on both sides")
+    else:
+        kept_out = paired - pairs.rows.size
+        pick = min if "limit" in allow else max
+        expected = pick(_expected(sides, table, other_table)) - kept_out
+        missing_rows(result, expected, _why_missing(pairs), tolerated=tolerated_missing)
     result.notes = notes + result.notes
     return result
+
+
+def _beside(task: TaskRun, primary: Primary) -> str:
+    values = task.table().metrics.get(task.primary.metric, np.empty(0))
+    known = values[np.isfinite(values)]
+    own = (
+        f"{100 * known.mean():.1f}" if known.size and known.max() <= 1 else f"{known.mean():.4g}" if known.size else "-"
+    )
+    return (
+        f"compared by the rule of the published verdicts, {primary.metric} ({primary.filter}); the task's own "
+        f"{task.primary.metric} ({task.primary.filter}) is {own}"
+    )
+
+
+def _expected(sides: _Sides, table: Table, other: Table | None) -> list[int]:
+    """Rows that each side was to answer, and at least as many as it names."""
+    own = max(expected_rows(sides.run, sides.task) or 0, len(set(table.ids)) if table.duplicates() else len(table))
+    if sides.other is None or sides.against is None or other is None:
+        # Rows without a published verdict are not expected to be paired.
+        return [own - int(np.sum(table.previous == UNKNOWN))]
+    held = len(set(other.ids)) if other.duplicates() else len(other)
+    return [own, max(expected_rows(sides.other, sides.against) or 0, held)]
+
+
+def _why_missing(pairs: Pairs) -> str:
+    parts = [
+        (pairs.duplicates, "id occurs twice", "ids occur twice"),
+        (pairs.unscored, "row without a finite score", "rows without a finite score"),
+        (pairs.unreadable, "unreadable published verdict", "unreadable published verdicts"),
+    ]
+    return ", ".join(
+        f"{counted(len(ids), one, many)}: {', '.join(ids[:_NAMED])}{', ...' if len(ids) > _NAMED else ''}"
+        for ids, one, many in parts
+        if ids
+    )
 
 
 def _why_nothing(against: TaskRun | None) -> str:
     if against is None:
         return "no row carries a published verdict (doc.previously_is_correct); name another run to compare with"
     return against.without_score or "no row has a score in both runs"
-
-
-def _overall(tasks: list[TaskComparison], confidence: float) -> Difference | None:
-    usable = [task for task in tasks if task.difference.binary and task.difference.n and task.pairs is not None]
-    if not usable:
-        return None
-    # Directions are turned so that 1 is good; cluster codes are kept apart between tasks.
-    now, before, clusters, shift = [], [], [], 0
-    for task in usable:
-        pairs: Pairs = task.pairs  # type: ignore[assignment]
-        turned = not task.difference.higher_is_better
-        now.append(1 - pairs.now if turned else pairs.now)
-        before.append(1 - pairs.before if turned else pairs.before)
-        codes = task.table.cluster[pairs.rows]  # type: ignore[union-attr]
-        clusters.append(np.where(codes < 0, codes, codes + shift))
-        shift += int(codes.max(initial=-1)) + 1
-    grouped = np.concatenate(clusters) if shift else None
-    return difference(np.concatenate(now), np.concatenate(before), grouped, confidence=confidence)
-
-
-def _macro(tasks: list[TaskComparison], confidence: float) -> tuple[float | None, float | None, float | None]:
-    usable = [task.difference for task in tasks if task.difference.delta is not None and task.difference.binary]
-    if not usable:
-        return None, None, None
-    signs = [1.0 if item.higher_is_better else -1.0 for item in usable]
-    mean = sum(sign * (item.delta or 0.0) for sign, item in zip(signs, usable, strict=True)) / len(usable)
-    if any(item.stderr is None for item in usable):
-        return mean, None, None
-    half = statistics.critical_value(confidence) * math.hypot(*(item.stderr or 0.0 for item in usable)) / len(usable)
-    return mean, mean - half, mean + half
 
 
 def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[str]:
@@ -290,14 +360,24 @@ def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[
         names = [one.model.rstrip("/").rpartition("/")[2] for one in (run, other)]
         found += [f"the runs are of different models: {one}" for one in mismatch(*names)]
     for task in tasks:
-        counts = task.counts
+        counts = task.counts_of
         if counts["changed_prompt"]:
             sent = "was not the prepared one" if other is None else "differs between the runs"
-            found.append(f"{task.task}: the prompt {sent} on {counted(counts['changed_prompt'], 'row')}")
-        if counts["duplicates"]:
-            found.append(f"{task.task}: {counted(counts['duplicates'], 'id occurs', 'ids occur')} more than once")
+            found.append(f"{task.name}: the prompt {sent} on {counted(counts['changed_prompt'], 'row')}")
+        for name, one, many in (
+            ("duplicates", "id occurs more than once and is left out", "ids occur more than once and are left out"),
+            ("unscored", "row has no finite score and is left out", "rows have no finite score and are left out"),
+            (
+                "unreadable",
+                "published verdict is neither true nor false",
+                "published verdicts are neither true nor false",
+            ),
+        ):
+            if counts[name]:
+                ids: list[str] = getattr(task, name)
+                found.append(f"{task.name}: {counted(counts[name], one, many)}: {', '.join(ids[:_NAMED])}")
         if counts["damaged"]:
-            found.append(f"{task.task}: {counted(counts['damaged'], 'damaged line')}, first {task.damage[0]}")
+            found.append(f"{task.name}: {counted(counts['damaged'], 'damaged line')}, first {task.damage[0]}")
         if other is not None and (counts["missing"] or counts["extra"]):
-            found.append(f"{task.task}: {counted(counts['missing'], 'row')} missing, {counts['extra']} extra")
+            found.append(f"{task.name}: {counted(counts['missing'], 'row')} missing, {counts['extra']} extra")
     return found

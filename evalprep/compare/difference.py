@@ -1,43 +1,54 @@
-"""What a set of paired scores says: counts, difference, interval, tests, verdict in words."""
+"""What a set of paired scores says: counts, difference, one interval, and what a gate may read from it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from custom_metrics import statistics
+from custom_metrics.statistics import PairedUnits, PairedVerdicts
 from evalprep.compare.pairing import Floats
 from evalprep.results import UNKNOWN
 
 ALPHA = 0.05
 POWER = 0.8
-# The random sign-flip test holds (block x n) numbers; beyond this many pairs the normal test is as good.
-_RESAMPLING_LIMIT = 20_000
+FEW_DOCUMENTS = 30
+_HIDDEN = ("evidence",)
 
 
 @dataclass
 class Difference:
-    """What a set of pairs says about run minus other side.
+    """What a set of pairs says about candidate minus baseline.
+
+    The interval is the only one there is: the words, the gate and the detectable difference are read from it
+    (docs/statistics.md).
 
     Args:
         n: Pairs.
-        previous, now: Mean scores.
-        delta: now - previous; positive is better when higher is better.
-        low, high: Confidence interval of delta; of clustered errors where rows share documents.
-        stderr: Standard error behind the interval.
-        paired_stderr: Standard error that takes rows as independent.
-        clusters: Number of clusters; None where rows are independent.
-        both, gained, lost, neither: Right on both sides, on the run's only, on the other's only, on none. For graded
-            metrics `gained` and `lost` count scores that moved for the better and the worse, `both` those that stayed.
+        previous, now: Scores of the baseline and of the candidate.
+        delta: now - previous, on the scale of the score.
+        low, high: Interval of the true difference.
+        stderr: Half of the interval's width in standard normal units.
+        clusters: Number of documents; None where rows are independent.
+        largest: Share of the rows that the largest document holds; None where rows are independent.
+        both, gained, lost, neither: Right on both sides, on the candidate's only, on the baseline's only, on none. For
+            graded metrics `gained` and `lost` count scores that moved for the better and the worse, `both` those that
+            stayed.
         agreement: Share of pairs with the same verdict.
         binary: Whether every score is 0 or 1.
-        mcnemar_p: Exact McNemar test (for graded metrics: sign test).
-        p: The test that the verdict uses, named by `test`.
+        mcnemar_p, mcnemar_mid_p: Exact McNemar test (for graded metrics: sign test), for readers who expect it.
+        p: The two-sided test that belongs to the interval, named by `test`.
         mde: Smallest true difference that would be found with 80 % probability (among several tasks: after Holm's
             adjustment, at the least).
+        higher_is_better: Direction; None where no direction is better.
+        range: Largest difference that one row can make; None where the score has no bounds.
+        unit: `points` where the score is a share, else empty.
+        made_of: `rows`, `counts`, `function`, or `stored` for two unpaired standard errors.
+        evidence: What the interval is read from, turned so that more is better; None without an interval.
     """
 
     n: int = 0
@@ -47,8 +58,8 @@ class Difference:
     low: float | None = None
     high: float | None = None
     stderr: float | None = None
-    paired_stderr: float | None = None
     clusters: int | None = None
+    largest: float | None = None
     both: int = 0
     gained: int = 0
     lost: int = 0
@@ -60,7 +71,89 @@ class Difference:
     p: float | None = None
     test: str = "none"
     mde: float | None = None
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
+    range: float | None = 1.0
+    unit: str = "points"
+    made_of: str = "rows"
+    evidence: PairedVerdicts | PairedUnits | None = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _HIDDEN}
+
+    @property
+    def drop(self) -> float | None:
+        """How much worse the candidate is; negative when it is better."""
+        if self.delta is None:
+            return None
+        return -self.delta if self.higher_is_better is not False else self.delta
+
+    def drop_p(self, limit: float) -> float:
+        """Two-sided p of a true drop of `limit`, where the drop seen is larger; 1 where it is not."""
+        if self.evidence is None or self.drop is None or self.drop <= limit:
+            return 1.0
+        return self.evidence.p(-limit)
+
+    def most_lost(self, confidence: float = 1 - ALPHA) -> float | None:
+        """The largest drop that the pairs leave open.
+
+        Right-or-wrong independent rows: end of the one-sided interval; else of the two-sided one, for graded
+        independent rows always with pseudo-rows.
+        """
+        if isinstance(self.evidence, PairedVerdicts):
+            return -self.evidence.worst(confidence)
+        if self.evidence is None:
+            return None
+        return -self.evidence.worst(confidence, cautious=self.made_of == "rows" and self.clusters is None)
+
+    def rules_out(self, drop: float, confidence: float = 1 - ALPHA) -> bool:
+        """Whether a drop of this size or more is ruled out."""
+        most = self.most_lost(confidence)
+        return most is not None and most < drop
+
+    def scaled(self, value: float | None) -> str:
+        """A difference in the score's own unit: `2.5 points`, `0.031`."""
+        if value is None or not math.isfinite(value):
+            return "-"
+        return f"{100 * value:.1f} points" if self.unit == "points" else f"{value:.4g}"
+
+    def set_detectable(self, alpha: float) -> None:
+        """Set `mde` for tests at a level: the interval's half-width times 1 + z_80 / z."""
+        if self.evidence is None or not 0 < alpha < 1:
+            self.mde = None
+            return
+        low, high = self.evidence.interval(1 - alpha)
+        z = statistics.critical_value(1 - alpha)
+        half = (high - low) / 2 * (1 + statistics.normal_quantile(POWER) / z)
+        self.mde = half if math.isfinite(half) else None
+
+
+def from_evidence(
+    evidence: PairedVerdicts | PairedUnits,
+    *,
+    confidence: float = 1 - ALPHA,
+    higher_is_better: bool | None = True,
+    **known: Any,
+) -> Difference:
+    """A difference with everything that its evidence says; `known` are the other fields."""
+    low, high = evidence.interval(confidence)
+    sign = -1.0 if higher_is_better is False else 1.0
+    ends = (low, high) if sign > 0 else (-high, -low)
+    item = Difference(
+        delta=sign * evidence.value + 0.0,
+        low=ends[0],
+        high=ends[1],
+        stderr=(high - low) / 2 / statistics.critical_value(confidence),
+        p=evidence.p(),
+        higher_is_better=higher_is_better,
+        evidence=evidence,
+        **known,
+    )
+    if not all(math.isfinite(end) for end in ends):
+        item.low = item.high = item.stderr = item.p = None
+        item.evidence = None
+    item.set_detectable(1 - confidence)
+    return item
 
 
 def difference(
@@ -70,8 +163,19 @@ def difference(
     *,
     confidence: float = 1 - ALPHA,
     higher_is_better: bool = True,
+    bounds: tuple[float, float] | None = None,
 ) -> Difference:
-    """Compare paired scores; `cluster` holds a code per pair, -1 for a row of its own, or is None."""
+    """Compare paired scores.
+
+    Args:
+        now: Scores of the candidate.
+        before: Scores of the baseline.
+        cluster: A code per pair, -1 for a row of its own, or None.
+        confidence: Of the interval.
+        higher_is_better: Direction.
+        bounds: Least and largest value of the score; by default 0 and 1 where all values lie between, else the least
+            and largest value seen.
+    """
     n = int(now.size)
     if n == 0:
         return Difference(higher_is_better=higher_is_better)
@@ -81,49 +185,48 @@ def difference(
     same = n - up - down
     good = 1.0 if higher_is_better else 0.0
     both = int(np.sum((now == good) & (before == good))) if binary else same
-    plain = statistics.paired_difference(now, before, confidence=confidence)
-    estimate, clusters, test = plain, None, "exact McNemar" if binary else "paired sign-flip permutation"
-    if cluster is not None and (codes := _clusters(cluster)) is not None:
-        clusters = int(codes.max()) + 1
-        estimate = statistics.clustered_difference(now, before, codes, confidence=confidence, small_sample=True)
-        test = "t with clustered errors"
-    mcnemar = statistics.mcnemar_p(gained, lost)
-    p: float | None
-    # Where all rows moved by the same amount no error can be estimated, but their directions can be counted.
-    alike = (estimate.stderr or 0.0) <= 1e-12 * abs(estimate.value) and estimate.value != 0.0
-    if clusters is not None and alike:
-        test, p = "sign test of documents", statistics.mcnemar_p(clusters, 0)
-    elif clusters is not None:
-        p = _ratio_test(estimate.value, estimate.stderr, clusters - 1)
+    least, most = bounds or _bounds(now, before)
+    known: dict[str, Any] = {
+        "n": n,
+        "previous": math.fsum(before) / n,
+        "now": math.fsum(now) / n,
+        "both": both,
+        "gained": gained,
+        "lost": lost,
+        "neither": same - both,
+        "agreement": same / n,
+        "binary": binary,
+        "mcnemar_p": statistics.mcnemar_p(gained, lost),
+        "mcnemar_mid_p": statistics.mcnemar_p(gained, lost, mid_p=True),
+        "range": most - least,
+        "unit": "points" if (least, most) == (0.0, 1.0) else "",
+    }
+    if not math.isfinite(most - least):  # numbers so large that no difference of them is one
+        return Difference(higher_is_better=higher_is_better, delta=None, **known)
+    codes = None if cluster is None else _clusters(cluster)
+    evidence: PairedVerdicts | PairedUnits
+    if codes is not None:
+        sizes = np.bincount(codes)
+        known |= {"clusters": int(sizes.size), "largest": float(sizes.max()) / n, "test": "rule G, documents"}
+        evidence = statistics.paired_mean(_turned(now - before, good), codes, range=most - least)
     elif binary:
-        p = mcnemar
-    elif n > _RESAMPLING_LIMIT and not alike:
-        test, p = "paired t", _ratio_test(estimate.value, estimate.stderr, n - 1)
+        known["test"] = "paired score test"
+        evidence = PairedVerdicts(n, gained, lost)
     else:
-        p = statistics.sign_flip_p(now, before)
-    return Difference(
-        n=n,
-        previous=float(np.mean(before)),
-        now=float(np.mean(now)),
-        delta=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        stderr=estimate.stderr,
-        paired_stderr=plain.stderr,
-        clusters=clusters,
-        both=both,
-        gained=gained,
-        lost=lost,
-        neither=same - both,
-        agreement=same / n,
-        binary=binary,
-        mcnemar_p=mcnemar,
-        mcnemar_mid_p=statistics.mcnemar_p(gained, lost, mid_p=True),
-        p=p,
-        test=test,
-        mde=detectable(estimate.stderr, clusters, alpha=1 - confidence),
-        higher_is_better=higher_is_better,
-    )
+        known["test"] = "rule G, rows"
+        evidence = statistics.paired_mean(_turned(now - before, good), range=most - least)
+    return from_evidence(evidence, confidence=confidence, higher_is_better=higher_is_better, **known)
+
+
+def _turned(gap: Floats, good: float) -> Floats:
+    return gap if good else -gap
+
+
+def _bounds(now: Floats, before: Floats) -> tuple[float, float]:
+    least, most = float(min(now.min(), before.min())), float(max(now.max(), before.max()))
+    if least >= 0.0 and most <= 1.0:
+        return 0.0, 1.0
+    return (least, most) if most > least else (least, least + 1.0)
 
 
 def _clusters(cluster: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -133,41 +236,3 @@ def _clusters(cluster: NDArray[np.int64]) -> NDArray[np.int64] | None:
     codes[alone] = (codes.max(initial=0) + 1) + np.arange(int(alone.sum()))
     codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     return codes if int(codes.max()) + 1 < codes.size else None
-
-
-def _ratio_test(value: float, stderr: float | None, degrees: int) -> float | None:
-    if value == 0.0:
-        return 1.0
-    return statistics.student_p(value / stderr, degrees) if stderr else None
-
-
-def detectable(stderr: float | None, clusters: int | None, *, alpha: float) -> float | None:
-    """Smallest true difference found at this level with probability `POWER`; None without an error."""
-    if not stderr:
-        return None
-    degrees = None if clusters is None else clusters - 1
-    return statistics.minimum_detectable_effect(stderr, alpha=alpha, power=POWER, degrees=degrees)
-
-
-def decide(item: Difference, p: float | None, *, alpha: float = ALPHA) -> tuple[str, str]:
-    """Verdict and sentence for one difference, given its p-value after adjustment."""
-    if item.n == 0 or item.delta is None:
-        return "nothing to compare", "no row was scored on both sides"
-    if item.gained == item.lost == 0:
-        return "same", f"same verdict on all {item.n} rows"
-    points = _points(item)
-    if p is not None and not math.isnan(p) and p < alpha:
-        better = (item.delta > 0) == item.higher_is_better
-        return ("better" if better else "worse"), f"{'better' if better else 'worse'} by {points} (p = {p:.2g})"
-    seen = f"; {_scaled(item.mde, item)} would be found with {POWER:.0%} probability" if item.mde else ""
-    return "unclear", f"no difference shown, {points}{f' (p = {p:.2g})' if p is not None else ''}{seen}"
-
-
-def _scaled(value: float | None, item: Difference) -> str:
-    if value is None:
-        return "-"
-    return f"{100 * value:.1f} points" if item.binary else f"{value:.4g}"
-
-
-def _points(item: Difference) -> str:
-    return _scaled(abs(item.delta) if item.delta is not None else None, item)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.results import UNKNOWN, Table
+from evalprep.results.sample import UNREADABLE
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -26,8 +27,10 @@ class Pairs:
         prompt_differs: Whether the two sides saw different prompts; False where that cannot be known.
         missing: Ids of the other side that the run lacks.
         extra: Ids of the run that the other side lacks (against published verdicts: rows without one).
-        duplicates: Ids that occur more than once on a side.
-        unscored: Pairs that were dropped as one side has no number.
+        duplicates: Ids of rows that occur twice on a side (same id, same prompt, same place): nobody knows which line
+            is the run's, so that they are left out.
+        unscored: Ids of pairs that were left out as one side has no number.
+        unreadable: Ids of rows that were left out as their published verdict is neither true nor false.
     """
 
     rows: Rows
@@ -38,20 +41,21 @@ class Pairs:
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
-    unscored: int = 0
+    unscored: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
     def keep(self, mask: NDArray[np.bool_]) -> Pairs:
         """The pairs where `mask` holds; the lists of ids stay."""
         return Pairs(
             self.rows[mask], self.other_rows[mask], self.now[mask], self.before[mask], self.prompt_differs[mask],
-            self.missing, self.extra, self.duplicates, self.unscored,
+            self.missing, self.extra, self.duplicates, self.unscored, self.unreadable,
         )  # fmt: skip
 
 
-def _scored(pairs: Pairs) -> Pairs:
-    known = ~(np.isnan(pairs.now) | np.isnan(pairs.before))
+def _scored(pairs: Pairs, ids: list[str]) -> Pairs:
+    known = np.isfinite(pairs.now) & np.isfinite(pairs.before)
     kept = pairs.keep(known)
-    kept.unscored = int(known.size - known.sum())
+    kept.unscored = [ids[row] for row in pairs.rows[~known]]
     return kept
 
 
@@ -61,9 +65,11 @@ def scores(table: Table, metric: str) -> Floats:
 
 
 def with_published(table: Table, metric: str) -> Pairs:
-    """Pair each row with the verdict published for it."""
-    rows = np.flatnonzero(table.previous != UNKNOWN).astype(np.int64)
-    without = np.flatnonzero(table.previous == UNKNOWN)
+    """Pair each row with the verdict published for it; rows that occur twice and unreadable verdicts are left out."""
+    doubled = _doubled(table)
+    alone = np.ones(len(table), dtype=bool)
+    alone[doubled] = False
+    rows = np.flatnonzero((table.previous >= 0) & alone).astype(np.int64)
     return _scored(
         Pairs(
             rows=rows,
@@ -71,17 +77,20 @@ def with_published(table: Table, metric: str) -> Pairs:
             now=scores(table, metric)[rows],
             before=table.previous[rows].astype(np.float64),
             prompt_differs=table.prompt_as_prepared[rows] == 0,
-            extra=[table.ids[row] for row in without],
-            duplicates=table.duplicates(),
-        )
+            extra=[table.ids[row] for row in np.flatnonzero(table.previous == UNKNOWN)],
+            duplicates=_names(table, doubled),
+            unreadable=[table.ids[row] for row in np.flatnonzero(table.previous == UNREADABLE)],
+        ),
+        table.ids,
     )
 
 
 def with_run(table: Table, metric: str, other: Table, other_metric: str) -> Pairs:
-    """Pair rows of two runs by id; rows of one id by prompt, then by order of appearance."""
-    duplicates = list(dict.fromkeys([*table.duplicates(), *other.duplicates()]))
-    if duplicates:
-        matched, extra, missing = _match_repeated(table, other)
+    """Pair rows of two runs by id; rows of one id by prompt, then by their place in the split."""
+    repeated = {*table.duplicates(), *other.duplicates()}
+    duplicates: list[str] = []
+    if repeated:
+        matched, extra, missing, duplicates = _match_repeated(table, other, repeated)
     else:
         places = {one: row for row, one in enumerate(other.ids)}
         found = [places.pop(one, UNKNOWN) for one in table.ids]
@@ -101,33 +110,56 @@ def with_run(table: Table, metric: str, other: Table, other_metric: str) -> Pair
             missing=missing,
             extra=extra,
             duplicates=duplicates,
-        )
+        ),
+        table.ids,
     )
 
 
-def _match_repeated(table: Table, other: Table) -> tuple[list[tuple[int, int]], list[str], list[str]]:
-    exact: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-    for row, one in enumerate(other.ids):
-        exact[one, int(other.prompt_hash[row])].append(row)
-    pairs: list[tuple[int, int]] = []
-    waiting: list[int] = []
-    taken: set[int] = set()
+_Key = tuple[str, int, int]
+
+
+def _keys(table: Table, repeated: set[str]) -> defaultdict[_Key, list[int]]:
+    """Rows by id; where an id is repeated, by id, prompt and place in the split."""
+    found: defaultdict[_Key, list[int]] = defaultdict(list)
     for row, one in enumerate(table.ids):
-        places = exact.get((one, int(table.prompt_hash[row])))
-        if places:
-            place = places.pop(0)
-            taken.add(place)
-            pairs.append((row, place))
-        else:
-            waiting.append(row)
-    rest: defaultdict[str, list[int]] = defaultdict(list)
-    for row, one in enumerate(other.ids):
-        if row not in taken:
-            rest[one].append(row)
-    extra: list[str] = []
-    for row in waiting:
-        if places := rest.get(table.ids[row]):
-            pairs.append((row, places.pop(0)))
-        else:
-            extra.append(table.ids[row])
-    return sorted(pairs), extra, [one for one, places in rest.items() for _ in places]
+        key = (one, int(table.prompt_hash[row]), int(table.doc_id[row])) if one in repeated else (one, 0, 0)
+        found[key].append(row)
+    return found
+
+
+def _doubled(table: Table) -> list[int]:
+    """Rows that occur more than once."""
+    repeated = set(table.duplicates())
+    if not repeated:
+        return []
+    return [row for rows in _keys(table, repeated).values() if len(rows) > 1 for row in rows]
+
+
+def _names(table: Table, rows: list[int]) -> list[str]:
+    return list(dict.fromkeys(table.ids[row] for row in rows))
+
+
+def _match_repeated(
+    table: Table, other: Table, repeated: set[str]
+) -> tuple[list[tuple[int, int]], list[str], list[str], list[str]]:
+    """Pairs, extra, missing and doubled ids of two tables of which one repeats ids.
+
+    Rows of a repeated id meet where id and prompt are the same and occur once, else where the place is the same too.
+    """
+    here, there = _keys(table, repeated), _keys(other, repeated)
+    doubled = [key for key in {**here, **there} if max(len(here.get(key, ())), len(there.get(key, ()))) > 1]
+    duplicates = list(dict.fromkeys(key[0] for key in doubled))
+    for key in doubled:
+        here.pop(key, None)
+        there.pop(key, None)
+    pairs = [(here.pop(key)[0], there.pop(key)[0]) for key in list(here) if key in there]
+    by_prompt: defaultdict[tuple[str, int], list[_Key]] = defaultdict(list)
+    for key in there:
+        by_prompt[key[:2]].append(key)
+    own: defaultdict[tuple[str, int], list[_Key]] = defaultdict(list)
+    for key in here:
+        own[key[:2]].append(key)
+    for prompt, keys in own.items():
+        if len(keys) == len(by_prompt.get(prompt, ())) == 1:
+            pairs.append((here.pop(keys[0])[0], there.pop(by_prompt[prompt][0])[0]))
+    return sorted(pairs), [key[0] for key in here], [key[0] for key in there], duplicates

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import IO, Any
 
 from evalprep.compare.comparison import PUBLISHED, Comparison
+from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
 from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
 from evalprep.terminal import plain_table
 
-_COLOURS = {"better": "green", "worse": "red", "unclear": "yellow"}
+_COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH: "yellow"}
 
 
 def percent(value: float | None, *, binary: bool = True, sign: bool = False) -> str:
@@ -51,7 +52,7 @@ def show(
     from rich.text import Text
 
     console = Console(file=file, width=width, highlight=False, soft_wrap=False)
-    console.print(Text(f"{comparison.run}  against  {comparison.other}"))
+    console.print(Text(f"candidate {comparison.run}  against  baseline {comparison.other}"))
     for warning in comparison.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     if comparison.pairs:
@@ -63,17 +64,15 @@ def show(
             notes.setdefault(note, []).append(task.task)
     for note, names in notes.items():
         console.print(Text(f"{', '.join(names)}: {note}", style="dim"))
+    for one in comparison.tasks:
+        if one.verdict in {NOT_COMPARABLE, NOT_ENOUGH}:
+            console.print(Text(f"{one.name}: {one.verdict}: {one.words}", style="yellow"))
     for task in comparison.tasks:
         if task.causes:
             causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())
             console.print(Text(f"{task.task} flips: {causes}"))
         if subtasks and task.subtasks:
             console.print(_subtasks(task))
-    if len(comparison.tasks) > 1 and comparison.macro_delta is not None:
-        bounds = ""
-        if comparison.macro_low is not None and comparison.macro_high is not None:
-            bounds = f" [{percent(comparison.macro_low, sign=True)}, {percent(comparison.macro_high, sign=True)}]"
-        console.print(f"mean of task differences: {percent(comparison.macro_delta, sign=True)}{bounds} points")
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
 
@@ -82,21 +81,21 @@ def _counts(comparison: Comparison) -> Any:
     table = plain_table(
         "Verdicts, percent right"
         if all(task.difference.binary for task in comparison.tasks if task.difference.n)
-        else "Verdicts",
+        else "Scores",
         ("task", "left"),
-        *((name, "right") for name in ("n", "previous", "now", "gained", "lost", "agreement", "unparsed")),
+        *((name, "right") for name in ("n", "candidate", "baseline", "gained", "lost", "agreement", "unparsed")),
     )
     rows: list[tuple[str, Difference, str]] = [
-        (task.task, task.difference, str(task.unparsed)) for task in comparison.tasks if task.difference.n
+        (task.name, task.difference, str(task.unparsed)) for task in comparison.tasks if task.difference.n
     ]
-    if comparison.overall is not None and len(rows) > 1:
-        rows.append(("all", comparison.overall, str(sum(task.unparsed for task in comparison.tasks))))
+    if comparison.pooled is not None:
+        rows.append(("pooled", comparison.pooled.difference, ""))
     for name, item, unparsed in rows:
         table.add_row(
             _plain(name),
             str(item.n),
-            percent(item.previous, binary=item.binary or comparison.other == PUBLISHED),
             percent(item.now, binary=item.binary),
+            percent(item.previous, binary=item.binary or comparison.other == PUBLISHED),
             str(item.gained),
             str(item.lost),
             percent(item.agreement),
@@ -107,8 +106,9 @@ def _counts(comparison: Comparison) -> Any:
 
 def _differences(comparison: Comparison) -> Any:
     starred = any(task.difference.clusters is not None for task in comparison.tasks)
+    documents = " (* rows share documents)" if starred else ""
     table = plain_table(
-        f"Difference in points, {comparison.confidence:.0%} interval{' (* clustered by document)' if starred else ''}",
+        f"Candidate minus baseline, {comparison.confidence:.0%} interval{documents}",
         ("task", "left"),
         ("difference", "right"),
         ("p", "right"),
@@ -117,24 +117,26 @@ def _differences(comparison: Comparison) -> Any:
         ("verdict", "left"),
     )
     for task in comparison.tasks:
-        if not task.difference.n:
-            continue  # a note says why
-        table.add_row(*_difference_row(task.task, task.difference, task.p_holm, task.verdict))
-    if comparison.overall is not None and len(comparison.tasks) > 1:
-        table.add_row(*_difference_row("all", comparison.overall, None, comparison.overall_verdict))
+        if task.difference.n:  # else a note says why
+            table.add_row(*_difference_row(task))
+    if len(comparison.tasks) > 1:
+        for one in (comparison.overall, comparison.pooled):
+            if one is not None:
+                table.add_row(*_difference_row(one))
     return table
 
 
-def _difference_row(name: str, item: Difference, p_holm: float | None, verdict: str) -> list[Any]:
+def _difference_row(one: Conclusion) -> list[Any]:
     from rich.text import Text
 
+    item = one.difference
     return [
-        _plain(name),
+        _plain(one.name),
         interval(item) + ("*" if item.clusters is not None else ""),
         probability(item.p),
-        probability(p_holm),
+        probability(one.p_holm if one.kind == "task" else None),
         percent(item.mde, binary=item.binary),
-        Text(verdict, style=_COLOURS.get(verdict, "")),
+        Text(one.verdict, style=_COLOURS.get(one.verdict, "")),
     ]
 
 
@@ -142,15 +144,15 @@ def _subtasks(task: TaskComparison) -> Any:
     table = plain_table(
         f"{task.task} by subtask",
         ("subtask", "left"),
-        *((name, "right") for name in ("n", "previous", "now", "gained", "lost")),
+        *((name, "right") for name in ("n", "candidate", "baseline", "gained", "lost")),
     )
     binary = task.difference.binary
     for row in task.subtasks:
         table.add_row(
-            _plain(row.subtask), str(row.n), percent(row.previous, binary=binary), percent(row.now, binary=binary),
+            _plain(row.subtask), str(row.n), percent(row.now, binary=binary), percent(row.previous, binary=binary),
             str(row.gained), str(row.lost),
         )  # fmt: skip
-    table.add_row("macro", "", percent(task.macro_previous, binary=binary), percent(task.macro_now, binary=binary))
+    table.add_row("macro", "", percent(task.macro_now, binary=binary), percent(task.macro_previous, binary=binary))
     return table
 
 

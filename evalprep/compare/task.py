@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from evalprep.compare.difference import ALPHA, Difference, difference
+from evalprep.compare.conclusion import Conclusion
+from evalprep.compare.difference import ALPHA, FEW_DOCUMENTS, Difference, difference
 from evalprep.compare.flips import Change, Flip, Models, cause_of, make_flip
 from evalprep.compare.pairing import Pairs
 from evalprep.results import UNKNOWN, Sample, Table
+from evalprep.results.facts import FactDifference
 
-_FEW_CLUSTERS = 10  # even with the small-sample form, errors of fewer clusters are unreliable (Cameron and Miller 2015)
+_DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
 
 
@@ -32,51 +34,49 @@ class SubtaskRow:
 
 
 @dataclass
-class TaskComparison:
+class TaskComparison(Conclusion):
     """One task compared; `to_dict` gives it as plain data.
 
     Args:
-        task: Name.
         metric, filter: What was compared.
         declared: Whether the task names that metric itself.
-        difference: The numbers.
-        p_holm: `difference.p` adjusted for the number of tasks.
-        verdict: `better`, `worse`, `same`, `unclear` or `nothing to compare`.
-        words: The verdict as a sentence.
         unparsed: Replies of the run from which nothing could be extracted, among the pairs.
         identical_outputs: Pairs with byte-identical replies; None against published verdicts.
         macro_previous, macro_now: Means of subtask means; None without subtasks.
         subtasks: One row per subtask.
-        counts: How many rows are missing, extra, duplicated, with another prompt, without a score, damaged.
-        missing, extra, changed_prompt, duplicates: The first ids of each.
+        counts_of: How many rows are missing, extra, doubled, with another prompt, without a score, with an unreadable
+            verdict, damaged.
+        missing, extra, changed_prompt, duplicates, unscored, unreadable: The first ids of each.
         damage: The first damaged lines.
-        notes: What the reader should know.
+        differs: Facts that are not the same on both sides.
     """
 
-    task: str
-    metric: str
-    filter: str
-    declared: bool
-    difference: Difference
-    p_holm: float | None = None
-    verdict: str = ""
-    words: str = ""
+    metric: str = ""
+    filter: str = ""
+    declared: bool = True
     unparsed: int = 0
     identical_outputs: int | None = None
     macro_previous: float | None = None
     macro_now: float | None = None
     subtasks: list[SubtaskRow] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    counts_of: dict[str, int] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     changed_prompt: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
+    unscored: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     damage: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    differs: list[FactDifference] = field(default_factory=list)
     pairs: Pairs | None = field(default=None, repr=False)
     table: Table | None = field(default=None, repr=False)
     other: Table | None = field(default=None, repr=False)
     models: Models = ("", "")
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.name
 
     def flips(self) -> Iterator[Flip]:
         """Every flip with its texts, read from the samples files one by one."""
@@ -103,10 +103,16 @@ class TaskComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""
-        hidden = {"pairs", "table", "other", "models", "difference", "subtasks", "causes"}
+        hidden = {"pairs", "table", "other", "models", "difference", "subtasks", "causes", "counts_of", "differs"}
         plain = {name: value for name, value in vars(self).items() if name not in hidden}
-        rows = [asdict(row) for row in self.subtasks]
-        return plain | asdict(self.difference) | {"subtasks": rows, "causes": self.causes}
+        more = {
+            "task": self.name,
+            "counts": self.counts_of,
+            "subtasks": [asdict(row) for row in self.subtasks],
+            "causes": self.causes,
+            "differs": [asdict(one) for one in self.differs],
+        }
+        return plain | self.difference.to_dict() | more
 
 
 def compare_task(
@@ -124,7 +130,8 @@ def compare_task(
     """Compare one task's pairs; `other` is None against published verdicts."""
     cluster = table.cluster[pairs.rows] if table.clusters else None
     result = TaskComparison(
-        task=task,
+        name=task,
+        kind="task",
         metric=metric,
         filter=table.filter,
         declared=declared,
@@ -144,24 +151,39 @@ def compare_task(
     if result.subtasks:
         result.macro_previous = float(np.mean([row.previous for row in result.subtasks]))
         result.macro_now = float(np.mean([row.now for row in result.subtasks]))
-    changed = [table.ids[row] for row in pairs.rows[pairs.prompt_differs]]
-    damage = [(table, "")] + ([(other, "other run: ")] if other is not None else [])
-    broken = [f"{side}line {item.line}: {item.why}" for one, side in damage for item in one.damage]
-    result.counts = {
-        "missing": len(pairs.missing),
-        "extra": len(pairs.extra),
-        "changed_prompt": len(changed),
-        "duplicates": len(pairs.duplicates),
-        "unscored": pairs.unscored,
-        "damaged": len(broken),
-    }
-    result.missing, result.extra = pairs.missing[:_NAMED], pairs.extra[:_NAMED]
-    result.changed_prompt, result.duplicates = changed[:_NAMED], pairs.duplicates[:_NAMED]
-    result.damage = broken[:_NAMED]
-    clusters = result.difference.clusters
-    if clusters is not None and clusters < _FEW_CLUSTERS:
-        result.notes.append(f"only {clusters} clusters: the clustered error is unreliable")
+    _name_odd_rows(result, pairs)
+    result.notes += _remarks(result.difference)
     return result
+
+
+def _name_odd_rows(result: TaskComparison, pairs: Pairs) -> None:
+    table, other = result.table, result.other
+    assert table is not None
+    changed = [table.ids[row] for row in pairs.rows[pairs.prompt_differs]]
+    damage = [(table, "")] + ([(other, "baseline: ")] if other is not None else [])
+    broken = [f"{side}line {item.line}: {item.why}" for one, side in damage for item in one.damage]
+    lists = {
+        "missing": pairs.missing,
+        "extra": pairs.extra,
+        "changed_prompt": changed,
+        "duplicates": pairs.duplicates,
+        "unscored": pairs.unscored,
+        "unreadable": pairs.unreadable,
+        "damage": broken,
+    }
+    for name, ids in lists.items():
+        setattr(result, name, ids[:_NAMED])
+        result.counts_of["damaged" if name == "damage" else name] = len(ids)
+
+
+def _remarks(item: Difference) -> list[str]:
+    """What the documents of a task leave open."""
+    if item.clusters is None or item.clusters >= FEW_DOCUMENTS:
+        return []
+    remarks = [f"few documents: {item.clusters}; an interval over so few says little"]
+    if item.largest is not None and item.largest >= _DOMINANT:
+        remarks.append(f"one document holds {item.largest:.0%} of the rows")
+    return remarks
 
 
 def _subtasks(table: Table, pairs: Pairs, *, higher_is_better: bool) -> list[SubtaskRow]:

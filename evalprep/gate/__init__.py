@@ -2,6 +2,6 @@
 
 from evalprep.gate.decision import Check, Verdict, decide
 from evalprep.gate.junit import junit
-from evalprep.gate.policy import Policy, Rule, read_policy
+from evalprep.gate.policy import Limit, Policy, Rule, read_policy
 
-__all__ = ["Check", "Policy", "Rule", "Verdict", "decide", "junit", "read_policy"]
+__all__ = ["Check", "Limit", "Policy", "Rule", "Verdict", "decide", "junit", "read_policy"]

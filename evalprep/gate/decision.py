@@ -1,4 +1,7 @@
-"""Whether a run passes a policy against another run or the published verdicts."""
+"""Whether a run passes a policy against another run or the published verdicts.
+
+The conclusions are those of `evalprep.compare`; here a policy is applied to them.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from custom_metrics import statistics
-from evalprep.compare import Difference, compare_runs
+from evalprep.compare import NOT_COMPARABLE, NOT_ENOUGH, Comparison, Conclusion, compare_runs, compare_suite
 from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.gate.policy import Policy, Rule
+from evalprep.gate.policy import Policy, Rule, limit
 from evalprep.packs.pack import Pack
 from evalprep.results import Run
 
-PASS, FAIL, UNDECIDED = "pass", "fail", "not enough evidence"
-_EXIT = {PASS: 0, FAIL: 1, UNDECIDED: 3}
+PASS, FAIL, UNCLEAR = "pass", "fail", "unclear"
+#: From the one that decides a gate first to the one that lets it pass.
+STATUSES = (FAIL, NOT_COMPARABLE, NOT_ENOUGH, UNCLEAR, PASS)
+_EXIT = {PASS: 0, FAIL: 1}
+_UNDECIDED = 3
 
 
 @dataclass
@@ -25,13 +31,16 @@ class Check:
     Args:
         name: Task, suite score or `overall`.
         kind: `task`, `suite` or `overall`.
-        status: `pass`, `fail` or `not enough evidence`.
+        status: One of `STATUSES`.
+        level: `required` or `advisory`.
         n: Pairs.
-        previous, now: Scores.
-        drop: How much worse the run is; negative when it is better.
+        previous, now: Scores of the baseline and the candidate.
+        drop: How much worse the candidate is; negative when it is better.
+        low, high: Interval of candidate minus baseline, as `compare` shows it.
         max_drop: What is tolerated.
-        p: Two-sided p-value of a drop beyond `max_drop` (in non-inferiority mode: of one within it); 1 when the
-            drop points the other way.
+        slack: What may stay open beyond it.
+        most_lost: The largest drop that is not ruled out.
+        p: Two-sided p-value of a drop beyond `max_drop`; 1 for a smaller one.
         p_adjusted: After Holm's adjustment.
         test: Which test `p` comes from.
         message: The outcome as a sentence.
@@ -40,11 +49,16 @@ class Check:
     name: str
     kind: str
     status: str
+    level: str = "required"
     n: int = 0
     previous: float | None = None
     now: float | None = None
     drop: float | None = None
+    low: float | None = None
+    high: float | None = None
     max_drop: float = 0.0
+    slack: float = 0.0
+    most_lost: float | None = None
     p: float | None = None
     p_adjusted: float | None = None
     test: str = ""
@@ -65,182 +79,185 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """0 passed, 1 failed, 3 not enough evidence."""
-        return _EXIT[self.status]
+        """0 passed, 1 failed, 3 unclear, not comparable or not enough evidence."""
+        return _EXIT.get(self.status, _UNDECIDED)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return asdict(self) | {"exit_code": self.exit_code}
+        """Plain data, ready for JSON: NaN and infinity as None."""
+        plain = asdict(self) | {"exit_code": self.exit_code}
+        for check in plain["checks"]:
+            check |= {key: None for key, one in check.items() if isinstance(one, float) and not math.isfinite(one)}
+        return plain
 
 
 def decide(run: Run, other: Run | None, policy: Policy, packs: Mapping[str, Pack] | None = None) -> Verdict:
     """Hold a run against a policy.
 
     Args:
-        run: The run to judge.
-        other: What it may not fall behind; None for the published verdicts.
+        run: The candidate.
+        other: The baseline, which it may not fall behind; None for the published verdicts.
         policy: The demands.
         packs: All packs, where the policy names suite scores.
 
     Raises:
-        BadInput: the policy names a metric or filter that a task lacks, or suite scores without another run.
+        BadInput: the policy names a metric or filter that a task lacks, a limit that is no limit for a score of its
+            range, or suite scores without another run.
     """
-    checks, warnings, label = _task_checks(run, other, policy)
-    checks += _suite_checks(run, other, policy, packs or {})
+    found, warnings, label = _conclusions(run, other, policy, packs or {})
+    problems = Problems()
+    checks = [_check(kind, name, one, rule, policy, problems) for kind, name, one, rule in found]
+    problems.raise_if_any()
     present = {check.name for check in checks}
     for name in policy.required:
         if name not in present:
             message = "required, but the run or its counterpart has no samples of it"
             hint = near(name, present)
-            checks.append(Check(name, "task", UNDECIDED, message=f"{message} ({hint})" if hint else message))
-    _adjust(checks, policy)
-    statuses = {check.status for check in checks}
-    status = next((one for one in (FAIL, UNDECIDED) if one in statuses), PASS)
-    if not checks:
-        status = UNDECIDED
-    return Verdict(run.label, label, status, policy.confidence, policy.mode, checks, warnings)
+            checks.append(Check(name, "task", NOT_ENOUGH, message=f"{message} ({hint})" if hint else message))
+    _judge([(check, one) for check, (_, _, one, _) in zip(checks, found, strict=False)], policy)
+    deciding = {check.status for check in checks if check.level == "required"}
+    status = next((one for one in STATUSES if one in deciding), NOT_ENOUGH)
+    return Verdict(run.label, label, status, policy.confidence, policy.mode, checks, [*policy.notes, *warnings])
 
 
-def _task_checks(run: Run, other: Run | None, policy: Policy) -> tuple[list[Check], list[str], str]:
-    rules = dict.fromkeys(run.tasks, policy.defaults) if policy.tasks is None else dict(policy.tasks)
-    # A required task without a rule of its own is checked by the defaults.
-    rules |= {name: policy.defaults for name in policy.required if name in run.tasks and name not in rules}
-    if policy.tasks is not None:
-        problems = Problems()
-        known = [*run.tasks, *(other.tasks if other else [])]
-        for name in rules:
-            if name not in known and name not in policy.required:
-                problems.add(
-                    f"no task {name!r}", where="policy (tasks)", allowed=", ".join(known), fix=near(name, known)
-                )
-        problems.raise_if_any()
-    checks: list[Check] = []
-    warnings: list[str] = []
+_Found = tuple[str, str, Conclusion | None, Rule]
+
+
+def _conclusions(
+    run: Run, other: Run | None, policy: Policy, packs: Mapping[str, Pack]
+) -> tuple[list[_Found], list[str], str]:
+    """Kind, name, conclusion and rule of every check, the warnings, and the baseline's label."""
+    rules = _rules(run, other, policy)
+    shared = [name for name in rules if name in run.tasks and (other is None or name in other.tasks)]
+    found: list[_Found] = []
+    warnings: dict[str, None] = {}
     problems = Problems()
+    whole = _compare(run, other, policy) if any(not _own(rules[name]) for name in shared) or policy.overall else None
+    of_task = {} if whole is None else {task.name: task for task in whole.tasks}
     for name, rule in rules.items():
-        if name not in run.tasks or (other is not None and name not in other.tasks):
+        if name not in shared:
             if name not in policy.required:
-                checks.append(Check(name, "task", UNDECIDED, message="only one side has samples of it"))
+                found.append(("task", name, None, rule))
+            continue
+        if name in of_task and not _own(rule):
+            found.append(("task", name, of_task[name], rule))
             continue
         try:
-            one = compare_runs(
-                run, other, tasks=[name], metric=rule.metric, filter_name=rule.filter, confidence=policy.confidence
-            )
+            special = _compare(run, other, policy, tasks=[name], metric=rule.metric, filter_name=rule.filter)
         except BadInput as error:
             problems.extend(error.problems)
             continue
-        warnings += one.warnings
-        check = _check(name, "task", one.tasks[0].difference, rule, policy)
-        if check.n == 0 and one.tasks[0].notes:
-            check.message = f"{check.message}: {'; '.join(one.tasks[0].notes)}"
-        checks.append(check)
+        warnings |= dict.fromkeys(special.warnings)
+        found.append(("task", name, special.tasks[0], rule))
     problems.raise_if_any()
-    if policy.overall is not None:
-        together = set(run.tasks) if other is None else set(run.tasks) & set(other.tasks)
-        whole = compare_runs(run, other, confidence=policy.confidence).overall if together else None
-        if whole is None:
-            checks.append(
-                Check("overall", "overall", UNDECIDED, message="no task with right-or-wrong scores was paired")
+    if whole is not None:
+        warnings |= dict.fromkeys(whole.warnings)
+    if policy.suite:
+        if other is None:
+            raise BadInput(
+                Problem(
+                    what="suite scores are compared between two runs", where="policy (suite)", fix="name another run"
+                )
             )
-        else:
-            checks.append(_check("overall", "overall", whole, policy.overall, policy))
-    return checks, list(dict.fromkeys(warnings)), other.label if other is not None else "published verdicts"
+        suite = compare_suite(
+            run, other, packs, confidence=policy.confidence, allow=policy.allow, tolerated_missing=policy.missing
+        )
+        by_name = {key: one for one in suite for key in (one.name, one.name.rpartition("/")[2])}
+        found += [("suite", name, by_name.get(name), rule) for name, rule in policy.suite.items()]
+    if policy.overall is not None:
+        found.append(("overall", "overall", None if whole is None else whole.overall, policy.overall))
+    return found, list(warnings), other.label if other is not None else "published verdicts"
 
 
-def _check(name: str, kind: str, item: Difference, rule: Rule, policy: Policy) -> Check:
-    check = Check(name, kind, PASS, n=item.n, previous=item.previous, now=item.now, max_drop=rule.max_drop)
-    if item.delta is None or item.n < rule.min_n:
-        check.status = UNDECIDED
+def _compare(run: Run, other: Run | None, policy: Policy, **more: Any) -> Comparison:
+    return compare_runs(
+        run, other, confidence=policy.confidence, allow=policy.allow, tolerated_missing=policy.missing, **more
+    )
+
+
+def _own(rule: Rule) -> bool:
+    return rule.metric is not None or rule.filter is not None
+
+
+def _rules(run: Run, other: Run | None, policy: Policy) -> dict[str, Rule]:
+    if policy.tasks is None:
+        return dict.fromkeys(run.tasks, policy.defaults)
+    # A required task without a rule of its own is checked by the defaults.
+    rules = dict(policy.tasks)
+    rules |= {name: policy.defaults for name in policy.required if name in run.tasks and name not in rules}
+    problems = Problems()
+    known = [*run.tasks, *(other.tasks if other else [])]
+    for name, rule in rules.items():
+        if name not in known and name not in policy.required:
+            where = rule.where or "policy (tasks)"
+            problems.add(f"no task {name!r}", where=where, allowed=", ".join(known), fix=near(name, known))
+    problems.raise_if_any()
+    return rules
+
+
+def _check(kind: str, name: str, one: Conclusion | None, rule: Rule, policy: Policy, problems: Problems) -> Check:
+    check = Check(name, kind, NOT_ENOUGH, rule.level)
+    if one is None:
+        check.message = "only one side has samples of it" if kind == "task" else "no value on one of the sides"
+        return check
+    item = one.difference
+    check.n, check.previous, check.now, check.drop = item.n, item.previous, item.now, item.drop
+    check.low, check.high, check.test = item.low, item.high, item.test
+    check.max_drop = limit(rule.max_drop).of(item.previous)
+    check.slack = policy.slack(rule, item.range, item.previous)
+    if kind == "task" and item.range is not None and check.max_drop + check.slack >= item.range:
+        problems.add(
+            f"max_drop {check.max_drop:g} with slack {check.slack:g} is no limit for {name}, "
+            f"whose scores span {item.range:g}",
+            where=rule.where or "policy",
+            allowed=f"together below {item.range:g}",
+        )
+    if one.not_comparable:
+        check.status, check.message = NOT_COMPARABLE, "; ".join(one.not_comparable)
+        return check
+    if one.not_enough or item.evidence is None:
+        check.message = "; ".join([*one.not_enough, *one.notes]) or "no test for this score"
+        return check
+    if item.n < rule.min_n:
         check.message = f"{item.n} pairs, {rule.min_n} are needed"
         return check
-    check.drop = -item.delta if item.higher_is_better else item.delta
-    worse = shown_drop(item, check.drop, rule.max_drop)
-    check.test = item.test if rule.max_drop == 0 else f"t test of a drop beyond {rule.max_drop:g}"
-    if policy.mode == "regression":
-        check.p = worse
-    elif worse < 1 - policy.confidence:
-        check.status = FAIL
-        check.message = f"drop of {check.drop:.4g}, beyond the tolerated {rule.max_drop:g} (p = {worse:.2g})"
-    else:
-        check.p = _beyond(rule.max_drop - check.drop, item)
+    if item.higher_is_better is None:
+        check.message = "no direction of this score is better"
+        return check
+    check.p = item.drop_p(check.max_drop)
+    check.most_lost = item.most_lost(policy.confidence)
     return check
 
 
-def shown_drop(item: Difference, drop: float, max_drop: float) -> float:
-    """Two-sided p-value of a drop beyond `max_drop`; 1 for any smaller drop.
-
-    Without tolerance it is the comparison's own test: exact McNemar for verdicts, sign flips for graded scores, t with
-    clustered errors for rows that share documents. With one, it is the t test of drop - max_drop. Two-sided, so that
-    the gate fails exactly when the interval that `compare` prints lies beyond the tolerance.
-    """
-    if drop <= max_drop:
-        return 1.0
-    if max_drop == 0 and item.p is not None:
-        return item.p
-    return _beyond(drop - max_drop, item)
-
-
-def _beyond(distance: float, item: Difference) -> float:
-    """Two-sided p of the t test of `distance`; 1 when it points the other way."""
-    degrees = (item.clusters if item.clusters is not None else item.n) - 1
-    if distance <= 0 or item.stderr is None or degrees < 1:
-        return 1.0
-    return statistics.student_p(distance / item.stderr, degrees) if item.stderr else 0.0
-
-
-def _suite_checks(run: Run, other: Run | None, policy: Policy, packs: Mapping[str, Pack]) -> list[Check]:
-    if not policy.suite:
-        return []
-    if other is None:
-        raise BadInput(
-            Problem(what="suite scores are compared between two runs", where="policy (suite)", fix="name another run")
-        )
-    from evalprep.score import score_run
-
-    now = {score.name: score for score in score_run(run, packs).suite}
-    before = {score.name: score for score in score_run(other, packs).suite}
-    checks = []
-    for name, rule in policy.suite.items():
-        ours, theirs = now.get(name), before.get(name)
-        check = Check(name, "suite", UNDECIDED, max_drop=rule.max_drop, message="no value on one of the sides")
-        checks.append(check)
-        if ours is None or theirs is None or ours.value is None or theirs.value is None:
-            continue
-        check.n = min(ours.n or 0, theirs.n or 0)
-        check.previous, check.now = theirs.value, ours.value
-        check.drop = (theirs.value - ours.value) * (-1.0 if ours.better == "down" else 1.0)
-        if check.n and check.n < rule.min_n:
-            check.message = f"{check.n} rows, {rule.min_n} are needed"
-            continue
-        check.status, check.message = PASS, ""
-        if ours.stderr is None or theirs.stderr is None:
-            # No uncertainty is known: the plain difference decides.
-            check.test = "difference alone"
-            check.p = 0.0 if (check.drop > rule.max_drop) == (policy.mode == "regression") else 1.0
-            continue
-        # Both runs answer the same questions; ignoring that widens the error and never narrows it.
-        stderr = math.hypot(ours.stderr, theirs.stderr)
-        distance = check.drop - rule.max_drop
-        towards = distance if policy.mode == "regression" else -distance
-        check.test = "z, runs taken as independent"
-        check.p = 1.0 if towards <= 0 else statistics.two_sided_p(towards / stderr) if stderr else 0.0
-    return checks
-
-
-def _adjust(checks: list[Check], policy: Policy) -> None:
+def _judge(pairs: list[tuple[Check, Conclusion | None]], policy: Policy) -> None:
     """Adjust p over all checks that have one, and set status and message."""
-    tested = [check for check in checks if check.p is not None]
-    raw = [check.p if check.p is not None else math.nan for check in tested]
-    adjusted = statistics.holm(raw) if policy.adjust == "holm" and policy.mode == "regression" else raw
-    alpha = 1 - policy.confidence
-    for check, p in zip(tested, adjusted, strict=True):
+    tested = [(check, one.difference) for check, one in pairs if check.p is not None and one is not None]
+    raw = [check.p or 0.0 for check, _ in tested]
+    adjusted = statistics.holm(raw) if policy.adjust == "holm" else raw
+    for (check, item), p in zip(tested, adjusted, strict=True):
         check.p_adjusted = p
-        drop, shown = check.drop or 0.0, p < alpha
-        moved = f"drop of {drop:.4g}" if drop > 0 else f"gain of {-drop:.4g}" if drop < 0 else "no change"
-        if policy.mode == "regression":
-            check.status = FAIL if shown else PASS
-            state = "beyond" if shown else "not shown to be beyond"
+        open_drop = check.max_drop + check.slack
+        drop = check.drop or 0.0
+        moved = "no change"
+        if drop:
+            moved = f"drop of {item.scaled(drop)}" if drop > 0 else f"gain of {item.scaled(-drop)}"
+        most = f"at most {item.scaled(max(check.most_lost or 0.0, 0.0))} lost, {policy.confidence:.0%} sure"
+        if p < 1 - policy.confidence:
+            check.status = FAIL
+            check.message = f"{moved}, shown to be beyond the tolerated {item.scaled(check.max_drop)} (p = {p:.2g})"
+        elif open_drop > 0 and item.rules_out(open_drop, policy.confidence):
+            check.status = PASS
+            check.message = f"{moved}; {most}"
         else:
-            check.status = PASS if shown else UNDECIDED
-            state = "shown to be within" if shown else "not shown to be within"
-        check.message = f"{moved}, {state} the tolerated {check.max_drop:g} (p = {p:.2g}, {check.test})"
+            check.status = PASS if policy.on_unclear == "pass" else UNCLEAR
+            check.message = (
+                f"{moved}; {most}: a drop beyond {item.scaled(open_drop)} is neither shown nor ruled out"
+                f"{_needed(item.n, item.stderr, item.range, open_drop)}"
+            )
+
+
+def _needed(n: int, stderr: float | None, width: float | None, open_drop: float) -> str:
+    """How many rows would decide."""
+    if not stderr or not width or not 0 < open_drop < width:
+        return ""
+    rows = statistics.rows_needed(min(1.0, n * (stderr / width) ** 2), open_drop / width)
+    return f"; about {rows} rows would tell" if rows > n else ""

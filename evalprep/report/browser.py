@@ -15,6 +15,7 @@ from evalprep.report.judgements import Judgements
 from evalprep.report.text import columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
 from evalprep.results.reply import text_of, token_counter
+from evalprep.results.sample import verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with
@@ -115,14 +116,13 @@ class Browser:
         self, number: int, task: TaskRows, at: int, first: Sample, flags: Sequence[int], starts: dict[str, str]
     ) -> None:
         subtask = _subtask(first)
-        previous = first.doc.get("previously_is_correct")
         row = {
             "task": number,
             "subtask": self._subtasks.setdefault(subtask, len(self._subtasks)),
             "id": first.sample_id,
             "doc": first.doc_id,
             "preview": preview(first.prompt, starts.get(subtask, "")),
-            "previous": UNKNOWN if previous is None else int(previous in (True, 1, "true", "True")),
+            "previous": max(verdict_of(first.doc.get("previously_is_correct")), UNKNOWN),
             "chunk": len(self.chunks),
             "at": len(self._waiting),
         }

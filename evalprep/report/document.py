@@ -16,7 +16,7 @@ from evalprep.report.judgements import Judgements
 from evalprep.report.scores import groups_of, suite_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
-from evalprep.results import Run
+from evalprep.results import Run, label_runs
 from evalprep.score import Scores
 
 SCHEMA = 1
@@ -42,32 +42,20 @@ class Report:
 
 
 def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
-    """What is compared: each run with its published verdicts, then each later run with the first."""
+    """What is compared: each run with its published verdicts, then each run with the last one, the baseline."""
     with_verdicts = [(at, None) for at, run in enumerate(runs) if run.judged]
-    later = [(at, 0) for at, run in enumerate(runs) if at and set(run.tasks) & set(runs[0].tasks)]
-    return [*with_verdicts, *later]
+    last = len(runs) - 1
+    earlier = [(at, last) for at, run in enumerate(runs[:-1]) if set(run.tasks) & set(runs[-1].tasks)]
+    return [*with_verdicts, *earlier]
 
 
-def _compare(runs: Sequence[Run], now: int, before: int | None) -> tuple[Comparison, Flips]:
+def _compare(runs: Sequence[Run], now: int, before: int | None, allow: Sequence[str]) -> tuple[Comparison, Flips]:
     tasks = runs[now].judged if before is None else None
-    comparison = compare_runs(runs[now], None if before is None else runs[before], tasks=tasks)
+    comparison = compare_runs(runs[now], None if before is None else runs[before], tasks=tasks, allow=allow)
     flips = Flips()
     for flip in comparison.flips():
         flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
     return comparison, flips
-
-
-def labels_of(runs: Sequence[Run]) -> list[str]:
-    """Short names that tell the runs apart: the model, with the time of the run where models repeat."""
-    names = [run.model.rstrip("/").rpartition("/")[2] or run.model for run in runs]
-    days = {run.files.stamp[:10] for run in runs}
-    labels = []
-    for name, run in zip(names, runs, strict=True):
-        day, _, time = run.files.stamp[:19].partition("T")
-        moment = " ".join(([day] if len(days) > 1 else []) + [time.replace("-", ":")])
-        labels.append(name if names.count(name) == 1 else f"{name}, {moment}")
-    # Copies of one run in two folders.
-    return [f"{label} ({at + 1})" if labels.count(label) > 1 else label for at, label in enumerate(labels)]
 
 
 def build_report(
@@ -77,6 +65,7 @@ def build_report(
     notes: Mapping[str, str] | None = None,
     judgements: Sequence[Judgements] = (),
     title: str = "",
+    allow: Sequence[str] = (),
     max_chars: int = 20_000,
     max_samples: int = 50_000,
     created: str = "",
@@ -84,17 +73,19 @@ def build_report(
     """Read the runs once and put the report together.
 
     Args:
-        runs: One run or several, side by side; the later ones are compared with the first.
+        runs: One run or several, side by side; the last one is the baseline of the others.
         scores: The suite scores of each run, from `evalprep.score.score_run`; none by default.
         notes: Suite score -> one sentence about it, for those that bring none themselves.
         judgements: What a judge said of the samples of each run, from `judgements_of`; none by default.
         title: Heading; by default the models' names.
+        allow: Facts of the question that may differ.
         max_chars: Longer texts of samples lose their middle.
         max_samples: Samples whose texts go into the page; see `Browser`.
         created: Time of creation in ISO form; now by default.
     """
+    labels = [run.named for run in runs] if all(run.named for run in runs) else label_runs(runs)
     pairs = _pairs(runs)
-    compared = [_compare(runs, now, before) for now, before in pairs]
+    compared = [_compare(runs, now, before, allow) for now, before in pairs]
     flips = [one for _, one in compared]
     browser = Browser(runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples)
     names = list(dict.fromkeys(name for run in runs for name in run.tasks))
@@ -104,7 +95,6 @@ def build_report(
         browser.add(number, task)
         tasks.append(task_of(task))
     index, chunks = browser.finish()
-    labels = labels_of(runs)
     document = {
         "schema": SCHEMA,
         "evalprep": __version__,

@@ -73,9 +73,9 @@ def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
 
 def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
     items = [(task["task"], task, task["p_holm"], task["verdict"]) for task in comparison["tasks"]]
-    if comparison["overall"] and len(items) > 1:
-        overall = comparison["overall"]
-        items.append(("all samples", overall, overall["p"], comparison["overall_verdict"]))
+    if len(items) > 1:
+        together = [comparison[part] for part in ("overall", "pooled") if comparison[part]]
+        items += [(one["name"], one, one["p"], one["verdict"]) for one in together]
     for name, item, p, verdict in items:
         binary = item["binary"]
         before = percent(item["previous"], binary=binary or comparison["before"] is None)
@@ -83,7 +83,7 @@ def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
         yield [
             escape(name),
             str(item["n"]),
-            f"{before} → {percent(item['now'], binary=binary)}",
+            f"{percent(item['now'], binary=binary)} / {before}",
             delta + _range(item["low"], item["high"], binary=binary, sign=True),
             f"+{item['gained']} / -{item['lost']}",
             probability(p),
@@ -103,7 +103,7 @@ def render_markdown(report: Report) -> str:
     for name, comparison in zip(comparison_names(report), document["comparisons"], strict=True):
         lines += [f"## {escape(name[0].upper() + name[1:])}", ""]
         lines += [f"> {escape(warning)}\n" for warning in comparison["warnings"]]
-        names = ["Task", "n", "before → now", "difference in points", "gained / lost", "p (Holm)", "verdict"]
+        names = ["Task", "n", "candidate / baseline", "difference in points", "gained / lost", "p (Holm)", "verdict"]
         lines += _table(names, _compared(comparison))
     lines += ["## Replies", ""]
     names = ["Task", "run", "rows", "no answer found", "cut off", "empty", "damaged lines"]

@@ -47,7 +47,7 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Cell]]:
         base = next(one for one in task.replies if one is not None and one.rows[at] != UNKNOWN)
         previous = int(base.table.previous[base.rows[at]])
         row: list[Cell] = [sample_id, first.doc_id, None if subtask is None else str(subtask), first.target]
-        row.append(None if previous == UNKNOWN else previous)
+        row.append(None if previous < 0 else previous)
         for replies, one in zip(task.replies, found, strict=True):
             if replies is None or one is None:
                 row += [None] * 5

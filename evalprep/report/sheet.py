@@ -39,16 +39,21 @@ def _put(sheet: Any, row: int, cells: Sequence[Cell], style: Any = None) -> None
             sheet.write_number(row, column, cell, style)
 
 
-_COMPARED = ("n", "previous", "now", "delta", "low", "high", "gained", "lost", "agreement", "p", "p_holm", "mde")
+_COMPARED = ("n", "now", "previous", "delta", "low", "high", "gained", "lost", "agreement", "p", "p_holm", "mde")
+
+
+def _headed(column: str) -> str:
+    return {"now": "candidate", "previous": "baseline", "delta": "difference", "mde": "detectable"}.get(column, column)
 
 
 def _comparisons(report: Report) -> Iterable[list[Cell]]:
     for name, comparison in zip(comparison_names(report), report.document["comparisons"], strict=True):
         for task in comparison["tasks"]:
-            yield [name, task["task"], *(task[column] for column in _COMPARED), task["verdict"]]
-        if overall := comparison["overall"]:
-            numbers = [overall.get(column) for column in _COMPARED]
-            yield [name, "all samples", *numbers, comparison["overall_verdict"]]
+            yield [name, task["task"], *(task[column] for column in _COMPARED), task["verdict"], task["words"]]
+        for part in ("overall", "pooled"):
+            if together := comparison[part]:
+                numbers = [together.get(column) for column in _COMPARED]
+                yield [name, together["name"], *numbers, together["verdict"], together["words"]]
 
 
 def write_xlsx(report: Report, path: Path) -> None:
@@ -74,7 +79,7 @@ def write_xlsx(report: Report, path: Path) -> None:
         ]
         summaries: list[tuple[str, Sequence[str], Iterable[Sequence[Cell]]]] = [
             ("Scores", SCORE_COLUMNS, score_rows(report.document)),
-            ("Comparisons", ("comparison", "task", *_COMPARED, "verdict"), _comparisons(report)),
+            ("Comparisons", ("comparison", "task", *map(_headed, _COMPARED), "verdict", "words"), _comparisons(report)),
             ("Runs", ("run", "group", "fact", "value"), facts),
         ]
         for title, names, rows in summaries:

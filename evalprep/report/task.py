@@ -37,7 +37,7 @@ def estimate(scored: Scored, mask: Mask | None = None) -> dict[str, Any]:
 
 def _published(table: Table, mask: Mask | None = None) -> dict[str, Any] | None:
     flags = table.previous if mask is None else table.previous[mask]
-    known = flags[flags != UNKNOWN]
+    known = flags[flags >= 0]
     return {"n": int(known.size), "value": float(np.mean(known))} if known.size else None
 
 

@@ -12,7 +12,7 @@ from evalprep.rescore.scorer import Outcome
 from evalprep.results import Primary, Run, Sample, TaskRun
 from evalprep.results.primary import NOT_SCORES, choose_primary
 from evalprep.results.record import manifest_of
-from evalprep.results.sample import number_of
+from evalprep.results.sample import number_of, verdict_of
 
 _SCORER_KEYS = ("process_results", "filter_list", "metric_list")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -157,9 +157,9 @@ def _value(metrics: dict[str, Any], name: str) -> float | None:
 
 
 def _count_replay(result: TaskRescore, primary: Primary, sample: Sample, outcome: Outcome, now: float | None) -> None:
-    verdict = sample.doc.get("previously_is_correct")
+    verdict = verdict_of(sample.doc.get("previously_is_correct"))
     again = _value(outcome.replay.get(primary.filter, {}), primary.metric)
-    if verdict is None or again is None:
+    if verdict < 0 or again is None:
         return
     replay = result.replay = result.replay or Replay()
     published, ours = bool(verdict), again >= 0.5

@@ -1,13 +1,14 @@
 """What lm-eval wrote, as typed objects: find a run, stream its samples, read them as columns."""
 
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
+from evalprep.results.labels import label_runs
 from evalprep.results.primary import Primary
 from evalprep.results.run import Run, TaskRun, load_run
-from evalprep.results.sample import INVALID, Damage, Sample, read_samples
+from evalprep.results.sample import INVALID, UNKNOWN, Damage, Sample, read_samples
 from evalprep.results.scan import read_table
-from evalprep.results.table import UNKNOWN, Table
+from evalprep.results.table import Table
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",
-    "find_run", "load_run", "read_samples", "read_table",
+    "find_run", "label_runs", "load_run", "read_samples", "read_table",
 ]  # fmt: skip

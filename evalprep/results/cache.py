@@ -21,7 +21,7 @@ from evalprep.results.sample import Damage
 from evalprep.results.scan import read_table
 from evalprep.results.table import Table
 
-_VERSION = 4  # of the columns; a new one makes old entries unreachable
+_VERSION = 5  # of the columns; a new one makes old entries unreachable
 _SMALL = 256 * 2**20  # bytes below which the text is read about as fast, and in less memory, than pyarrow is loaded
 _KEPT = 64  # newest entries that survive a write
 _INTS = ("doc_id", "subtask", "cluster", "offset", "length")

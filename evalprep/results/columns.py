@@ -14,10 +14,11 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec.structs import astuple
+from numpy.typing import NDArray
 
 from evalprep.results.lines import ABSENT, FIELDS, Head
-from evalprep.results.sample import ID_COLUMNS, OVER_ALL_ROWS, Damage, number_of, row_id
-from evalprep.results.table import UNKNOWN, Table
+from evalprep.results.sample import ID_COLUMNS, OVER_ALL_ROWS, UNKNOWN, Damage, number_of, row_id, verdict_of
+from evalprep.results.table import Table
 
 
 class _Codes(dict[Any, int]):
@@ -68,19 +69,23 @@ def _as_prepared(prompt: msgspec.Raw, prompt_hash: str) -> int:
 
 
 class _Verdicts(dict[Any, int]):
-    """Published verdicts as flags."""
-
-    def __init__(self) -> None:
-        super().__init__({None: UNKNOWN, True: 1, "true": 1, "True": 1})
+    """Published verdicts as flags, each value looked at once."""
 
     def __missing__(self, value: Any) -> int:
-        return 0
+        self[value] = verdict_of(value)
+        return self[value]
 
     def of(self, values: Sequence[Any]) -> list[int]:
         try:
             return [self[value] for value in values]
         except TypeError:
-            return [0 if isinstance(value, (list, dict)) else self[value] for value in values]
+            return [verdict_of(value) for value in values]
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Infinite scores are none: no mean, difference or verdict could be drawn from them."""
+    bad = np.isinf(values)
+    return np.where(bad, np.nan, values) if bad.any() else values
 
 
 _HEXADECIMAL = re.compile("[0-9a-fA-F]*")
@@ -200,7 +205,7 @@ class TableBuilder:
             length=np.frombuffer(self.ints["length"], dtype=np.int64),
             subtasks=self.subtasks.names,
             clusters=self.clusters.names,
-            metrics={name: np.frombuffer(column, dtype=np.float64) for name, column in self.metrics.items()},
+            metrics={name: _finite(np.frombuffer(column, dtype=np.float64)) for name, column in self.metrics.items()},
             weights={name: np.frombuffer(self.weights[name], dtype=np.float64) for name in sorted(self.listed)},
             filters=filters,
             damage=damage,

@@ -16,7 +16,7 @@ from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.primary import NOT_SCORES, Primary, choose_primary, logged_scores
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
-from evalprep.results.table import UNKNOWN, Table
+from evalprep.results.table import Table
 
 #: Parts of a results file that have one entry per task or group.
 TABLES = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
@@ -101,12 +101,14 @@ class Run:
         results: The results file, decoded; empty without one.
         tasks: Task name -> task, for every task with a samples file.
         notes: What was decided on the user's behalf, and what is missing.
+        named: The label that was given or found for it (`labels.label_runs`); empty before.
     """
 
     files: RunFiles
     results: dict[str, Any]
     tasks: dict[str, TaskRun]
     notes: list[str] = field(default_factory=list)
+    named: str = ""
 
     @property
     def model(self) -> str:
@@ -120,13 +122,13 @@ class Run:
 
     @property
     def label(self) -> str:
-        """Model and time stamp, for headings."""
-        return f"{self.model.rstrip('/').rpartition('/')[2]} {self.files.stamp}"
+        """What the run is called, for headings: its own label, else model and time stamp."""
+        return self.named or f"{self.model.rstrip('/').rpartition('/')[2]} {self.files.stamp}"
 
     @cached_property
     def judged(self) -> list[str]:
         """The tasks with rows that carry a published verdict, which a comparison needs when no other run is named."""
-        return [name for name, task in self.tasks.items() if (task.table().previous != UNKNOWN).any()]
+        return [name for name, task in self.tasks.items() if (task.table().previous >= 0).any()]
 
     def task(self, name: str) -> TaskRun:
         """One task by name.

@@ -20,6 +20,8 @@ RESERVED = frozenset(
     )
 )
 INVALID = "[invalid]"
+UNKNOWN = -1  # of a flag; also the code of "no cluster" and "no subtask"
+UNREADABLE = -2  # of a published verdict that is neither true nor false
 # Metrics of lm-eval that exist only for all rows together: a row holds a pair (gold and predicted class, text and
 # reference, log-likelihood and length), or for `perplexity` the log-likelihood, which points the other way.
 OVER_ALL_ROWS = frozenset(
@@ -178,6 +180,20 @@ def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Samp
             item = parse(raw, number) if raw.strip() else Damage(number, "blank")
             if filter_name is None or isinstance(item, Damage) or item.filter == filter_name:
                 yield item
+
+
+_VERDICTS = {"true": 1, "false": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0}
+
+
+def verdict_of(value: Any) -> int:
+    """A published verdict as 1 or 0, `UNKNOWN` for none, `UNREADABLE` for what is neither true nor false.
+
+    >>> [verdict_of(one) for one in (True, "False", 1.0, None, float("nan"), "maybe", 2)]
+    [1, 0, 1, -1, -2, -2, -2]
+    """
+    if value is None:
+        return UNKNOWN
+    return _VERDICTS.get(str(value).strip().lower(), UNREADABLE) if isinstance(value, (str, int, float)) else UNREADABLE
 
 
 def number_of(value: Any, metric: str = "") -> tuple[float, int]:

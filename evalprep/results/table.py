@@ -18,7 +18,6 @@ from evalprep.results.sample import Damage, Sample, parse
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.int8]
-UNKNOWN = -1  # of a flag; also the code of "no cluster" and "no subtask"
 
 
 @dataclass
@@ -34,7 +33,7 @@ class Table:
         prompt_hash: First 64 bits of the harness' sha256 of the prompt.
         prompt_as_prepared: 1 the prompt sent is `doc.prompt`, 0 it is not, -1 there is no such column.
         response_hash: Length and CRC-32 of the raw replies, in 64 bits.
-        previous: The published verdict; 1, 0 or -1 for none.
+        previous: The published verdict; 1, 0, -1 for none, or -2 for one that is neither true nor false.
         unparsed: 1 when nothing could be extracted from the reply.
         subtask, cluster: Codes into `subtasks` and `clusters`; -1 for none.
         offset, length: Place of the line in the file, in bytes.

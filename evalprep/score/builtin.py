@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class Scored:
         names: Subtask names.
         clusters: Cluster code per row, or None when every row stands alone.
         unscored: Rows without a number.
+        keys: What each row shares with others: its document, else the row itself; the same in every run.
     """
 
     values: NDArray[np.float64]
@@ -33,11 +34,13 @@ class Scored:
     names: list[str]
     clusters: NDArray[np.int64] | None
     unscored: int
+    keys: list[str] = field(default_factory=list, repr=False)
 
 
-def collect(tasks: Mapping[str, TaskRun], params: Mapping[str, Any]) -> Scored:
+def collect(tasks: Mapping[str, TaskRun], params: Mapping[str, Any], *, with_keys: bool = False) -> Scored:
     """Put the rows of some tasks together; `params` may name `metric` and `filter`."""
     values, weights, groups, clusters = [], [], [], []
+    keys: list[str] = []
     names: list[str] = []
     unscored = next_cluster = 0
     clustered = False
@@ -47,6 +50,7 @@ def collect(tasks: Mapping[str, TaskRun], params: Mapping[str, Any]) -> Scored:
         column = table.metrics.get(metric, np.full(len(table), np.nan))
         known = ~np.isnan(column)
         unscored += int(np.sum(~known))
+        keys += [_key(task_name, table, row) for row in np.flatnonzero(known)] if with_keys else []
         values.append(column[known])
         weights.append(table.weights[metric][known] if metric in table.weights else np.ones(int(known.sum())))
         codes, found = _subtasks(table, task_name)
@@ -70,7 +74,13 @@ def collect(tasks: Mapping[str, TaskRun], params: Mapping[str, Any]) -> Scored:
         names,
         together if repeated else None,
         unscored,
+        keys,
     )
+
+
+def _key(task: str, table: Table, row: int) -> str:
+    code = int(table.cluster[row])
+    return f"{task}#{table.ids[row]}" if code == UNKNOWN else f"{task}##{table.clusters[code]}"
 
 
 def _subtasks(table: Table, task_name: str) -> tuple[NDArray[np.int64], list[str]]:
@@ -180,3 +190,24 @@ def mean(inputs: Mapping[str, Mapping[str, Any]], tasks_of: Mapping[str, Sequenc
         half = statistics.critical_value(0.95) * stderr
         result |= {"stderr": stderr, "interval": [value - half, value + half]}
     return result
+
+
+def influence(function: str, scored: Scored) -> statistics.Influence:
+    """What each row adds to `micro` or `macro`; `scored` with keys."""
+    if function == "micro":
+        return statistics.influence_of_mean(scored.keys, scored.values, scored.weights)
+    size = len(scored.names)
+    weights = np.bincount(scored.groups, weights=scored.weights, minlength=size)
+    sums = np.bincount(scored.groups, weights=scored.values * scored.weights, minlength=size)
+    present = int(np.sum(weights > 0))
+    means = np.divide(sums, weights, out=np.zeros(size), where=weights > 0)
+    share = scored.weights / (present * weights[scored.groups])
+    raw = list(zip(scored.values.tolist(), scored.weights.tolist(), strict=True))
+    return statistics.gathered_influence(scored.keys, (scored.values - means[scored.groups]) * share, raw)
+
+
+def mean_influence(inputs: Mapping[str, Mapping[str, Any]]) -> statistics.Influence | None:
+    """What each row adds to a mean of scores; None where one of them does not say."""
+    parts = [statistics.influence_of(result) for result in inputs.values()]
+    known = [part for part in parts if part is not None]
+    return statistics.combined_influence((1 / len(known), part) for part in known) if len(known) == len(parts) else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
 from evalprep.results.rows import row_mappings
-from evalprep.score.builtin import collect, macro, mean, micro
+from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
 from evalprep.score.spec import BUILT_IN, read_specs, resolve
@@ -35,6 +36,9 @@ class SuiteScore:
         reference: The same score of the reference run.
         published: Published values, the reference ones first.
         result: The mapping that the function returned.
+        influence: What each row adds to the score, or a function that tells; None where that is not known.
+        made_of: How its uncertainty is found; `none` for a score that is itself a p-value.
+        tasks: Every task behind it.
     """
 
     name: str
@@ -52,6 +56,14 @@ class SuiteScore:
     published: list[Published] = field(default_factory=list)
     tags: Mapping[str, Any] = field(default_factory=dict)
     result: dict[str, Any] = field(default_factory=dict, repr=False)
+    influence: Any = field(default=None, repr=False)
+    made_of: str = ""
+    tasks: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without the full result."""
+        bare = asdict(replace(self, result={}, influence=None))
+        return {key: value for key, value in bare.items() if key not in {"result", "influence"}}
 
 
 @dataclass
@@ -73,7 +85,7 @@ class Scores:
             "model": self.model,
             "tasks": [asdict(task) for task in self.tasks],
             "groups": [asdict(group) for group in self.groups],
-            "suite": [{key: value for key, value in asdict(score).items() if key != "result"} for score in self.suite],
+            "suite": [score.to_dict() for score in self.suite],
             "results": {score.name: score.result for score in self.suite},
             "notes": self.notes,
         }
@@ -83,7 +95,7 @@ class Scores:
         """One row per suite score as a data frame."""
         import pandas as pd
 
-        hidden = {"result", "published", "tags", "range"}
+        hidden = {"result", "published", "tags", "range", "influence", "tasks"}
         return pd.DataFrame(
             [{key: value for key, value in vars(score).items() if key not in hidden} for score in self.suite]
         )
@@ -145,12 +157,14 @@ class _Walk:
         inputs = {name: self.results[name] for name in spec.needs}
         if spec.function in BUILT_IN:
             if spec.function == "mean":
-                return mean(inputs, self.tasks_of)
-            return (micro if spec.function == "micro" else macro)(collect(tasks, spec.params))
+                return mean(inputs, self.tasks_of) | {"influence": lambda: mean_influence(inputs)}
+            result = (micro if spec.function == "micro" else macro)(collect(tasks, spec.params))
+            return result | {"influence": lambda: influence(spec.function, collect(tasks, spec.params, with_keys=True))}
         function = resolve(spec, self.pack)
         reference = None
         if self.reference is not None:
-            reference = {name: dict(self.reference[name]) for name in spec.reference if name in self.reference} or None
+            named = {name: self.reference[name] for name in spec.reference if name in self.reference}
+            reference = {name: without_influence(result) for name, result in named.items()} or None
         rows = {task: self._rows_of(task) for task in tasks}
         try:
             result = function(rows=rows, inputs=inputs, reference=reference, params=dict(spec.params))
@@ -158,7 +172,7 @@ class _Walk:
             return {"agg_value": None, "reason": f"{spec.function} failed: {type(error).__name__}: {error}"}
         if not isinstance(result, Mapping) or "agg_value" not in result:
             return {"agg_value": None, "reason": f"{spec.function} returned no agg_value"}
-        return _with_uncertainty(dict(result))
+        return _with_uncertainty(dict(result), "+".join(spec.tasks))
 
     def _rows_of(self, task: str) -> list[dict[str, Any]]:
         if task not in self._rows:
@@ -170,7 +184,24 @@ class _Walk:
         return self._rows[task]
 
 
-def _with_uncertainty(result: dict[str, Any]) -> dict[str, Any]:
+def without_influence(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as plain data: what each row adds to it is for comparisons alone."""
+    return {
+        key: without_influence(one) if (isinstance(one, Mapping) and key == "by_metric") or _nested(one) else one
+        for key, one in result.items()
+        if key != "influence"
+    }
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, Mapping) and "influence" in value
+
+
+def _is_number(row: Any, column: str) -> bool:
+    return isinstance(row, Mapping) and isinstance(row.get(column), (int, float))
+
+
+def _with_uncertainty(result: dict[str, Any], owner: str) -> dict[str, Any]:
     """Add a standard error where the value is the plain mean of its `value_by_index` and the function gave none."""
     value, rows = result.get("agg_value"), result.get("value_by_index")
     if (
@@ -186,7 +217,11 @@ def _with_uncertainty(result: dict[str, Any]) -> dict[str, Any]:
         known = [float(number) for number in numbers if isinstance(number, (int, float))]
         if len(known) > 1 and math.isclose(sum(known) / len(known), value, rel_tol=1e-9, abs_tol=1e-12):
             estimate = statistics.mean_interval(known)
-            return result | {"stderr": estimate.stderr, "interval": [estimate.low, estimate.high], "n": len(known)}
+            result = result | {"stderr": estimate.stderr, "interval": [estimate.low, estimate.high], "n": len(known)}
+            if "influence" not in result:
+                keys = [f"{owner}#{key}" for key, row in rows.items() if _is_number(row, column)]
+                result["influence"] = partial(statistics.influence_of_mean, keys, known)
+            return result
     return result
 
 
@@ -250,7 +285,10 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
             if entry.score in tasks:
                 tasks[entry.score].published.append(entry)
         suite += [
-            _suite_score(walk.specs[name], results[name], published, walk.reference)
+            replace(
+                _suite_score(walk.specs[name], results[name], published, walk.reference),
+                tasks=tuple(walk.tasks_of[name]),
+            )
             for name in walk.specs
             if name in names
         ]
@@ -278,6 +316,8 @@ def _suite_score(
     spec: ScoreSpec, result: dict[str, Any], published: list[Published], reference: Results | None
 ) -> SuiteScore:
     value = result.get("agg_value")
+    influences = result.get("influence")
+    result = without_influence(result)
     low, high = result.get("interval") or (None, None)
     # A score that compares with the reference has no value of the reference to stand beside it.
     other = None if spec.reference else (reference or {}).get(spec.name, {}).get("agg_value")
@@ -297,6 +337,8 @@ def _suite_score(
         published=[one for one in published if one.score == spec.name],
         tags=spec.tags,
         result=result,
+        influence=influences,
+        made_of=spec.made_of,
     )
 
 

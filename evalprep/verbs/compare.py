@@ -1,13 +1,14 @@
 """Compare a run with the published verdicts of its rows, or with another run, sample by sample.
 
-Exit code: 0 nothing got worse, 1 a task (after Holm's adjustment over tasks) or the whole is worse at the stated
-confidence, 2 bad input, 3 nothing could be paired.
+Exit code: 0 nothing is worse, 1 a task (after Holm's adjustment over tasks) or the whole is worse at the stated
+confidence, 2 bad input, 3 nothing can be said: no pairs, too many rows missing, or not the same question.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
-    add("other", metavar="OTHER", nargs="?", help="another run; by default the published verdicts of the rows")
+    add("run", metavar="CANDIDATE", help="the run under test: output or model folder, results_*.json, samples_*.jsonl")
+    add("other", metavar="BASELINE", nargs="?", help="another run; by default the published verdicts of the rows")
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
     add("--metric", help="metric to compare (default: each task's primary one)")
     add("--filter", help="filter to read (default: each task's primary one)")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
-    add("--other-timestamp", default="newest", help="the same for OTHER")
+    add("--baseline-timestamp", "--other-timestamp", default="newest", help="the same for BASELINE")
+    add("--label", action="append", default=[], metavar="NAME", help="what the candidate, then the baseline is called")
     add("--confidence", type=float, default=0.95, help="of intervals and verdicts (default: 0.95)")
+    add("--margin", type=float, metavar="D", help="smaller differences do not matter: within it, runs are equivalent")
+    add("--allow", action="append", default=[], metavar="FACT", help="let a fact of the question differ, by its name")
     add("--same-prompt-only", action="store_true", help="leave out rows whose prompts are known to differ")
     add("--subtasks", action="store_true", help="also a table per subtask")
     add("--flips", type=Path, metavar="CSV", help="where to write changed samples (default: beside the samples)")
@@ -37,10 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Compare, print, write the flips."""
     from evalprep.compare import compare_runs
-    from evalprep.results import load_run
+    from evalprep.results import label_runs, load_run
 
     run = load_run(args.run, timestamp=args.timestamp)
-    other = load_run(args.other, timestamp=args.other_timestamp) if args.other else None
+    other = load_run(args.other, timestamp=args.baseline_timestamp) if args.other else None
+    label_runs([run] if other is None else [run, other], args.label)
     comparison = compare_runs(
         run,
         other,
@@ -48,6 +53,8 @@ def main(args: argparse.Namespace) -> int:
         metric=args.metric,
         filter_name=args.filter,
         confidence=args.confidence,
+        margin=args.margin,
+        allow=args.allow,
         same_prompt_only=args.same_prompt_only,
     )
     name = f"flips_{run.files.stamp}{f'_against_{other.files.stamp}' if other else ''}.csv"
@@ -58,14 +65,15 @@ def main(args: argparse.Namespace) -> int:
         from evalprep.compare.screen import show
 
         show(comparison, subtasks=args.subtasks)
-        if comparison.overall_words:
-            print(f"overall: {comparison.overall_words}")
+        if comparison.overall is not None and len(comparison.tasks) > 1:
+            print(f"{comparison.overall.name}: {comparison.overall.words}")
+        elif len(comparison.tasks) == 1:
+            print(f"{comparison.tasks[0].verdict}: {comparison.tasks[0].words}")
         print(f"flips written to {written}" if written else note or "no flips file")
-        print(f"next: evalprep report {args.run}{f' {args.other}' if args.other else ''}")
-    if comparison.pairs == 0:
-        return 3
-    worse = bool(comparison.worse) or comparison.overall_verdict == "worse"
-    return 1 if worse and not args.exit_zero else 0
+        print(f"next: evalprep report {chosen(args, verb='report')}")
+    if comparison.worse and not args.exit_zero:
+        return 1
+    return 0 if comparison.concluded else 3
 
 
 def _write(chosen: Path | None, usual: Path, comparison: Comparison) -> tuple[str, str]:
@@ -81,3 +89,19 @@ def _write(chosen: Path | None, usual: Path, comparison: Comparison) -> tuple[st
             raise cannot_write(error, f"--flips {chosen}") from error
         return "", f"flips not written: {path.parent} is not writable; --flips names another place"
     return str(path), ""
+
+
+def chosen(args: argparse.Namespace, *, verb: str = "compare") -> str:
+    """The options that chose the two sides, as another verb takes them, quoted for a shell."""
+    words = [args.run]
+    if args.other and verb != "report":
+        words.append(args.other)
+    elif args.other:
+        words += ["--baseline", args.other]
+    for option in ("timestamp", "baseline_timestamp"):
+        if getattr(args, option) != "newest":
+            words += [f"--{option.replace('_', '-')}", getattr(args, option)]
+    for option in ("label", "allow"):
+        for value in getattr(args, option, []):
+            words += [f"--{option}", value]
+    return shlex.join(words)

@@ -1,6 +1,6 @@
 """Hold a run against a policy: may it replace the other run (or the published verdicts)?
 
-Exit code: 0 passed, 1 failed, 2 bad input, 3 not enough evidence.
+Exit code: 0 passed, 1 failed, 2 bad input, 3 unclear, not comparable or not enough evidence.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pathlib import Path
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("run", metavar="RUN", help="the run to judge")
-    add("other", metavar="OTHER", nargs="?", help="what it may not fall behind; by default the published verdicts")
+    add("run", metavar="CANDIDATE", help="the run under test")
+    add("other", metavar="BASELINE", nargs="?", help="what it may not fall behind; by default the published verdicts")
     add("--policy", type=Path, required=True, metavar="FILE", help="YAML file, see docs/commands/gate.md")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
-    add("--other-timestamp", default="newest", help="the same for OTHER")
+    add("--baseline-timestamp", "--other-timestamp", default="newest", help="the same for BASELINE")
+    add("--label", action="append", default=[], metavar="NAME", help="what the candidate, then the baseline is called")
     add("--template_dir", type=Path, help="folder of the packs, for suite scores (default: task_templates)")
     add("--junit", type=Path, metavar="FILE", help="write the outcome as JUnit XML")
     add("--output", type=Path, metavar="FILE", help="write the outcome as JSON")
@@ -31,11 +32,13 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.errors import cannot_write
     from evalprep.gate import decide, junit, read_policy
     from evalprep.packs.finding import find_packs
-    from evalprep.results import load_run
+    from evalprep.results import label_runs, load_run
+    from evalprep.verbs.compare import chosen
 
     policy = read_policy(args.policy)
     run = load_run(args.run, timestamp=args.timestamp)
-    other = load_run(args.other, timestamp=args.other_timestamp) if args.other else None
+    other = load_run(args.other, timestamp=args.baseline_timestamp) if args.other else None
+    label_runs([run] if other is None else [run, other], args.label)
     verdict = decide(run, other, policy, find_packs(args.template_dir) if policy.suite else None)
     data = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
     for path, text in ((args.junit, junit(verdict)), (args.output, data + "\n")):
@@ -48,15 +51,16 @@ def main(args: argparse.Namespace) -> int:
         print(data)
         return verdict.exit_code
     width = shutil.get_terminal_size().columns
-    print(f"{verdict.run} against {verdict.other}: {verdict.status}")
+    print(f"candidate {verdict.run} against baseline {verdict.other}: {verdict.status}")
     for warning in verdict.warnings:
         print(f"warning: {warning}")
     for check in verdict.checks:
-        line = f"  {check.status:<19}  {check.name} ({check.n} pairs): {check.message}"
+        level = ", advisory" if check.level == "advisory" else ""
+        line = f"  {check.status:<19}  {check.name} ({check.n} pairs{level}): {check.message}"
         print(textwrap.fill(line, width, subsequent_indent=" " * 23, break_long_words=False, break_on_hyphens=False))
     for path in (args.junit, args.output):
         if path is not None:
             print(f"written: {path}")
     if verdict.exit_code:
-        print(f"next: evalprep compare {args.run}{f' {args.other}' if args.other else ''}")
+        print(f"next: evalprep compare {chosen(args)}")
     return verdict.exit_code

@@ -1,7 +1,7 @@
 """Write one offline HTML page about one or several runs: scores, comparisons, every sample; also xlsx, CSV, Markdown.
 
-The page holds everything and asks the network for nothing. With several runs, the later ones are compared with the
-first; rows with published verdicts are compared with these as well.
+The page holds everything and asks the network for nothing. With several runs, the last one (or --baseline) is what the
+others are held against; rows with published verdicts are compared with these as well.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
     add("runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add("--baseline", metavar="RUN", help="what the runs are held against (default: the last of several)")
+    add("--baseline-timestamp", default="newest", help="time stamp of the baseline, as --timestamp")
+    add("--label", action="append", default=[], metavar="NAME", help="of each run in order, the baseline last")
+    add("--allow", action="append", default=[], metavar="FACT", help="let a fact of the question differ, by its name")
     add("--out", type=Path, metavar="DIR", help="where to write (default: report_<time stamp> beside the first run)")
     add(
         "--format",
@@ -55,6 +59,7 @@ def main(args: argparse.Namespace) -> int:
         notes=sentences,
         judgements=judgements,
         title=args.title,
+        allow=args.allow,
         max_chars=args.max_chars,
         max_samples=args.max_samples,
     )
@@ -73,9 +78,10 @@ def main(args: argparse.Namespace) -> int:
 
 def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
     """The runs, or every mistake in the arguments at once."""
+    from evalprep.compare import check_allowed
     from evalprep.errors import BadInput, Problems, near
     from evalprep.report import FORMATS
-    from evalprep.results import load_run
+    from evalprep.results import label_runs, load_run
 
     problems = Problems()
     for name in formats or [""]:
@@ -101,10 +107,13 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
             where=f"--template_dir {args.template_dir}",
             fix="leave it out for the packs of the project",
         )
+    check_allowed(args.allow, "--allow", problems)
     runs = []
-    for path in args.runs:
+    places = [(path, args.timestamp) for path in args.runs]
+    places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []
+    for path, timestamp in places:
         try:
-            run = load_run(path, timestamp=args.timestamp)
+            run = load_run(path, timestamp=timestamp)
         except BadInput as error:
             problems.extend(error.problems)
             continue
@@ -114,6 +123,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
             )
         runs.append(run)
     problems.raise_if_any()
+    label_runs(runs, args.label)
     return runs
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
+
+from custom_metrics.statistics import influence_of_counts
 
 STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
 FOUR = (*STRICT, "prompt_level_loose_acc", "inst_level_loose_acc")
@@ -27,8 +30,9 @@ def _mean_of(rows: Mapping[str, Sequence[Mapping[str, Any]]], names: Sequence[st
     """
     import numpy as np
 
-    samples = [row["metrics"] for task_rows in rows.values() for row in task_rows]
-    samples = [metrics for metrics in samples if all(name in metrics for name in names)]
+    found = [(row["sample_id"], row["metrics"]) for task_rows in rows.values() for row in task_rows]
+    found = [(one, metrics) for one, metrics in found if all(name in metrics for name in names)]
+    samples = [metrics for _, metrics in found]
     if not samples:
         return {"agg_value": None, "reason": "no sample has the four IFEval metrics"}
     # Per prompt: how many checks passed and how many there were, per accuracy.
@@ -42,7 +46,17 @@ def _mean_of(rows: Mapping[str, Sequence[Mapping[str, Any]]], names: Sequence[st
         draws.append(float((passed[chosen].sum(0) / checks[chosen].sum(0)).mean()))
     low, high = np.quantile(draws, [0.025, 0.975])
     parts = dict(zip(names, (passed.sum(0) / checks.sum(0)).tolist(), strict=True))
-    return {"agg_value": value, "n": len(samples), "interval": [float(low), float(high)], "parts": parts}
+    keys = [f"{next(iter(rows))}#{one}" for one, _ in found]
+    influence = partial(influence_of_counts, keys, np.hstack([passed, checks]), _mean_of_shares)
+    return {
+        "agg_value": value, "n": len(samples), "interval": [float(low), float(high)], "parts": parts,
+        "influence": influence,
+    }  # fmt: skip
+
+
+def _mean_of_shares(sums: Any) -> float:
+    half = len(sums) // 2
+    return float((sums[:half] / sums[half:]).mean())
 
 
 def _sum(value: Any) -> float:

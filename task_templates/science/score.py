@@ -5,15 +5,17 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
-from custom_metrics.science.interval import bootstrap_interval
+from custom_metrics.science.interval import bootstrap_interval, influence
 from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields, scaled
 from custom_metrics.science.mode import COMPAT, CORRECTED
 from custom_metrics.science.reply import STATUSES
 from custom_metrics.science.rows import Row, row_score, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS, Task
+from custom_metrics.statistics import Influence, combined_influence, influence_of, influence_of_mean
 
 from .judge import PROMPT_VERSION
 
@@ -48,8 +50,13 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     if bad := metrics.get("extra", {}).get("bad_references"):
         notes.append(f"{bad} references are not the task's JSON and stand as the default")
     notes += _odd_rows(name, samples)
+    keys = [
+        f"{name}##{document}" if document is not None else f"{name}#{sample['sample_id']}"
+        for document, sample in zip(documents, samples, strict=True)
+    ]
     by_metric = {
-        metric: {"agg_value": value, "n": len(samples)} | _bounds(intervals[metric])
+        metric: {"agg_value": value, "n": len(samples), "influence": partial(influence, kind, metric, scored, keys)}
+        | _bounds(intervals[metric])
         for metric, value in values.items()
         if value is not None
     }
@@ -135,7 +142,9 @@ def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
         result["judge"] = {"model": judgements[0]["judge"], "prompt_version": PROMPT_VERSION, "asked": len(judgements)}
     if not known:
         return result | {"agg_value": None, "reason": "no judge has rated it: `evalprep judge RUN --model NAME`"}
+    rated = [row["sample_id"] for row, one in zip(samples, ratings, strict=True) if isinstance(one, (int, float))]
     result |= {"agg_value": statistics.fmean(known), "n": len(known)}
+    result["influence"] = partial(influence_of_mean, [f"{next(iter(rows))}#{one}" for one in rated], known)
     if judgements:
         result["notes"] = [f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"]
     return result
@@ -149,6 +158,14 @@ def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any],
         return {"agg_value": None, "reason": "no summary column has a value"}
     value = statistics.median(values.values()) if params["statistic"] == "median" else statistics.fmean(values.values())
     result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values}
+    if params["statistic"] != "median":
+        result["influence"] = partial(_mean_influence, [inputs[name] for name in values])
     if absent:
         result["notes"] = [f"over {len(values)} of {len(inputs)} columns, without {', '.join(absent)}"]
     return result
+
+
+def _mean_influence(parts: Sequence[Mapping[str, Any]]) -> Influence | None:
+    found = [influence_of(part) for part in parts]
+    known = [one for one in found if one is not None]
+    return combined_influence((1 / len(known), one) for one in known) if len(known) == len(found) else None

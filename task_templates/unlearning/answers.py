@@ -10,7 +10,7 @@ from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import probability as formulas
 from custom_metrics.unlearning import truth_ratio as ratios
 
-from .results import Inputs, Result, by_index, column, drawn, no_value, with_mean_interval
+from .results import Inputs, Result, by_index, column, data_set, drawn, no_value, with_mean_interval
 from .samples import Rows, missing, position, responses, single, split, tally
 
 #: What a truth ratio says, by its aggregator.
@@ -44,8 +44,8 @@ def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
             else {"prob": probs[0] if probs else None, "avg_loss": losses[0] if losses else None}
         )
     result = {**formulas.probability_aggregate(value_by_index=values), "value_by_index": values, **split(single(rows))}
-    means = [by_row.mean(by_row.entries(row["prob"])) for row in values.values()]
-    return tally(with_mean_interval(result, by_row.usable(means)), seen)
+    means = {index: by_row.mean(by_row.entries(row["prob"])) for index, row in values.items()}
+    return tally(with_mean_interval(result, means, data_set(rows)), seen)
 
 
 def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
@@ -54,7 +54,7 @@ def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
     if isinstance(found, dict):
         return found
     result = formulas.probability_w_options(correct_prob=found[0], wrong_prob=found[1])
-    return with_mean_interval(result, by_row.usable(column(result, "prob").values()))
+    return with_mean_interval(result, column(result, "prob"), data_set(inputs))
 
 
 def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
@@ -72,7 +72,9 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
     result["explain"] = RATIO_MEANINGS[aggregator]
     if named := next(iter(inputs.values())).get("split"):
         result["split"] = named
-    return with_mean_interval(result, [ratios.AGGREGATORS[aggregator](score) for score in scores])
+    added = ratios.AGGREGATORS[aggregator]
+    contributions = {index: added(one) for index, one in column(result, "score").items() if by_row.finite(one)}
+    return with_mean_interval(result, contributions, data_set(inputs))
 
 
 def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[str, Any]] | Result:

@@ -9,7 +9,7 @@ from typing import Any
 from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import generation as formulas
 
-from .results import Inputs, Result, column, no_value, only, with_mean_interval
+from .results import Inputs, Result, column, data_set, no_value, only, with_mean_interval
 from .samples import Row, Rows, missing, position, replies, single
 
 ROUGE_KEPT = ("rouge1_recall", "rougeL_f1", "rougeL_recall")
@@ -24,10 +24,11 @@ def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     if empty := missing(rows):
         return empty
     values = {position(row): _rouge_row(row, params.get("column")) for row in single(rows)}
-    means = by_row.usable(by_row.mean(by_row.entries(row[params["type"]])) for row in values.values())
-    result: Result = {"agg_value": by_row.mean(means), "value_by_index": values}
-    result = by_row.counted(result, no_reference=len(values) - len(means))
-    return with_mean_interval(result, means)
+    means = {index: by_row.mean(by_row.entries(row[params["type"]])) for index, row in values.items()}
+    known = by_row.usable(means.values())
+    result: Result = {"agg_value": by_row.mean(known), "value_by_index": values}
+    result = by_row.counted(result, no_reference=len(values) - len(known))
+    return with_mean_interval(result, means, data_set(rows))
 
 
 def generated(row: Row) -> str:
@@ -78,7 +79,7 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     scores = result.pop("score_by_index")
     result["value_by_index"] = {index: {"score": scores[index], "text": text} for index, text in texts.items()}
     result["notes"] = [f"classifier {name}, class {clean} ({labels.get(clean, 'unnamed')})"]
-    return with_mean_interval(result, by_row.usable(scores.values()))
+    return with_mean_interval(result, scores, data_set(inputs))
 
 
 def _on_this_machine(name: str) -> bool:

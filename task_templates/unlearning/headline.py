@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from custom_metrics.statistics import Influence, combined_influence, influence_of
 from custom_metrics.unlearning import bootstrap, by_row
 from custom_metrics.unlearning.against_reference import ks_test
 from custom_metrics.unlearning.truth_ratio import AGGREGATORS
@@ -38,12 +40,7 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
         ratios = {index: ratios[index] for index in shared}
         others = {index: others[index] for index in shared}
     result = ks_test(forget_scores=list(ratios.values()), retain_scores=list(others.values()))
-    pairs = [
-        (mine, theirs)
-        for mine, theirs in zip(ratios.values(), others.values(), strict=False)
-        if by_row.finite(mine) and by_row.finite(theirs)
-    ]
-    model, retain = [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
+    model, retain = by_row.usable(ratios.values()), by_row.usable(others.values())
     if "statistic" in result:
         result["parts"] = {"ks_statistic": result["statistic"]}
     # The test does not depend on the scale.
@@ -51,9 +48,8 @@ def forget_quality(*, inputs: Inputs, reference: Inputs | None = None, **_: Any)
         "log10 of the truth ratio, model": drawn(model),
         "log10 of the truth ratio, reference": drawn(retain),
     }
-    if notes:
-        result["notes"] = notes
-    return with_interval({**result, **digest(reference)}, bootstrap.ks_interval(model, retain))
+    result["notes"] = [*notes, "a p-value itself: it has no interval, and two of them are not tested"]
+    return {**result, **digest(reference)}
 
 
 def model_utility(*, inputs: Inputs, **_: Any) -> Result:
@@ -69,4 +65,13 @@ def model_utility(*, inputs: Inputs, **_: Any) -> Result:
         data_sets.setdefault(name.partition("_")[0], {})[name] = {
             index: added(value) if by_row.finite(value) else None for index, value in column(part, of_row).items()
         }
+    result["influence"] = partial(_utility_influence, inputs, result["agg_value"])
     return with_interval(result, bootstrap.utility_interval([data_sets[name] for name in sorted(data_sets)]))
+
+
+def _utility_influence(inputs: Inputs, utility: float) -> Influence | None:
+    """What each row adds to the harmonic mean H of n parts x: dH/dx = H^2 / (n x^2) times what it adds to the part."""
+    parts = [(float(part["agg_value"]), influence_of(part)) for part in inputs.values()]
+    if any(found is None for _, found in parts) or min(value for value, _ in parts) <= 0:
+        return None
+    return combined_influence((utility**2 / (len(parts) * value**2), found) for value, found in parts if found)

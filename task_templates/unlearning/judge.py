@@ -19,7 +19,7 @@ from evalprep.packapi import BadInput, Problem
 
 from .generations import generated
 from .judge_prompt import create_prompt
-from .results import Result, no_value, with_mean_interval
+from .results import Result, data_set, no_value, with_mean_interval
 from .samples import Row, Rows, position, single
 
 _CONTRACT = yaml.safe_load(Path(__file__).with_name("judge.yaml").read_text(encoding="utf-8"))
@@ -135,18 +135,18 @@ def judged(*, rows: Rows, **_: Any) -> Result:
     }
     if not values:
         return {**no_value("no judge has rated it: `evalprep judge RUN --model NAME`"), "skipped": dict(skipped)}
-    means = [statistics.fmean(ratings.values()) for ratings in values.values()]
+    means = {index: statistics.fmean(ratings.values()) for index, ratings in values.items()}
     columns = {name: [ratings[name] for ratings in values.values()] for name in CONTEXTS[task][1]}
     judge = asked[0]["judgement"]["judge"]
     result: Result = {
-        "agg_value": statistics.fmean(means),
+        "agg_value": statistics.fmean(means.values()),
         "value_by_index": values,
         "parts": {f"{name}_{part}": value for name, column in columns.items() for part, value in _spread(column)},
         "skipped": dict(skipped),
         "notes": [f"rated by {judge}: {len(values)} of {len(asked)} generations"],
         "judgements_sha256": hashlib.sha256(json.dumps([judge, values], sort_keys=True).encode()).hexdigest(),
     }
-    return with_mean_interval(result, means)
+    return with_mean_interval(result, means, data_set(rows))
 
 
 def _spread(column: Sequence[float]) -> Iterator[tuple[str, float]]:

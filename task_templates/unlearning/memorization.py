@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import memorization as formulas
 
-from .results import Result, column, with_mean_interval
+from .results import Result, column, data_set, with_mean_interval
 from .samples import Rows, answer, missing, option, position, responses, single, tally
 
 
@@ -41,4 +40,4 @@ def _over_greedy_flags(rows: Rows, metric: Callable[..., Result], **options: Any
     result = metric(rows=[{"pred_ids": flags, "label_ids": [True] * len(flags)} for flags in greedy], **options)
     values = result["value_by_index"].values()
     result["value_by_index"] = dict(zip(map(position, samples), values, strict=True))
-    return tally(with_mean_interval(result, by_row.usable(column(result, "score").values())), seen)
+    return tally(with_mean_interval(result, column(result, "score"), data_set(rows)), seen)

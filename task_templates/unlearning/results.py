@@ -6,8 +6,10 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from custom_metrics.statistics import influence_of_mean
 from custom_metrics.unlearning import bootstrap, by_row
 
 Result = dict[str, Any]
@@ -46,11 +48,32 @@ def with_interval(result: Result, interval: Sequence[float] | None) -> Result:
     return {**result, "interval": interval} if interval else result
 
 
-def with_mean_interval(result: Result, values: Sequence[float]) -> Result:
-    """The result of a mean with the number of its rows and its bootstrap interval, or the reason for having none."""
-    if not values:
+def with_mean_interval(result: Result, values: Mapping[str, Any], of: str = "") -> Result:
+    """The result of a mean with the number of its rows and its bootstrap interval, or the reason for having none.
+
+    Args:
+        result: What there is already.
+        values: Row -> what it adds to the mean; anything but a finite number is passed over.
+        of: Data set of the rows. Scores of one data set ask about the same rows, which a comparison has to know.
+    """
+    known = {index: float(value) for index, value in values.items() if by_row.finite(value)}
+    if not known:
         return {**result, **no_value(result.get("reason", "no row has a value"))}
-    return with_interval({**result, "n": len(values)}, bootstrap.mean_interval(values))
+    numbers = list(known.values())
+    if of:
+        keys = [f"{of}#{index}" for index in known]
+        result = {**result, "influence": partial(influence_of_mean, keys, numbers)}
+    return with_interval({**result, "n": len(numbers)}, bootstrap.mean_interval(numbers))
+
+
+def data_set(rows: Mapping[str, Any]) -> str:
+    """The data set of a score's task or of its first input, without suite and kind of request.
+
+    >>> data_set({"tofu_retain_lp": []}), data_set({"retain_Q_A_Prob": {}})
+    ('retain', 'retain')
+    """
+    first = next(iter(rows), "").removeprefix("tofu_").removeprefix("muse_")
+    return first.partition("_")[0]
 
 
 def drawn(ratios: Iterable[float]) -> list[float]:

@@ -9,26 +9,25 @@ function deltaDomain(comparison, scaled) {
   const top = Math.ceil(most / step) * step;
   return [-top, top];
 }
-const TESTS = { "t with clustered errors": "clustered t" };
 function differenceRow(comparison, which, item, path, name, domain) {
   const format = item.binary ? "percent" : "plain";
   const moved = item.binary ? "points" : "difference";
   const filters = { comparison: which, ...(item.task ? { task: item.task } : {}) };
   const cells = [
     name,
-    verdict(item.task ? item.verdict : comparison.overall_verdict, SHORT),
+    [verdict(item.verdict, SHORT), el("span", { class: "quiet small below" }, item.words)],
     num([...path, "n"], "count"),
     [
-      num([...path, "previous"], comparison.before === null ? "percent" : format),
-      " → ",
       el("b", {}, num([...path, "now"], format)),
+      " / ",
+      num([...path, "previous"], comparison.before === null ? "percent" : format),
     ],
     [
       el("b", {}, num([...path, "delta"], moved)),
       " ",
       range([...path, "low"], [...path, "high"], moved),
       item.clusters !== null &&
-      el("span", { class: "quiet small below" }, "clustered, ", num([...path, "clusters"], "count"), " documents"),
+      el("span", { class: "quiet small below" }, "over ", num([...path, "clusters"], "count"), " documents"),
     ],
     intervals(
       [{ value: item.delta, low: item.low, high: item.high, colour: runColour(comparison.now), name: "difference" }],
@@ -49,7 +48,7 @@ function differenceRow(comparison, which, item, path, name, domain) {
       ),
     ],
     num([...path, "agreement"]),
-    [num([...path, item.task ? "p_holm" : "p"], "p"), el("span", { class: "quiet small below" }, TESTS[item.test] || item.test)],
+    [num([...path, item.task ? "p_holm" : "p"], "p"), el("span", { class: "quiet small below" }, item.test)],
     num([...path, "mde"], format),
   ];
   if (!item.task) cells.kind = "total";
@@ -81,8 +80,9 @@ const COUNTS = {
   missing: ["row that this run lacks", "rows that this run lacks"],
   extra: ["row without a counterpart", "rows without a counterpart"],
   changed_prompt: ["row with another prompt", "rows with another prompt"],
-  duplicates: ["id that repeats", "ids that repeat"],
-  unscored: ["row without a score", "rows without a score"],
+  duplicates: ["id that occurs twice and is left out", "ids that occur twice and are left out"],
+  unscored: ["row without a finite score", "rows without a finite score"],
+  unreadable: ["published verdict that cannot be read", "published verdicts that cannot be read"],
   damaged: ["damaged line", "damaged lines"],
 };
 function problems(comparison, which) {
@@ -110,7 +110,7 @@ function problems(comparison, which) {
   const notes = comparison.tasks.flatMap((task) =>
     task.notes.map((text) => el("li", {}, el("b", {}, task.task), ": ", text))
   );
-  const tasks = [[comparison.missing_tasks, "only in the other run"], [comparison.extra_tasks, "only in this run"]]
+  const tasks = [[comparison.missing_tasks, "only in the baseline"], [comparison.extra_tasks, "only in the candidate"]]
     .filter(([names]) => names.length).map(([names, words]) => el("li", {}, `Tasks ${words}: ${names.join(", ")}`));
   const all = [...tasks, ...items, ...notes];
   return all.length > 0 && [el("h4", {}, "What to know about the pairs"), el("ul", { class: "plain" }, all)];
@@ -130,8 +130,11 @@ function comparisonSection(which) {
       task.binary ? domain : deltaDomain({ tasks: [task] }, false),
     )
   );
-  if (comparison.overall && comparison.tasks.length > 1) {
-    rows.push(differenceRow(comparison, which, comparison.overall, [...base, "overall"], "all samples", domain));
+  for (const part of ["overall", "pooled"]) {
+    const item = comparison[part];
+    if (item && comparison.tasks.length > 1) {
+      rows.push(differenceRow(comparison, which, item, [...base, part], item.name, domain));
+    }
   }
   const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, "points"));
   return el(
@@ -145,7 +148,7 @@ function comparisonSection(which) {
         ["Task"],
         ["Verdict"],
         ["n", "number"],
-        ["Before → now", "number"],
+        ["Candidate / baseline", "number"],
         ["Difference", "score"],
         [picture, "picture"],
         ["Gained / lost", "number"],
@@ -166,16 +169,6 @@ function comparisonSection(which) {
       rows,
       { class: "paired" },
     ),
-    comparison.macro_delta !== null && comparison.tasks.length > 1 &&
-      el(
-        "p",
-        {},
-        "Mean of the tasks' differences, each task weighing the same: ",
-        el("b", {}, num([...base, "macro_delta"], "points")),
-        " points ",
-        range([...base, "macro_low"], [...base, "macro_high"], "points"),
-        ".",
-      ),
     causesTable(comparison, which),
     problems(comparison, which),
   );
@@ -186,11 +179,11 @@ function comparisons() {
     el(
       "p",
       { class: "lead" },
-      "Sample by sample: the same rows on both sides, so that noise common to both cancels. Intervals are of the paired difference, clustered where rows share a document; the test stands under its p-value.",
+      "Sample by sample: the same rows on both sides, so that noise common to both cancels. The candidate comes first, the baseline second; the interval is of candidate minus baseline, and the words are read from it.",
     ),
     DOC.comparisons.length ? DOC.comparisons.map((_, which) => comparisonSection(which)) : note(
       "quiet",
-      "There is nothing to compare: the rows carry no published verdicts, and there is one run. Give a second run: evalprep report RUN OTHER.",
+      "There is nothing to compare: the rows carry no published verdicts, and there is one run. Give a second run: evalprep report RUN --baseline OTHER.",
     ),
   ];
 }

@@ -1,13 +1,14 @@
 // First view: the verdict in words, then every score with its interval next to the published one.
 function summaryCard(which) {
   const comparison = DOC.comparisons[which];
+  const whole = comparison.overall;
   const path = ["comparisons", which, "overall"];
   const against = comparison.before === null
     ? "Against the published verdicts"
     : `Against ${runName(comparison.before)}`;
   return el(
     "section",
-    { class: "card" + (comparison.overall ? " verdict-" + comparison.overall_verdict : "") },
+    { class: "card" + (whole ? " verdict-" + whole.verdict.replaceAll(" ", "-") : "") },
     el(
       "h3",
       {},
@@ -15,11 +16,11 @@ function summaryCard(which) {
       severalRuns ? `${runName(comparison.now)} ` : "",
       el("span", { class: "quiet" }, against.replace(/^A/, severalRuns ? "a" : "A")),
     ),
-    comparison.overall && [
+    whole && [
       el(
         "p",
         { class: "big" },
-        verdict(comparison.overall_verdict),
+        verdict(whole.verdict),
         " ",
         num([...path, "delta"], "points"),
         " points ",
@@ -30,25 +31,24 @@ function summaryCard(which) {
         {},
         "On ",
         num([...path, "n"], "count"),
-        " samples: ",
+        ` samples, ${whole.name}: `,
         link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"),
         ", ",
         link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"),
-        ", ",
-        num([...path, "agreement"]),
-        " % agree (",
+        " (",
         probability([...path, "p"]),
-        ").",
+        "). ",
+        whole.words,
       ),
     ],
-    (comparison.tasks.length > 1 || !comparison.overall) && movedTasks(comparison, which),
+    (comparison.tasks.length > 1 || !whole) && movedTasks(comparison, which),
     comparison.warnings.map((warning) => note("warning", warning)),
   );
 }
 const NAMED_TASKS = 8;
 // Which tasks got worse and which better, adjusted for their number: what all samples together can hide.
 function movedTasks(comparison, which) {
-  const lines = ["worse", "better"].map((kind) => {
+  const lines = ["worse", "better", "not comparable", "not enough evidence"].map((kind) => {
     const found = comparison.tasks.map((task, row) => [task, row]).filter(([task]) => task.verdict === kind);
     return found.length > 0 && el(
       "p",
@@ -79,11 +79,13 @@ function probability(path) {
 const WORDS = {
   better: "▲ Better",
   worse: "▼ Worse",
-  same: "= Same",
-  unclear: "≈ No difference shown",
-  "nothing to compare": "Nothing to compare",
+  equivalent: "= Equivalent",
+  different: "≠ Different",
+  "no difference shown": "≈ No difference shown",
+  "not comparable": "⊘ Not comparable",
+  "not enough evidence": "? Not enough evidence",
 };
-const SHORT = { ...WORDS, unclear: "≈ Unclear", "nothing to compare": "No pairs" };
+const SHORT = WORDS;
 const verdict = (name, words = WORDS) =>
   el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
 

@@ -22,7 +22,7 @@ def test_frames(tmp_path):
     frame = evalprep.compare_runs(run).to_pandas()
     assert frame.loc[0, ["task", "n", "gained", "lost"]].tolist() == ["t", 3, 1, 1]
     assert list(evalprep.compare_runs(str(home)).flips_to_pandas()["sample_id"]) == ["b", "c"]
-    assert evalprep.compare_runs(home, run, tasks=["t"]).overall_verdict == "same"
+    assert evalprep.compare_runs(home, run, tasks=["t"]).overall.verdict == "no difference shown"
 
 
 def test_scores(tmp_path):

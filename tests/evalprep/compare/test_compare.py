@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
-from evalprep.compare.difference import decide, difference
+from evalprep.compare.conclusion import Conclusion
+from evalprep.compare.difference import difference
 from evalprep.compare.identity import instruction_tuned, mismatch, parameters, published_source
 from evalprep.compare.screen import show
 from evalprep.errors import BadInput
@@ -47,7 +48,7 @@ def test_counts_against_published_verdicts(tmp_path):
     assert (item.previous, item.now, item.agreement) == (0.4, 0.6, 0.4)
     assert item.delta == pytest.approx(0.2)
     assert item.mcnemar_p == 1.0
-    assert (task.counts["extra"], task.extra) == (1, ["e"])
+    assert (task.counts_of["extra"], task.extra) == (1, ["e"])
     assert [(flip.sample_id, flip.direction) for flip in result.flips()] == [
         ("b", "gained"), ("c", "lost"), ("f", "gained"),
     ]  # fmt: skip
@@ -71,7 +72,8 @@ def test_a_run_against_itself_has_no_flips_and_p_one(tmp_path_factory, rows):
     assert task.difference.mcnemar_p == 1.0
     assert task.difference.agreement == 1.0
     assert task.identical_outputs == len(rows)
-    assert (task.verdict, result.overall_verdict) == ("same", "same")
+    assert (task.verdict, result.overall.verdict) == ("no difference shown", "no difference shown")
+    assert task.words.startswith(f"same verdict on all {len(rows)} row")
 
 
 @settings(max_examples=40, deadline=None)
@@ -93,14 +95,13 @@ def test_rows_of_two_runs_are_paired_by_id_whatever_their_order(tmp_path):
     assert (task.extra, task.missing) == (["new"], ["gone"])
 
 
-def test_repeated_ids_are_paired_by_prompt_and_named(tmp_path):
+def test_repeated_ids_are_paired_by_prompt(tmp_path):
     now = [Row("q", 1, prompt="first"), Row("q", 0, prompt="second"), Row("q", 1, prompt="third")]
     before = [Row("q", 0, prompt="second"), Row("q", 1, prompt="first")]
     result = two_runs(tmp_path, now, before)
     (task,) = result.tasks
     assert (task.difference.n, task.difference.agreement) == (2, 1.0)
-    assert (task.duplicates, task.extra, task.missing) == (["q"], ["q"], [])
-    assert any("more than once" in warning for warning in result.warnings)
+    assert (task.duplicates, task.extra, task.missing) == ([], ["q"], [])
 
 
 def test_changed_prompts_are_named_and_can_be_left_out(tmp_path):
@@ -180,8 +181,9 @@ def test_clusters_make_the_interval_of_their_documents(tmp_path):
     rows = [Row(f"{d}-{q}", float(d % 3 > 0), d % 2 == 0, cluster=f"d{d}") for d in range(30) for q in range(4)]
     (task,) = published(tmp_path, rows).tasks
     assert task.difference.clusters == 30
-    assert task.difference.stderr > 1.8 * task.difference.paired_stderr
-    assert task.difference.test == "t with clustered errors"
+    assert task.difference.test == "rule G, documents"
+    alone = difference(task.pairs.now, task.pairs.before, None)
+    assert task.difference.high - task.difference.low > 1.8 * (alone.high - alone.low)
 
 
 def test_subtasks_and_macro(tmp_path):
@@ -196,26 +198,27 @@ def test_a_clear_drop_is_worse_also_after_holm(tmp_path):
     same = [Row(f"r{at}", 1.0, True) for at in range(200)]
     result = compare_runs(load_run(write_run(tmp_path, {"bad": rows, "good": same})))
     bad, good = result.tasks
-    assert (bad.verdict, good.verdict, result.overall_verdict) == ("worse", "same", "worse")
-    assert result.worse == ["bad"]
+    assert (bad.verdict, good.verdict, result.overall.verdict) == ("worse", "no difference shown", "worse")
+    assert result.worse == ["bad", "mean of 2 of 2 tasks", "pooled verdicts of 2 of 2 tasks"]
     assert bad.p_holm == pytest.approx(2 * bad.difference.p)
     assert "15.0 points" in bad.words
-    assert result.macro_delta == pytest.approx(-0.075)
+    assert result.overall.difference.delta == pytest.approx(-0.075)
 
 
 @pytest.mark.parametrize(
     ("now", "before", "p", "verdict"),
     [
-        ([], [], None, "nothing to compare"),
-        ([1], [1], 1, "same"),
-        ([1, 0], [0, 1], 1, "unclear"),
+        ([], [], None, "not enough evidence"),
+        ([1], [1], 1, "no difference shown"),
+        ([1, 0], [0, 1], 1, "no difference shown"),
         ([1], [0], 0.01, "better"),
     ],
     ids=["no pair", "equal", "unclear", "better"],
 )
 def test_verdicts_in_words(now, before, p, verdict):
-    item = difference(np.array(now, dtype=float), np.array(before, dtype=float), None)
-    assert decide(item, p)[0] == verdict
+    found = Conclusion("t", "task", difference(np.array(now, dtype=float), np.array(before, dtype=float), None))
+    found.decide(p)
+    assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -328,13 +331,11 @@ def test_damaged_lines_are_a_warning(tmp_path):
     assert any("damaged" in warning for warning in result.warnings)
 
 
-@pytest.mark.parametrize(("documents", "verdict"), [(50, "worse"), (2, "unclear")])
-def test_documents_that_all_move_alike_are_counted_by_direction(documents, verdict):
+@pytest.mark.parametrize(("documents", "low"), [(50, True), (2, False)])
+def test_documents_that_all_move_alike_show_something_only_where_they_are_many(documents, low):
     cluster = np.arange(4 * documents) // 4
     item = difference(np.zeros(4 * documents), np.ones(4 * documents), cluster)
-    assert item.stderr == 0
-    assert item.p == pytest.approx(2.0 ** (1 - documents))
-    assert decide(item, item.p)[0] == verdict
+    assert (item.high < 0) == (item.p < 0.05) == low
 
 
 def test_a_reply_in_the_flips_file_is_no_formula(tmp_path):

@@ -60,8 +60,8 @@ def test_published_logs_give_the_published_forget_quality(published, pack, own, 
         reference={"forget_truth_ratio": logs["llama2_7b_retain90"]["forget_truth_ratio"]},
     )
     assert result["agg_value"] == pytest.approx(expected[key], rel=1e-4)
-    low, high = result["interval"]
-    assert low <= result["agg_value"] <= high
+    assert "interval" not in result  # resampling a p-value is biased
+    assert any("no interval" in note for note in result["notes"])
     drawn = {name.rpartition(", ")[2]: values for name, values in result["distributions"].items()}
     assert {name: len(values) for name, values in drawn.items()} == {"model": 300, "reference": 300}
     assert drawn["model"][0] == pytest.approx(

@@ -1,0 +1,131 @@
+"""What each unit adds to a score: enough to give any score over many rows a paired interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from custom_metrics.statistics.corpus import gradient
+from custom_metrics.statistics.mean import Floats
+from custom_metrics.statistics.units import PairedUnits
+
+
+class Unit(NamedTuple):
+    """One row, or rows that belong together.
+
+    Args:
+        influence: By how much the score would move if the unit weighed more (infinitesimal jackknife, Jaeckel 1972);
+            the influences of all units sum to 0.
+        raw: What the unit was scored from; a unit changed between two runs where this differs.
+        rows: Number of rows.
+    """
+
+    influence: float
+    raw: Hashable
+    rows: int
+
+
+@dataclass(frozen=True)
+class Influence:
+    """The influences of a score in one run, by unit.
+
+    Args:
+        units: Key of a unit -> the unit. Rows of several tasks that ask the same question share a key.
+        range: Rows times the largest less the smallest influence of one row.
+    """
+
+    units: Mapping[str, Unit]
+    range: float
+
+    @property
+    def rows(self) -> int:
+        """Rows of all units."""
+        return sum(unit.rows for unit in self.units.values())
+
+
+def gathered_influence(keys: Sequence[str], influence: Floats, raw: Sequence[Hashable]) -> Influence:
+    """Influences of rows, put together by unit."""
+    sums: dict[str, list[float]] = {}
+    raws: dict[str, list[Hashable]] = {}
+    for key, value, source in zip(keys, influence.tolist(), raw, strict=True):
+        sums.setdefault(key, []).append(value)
+        raws.setdefault(key, []).append(source)
+    units = {key: Unit(math.fsum(values), tuple(raws[key]), len(values)) for key, values in sums.items()}
+    spread = influence.size * float(np.ptp(influence)) if influence.size else 0.0
+    return Influence(units, spread)
+
+
+def influence_of_counts(keys: Sequence[str], counts: ArrayLike, value: Callable[[Floats], float]) -> Influence:
+    """Influences on a score that is a function of counts which add up over rows.
+
+    Args:
+        keys: Unit of each row.
+        counts: One line per row, one column per count.
+        value: The score of the summed counts.
+    """
+    lines = np.asarray(counts, dtype=np.float64).reshape(len(keys), -1)
+    if not len(keys):
+        return Influence({}, 0.0)
+    slopes = gradient(value, lines.sum(axis=0))
+    influence = lines @ slopes
+    influence = influence - float(np.mean(influence))
+    return gathered_influence(keys, influence, [tuple(line) for line in lines.tolist()])
+
+
+def influence_of_mean(keys: Sequence[str], values: ArrayLike, weights: ArrayLike | None = None) -> Influence:
+    """Influences on a (weighted) mean of rows: w_i (x_i - mean) / sum w."""
+    x = np.asarray(values, dtype=np.float64).ravel()
+    w = np.ones_like(x) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    if not x.size:
+        return Influence({}, 0.0)
+    mean = float(np.dot(w, x) / np.sum(w))
+    return gathered_influence(keys, w * (x - mean) / float(np.sum(w)), list(zip(x.tolist(), w.tolist(), strict=True)))
+
+
+def influence_of(result: Mapping[str, Any]) -> Influence | None:
+    """The influences that the result of a score carries, made now where it carries a function that makes them."""
+    found = result.get("influence")
+    made = found() if callable(found) else found
+    return made if isinstance(made, Influence) else None
+
+
+def combined_influence(parts: Iterable[tuple[float, Influence]]) -> Influence:
+    """Influences on a function of other scores: the sum of theirs, each times the derivative by that score."""
+    terms = list(parts)
+    keys = dict.fromkeys(key for _, part in terms for key in part.units)
+    empty = Unit(0.0, None, 0)
+    units: dict[str, Unit] = {}
+    for key in keys:
+        found = [(slope, part.units.get(key, empty)) for slope, part in terms]
+        units[key] = Unit(
+            math.fsum(slope * unit.influence for slope, unit in found),
+            tuple(unit.raw for _, unit in found),
+            max(unit.rows for _, unit in found),
+        )
+    relative = [unit.influence / max(unit.rows, 1) for unit in units.values()]
+    rows = sum(unit.rows for unit in units.values())
+    return Influence(units, rows * (max(relative) - min(relative)) if relative else 0.0)
+
+
+def paired_influence(difference: float, candidate: Influence, baseline: Influence) -> PairedUnits:
+    """Rule G for the difference of a score of two runs on the same units.
+
+    e_g is the candidate's influence less the baseline's, R the larger of the two ranges.
+    """
+    keys = sorted({*candidate.units, *baseline.units})
+    if not keys:
+        return PairedUnits(difference, 0.0, 0.0, 0.0, 0.0, None)
+    empty = Unit(0.0, None, 0)
+    pairs = [(candidate.units.get(key, empty), baseline.units.get(key, empty)) for key in keys]
+    errors = np.array([now.influence - before.influence for now, before in pairs])
+    rows = np.array([max(now.rows, before.rows, 1) for now, before in pairs], dtype=np.float64)
+    changed = np.array([now.raw != before.raw for now, before in pairs])
+    weights = rows / float(np.sum(rows))
+    errors = errors - weights * math.fsum(errors)
+    bound = max(candidate.range, baseline.range)
+    return PairedUnits.of(difference, errors, weights, errors[changed], bound or None)

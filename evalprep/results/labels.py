@@ -1,0 +1,74 @@
+"""Short names that tell runs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from evalprep.errors import BadInput, Problem
+from evalprep.results.facts import model_arguments
+from evalprep.results.primary import as_mapping
+from evalprep.results.run import Run
+
+
+def _parts(run: Run) -> list[str]:
+    return [part for part in run.model.replace("\\", "/").split("/") if part not in ("", ".")] or [run.model]
+
+
+def _name(run: Run) -> str:
+    return _parts(run)[-1]
+
+
+def _with_folder(run: Run) -> str:
+    return "/".join(_parts(run)[-2:])
+
+
+def _with_revision(run: Run) -> str:
+    arguments = model_arguments(as_mapping(run.results.get("config")).get("model_args"))
+    settings = [str(arguments[key]) for key in ("revision", "peft", "lora_local_path") if arguments.get(key)]
+    return ", ".join([_name(run), *settings])
+
+
+def _with_output(run: Run) -> str:
+    folders = run.files.folder.resolve().parts
+    return f"{_name(run)}, {'/'.join(folders[-2:])}"
+
+
+def _with_time(run: Run) -> str:
+    return f"{_name(run)}, {run.files.stamp[11:19].replace('-', ':')}"
+
+
+def _with_day(run: Run) -> str:
+    return f"{_name(run)}, {run.files.stamp[:10]} {run.files.stamp[11:19].replace('-', ':')}"
+
+
+# From the shortest to what always tells two files apart.
+_WAYS: tuple[Callable[[Run], str], ...] = (_name, _with_folder, _with_revision, _with_time, _with_day, _with_output)
+
+
+def label_runs(runs: Sequence[Run], given: Sequence[str] = ()) -> list[str]:
+    """Name every run, and keep the name as its label.
+
+    A given label counts; the others get the shortest of model name, model name with parent folder, with revision, with
+    the time of the run, with the folder of its files, by which no two are the same.
+
+    Args:
+        runs: The runs, the candidate first.
+        given: Labels in the order of the runs; fewer, or empty ones, leave the rest to be found.
+
+    Raises:
+        BadInput: more labels than runs, or the same one twice.
+    """
+    wanted = [*given, *[""] * (len(runs) - len(given))]
+    named = [label for label in given if label]
+    if len(given) > len(runs) or len(set(named)) < len(named):
+        what = f"{len(given)} labels for {len(runs)} runs" if len(given) > len(runs) else "one label for two runs"
+        raise BadInput(Problem(what=what, where="--label", fix="give one label for each run, in their order"))
+    for way in _WAYS:
+        found = [label or way(run) for run, label in zip(runs, wanted, strict=True)]
+        if len(set(found)) == len(found):
+            break
+    else:
+        found = [f"{label} ({at + 1})" if found.count(label) > 1 else label for at, label in enumerate(found)]
+    for run, label in zip(runs, found, strict=True):
+        run.named = label
+    return found

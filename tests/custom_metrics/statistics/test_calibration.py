@@ -1,0 +1,31 @@
+"""A short run of benchmarks/conclusions.py, and that the page quotes a whole one; the full one takes minutes."""
+
+import subprocess
+import sys
+
+from benchmarks.conclusions import COVERAGE, FALSE, MARKS, main, verdicts
+from tests import PROJECT_ROOT
+
+
+def test_the_short_run_is_within_the_bars(tmp_path):
+    out = tmp_path / "cells.json"
+    done = subprocess.run(
+        [sys.executable, "benchmarks/conclusions.py", "--fast", "--json", str(out)],
+        cwd=PROJECT_ROOT, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert out.read_text().count('"family"') > 40
+
+
+def test_no_evidence_no_pass():
+    cell = verdicts(100, 0.02, -0.01)
+    assert cell.coverage >= COVERAGE
+    assert cell.passed <= FALSE
+
+
+def test_the_page_quotes_the_script():
+    page = (PROJECT_ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    table = page.split(MARKS[0])[1].split(MARKS[1])[0]
+    assert "| right or wrong, independent rows |" in table
+    assert "2000 pairs in each simulated one" in table
+    assert main.__doc__
