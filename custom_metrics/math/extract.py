@@ -1,13 +1,16 @@
 r"""The boxed answer of a reply: which box counts, and what is in it.
 
 A reply may hold several boxes; the last one is the answer. A box that is opened and never closed is no answer, and it
-does not hand the decision back to an earlier box: the reply was cut off while the model was changing its mind.
+does not hand the decision back to an earlier box: the reply was cut off while the model was changing its mind. An empty
+box behind a full one is a mention of the macro. Boxes that one sentence lists (`coordinated`) are one answer together.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from custom_metrics.math import coordinated
+from custom_metrics.math.coordinated import Box
 
 MAX_REPLY = 2_000_000
 """Characters of a reply that are read, counted from its end; the last box decides, so the end is what matters."""
@@ -15,24 +18,13 @@ MAX_REPLY = 2_000_000
 _BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])")
 _BARE_END = re.compile(r"\$|\\\)|\\\]|\n|\\f?boxed")
 _NAMES = ("\\boxed", "\\fbox")
+_EMPTY = re.compile(r"(?:\s|~|\\[,;:! ]|\\text\s*\{\s*\}|\.\.\.|…|\\[lc]?dots(?![A-Za-z]))*")
+__all__ = ["MAX_REPLY", "Box", "extract_boxed", "last_box"]
+
 _NEIGHBOURS = 20
 """Boxes before the last one that may be around it."""
 _MENTIONS = 20
 """Mentions of the macro at the end of a reply that are passed over; a reply with more is a loop and has no answer."""
-
-
-class Box(NamedTuple):
-    """One box of a reply.
-
-    Attributes:
-        content: What is in the box, without surrounding blanks; None when the box is never closed.
-        start: Position of the backslash.
-        end: Position after the box.
-    """
-
-    content: str | None
-    start: int
-    end: int
 
 
 def last_box(text: str) -> Box | None:
@@ -50,30 +42,57 @@ def last_box(text: str) -> Box | None:
     True
     """
     text = text[-MAX_REPLY:]
-    starts = [match for match in _BOX.finditer(text) if match.group() in _NAMES]
-    if not starts:
-        return None
-    closing = _brace_pairs(text, starts[0].end())
-    for index in range(len(starts) - 1, max(-1, len(starts) - 1 - _MENTIONS), -1):
-        box = _read(text, starts[index], closing)
-        if box is None:
-            continue  # a mention of the macro
-        return _outermost(text, starts[:index], closing, box)
-    return None
+    return _last(text, _starts(text))[0]
 
 
 def extract_boxed(text: str) -> str | None:
-    r"""Return the content of the last box of a reply, or None when there is no complete last box.
+    r"""Return the boxed answer of a reply, or None when there is no complete last box.
+
+    That is the content of the last box. Boxes that the last sentence lists are joined: none alone is the answer.
 
     >>> extract_boxed(r"so the answer is $\boxed{\frac{1}{2}}$.")
     '\\frac{1}{2}'
     >>> extract_boxed(r"so $\boxed 12$")
     '12'
+    >>> extract_boxed(r"The roots are $\boxed{2}$ and $\boxed{3}$.")
+    '2 \\text{ or } 3'
     >>> extract_boxed("no box") is None
     True
     """
-    box = last_box(text)
-    return None if box is None else box.content
+    text = text[-MAX_REPLY:]
+    starts = _starts(text)
+    box, before = _last(text, starts)
+    if box is None or box.content is None or not before:
+        return None if box is None else box.content
+    joined = coordinated.joined(text, [*before, box])
+    return box.content if joined is None else joined
+
+
+def _starts(text: str) -> list[re.Match[str]]:
+    return [match for match in _BOX.finditer(text) if match.group() in _NAMES]
+
+
+def _last(text: str, starts: list[re.Match[str]]) -> tuple[Box | None, list[Box]]:
+    """The last box, and the boxes directly before it, in order."""
+    if not starts:
+        return None, []
+    closing = _brace_pairs(text, starts[0].end())
+    empty: Box | None = None
+    for index in range(len(starts) - 1, max(-1, len(starts) - 1 - _MENTIONS), -1):
+        box = _read(text, starts[index], closing)
+        if box is None:
+            continue  # a mention of the macro
+        if box.content is not None and _EMPTY.fullmatch(box.content[:80]):
+            empty = empty or box
+            continue
+        if empty is not None and (box.content is None or not text[box.end : empty.start].strip()):
+            return empty, []  # `\\boxed{5} \\boxed{}` says nothing: words make it a mention
+        widest = _outermost(text, starts[:index], closing, box)
+        if widest is not box:
+            return widest, []
+        found = (_read(text, match, closing) for match in starts[max(0, index - coordinated.MAX_BOXES) : index])
+        return box, [one for one in found if one is not None]
+    return empty, []
 
 
 def _brace_pairs(text: str, start: int) -> dict[int, int]:
