@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Protocol
 
-from custom_metrics.math import exact, leaves, matrices, realset, relations
+from custom_metrics.math import constants, exact, leaves, matrices, realset, relations
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.sets import as_real_set, is_set_like
 from custom_metrics.math.signs import distribute, expand_signs
@@ -55,7 +55,9 @@ def equal(left: Node, right: Node, oracle: Oracle) -> bool:
     Raises:
         NotExactError: The oracle cannot decide an expression.
     """
-    return _Comparison(oracle).equal(expand_signs(distribute(left)), expand_signs(distribute(right)))
+    comparison = _Comparison(oracle)
+    left, right = _spread(left), _spread(right)
+    return any(comparison.equal(left, renamed) for renamed in constants.renamings(left, right))
 
 
 class _Comparison:
@@ -66,6 +68,13 @@ class _Comparison:
         if left == right:
             return True
         left, right = _unwrap(left), _unwrap(right)
+        kinds = {left.op, right.op}
+        if "given" in kinds:
+            return self.conditions(left, right)
+        if "range" in kinds:
+            return left.op == right.op and self.tuples(left, right)
+        if "rel" in kinds:
+            left, right = relations.set_named(left, right), relations.set_named(right, left)
         if (left.op == "sym" and right.op == "named") or (left.op == "named" and right.op == "sym"):
             return left.value == right.value  # R for the reals
         kinds = {left.op, right.op}
@@ -73,7 +82,7 @@ class _Comparison:
             return self.choices(left, right)
         if "text" in kinds:
             return leaves.same_words(left, right)
-        if "based" in kinds:
+        if leaves.is_numeral(left) or leaves.is_numeral(right):
             return leaves.same_numeral(left, right)
         maps = relations.assignments(left), relations.assignments(right)
         if any(maps) and not (maps[0] and maps[1]):
@@ -105,6 +114,13 @@ class _Comparison:
         if kinds == {"cases"}:
             return len(left.args) == len(right.args) and self.match(list(left.args), list(right.args))
         return self.matrices(left, right)
+
+    def conditions(self, left: Node, right: Node) -> bool:
+        """A formula with the condition under which it makes sense; the other side may leave that out, not change it."""
+        formulas = (node.args[0] if node.op == "given" else node for node in (left, right))
+        if not self.equal(*map(_spread, formulas)):
+            return False
+        return left.op != right.op or self.equal(_spread(left.args[1]), _spread(right.args[1]))
 
     # expressions
 
@@ -313,6 +329,11 @@ class _Comparison:
             and len(left.args) == len(right.args)
             and self.match(list(left.args), list(right.args))
         )
+
+
+def _spread(node: Node) -> Node:
+    """An answer with its double signs written out; of a formula and its condition each by itself."""
+    return node if node.op == "given" else expand_signs(distribute(node))
 
 
 def _unwrap(node: Node) -> Node:

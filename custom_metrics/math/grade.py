@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from custom_metrics.math import compare, exact, relations
+from custom_metrics.math import compare, exact, relations, times
 from custom_metrics.math.bounded import Stopped, Worker
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.extract import extract_boxed
@@ -98,6 +98,9 @@ def _decide(gold: str, answer: str, algebra: bool) -> Decision:
             return False, "none", "empty answer"
     except TooComplex as error:
         return False, "string", f"not readable: {error}"
+    same_time = times.same_time(gold, answer)
+    if same_time is not None:
+        return same_time, "structure", f"{'the same time' if same_time else 'different times'} of day"
     if _same_letter_numeral(gold, answer):
         return True, "structure", "same numeral"
     decision = _parsed(gold, answer, algebra, thousands=True)
@@ -109,7 +112,7 @@ def _decide(gold: str, answer: str, algebra: bool) -> Decision:
 
 def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decision:
     try:
-        sides = parse(gold, thousands=thousands), parse(answer, thousands=thousands)
+        sides = relations.aligned(parse(gold, thousands=thousands), parse(answer, thousands=thousands))
     except NeedsAlgebraSystem:
         if not algebra or max(len(gold), len(answer)) > MAX_CALCULUS:
             return False, "algebra", "calculus, and the texts differ"
@@ -117,9 +120,6 @@ def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decisi
     except TooComplex as error:
         return False, "structure", f"not read as mathematics ({error}), and the texts differ"
     numbers = [_rational(side) for side in sides]
-    if numbers[0] is not None and sides[1].op == "rel":
-        sides = sides[0], relations.number_asked_for(sides[1])
-        numbers[1] = _rational(sides[1])
     if numbers[0] is not None and numbers[1] is not None:
         return _number(numbers[0], numbers[1])
     method: Method = "structure" if any(side.op in SHAPES | {"percent", "deg", "pm"} for side in sides) else "algebra"

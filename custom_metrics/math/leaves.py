@@ -64,8 +64,16 @@ def without_letter(node: Node, other_unit: str) -> Node:
 
 
 def same_numeral(left: Node, right: Node) -> bool:
-    """Numerals with a base: the same digits, and the same base unless one has no mark."""
+    """Numerals with a base: the same sign and digits, and the same base unless one has no mark."""
+    signs = [node.op == "neg" for node in (left, right)]
+    left, right = (node.args[0] if node.op == "neg" else node for node in (left, right))
     if left.op == right.op:
-        return left.value == right.value
-    based, other = (left, right) if left.op == "based" else (right, left)
-    return other.op == "num" and str(based.value).rpartition("_")[0] == str(other.value)
+        return signs[0] == signs[1] and left.value == right.value
+    based, other, negated = (left, right, signs[0]) if left.op == "based" else (right, left, signs[1])
+    digits = str(based.value).rpartition("_")[0]
+    return other.op == "num" and str(other.value) == ("-" if negated else "") + digits
+
+
+def is_numeral(node: Node) -> bool:
+    """Whether the node is a numeral with a base, with or without a sign."""
+    return node.op == "based" or (node.op == "neg" and node.args[0].op == "based")

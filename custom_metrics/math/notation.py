@@ -30,7 +30,8 @@ UNICODE = {
     "ν": r"\nu ", "ξ": r"\xi ", "π": r"\pi ", "ρ": r"\rho ", "σ": r"\sigma ", "τ": r"\tau ", "φ": r"\phi ",
     "ϕ": r"\phi ", "χ": r"\chi ", "ψ": r"\psi ", "ω": r"\omega ", "Γ": r"\Gamma ", "Δ": r"\Delta ", "Θ": r"\Theta ",
     "Λ": r"\Lambda ", "Ξ": r"\Xi ", "Π": r"\Pi ", "Σ": r"\Sigma ", "Φ": r"\Phi ", "Ψ": r"\Psi ", "Ω": r"\Omega ",
-    "\N{OHM SIGN}": r"\Omega ",
+    "\N{OHM SIGN}": r"\Omega ", "\N{ANGSTROM SIGN}": r"\text{angstrom}", "Å": r"\text{angstrom}",
+    "℃": r"^{\circ}C", "℉": r"^{\circ}F", "∼": r"\sim ",
     "𝑥": "x", "𝑦": "y", "𝑧": "z", "𝑎": "a", "𝑏": "b", "𝑛": "n", "𝑖": "i", "𝑒": "e", "ı": "i",
 }  # fmt: skip
 _INVISIBLE = {chr(code): "" for code in (*range(9), 11, 12, *range(14, 32), 127)}
@@ -83,7 +84,7 @@ SAME = {
     "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")",
     "wedge": "land", "vee": "lor", "dots": "ldots", "cdots": "ldots", "dotsc": "ldots", "dotsb": "ldots",
     "vdots": "ldots",
-    "bigcup": "cup", "bigcap": "cap", "simeq": "approx", "cong": "approx", "sim": "approx", "thickapprox": "approx",
+    "bigcup": "cup", "bigcap": "cap", "simeq": "approx", "cong": "approx", "thickapprox": "approx",
     "imath": "i", "jmath": "j", "isin": "in", "colon": ":", "degree": "circ", "rightarrow": "to",
     "longrightarrow": "to",
     "implies": "Rightarrow", "iff": "Leftrightarrow", "Longrightarrow": "Rightarrow", "tg": "tan", "ctg": "cot",
@@ -146,4 +147,5 @@ WORD_COMMANDS = {
     "gcd": "gcd", "lcm": "lcm", "Re": "Re", "Im": "Im", "cis": "cis", "theta": "theta", "alpha": "alpha",
     "beta": "beta",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "abs": "abs", "cot^{-1}": "arccot", "det": "det",
+    "choose": "choose",
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from custom_metrics.math import openings, words
+from custom_metrics.math import choices, conditions, names, openings, ranges, words
 from custom_metrics.math.expressions import ExpressionParser
 from custom_metrics.math.stream import digits, plain, spell
 from custom_metrics.math.tokens import Token, TooComplex, tokenise
@@ -16,29 +16,12 @@ MAX_LENGTH = 4_000
 MAX_TOKENS = 1_200
 MAX_NESTING = 32
 
-_RELATIONS = {"=": "=", "<": "<", ">": ">", "le": "<=", "ge": ">=", "ne": "!=", "approx": "~", "equiv": "=", "in": "in"}
+_RELATIONS = {
+    "=": "=", "<": "<", ">": ">", "le": "<=", "ge": ">=", "ne": "!=", "approx": "~", "sim": "~", "equiv": "=",
+    "in": "in",
+}  # fmt: skip
 CALCULUS = {"sum", "prod", "int", "iint", "oint", "lim", "partial", "limsup", "liminf"}
 """Commands that only the algebra system reads."""
-
-_DERIVATIVE = re.compile(
-    r"frac\s*\{?\s*(?:\\mathrm\{)?d\}?\s*\}?\s*\{\s*(?:\\mathrm\{)?d\}?\s*[a-z]\s*\}|\bd\s*/\s*d[a-z]\b"
-)
-
-_CHOICE = re.compile(r"\s*\\(?:text|textbf|textrm|mathrm|mathbf)\s*\{\s*(?:\\textbf\s*\{)?\(([A-J])\)\s*\}+")
-_BLANKS = re.compile(r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*")
-_MORE_CHOICES = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or)(?![a-z])")
-
-_SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)(?:_(?:\{[^{}]*\}|\w|\\[a-z]+))?'*"
-_VECTOR = r"<(?:vec|overline)>(?:\{[^{}]*\}|[A-Za-z])"
-_NAME_PART = (
-    rf"(?:{_SYM}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|{_VECTOR}"
-    rf"|\|{_SYM}\||\|[A-Z]{{2}}\||\|\|{_SYM}\|\||\|{_VECTOR}\||\|\|{_VECTOR}\|\|)"
-)
-_CALL = rf"(?:{_SYM}(?:\^\{{?-1\}}?)?\([^()=]*\)|P\([^()]*\))"
-_NAME_LIKE = re.compile(
-    rf"(?:m?<angle>(?:[A-Z]{{1,4}}|{_SYM})|{_CALL}|{_NAME_PART}|<frac>\{{{_NAME_PART}\}}\{{{_NAME_PART}\}}|{_NAME_PART}[/:]{_NAME_PART}"
-    rf"|<frac>\{{d[a-z]\}}\{{d[a-z]\}}|\({_NAME_PART}(?:,{_NAME_PART})+\)|<(?:sin|cos|tan|cot|ln|log)>(?:{_SYM}|\({_SYM}\))|\[[A-Z]{{3,6}}\]|\{{{_SYM}\}})"
-)
 
 
 class NeedsAlgebraSystem(TooComplex):
@@ -65,9 +48,21 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     """
     if len(answer) > MAX_LENGTH:
         raise TooComplex("too long")
-    choice = _choice(answer, thousands=thousands)
-    if choice is not None:
-        return choice
+    choice = choices.split(answer)
+    if choice is None:
+        return _whole(answer, thousands=thousands)
+    letter, rest = choice
+    try:
+        value = _whole(rest, thousands=thousands)
+    except TooComplex:
+        value = Node("text", value=words.text_form(rest))
+    return Node("choice", (value,), letter)
+
+
+def _whole(answer: str, *, thousands: bool) -> Node:
+    span = ranges.read(answer)
+    if span is not None:
+        return span
     tokens = list(tokenise(answer, thousands=thousands))
     while tokens and tokens[-1] in {Token("op", "."), Token("op", ","), Token("op", ";"), Token("op", "\\\\")}:
         tokens.pop()
@@ -75,6 +70,18 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
     openings.name_gradient(tokens)
     if not tokens or len(tokens) > MAX_TOKENS:
         raise TooComplex("empty or too many tokens")
+    condition = conditions.split(tokens)
+    names.shorten(tokens)
+    tree = _read(tokens)
+    if condition is None:
+        return tree
+    try:
+        return Node("given", (tree, _read(condition)))
+    except TooComplex:
+        return Node("given", (tree, Node("text", value=names.flat(condition))))
+
+
+def _read(tokens: list[Token]) -> Node:
     depth = deepest = 0
     for token in tokens:
         if token.kind == "op" and token.text in {"(", "[", "{", "\\{"}:
@@ -84,27 +91,13 @@ def parse(answer: str, *, thousands: bool = True) -> Node:
             depth -= 1
     if deepest > MAX_NESTING or depth != 0:
         raise TooComplex("nesting")
-    if any(token.kind == "cmd" and token.text in CALCULUS for token in tokens) or _DERIVATIVE.search(answer):
+    if any(token.kind == "cmd" and token.text in CALCULUS for token in tokens) or names.holds_derivative(tokens):
         raise NeedsAlgebraSystem("calculus")
     parser = _AnswerParser(tokens)
     tree = parser.items()
     if parser.position != len(parser.tokens):
         raise TooComplex("not an expression")
     return tree
-
-
-def _choice(answer: str, *, thousands: bool) -> Node | None:
-    r"""`\textbf{(B)} 12`: the letter of a choice before its value."""
-    letter = _CHOICE.match(answer)
-    blanks = letter and _BLANKS.match(answer, letter.end())
-    if letter is None or blanks is None or blanks.end() == len(answer) or _MORE_CHOICES.match(answer, blanks.end()):
-        return None
-    rest = answer[blanks.end() :]
-    try:
-        value = parse(rest, thousands=thousands)
-    except TooComplex:
-        value = Node("text", value=words.text_form(rest))
-    return Node("choice", (value,), letter.group(1).lower())
 
 
 class _AnswerParser(ExpressionParser):
@@ -167,6 +160,8 @@ class _AnswerParser(ExpressionParser):
         label = self.label(start)
         while self.peek().kind in {"op", "cmd"} and self.peek().text in _RELATIONS:
             operator = _RELATIONS[self.peek().text]
+            if self.is_cmd("sim") and not label:
+                raise TooComplex("a range")
             self.position += 1
             right = self.operand()
             if operator == "~":
@@ -187,8 +182,8 @@ class _AnswerParser(ExpressionParser):
         """Text of the tokens since `start` when they only name a value."""
         if self.position - start > 24:
             return ""
-        flat = "".join(spell(token) for token in self.tokens[start : self.position])
-        return flat if _NAME_LIKE.fullmatch(flat) else ""
+        flat = names.flat(self.tokens[start : self.position])
+        return flat if names.SHORT.fullmatch(flat) else ""
 
     def operand(self) -> Node:
         """Sets or a ratio, with its unit."""

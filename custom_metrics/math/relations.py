@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from custom_metrics.math.tree import Node, subtract, symbols
+from custom_metrics.math.tree import SHAPES, Node, subtract, symbols
 
 _CALLED = re.compile(r"(y)('*)(?:\(x\))?|[A-Za-z]('*)\(x\)")
 
@@ -19,6 +19,15 @@ def value_of(relation: Node) -> Node | None:
     if last.op == "sym" and not symbols(relation.args[0]):  # `11 = x`
         return relation.args[0] if len(relation.args) == 2 else None
     return None if any(symbols(arg) for arg in relation.args) else last
+
+
+def set_named(node: Node, other: Node) -> Node:
+    """The set or interval that `S = [1, 5)` names, against an answer that is no equation; else the node itself."""
+    named = node.op == "rel" and node.value == "=" and node.label and (other.op != "rel" or other.value != "=")
+    return node.args[-1] if named and node.args[-1].op in _SETS else node
+
+
+_SETS = {"tuple", "union", "inter", "minus", "named", "builder", "set"}
 
 
 def same_label(left: str, right: str, value: Node) -> bool:
@@ -80,14 +89,32 @@ def number_asked_for(node: Node) -> Node:
     The left side is a sum of different letters other than x, y and z, or all further members are computed; other
     equations stay.
     """
-    if node.op != "rel" or set(str(node.value).split()) != {"="} or any(symbols(arg) for arg in node.args[1:]):
+    if node.op != "rel" or set(str(node.value).split()) != {"="} or symbols(node.args[-1]):
         return node
     first = node.args[0]
+    if any(not symbols(arg) <= symbols(first) for arg in node.args[1:-1]):
+        return node  # `x/2 = y/3 = 1`
+    if any(symbols(arg) for arg in node.args[1:-1]) and first.op in {"sym", "div"}:
+        return node
     summed = first.op == "add" and all(
         term.op == "sym" and re.fullmatch("[a-w]", str(term.value)) for term in first.args
     )
     named = summed and len(set(first.args)) == len(first.args)
     return node.args[-1] if named or (len(node.args) > 2 and symbols(first)) else node
+
+
+def aligned(gold: Node, answer: Node) -> tuple[Node, Node]:
+    """Bring an answer to what the gold answer asks for, in the two respects in which the sides differ.
+
+    A number or another constant may be named by a sum of letters (`number_asked_for`). A bare list of values may stand
+    in the brackets of a tuple, in the order of the list; a gold tuple is not answered by a list in any other order.
+    """
+    if answer.op == "rel" and gold.op not in SHAPES and not symbols(gold):
+        return gold, number_asked_for(answer)
+    bare = gold.op == "list" and gold.value in {",", "and"} and answer.op == "tuple" and answer.value == "()"
+    if bare and not any(item.op in {"rel", "tuple", "list"} for item in (*gold.args, *answer.args)):
+        return Node("tuple", gold.args, "()"), answer
+    return gold, answer
 
 
 def turned(chain: Node) -> Node:

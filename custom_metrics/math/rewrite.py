@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from custom_metrics.math import bare_units
 from custom_metrics.math.notation import (
     CURRENCIES,
     FONTS,
@@ -58,7 +59,20 @@ _SPELLINGS = [
     (re.compile(r"\\Bbb\s?\{?\s?([A-Z])\s?\}?"), r"\\mathbb{\1}"),
     (re.compile(r"\{\\(?:rm|text)\s+([^{}\\]*)\}|\\(?:rm|text)\s+(?=[A-Za-z])([A-Za-z]+)"), r"\\mathrm{\1\2}"),
     (re.compile(r"\\rm\s*\{"), r"\\mathrm{"),
+    (re.compile(r"\\AA(?![A-Za-z])|\\mathring\s*\{?\s*A\s*\}?"), r"\\text{angstrom}"),
 ]
+_BARE_POINT = re.compile(
+    r"(?<![\d.])(\d{1,400})\.(?=\s*(?:[/*+^)\]}]|-\s*[\dA-Za-z\\(]|\\(?:cdot|times|div)(?![A-Za-z])))"
+)
+"""A decimal point without digits behind it, `3./2`."""
+_MICRO = re.compile(
+    r"(?<=[\d)}])\s*(?:\\[ ,;:]|~)?\s*\\mu\s*\\(?:mathrm|text|textrm)\s*\{\s*([A-Za-z]{1,3})\s*\}(?=\s*\.?\s*$)"
+)
+_MEGA = re.compile(
+    r"(\\(?:text|mathrm|textrm|mbox)\s*\{\s*)M"
+    r"(?=(?:Hz|Pa|eV|cal|bar|ohm|[JNWVAFCTSLgms])\s*(?:[}^/]|\\cdot(?![A-Za-z])))"
+)
+"""Mega, which is not milli; nothing else in a unit depends on case."""
 _UPRIGHT_UNIT = re.compile(
     r"(?<=[\d})])\s*(?:\\[ ,;:]|~|\\text\{\s+\})\s*\\mathrm\s*\{\s*([AJKLNVWghms])\s*\}(?=\s*(?:\^|/|\.?\s*$))"
 )
@@ -66,10 +80,11 @@ _UPRIGHT_UNIT = re.compile(
 _OHM = re.compile(
     r"(?<=[\d})])\s*(?:"
     r"(?:\\[ ,;:]|~)?\s*\\(?:mathrm|text|textrm)\s*\{\s*(?P<prefix>[kM]?)\s*\\Omega\s*\}"
+    r"|(?:\\[ ,;:]|~)?\s*\\(?:mathrm|text|textrm)\s*\{\s*(?P<before>[kM])\s*\}\s*\\Omega"
     r"|(?:\\[ ;]|~|\\text\{\s+\})\s*\\Omega)(?=\s*\.?\s*$)"
 )
 
-_EXPLICIT_GROUPS = re.compile(r"(?<=\d)\s*(?:\{\s*,\s*\}|,\s*\\!|\\!\s*,|\\,)\s*(?=\d{3}(?!\d))")
+_EXPLICIT_GROUPS = re.compile(r"(?<=\d)(?<!(?<![\d.,])0)\s*(?:\{\s*,\s*\}|,\s*\\!|\\!\s*,|\\,)\s*(?=\d{3}(?!\d))")
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3})+)(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:(?: |~|\\[ ;:>])\d{3})+)(?![\d])")
 _BASE_GROUPS = re.compile(r"(?<![\d.,])\d{1,4}(?:(?: |~|\\[ ,;:>])\d{4})+(?=_)")
@@ -119,6 +134,8 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
     ('(1,2]', '\\frac\\pi2+k\\pi')
     """
     text = _single_backslashes(answer) if "\\\\" in answer else answer
+    if text[-1:].isalpha() or text[-1:] in "⁰¹²³⁴⁵⁶⁷⁸⁹." or "^" in text[-6:] or not text.isascii():
+        text = bare_units.mark(text)
     if "&" in text:
         text = _ENTITY.sub(lambda m: _ENTITIES[m.group(1)], text)
     text = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ]+", lambda m: "^{" + m.group().translate(SUPERSCRIPT) + "}", text)
@@ -134,8 +151,16 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
         text = text[1:]
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
+    if "{M" in text or "{ M" in text:
+        text = _MEGA.sub(r"\1mega", text)
+    if "." in text:
+        text = _BARE_POINT.sub(r"\1", text)
+    if r"\mu" in text:
+        text = _MICRO.sub(r"\\text{ micro\1}", text)
     if "Omega" in text or "mathrm" in text:
-        text = _OHM.sub(lambda m: rf"\text{{ {m['prefix'] or ''}ohm}}", _UPRIGHT_UNIT.sub(r"\\text{ \1}", text))
+        text = _OHM.sub(
+            lambda m: rf"\text{{ {m['prefix'] or m['before'] or ''}ohm}}", _UPRIGHT_UNIT.sub(r"\\text{ \1}", text)
+        )
     if r"\mathbb" in text or "integer" in text or "for " in text or r"\forall" in text:
         text = _without_condition(text)
     if "quad" in text and r"\begin" not in text:

@@ -16,7 +16,7 @@ class Node(NamedTuple):
     Shapes: `list` (value: `,`, `;`, `and`, `or`), `tuple` (value: the two brackets), `set`, `builder`, `matrix` of
     `row`, `rel` (value: operators between the operands), `union`, `inter`, `minus`, `named` (value: `R`,
     `Z`, `empty`, ...), `ratio`, `quantity` (value: unit), `based` (value: `digits_base`), `text` (value: words),
-    `choice` (value: its letter), `cases` of `tuple`.
+    `choice` (value: its letter), `cases` of `tuple`, `range` of two numbers, `given` (a formula and its condition).
 
     Attributes:
         op: The kind.
@@ -86,6 +86,8 @@ SHAPES = frozenset(
         "text",
         "choice",
         "cases",
+        "range",
+        "given",
     }
 )
 """Kinds that are no expressions."""

@@ -42,7 +42,15 @@ _UNIT_NAMES = {
     "pa": "pascal pascals",
     "ohm": "ohms",
     "kohm": "kilohm kilohms kiloohm kiloohms",
-    "mohm": "megohm megohms megaohm megaohms",
+    "megaohm": "megohm megohms mohm mohms",
+    "angstrom": "å ångström ångströms angstroms",
+    "nm": "nanometer nanometers nanometre nanometres",
+    "microm": "micrometer micrometers micrometre micrometres um micron microns",
+    "kj": "kilojoule kilojoules",
+    "ev": "electronvolt electronvolts",
+    "mol": "mole moles",
+    "cal": "calorie calories",
+    "kcal": "kilocalorie kilocalories",
     "rad": "radian radians rads",
     "deg": "degree degrees",
     "%": "percent percents percentage pct",
@@ -70,7 +78,7 @@ PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {"in", "p
 
 SHORT_WORDS = {
     "yes", "no", "odd", "all", "none", "not", "one", "two", "six", "ten", "red", "am", "pm", "is", "if", "of",
-    "the", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real", "old",
+    "the", "an", "for", "mod", "base", "per", "sq", "cu", "cubic", "square", "squared", "real", "old",
 }  # fmt: skip
 
 CURRENCIES = {"$", "euro", "yen", "sterling", "rupee", "won", "ruble"}
@@ -250,6 +258,10 @@ def is_qualified(phrase: str) -> bool:
     return any(word in _QUALIFIERS and not (measured and word in {"squared", "cubed"}) for word in found)
 
 
+_MEGA = re.compile(r"(?<![A-Za-z])M(?=(?:Hz|Pa|eV|J|N|W|V|A|F|C|T|S|L|g|m|s|cal|bar|ohm)(?![A-Za-z]))")
+"""Mega, which is not milli; the rest of a unit's spelling does not depend on case."""
+
+
 def unit_form(text: str) -> str:
     """Normal form of a unit phrase: known spellings merged, powers and quotients written one way.
 
@@ -258,7 +270,7 @@ def unit_form(text: str) -> str:
     >>> unit_form("m s^-2"), unit_form("degrees Celsius"), unit_form("per hour")
     ('m/s^2', '°C', '/h')
     """
-    lowered = text.casefold().replace("**", "^").replace("²", "^2").replace("³", "^3")
+    lowered = _MEGA.sub("mega", text).casefold().replace("**", "^").replace("²", "^2").replace("³", "^3")
     lowered = re.sub(r"\bper\b", "/", lowered)
     lowered = re.sub(r"[{}\\().,]", " ", lowered)
     parts: list[str] = []

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from custom_metrics.math import compare, exact
+from custom_metrics.math import compare, exact, relations
 from custom_metrics.math.exact import NotExactError
 from custom_metrics.math.parse import parse
 from custom_metrics.math.tree import Node
@@ -60,7 +60,7 @@ class FullOracle:
 
 
 def _equal(request: Answer) -> Answer:
-    sides = [parse(request[key], thousands=request["thousands"]) for key in ("gold", "answer")]
+    sides = relations.aligned(*(parse(request[key], thousands=request["thousands"]) for key in ("gold", "answer")))
     try:
         return {"equal": compare.equal(sides[0], sides[1], FullOracle()), "why": "evaluated with many digits"}
     except NotExactError as error:

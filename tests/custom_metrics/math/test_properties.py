@@ -65,6 +65,7 @@ def test_different_numbers_never_match(first, second):
 @given(st.sampled_from(ANSWERS), st.sampled_from(ANSWERS))
 @settings(max_examples=300, deadline=None)
 def test_order_of_the_two_answers_does_not_matter(one, other):
+    assume(not (one.startswith("(") or other.startswith("(")))  # a bare list may be answered by a tuple
     assert grade_answer(one, other)[0] == grade_answer(other, one)[0]
 
 

@@ -1,0 +1,42 @@
+r"""Choices with their letter in front: `\textbf{(B)} 12`, `\text{(C) Plane}`, `C. Plane`."""
+
+from __future__ import annotations
+
+import re
+
+_TEXT = r"\\(?:text|textbf|textrm|mathrm|mathbf)"
+_BOLD = re.compile(rf"\s*{_TEXT}\s*\{{\s*(?:\\textbf\s*\{{)?\(?([A-J])[).:]\s*\}}+")
+_WITH_WORDS = re.compile(
+    rf"\s*(?P<macro>{_TEXT}\s*\{{\s*)?(?:\((?P<round>[A-J])\)|(?P<half>[A-J])\)|(?P<stop>[A-J])[.:])"
+    r"(?:\s|~|\\[ ,;:]|\\q?quad)+"
+    r"(?P<rest>(?:[A-Z][A-Za-z]|\d|\$|\\(?:text|mathrm|frac|dfrac|sqrt|\()|-\s?\d|[a-z]{3}).*)",
+    re.DOTALL,
+)
+_BLANKS = re.compile(r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*")
+_MORE = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or|nor|is|are|only|implies|but)(?![a-z])", re.IGNORECASE)
+
+
+def split(answer: str) -> tuple[str, str] | None:
+    r"""Return the letter of a choice, in lower case, and what stands behind it; None when the answer is no choice.
+
+    Behind a letter with a full stop only a capital, a digit or a formula may follow: `E. coli` is no choice E.
+
+    >>> split(r"\textbf{(B)} 12"), split(r"\text{(C) Plane}"), split(r"\text{(A) and (B)}"), split("E. coli")
+    (('b', '12'), ('c', '\\text{Plane}'), None, None)
+    """
+    bold = _BOLD.match(answer)
+    blanks = bold and _BLANKS.match(answer, bold.end())
+    if bold is not None and blanks is not None:
+        if blanks.end() == len(answer) or _MORE.match(answer, blanks.end()):
+            return None
+        return bold.group(1).lower(), answer[blanks.end() :]
+    found = _WITH_WORDS.fullmatch(answer)
+    if found is None or _MORE.match(found["rest"]):
+        return None
+    rest = found["rest"]
+    if found["stop"] and rest[0].islower():
+        return None
+    if not found["macro"] and not found["stop"] and not found["half"] and rest[0] in "-\\":
+        return None  # `(A) - 5` is a difference
+    letter = found["round"] or found["half"] or found["stop"]
+    return letter.lower(), (r"\text{" + rest) if found["macro"] else rest

@@ -1,0 +1,163 @@
+r"""Left sides that only name a value: `BC^2`, `MRS_{S,C}`, `\frac{V_o(s)}{V_i(s)}`, `P(A \mid B)`, `\Delta H`.
+
+The parser knows the short ones (`x`, `f(x)`, `AB`, `\angle A`). The longer ones are no expressions to it, or such that
+must not be read as an equation, so they are replaced by one token before it sees them; of a chain the last member
+stays.
+"""
+
+from __future__ import annotations
+
+import re
+
+from custom_metrics.math import words
+from custom_metrics.math.stream import spell
+from custom_metrics.math.tokens import Token
+
+MAX_NAME = 60
+"""Tokens of a left side that may be a name."""
+MAX_SPELLING = 240
+"""Characters of such a name."""
+
+_SYM = r"(?:[A-Za-z]|\\[A-Za-z]+)"
+_SUB = r"(?:_(?:\{[^{}]{1,40}\}|\w|\"[^\"]{1,40}\"|\\[a-z]+))"
+_LETTER = rf"{_SYM}(?:_(?:\{{[^{{}}]*\}}|\w|\\[a-z]+))?'*"
+_VECTOR = r"<(?:vec|overline)>(?:\{[^{}]*\}|[A-Za-z])"
+_PART = (
+    rf"(?:{_LETTER}|[A-Z]{{2,4}}|<(?:angle|triangle)>[A-Z]+|\"[^\"]*\"|{_VECTOR}"
+    rf"|\|{_LETTER}\||\|[A-Z]{{2}}\||\|\|{_LETTER}\|\||\|{_VECTOR}\||\|\|{_VECTOR}\|\|)"
+)
+_POINT = rf"-?(?:{_LETTER}|\d+(?:\.\d+)?(?:/\d+)?|\d*<pi>(?:/\d+)?|<frac>\{{[^{{}}=]*\}}\{{[^{{}}=]*\}}|<infty>)"
+"""Where a function is evaluated; `x(x+1)` is a product."""
+_SHORT = (
+    rf"m?<angle>(?:[A-Z]{{1,4}}|{_LETTER})",
+    rf"{_LETTER}(?:\^\{{?-1\}}?)?\({_POINT}(?:,{_POINT})*\)",
+    r"[f-hF-HQ-TVW](?:\^\{?-1\}?)?\([^()=]*\)",
+    r"P\([^()]*\)",
+    _PART,
+    rf"<frac>\{{{_PART}\}}\{{{_PART}\}}",
+    rf"{_PART}[/:]{_PART}",
+    r"<frac>\{d[a-z]\}\{d[a-z]\}",
+    rf"\({_PART}(?:,{_PART})+\)",
+    rf"<(?:sin|cos|tan|cot|ln|log)>(?:{_LETTER}|\({_LETTER}\))",
+    r"\[[A-Z]{3,6}\]",
+    rf"\{{{_LETTER}\}}",
+    r"«[^»]*»",
+)
+SHORT = re.compile("|".join(f"(?:{name})" for name in _SHORT))
+r"""Names that the parser reads as the expressions they are, such as `x`, `f(x)`, `AB`, `\angle A`, `S_1:S_2`."""
+
+_STAR = r"(?:\^(?:\{(?:<circ>|[*+-])\}|<circ>|[*+-]))"
+_ACCENT = r"<(?:hat|overline|tilde|dot|vec|widehat)>(?:\{[^{}]{1,12}\}|[A-Za-z])"
+_LONG = r"(?:[A-Z]{2,5}|\"[^\"]{1,60}\"|\\Delta [A-Za-z]{1,2})"
+_INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]{0,40}\)){0,60}\)){1,120}\)"
+_ARGUMENTS = rf"\((?:{_SYM}{_SUB}?|\d{{1,6}})(?:,(?:{_SYM}{_SUB}?|\d{{1,6}})){{0,5}}\)"
+_FUNCTION = (
+    r"(?:[f-hF-HPQRSTVWE]|\\(?:phi|psi|Phi|Psi|Gamma|zeta)|Pr|Var|Cov|<(?:Pr|Re|Im|arg|gcd|det|mathbb:[EP])>"
+    r"|\"[^\"]{1,30}\")"
+)
+_CALL = rf"(?:{_FUNCTION}{_SUB}?'{{0,3}}(?:{_INSIDE}|\[[^\[\]=]{{1,80}}\])|{_SYM}{_SUB}'{{0,3}}{_ARGUMENTS})"
+_TERM = rf"(?:{_CALL}|{_LONG}{_SUB}?{_STAR}?|{_SYM}{_SUB}?{_STAR}{_SUB}?|{_ACCENT}{_SUB}?|{_SYM}{_SUB}?)"
+_LENGTH = (
+    rf"(?:[A-Z]{{2}}|<overline>\{{[A-Z]{{2}}\}}|\|{_SYM}{_SUB}?\||\|[A-Z]{{2}}\||\|\|[^|=]{{1,20}}\|\|"
+    r"|\|<vec>\{[^{}]{1,6}\}\|)"
+)
+_LONGER = (
+    _CALL,  # V_o(s), P(A|B), E[X]
+    rf"{_LONG}{_SUB}{_STAR}?",  # MRS_{S,C}
+    rf"{_LONG}{_STAR}{_SUB}?",  # \Delta H^\circ
+    rf"\\Delta {_SYM}{_SUB}?{_STAR}?{_SUB}?",
+    rf"{_SYM}{_SUB}?{_STAR}{_SUB}?",  # E^\circ_{cell}, x^*
+    rf"{_LENGTH}\^\{{?\d\}}?",  # BC^2
+    rf"<(?:sin|cos|tan)>\^\{{?2\}}?(?:{_SYM}|\({_SYM}\)|<angle>[A-Z]{{1,3}})",
+    rf"<frac>\{{{_TERM}\}}\{{{_TERM}\}}",
+    rf"{_TERM}/{_TERM}",
+    r"[A-Z](?:<(?:cup|cap|setminus)>[A-Z]'?){1,3}",  # sets
+    r"[A-Z](?:'|\^c|\^\{c\})",
+    rf"<(?:hat|overline|tilde)>(?:\{{[^{{}}]{{1,12}}\}}|[a-z]){_SUB}?",
+    r"\[(?:[A-Z]|\"[^\"]{1,20}\")[A-Za-z0-9_^{}+-]{0,20}\]",  # concentrations
+    r"\\sigma\^\{?2\}?",
+    r"p(?:H|OH|K_\{?[abw]\}?)",
+    rf"{_ACCENT}\*{_ACCENT}",
+    rf"\|{_ACCENT}[+-]{_ACCENT}\|",
+)
+_NAME = re.compile("|".join(f"(?:{name})" for name in _LONGER))
+_COMPUTED = {"lim", "sum", "int", "prod", "iint", "oint"}
+_SEPARATORS = {"<", ">", "le", "ge", "ne", "in", ",", ";", "\\\\", "Rightarrow", "Leftrightarrow"}
+_OPEN, _CLOSE = {"(", "[", "{", "\\{"}, {")", "]", "}", "\\}"}
+_EQUALS = Token("op", "=")
+
+
+def shorten(tokens: list[Token]) -> None:
+    r"""Replace a left side that only names the value by one token, and leave out the middle of its chain.
+
+    Limits, sums, integrals and derivatives name their values too. An equation whose left side is to be solved (`x^2`,
+    `2x+1`, `x(x+1)`) stays as it is.
+    """
+    if _EQUALS not in tokens[: MAX_NAME + 1]:
+        return
+    places = _top_level(tokens)
+    if not places or not 0 < places[0] <= MAX_NAME or places[-1] + 1 >= len(tokens):
+        return
+    side = tokens[: places[0]]
+    computed = side[0].kind == "cmd" and (
+        side[0].text in _COMPUTED or (side[0].text == "frac" and holds_derivative(side[:8]))
+    )
+    label = flat(side)
+    if not computed and (len(label) > MAX_SPELLING or _is_short(label) or not _NAME.fullmatch(label)):
+        return
+    last = tokens[places[-1] + 1 :]
+    if computed and any(token.kind == "cmd" and token.text in _COMPUTED | {"partial"} for token in last):
+        return
+    if len(places) > 1 and len(last) == 1 and last[0].kind == "name":
+        return  # `2 = ... = x`: the value stands before
+    label = label.replace("«", "").replace("»", "")
+    tokens[:] = [Token("name", f"«{label}»"), _EQUALS, *last]
+
+
+def _is_short(label: str) -> bool:
+    """Whether the parser reads the name itself; what is inside a probability is no expression."""
+    return SHORT.fullmatch(label) is not None and not label.startswith("P(")
+
+
+def holds_derivative(tokens: list[Token]) -> bool:
+    r"""Whether the tokens hold `\frac{d}{dx}` or `d/dx`, which only the algebra system takes."""
+    texts = [token.text for token in tokens]
+    for place, text in enumerate(texts):
+        if text == "frac" and tokens[place].kind == "cmd":
+            after = texts[place + 1 : place + 8]
+            braced = after[:5] == ["{", "d", "}", "{", "d"] and after[6:] == ["}"]
+            if braced or (after[:3] == ["d", "{", "d"] and after[4:5] == ["}"]):
+                return True
+        elif text == "d" and texts[place + 1 : place + 3] == ["/", "d"] and tokens[place].kind == "name":
+            following = tokens[place + 3 : place + 5]
+            if following and following[0].kind == "name" and (len(following) < 2 or following[1].kind != "name"):
+                return True
+    return False
+
+
+def flat(tokens: list[Token]) -> str:
+    r"""Return tokens as one string in which `\lambda x` is not mistaken for one symbol."""
+    pieces: list[str] = []
+    for token in tokens:
+        if pieces and token.kind == "name" and pieces[-1].startswith("\\") and pieces[-1][-1].isalpha():
+            pieces.append(" ")
+        pieces.append(spell(token))
+    return "".join(pieces)
+
+
+def _top_level(tokens: list[Token]) -> list[int]:
+    """Places of the equals signs outside brackets; none when the answer is more than one chain of them."""
+    depth, places = 0, []
+    for place, token in enumerate(tokens):
+        kind, text = token
+        if kind == "op":
+            depth += (text in _OPEN) - (text in _CLOSE)
+        elif kind == "cmd":
+            depth += text.startswith("begin:") - text.startswith("end:")
+        if depth:
+            continue
+        if token == _EQUALS:
+            places.append(place)
+        elif text.strip(" ,").lower() in words.CONNECTIVES if kind == "text" else text in _SEPARATORS:
+            return []
+    return places

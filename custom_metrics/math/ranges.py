@@ -1,0 +1,31 @@
+r"""Ranges of numbers: `12-15`, `67\sim75`. One is never a number: not its difference, not one of its ends."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from custom_metrics.math.tree import Node, number
+
+_RANGE = re.compile(
+    r"\$?\s*(?P<low>\d{1,40}(?:\.\d{1,40})?)\s*\$?\s*"
+    r"(?P<sign>--?|[\u2013\u2014~\uff5e\u301c\u223c]|\\sim(?![A-Za-z])|\\text\s*\{\s*(?:--?|[\u2013\u2014~])\s*\})"
+    r"\s*\$?\s*(?P<high>\d{1,40}(?:\.\d{1,40})?)\s*\$?\s*\.?"
+)
+
+
+def read(answer: str) -> Node | None:
+    r"""Read an answer as a range, or return None. With a plain hyphen the second number must be the larger one.
+
+    >>> read("12-15").op, read("15-12")
+    ('range', None)
+    """
+    if len(answer) > 120:
+        return None
+    found = _RANGE.fullmatch(answer.strip())
+    if found is None:
+        return None
+    low, high = Fraction(found["low"]), Fraction(found["high"])
+    if low >= high and not {"~", "s"} & set(found["sign"]):
+        return None  # a difference
+    return Node("range", (number(low), number(high)))

@@ -1,0 +1,72 @@
+r"""Times of day: `4:30 \text{ p.m.}`, `9 AM`, `16:30`, and what somebody's cleaning left of one, `4:30p..`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAX_LENGTH = 60
+"""Characters of an answer that may be a time of day."""
+HALF_DAY = 12 * 3600
+
+_LAYOUT = re.compile(r"\\(?:text(?:bf|rm|it|sf)?|mathrm|mbox|left|right|quad|[,;:! ])|[{}$~\s]|(?<=:)\\!|at(?=\d)")
+_TIME = re.compile(
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?"
+    r"(?:o'?clock)?(?:inthe)?(?P<half>[ap]\.?m\.{0,2}|[ap]\.{1,2}|noon|midnight|morning|afternoon|evening)?\.?"
+)
+_MARK = re.compile(r"(?<![a-z])[ap](?:m(?![a-z])|\.)|noon|midnight|morning|afternoon|evening")
+"""A mark as it is written; `10 a m` is a product."""
+_WORDS = {"noon": "12:00p.m.", "midnight": "12:00a.m."}
+
+
+class Time(NamedTuple):
+    """A time of day.
+
+    Attributes:
+        seconds: Since midnight.
+        half: `a` or `p` as marked, empty without a mark.
+    """
+
+    seconds: int
+    half: str
+
+
+def time_of_day(answer: str) -> Time | None:
+    r"""Read an answer as a time of day, or return None.
+
+    >>> time_of_day(r"4:30 \text{ p.m.}") == time_of_day("4:30PM"), time_of_day("4 apples")
+    (True, None)
+    """
+    if len(answer) > MAX_LENGTH:
+        return None
+    plain = _LAYOUT.sub("", answer).casefold()
+    match = _TIME.fullmatch(_WORDS.get(plain.rstrip("."), plain))
+    if match is None:
+        return None
+    hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
+    half = match["half"] or ""
+    if half and not _MARK.search(answer.casefold()):
+        return None
+    if half.startswith(("a.", "p.")) and "m" not in half and match["minute"] is None:
+        return None  # `4p.` is no time
+    if hour > 23 or minute > 59 or second > 59 or (half and not 1 <= hour <= 12):
+        return None
+    late = half in {"noon", "afternoon", "evening"} or half.startswith("p")
+    return Time((hour % 12 * 60 if half else hour * 60) * 60 + minute * 60 + second, half and "ap"[late])
+
+
+def same_time(gold: str, answer: str) -> bool | None:
+    """Compare two times of day; None when they are not both such, one at least with its half of the day.
+
+    A missing mark is accepted as a missing unit is; `16:30` is another notation and is not converted.
+    """
+    if ":" not in gold + answer and "m" not in (gold + answer).casefold():
+        return None
+    marked, plain = time_of_day(gold), time_of_day(answer)
+    if marked is None or plain is None or not (marked.half or plain.half):
+        return None
+    if marked.half and plain.half:
+        return marked == plain
+    if plain.half:
+        marked, plain = plain, marked
+    return plain.seconds == marked.seconds + (HALF_DAY if marked.seconds < 3600 else 0)
