@@ -26,9 +26,11 @@ from evalprep.data.prepared import Repeats
 from evalprep.data.sources import Source, config_names, open_source
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
+from evalprep.packs.annotator import Earlier, Item, SampleRef, Value, Values
 from evalprep.packs.entries import TaskSpec
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leaves
+from evalprep.packs.rubric import Rubric, read_rubric
 from evalprep.places import exists, is_folder, place
 
 __all__ = [
@@ -36,20 +38,26 @@ __all__ = [
     "BadInput",
     "Call",
     "Context",
+    "Earlier",
     "Excluded",
     "FieldRow",
     "GroundTruth",
+    "Item",
     "JoinReport",
     "Plan",
     "Previous",
     "Problem",
     "Problems",
     "Repeats",
+    "Rubric",
+    "SampleRef",
     "ScoreSpec",
     "Source",
     "TaskData",
     "TaskPlan",
     "TaskSpec",
+    "Value",
+    "Values",
     "config_names",
     "file_sha256",
     "is_folder",
@@ -57,6 +65,7 @@ __all__ = [
     "near",
     "place",
     "read_fields",
+    "read_rubric",
     "write_atomically",
 ]
 

@@ -6,7 +6,7 @@ Nothing here asks anybody; scores, reports and `judge` itself see the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from custom_metrics.extract.thinking import strip_thinking
@@ -27,6 +27,7 @@ class Judgement:
         reply: The model's text.
         reason: Why there is no answer, or the text of a refusal.
         attempts: Requests made; 0 for values that needed none.
+        version: Of the wording that was answered.
     """
 
     status: str
@@ -34,6 +35,11 @@ class Judgement:
     reply: str | None = None
     reason: str = ""
     attempts: int = 0
+    version: str = ""
+
+    def named(self, name: str) -> Judgement:
+        """The same with the names of its values behind another name."""
+        return replace(self, values=self.values and {f"{name}.{key}": value for key, value in self.values.items()})
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class Question:
         key: Under what its answer is kept; None where it follows a question without a reply.
         messages: What is sent.
         attempts: The rows of the ledger.
+        earlier: Those of the same question in an older wording.
     """
 
     annotator: Annotator
@@ -68,6 +75,7 @@ class Question:
     key: str | None
     messages: tuple[Message, ...]
     attempts: list[Attempt] = field(default_factory=list)
+    earlier: list[Attempt] = field(default_factory=list)
 
     @property
     def task(self) -> str:
@@ -80,7 +88,7 @@ class Question:
             return Judgement("ok", self.item.fixed)
         if self.key is None:
             return Judgement("missing", reason=UNFOLLOWED)
-        return judgement_of(self.annotator, self.item, self.attempts)
+        return judgement_of(self.annotator, self.item, [*self.earlier, *self.attempts])
 
     @property
     def settled(self) -> bool:
@@ -88,7 +96,7 @@ class Question:
         return (
             self.item.fixed is not None
             or self.key is None
-            or any(one.status in {*READABLE, "refused", "truncated"} for one in self.attempts)
+            or any(one.status in {*READABLE, "refused", "truncated"} for one in [*self.earlier, *self.attempts])
         )
 
     def row(self, status: str, attempt: int, **more: Any) -> Attempt:
@@ -129,17 +137,18 @@ def judgement_of(annotator: Annotator, item: Item, attempts: Sequence[Attempt]) 
     """The last attempt that has values; else the last one with a reply; else why there is none."""
     ended = [one for one in attempts if one.status not in {"prepared", "sent"}]
     if not ended:
-        waiting = attempts and "on its way in a batch" if attempts and attempts[-1].provider_id else ""
-        return Judgement(NOT_ASKED, reason=waiting or "", attempts=0)
+        return Judgement(NOT_ASKED, reason="on its way in a batch" if attempts else "")
     fallback: Judgement | None = None
     for one in reversed(ended):
         if one.status in READABLE:
-            status, values, reason = read_reply(annotator, item, one.reply)
-            found = Judgement(status, values, one.reply, reason, len(attempts))
+            status, values, reason = ("ok", {}, "") if item.step else read_reply(annotator, item, one.reply)
+            if item.step and not (one.reply or "").strip():
+                status, values, reason = "missing", None, "empty reply"
+            found = Judgement(status, values, one.reply, reason, len(attempts), one.version)
             if status == "ok":
                 return found
         elif one.status in {"refused", "truncated"}:
-            found = Judgement(one.status, None, one.reply, one.reason, len(attempts))
+            found = Judgement(one.status, None, one.reply, one.reason, len(attempts), one.version)
         else:
             found = Judgement("missing", None, None, one.reason or one.status, len(attempts))
         if fallback is None or (fallback.status == "missing" and fallback.reply is None and found.reply is not None):

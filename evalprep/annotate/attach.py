@@ -1,21 +1,35 @@
-"""Kept judgements found again for the samples of a run, and put beside the rows that score functions get."""
+"""Kept answers found again for the samples of a run, and put beside the rows that score functions get."""
 
 from __future__ import annotations
 
+import json
+import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from evalprep.annotate.question import NOT_ASKED, Judgement, ask_about, pack_judge
-from evalprep.annotate.ratings import RatingsFile, judge_folder, signed_judge
+from evalprep.annotate.answers import Judgement, Question
+from evalprep.annotate.finding import annotators_for, pack_annotators
+from evalprep.annotate.kept import Kept
 from evalprep.errors import BadInput
+from evalprep.packs.annotator import NOT_ASKED, Annotator
 from evalprep.packs.pack import Pack
+from evalprep.packs.rubric import Rubric
 from evalprep.results import Run
 from evalprep.results.files import stamp_of
+from evalprep.results.rows import row_mappings
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def stamp_for(run: Run, task: str) -> str:
+    """Time stamp of a task's samples; with `--timestamp each` another than the run's newest may count."""
+    return stamp_of(run.tasks[task].path) or run.files.stamp
 
 
 def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
-    """Add to each row that a judge was asked about its `judgement`, and its ratings, if any, to its `metrics`.
+    """Add to each row that an annotator was asked about its `judgement`, and its values, if any, to its `metrics`.
+
+    Values of a user's rubric go by the name of the rubric (`correctness.rating`) and leave `judgement` alone.
 
     Args:
         pack: The pack of the task.
@@ -24,22 +38,25 @@ def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
         rows: The task's rows, all of them; changed in place.
 
     Returns:
-        Why kept ratings could not be used; empty where they could or there are none.
+        Why kept answers could not be used; empty where they could or there are none.
     """
     model, found, problem = kept_judgements(pack, run, task, rows)
     for row in rows:
         if (one := found.get(row["index"])) is not None:
-            row["judgement"] = {"judge": model, "status": one.status, "ratings": one.ratings}
-            row["metrics"] = {**row["metrics"], **(one.ratings or {})}
-    return problem
+            row["judgement"] = {"judge": model, "status": one.status, "ratings": one.values, "version": one.version}
+            row["metrics"] = {**row["metrics"], **(one.values or {})}
+    by_rubric, also = rubric_judgements(run, task, rows)
+    for name, (_, judgements) in by_rubric.items():
+        for row in rows:
+            values = judgements[row["index"]].values if row["index"] in judgements else None
+            row["metrics"] = {**row["metrics"], **{f"{name}.{key}": value for key, value in (values or {}).items()}}
+    return "; ".join(filter(None, (problem, also)))
 
 
-def kept_judgements(
-    pack: Pack, run: Run, task: str, rows: Sequence[Mapping[str, Any]] | None = None
-) -> tuple[str, dict[int, Judgement], str]:
-    """What the judge that signed last said of the samples of a task.
+def kept_judgements(pack: Pack, run: Run, task: str, rows: Rows | None = None) -> tuple[str, dict[int, Judgement], str]:
+    """What the annotators of a pack said of the samples of a task.
 
-    The questions are made anew, so that ratings of an earlier prediction or of another prompt are left where they are.
+    The questions are made anew, so that answers about an earlier prediction or another prompt are left where they are.
 
     Args:
         pack: The pack of the task.
@@ -48,36 +65,77 @@ def kept_judgements(
         rows: The task's rows, all of them; read from the samples where they are not given.
 
     Returns:
-        The judge's model; position in the split -> judgement, for every sample that the pack has a question about; why
-        kept judgements could not be used, empty where they could or there are none.
+        The model that was asked; position in the split -> judgement, for every sample that there is a question about;
+        why kept answers could not be used, empty where they could or there are none.
     """
-    from evalprep.results.rows import row_mappings
-
-    # With `--timestamp each` the samples of a task may be of another time than the run's newest.
-    stamp = stamp_of(run.tasks[task].path) or run.files.stamp
-    folder = judge_folder(replace(run.files, stamp=stamp))
-    judge = signed_judge(folder)
-    if judge is None:
-        return "", {}, ""
+    questions: list[Question] = []
+    models: dict[str, None] = {}
     try:
-        module = pack_judge(pack)
-        if module is None or task not in module.TASKS:
-            return "", {}, ""
-        questions = ask_about(judge, module, run, task, row_mappings(run.tasks[task]) if rows is None else rows)
+        with Kept(run, stamp_for(run, task)) as kept:
+            if not kept:
+                return "", {}, ""
+            for annotator in annotators_for(pack_annotators(pack), task, run.tasks[task].metadata):
+                who = kept.who(annotator)
+                if who is None:
+                    continue
+                rows = row_mappings(run.tasks[task]) if rows is None else rows
+                questions += kept.questions(annotator, who, {task: rows}, {task: run.tasks[task].metadata})
+                models[who.model or annotator.name] = None
     except BadInput as error:
-        return "", {}, f"the ratings in {folder.name} are not used: {error.problems[0].what}"
-    except Exception as error:  # noqa: BLE001 - a broken judge.py must not take scores that need no judge with it
-        return "", {}, f"the ratings in {folder.name} are not used: {type(error).__name__}: {error}"
-    known = RatingsFile(folder).known
+        return "", {}, f"ratings are not used: {error.problems[0].what}"
+    except Exception as error:  # noqa: BLE001 - a broken annotators.py must not take scores that need none with it
+        return "", {}, f"ratings are not used: {type(error).__name__}: {error}"
+    return ", ".join(models), by_sample(questions), ""
+
+
+def rubric_judgements(
+    run: Run, task: str, rows: Rows | None = None
+) -> tuple[dict[str, tuple[str, dict[int, Judgement]]], str]:
+    """What judges said by rubrics that users named: rubric -> model and judgements by position; and what went wrong."""
+    found: dict[str, tuple[str, dict[int, Judgement]]] = {}
+    try:
+        with Kept(run, stamp_for(run, task)) as kept:
+            for name, chosen in kept.chosen().items():
+                spec = json.loads(chosen.settings).get("rubric")
+                if not isinstance(spec, dict):
+                    continue
+                rubric = Rubric.from_spec(spec)
+                who = kept.who(rubric)
+                if rubric.is_pair or who is None or (rubric.tasks and task not in rubric.tasks):
+                    continue
+                rows = row_mappings(run.tasks[task]) if rows is None else rows
+                questions = kept.questions(rubric, who, {task: rows}, {})
+                if any(one.attempts for one in questions):
+                    found[name] = (who.model, by_sample(questions))
+    except BadInput as error:
+        return {}, f"ratings are not used: {error.problems[0].what}"
+    except (ValueError, TypeError, KeyError) as error:
+        return {}, f"ratings are not used: a rubric in the ledger cannot be read: {error}"
+    return found, ""
+
+
+def by_sample(questions: Sequence[Question]) -> dict[int, Judgement]:
+    """Judgements by position in the split, those of several questions about a sample put together."""
     of_sample: dict[int, list[Judgement]] = {}
-    for asked in questions:
-        of_sample.setdefault(asked.question.index, []).append(known.get(asked.key, Judgement(NOT_ASKED)))
-    return judge.model, {index: _together(several) for index, several in of_sample.items()}, ""
+    for question in questions:
+        if not question.item.step:
+            of_sample.setdefault(question.item.samples[0].index, []).append(question.judgement())
+    return {index: together(several) for index, several in of_sample.items()}
 
 
-def _together(several: Sequence[Judgement]) -> Judgement:
-    """Of several questions about one sample all ratings count, and the first that has none says why."""
+def together(several: Sequence[Judgement]) -> Judgement:
+    """Of several questions about one sample all values count, votes as their mean; the first without any says why."""
     first = next((one for one in several if one.status != "ok"), several[0])
-    ratings = {name: number for one in several for name, number in (one.ratings or {}).items()}
+    columns: dict[str, list[float]] = {}
+    for one in several:
+        for name, number in (one.values or {}).items():
+            columns.setdefault(name, []).append(number)
+    values = {name: numbers[0] if len(numbers) == 1 else statistics.fmean(numbers) for name, numbers in columns.items()}
     replies = [one.reply for one in several if one.reply]
-    return Judgement(first.status, ratings or None, "\n\n".join(replies) or None, first.reason)
+    attempts = sum(one.attempts for one in several)
+    return Judgement(first.status, values or None, "\n\n".join(replies) or None, first.reason, attempts, first.version)
+
+
+__all__ = [
+    "NOT_ASKED", "Annotator", "attach", "by_sample", "kept_judgements", "rubric_judgements", "stamp_for", "together",
+]  # fmt: skip

@@ -1,14 +1,14 @@
-"""How many questions have a rating, why the others have none, and the mean ratings."""
+"""How many questions have values, why the others have none, and the mean values."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from evalprep.annotate.question import NOT_ASKED, Asked, Judgement
+from evalprep.annotate.answers import Question
 
 
 @dataclass
@@ -17,12 +17,13 @@ class TaskTally:
 
     Args:
         task: The task.
-        n_ok: Questions with ratings; only these are in `means`.
+        n_ok: Questions with values; only these are in `means`.
         n_total: All questions.
         n_fixed: Of `n_ok`, those that needed no judge.
-        reasons: Status -> questions without ratings.
+        reasons: Status -> questions without values.
         details: What services and refusals said -> questions.
-        means: Rating name -> mean, on the judge's scale.
+        means: Value -> mean, on the judge's scale.
+        distributions: Value -> number -> questions.
     """
 
     task: str
@@ -32,26 +33,31 @@ class TaskTally:
     reasons: dict[str, int] = field(default_factory=dict)
     details: dict[str, int] = field(default_factory=dict)
     means: dict[str, float] = field(default_factory=dict)
+    distributions: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return asdict(self)
 
 
-def tally(task: str, questions: Sequence[Asked], judgements: Mapping[str, Judgement]) -> TaskTally:
-    """Count one task's judgements, by key."""
-    found = [judgements.get(asked.key, Judgement(NOT_ASKED)) for asked in questions]
-    ok = [one for one in found if one.ratings is not None]
+def tally(task: str, questions: Sequence[Question]) -> TaskTally:
+    """Count one task's judgements; the first steps of chains are no questions of their own."""
+    found = [one.judgement() for one in questions if not one.item.step]
+    ok = [one for one in found if one.values is not None]
     columns: dict[str, list[float]] = {}
     for one in ok:
-        for name, value in (one.ratings or {}).items():
+        for name, value in (one.values or {}).items():
             columns.setdefault(name, []).append(value)
     return TaskTally(
         task,
         n_ok=len(ok),
         n_total=len(found),
         n_fixed=sum(one.attempts == 0 for one in ok),
-        reasons=dict(Counter(one.status for one in found if one.ratings is None)),
-        details=dict(Counter(one.reason for one in found if one.ratings is None and one.reason).most_common()),
+        reasons=dict(Counter(one.status for one in found if one.values is None)),
+        details=dict(Counter(one.reason for one in found if one.values is None and one.reason).most_common()),
         means={name: statistics.fmean(values) for name, values in columns.items()},
+        distributions={
+            name: {f"{value:g}": count for value, count in sorted(Counter(values).items())}
+            for name, values in columns.items()
+        },
     )

@@ -5,7 +5,7 @@ An annotator is a judge, a detector, an embedder or a code runner; never the mod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -63,18 +63,22 @@ class Item:
         input: The user's message, or a list of messages.
         draw: Number of the draw: votes on one input stay apart.
         follows: The question whose input and reply come before this one's messages (a chain).
+        step: Its reply is only for the question that follows it, and is not read.
         fixed: Values that need no model; None where one is asked.
         prefix: Put before the names of the values, so that several questions about a sample stay apart.
         about: What `read` needs to know of it (names of metrics, order of a pair).
+        earlier: The same question in an older wording, whose kept answers count as long as there is no newer one.
     """
 
     samples: tuple[SampleRef, ...]
     input: str | Sequence[Message]
     draw: int = 0
     follows: Item | None = None
+    step: bool = False
     fixed: Values | None = None
     prefix: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
+    earlier: Earlier | None = None
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -96,33 +100,61 @@ class Item:
             return self.messages
         if earlier is None:
             raise ValueError("the question before it has no reply")
+        # A chain of two steps is all that rubrics have needed; a longer one would need the replies of all steps.
         before = self.follows.messages
         return (*before, {"role": "assistant", "content": earlier}, *self.messages)
 
 
-@runtime_checkable
-class Annotator(Protocol):
-    """Computes values of samples. `run(inputs) -> replies` is present where no provider is asked.
+@dataclass(frozen=True)
+class Earlier:
+    """Under what an answer to the same question was kept before the wording of the question changed.
 
     Attributes:
-        name: Unique in a run.
-        version: Raised by hand when its input or its use of the model changes, not by releases.
-        values: Name -> range and direction; they join the metrics of a row.
-        paid: `score` runs free annotators, `judge` the paid ones.
-        needs: Packages, data and abilities without which it cannot run.
-        tasks: Tasks whose rows it is asked about; empty for any.
-        sampling: Parameters of its requests, which the user may override.
-        schema: JSON schema of a reply for providers that enforce one; None without.
+        version: The annotator's version then.
+        input: What was asked then.
+        key: From a judge, as version 0.1.0 wrote it, to the key of `ratings.jsonl`; None where it kept none.
     """
 
-    name: str
     version: str
-    values: Mapping[str, Value]
-    paid: bool
-    needs: Sequence[str]
-    tasks: Sequence[str]
-    sampling: Mapping[str, Any]
-    schema: Mapping[str, Any] | None
+    input: str
+    key: Callable[[str], str] | None = None
+
+
+@runtime_checkable
+class Annotator(Protocol):
+    """Computes values of samples. `run(inputs) -> replies` is present where no provider is asked."""
+
+    @property
+    def name(self) -> str:
+        """Unique in a run."""
+
+    @property
+    def version(self) -> str:
+        """Raised by hand when its input or its use of the model changes, not by releases."""
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """Name -> range and direction; they join the metrics of a row."""
+
+    @property
+    def paid(self) -> bool:
+        """`score` runs free annotators, `judge` the paid ones."""
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """Packages, data and abilities without which it cannot run."""
+
+    @property
+    def tasks(self) -> Sequence[str]:
+        """Tasks whose rows it is asked about, beside those that name it in their metadata."""
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Parameters of its requests, which the user may override."""
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """JSON schema of a reply for providers that enforce one; None without."""
 
     def items(
         self, rows: Mapping[str, Sequence[Mapping[str, Any]]], metadata: Mapping[str, Mapping[str, Any]]

@@ -176,7 +176,7 @@ class _Walk:
 
     def _rows_of(self, task: str) -> list[dict[str, Any]]:
         if task not in self._rows:
-            from evalprep.annotate import attach
+            from evalprep.annotate.attach import attach
 
             self._rows[task] = row_mappings(self.run.tasks[task])
             if note := attach(self.pack, self.run, task, self._rows[task]):

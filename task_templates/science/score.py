@@ -17,7 +17,7 @@ from custom_metrics.science.rows import Row, row_score, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS, Task
 from custom_metrics.statistics import Influence, combined_influence, influence_of, influence_of_mean
 
-from .judge import PROMPT_VERSION
+from .annotators import PROMPT_VERSION
 
 Sample = Mapping[str, Any]
 COMPAT_PREFIX = "compat."
@@ -139,7 +139,8 @@ def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
     )
     result: dict[str, Any] = {"skipped": {reason: count for reason, count in skipped.items() if count}}
     if judgements:
-        result["judge"] = {"model": judgements[0]["judge"], "prompt_version": PROMPT_VERSION, "asked": len(judgements)}
+        version = next((one["version"] for one in judgements if one.get("version")), PROMPT_VERSION)
+        result["judge"] = {"model": judgements[0]["judge"], "prompt_version": version, "asked": len(judgements)}
     if not known:
         return result | {"agg_value": None, "reason": "no judge has rated it: `evalprep judge RUN --model NAME`"}
     rated = [row["sample_id"] for row, one in zip(samples, ratings, strict=True) if isinstance(one, (int, float))]

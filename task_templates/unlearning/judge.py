@@ -1,4 +1,4 @@
-"""What a judge is asked about generations (judge.yaml has the contexts), and the scores of its ratings."""
+"""Contexts in which a judge is asked (judge.yaml), prompts of the user's own, and the scores of the ratings."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ import importlib.util
 import json
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from custom_metrics.unlearning.judge import judge_scores
 from evalprep.packapi import BadInput, Problem
 
-from .generations import generated
-from .judge_prompt import create_prompt
 from .results import Result, data_set, no_value, with_mean_interval
-from .samples import Row, Rows, position, single
+from .samples import Rows, position, single
 
 _CONTRACT = yaml.safe_load(Path(__file__).with_name("judge.yaml").read_text(encoding="utf-8"))
 SAMPLING: dict[str, Any] = _CONTRACT["sampling"]
@@ -29,71 +25,12 @@ RANGE: list[float] = _CONTRACT["range"]
 CONTEXTS: dict[str, tuple[str, list[str]]] = {
     spec["task"]: (name, spec["metrics"]) for suite in _CONTRACT["contexts"].values() for name, spec in suite.items()
 }
-TASKS = tuple(CONTEXTS)
 
 Prompt = Callable[..., str]
 
 
-@dataclass(frozen=True)
-class Question:
-    """One generation to be rated.
-
-    Attributes:
-        task: The task.
-        sample_id: The sample.
-        index: Its position in the split.
-        prompt: The message to the judge.
-        metrics: What the judge rates.
-        fixed: Ratings that need no judge; there are none.
-    """
-
-    task: str
-    sample_id: str
-    index: int
-    prompt: str
-    metrics: Sequence[str]
-    fixed: None = None
-
-    def key(self, judge: str) -> str:
-        """Under what the ratings by this judge are kept."""
-        return hashlib.sha256(f"{judge}\n{self.prompt}".encode("utf-8", "surrogatepass")).hexdigest()
-
-    def read(self, reply: str) -> tuple[str, dict[str, float] | None]:
-        """Status of a reply, and its ratings where the status is `ok`."""
-        found = judge_scores(metrics=self.metrics, response=reply, range=RANGE)
-        return found["status"], found["scores"]
-
-
-def questions(
-    *, rows: Mapping[str, Sequence[Row]], metadata: Mapping[str, Mapping[str, Any]] | None = None
-) -> Iterator[Question]:
-    """One question per generation, in order.
-
-    Args:
-        rows: Task -> row mappings, as score functions get them.
-        metadata: Task -> the metadata of its YAML, which names a prompt file of the user's own.
-
-    Raises:
-        BadInput: that prompt file is missing or fails.
-    """
-    for task, samples in rows.items():
-        context, metrics = CONTEXTS[task]
-        settings = (metadata or {}).get(task, {}).get("unlearning") or {}
-        file = settings.get("judge_prompt")
-        make = load_prompt(Path(file)) if file else create_prompt
-        for row in samples:
-            doc = row["doc"]
-            texts = (doc.get("prompt", row.get("prompt")) or "", doc.get("target", row.get("target")) or "")
-            try:
-                prompt = make(context, *texts, generated(row))
-            except Exception as error:
-                raise BadInput(_broken(file, f"create_prompt fails: {type(error).__name__}: {error}")) from error
-            if not isinstance(prompt, str):
-                raise BadInput(_broken(file, f"create_prompt returns {type(prompt).__name__}"))
-            yield Question(task, row["sample_id"], row["index"], prompt, metrics)
-
-
-def _broken(file: Any, what: str) -> Problem:
+def broken_prompt(file: Any, what: str) -> Problem:
+    """What to tell of a prompt file that does not work."""
     return Problem(
         what=what,
         where=str(file),
@@ -110,15 +47,15 @@ def load_prompt(file: Path) -> Prompt:
     """
     spec = importlib.util.spec_from_file_location("unlearning_judge_prompt", file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise BadInput(_broken(file, "there is no such Python file"))
+        raise BadInput(broken_prompt(file, "there is no such Python file"))
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise BadInput(_broken(file, f"cannot be imported: {type(error).__name__}: {error}")) from error
+        raise BadInput(broken_prompt(file, f"cannot be imported: {type(error).__name__}: {error}")) from error
     found = getattr(module, "create_prompt", None)
     if not callable(found):
-        raise BadInput(_broken(file, "has no create_prompt"))
+        raise BadInput(broken_prompt(file, "has no create_prompt"))
     return found  # type: ignore[no-any-return]
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evalprep.annotate.ledger import FILE, Ledger
 from evalprep.cli import main
 from tests.packs.science.runs import write_run
 
@@ -16,7 +17,7 @@ STAMP = "2026-02-01T08-00-00.000000"
 def _surroundings(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr("evalprep.annotate.ask.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("evalprep.annotate.providers.pace.FIRST_WAIT", 0.01)
 
 
 @pytest.fixture
@@ -39,9 +40,13 @@ def judge(capsys):
 
 
 def lines(folder):
-    """The kept answers of a run."""
-    path = folder / f"judge_{STAMP}" / "ratings.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line] if path.exists() else []
+    """The last attempts of a run that have a reply."""
+    path = folder / FILE
+    if not path.exists():
+        return []
+    with Ledger(path) as ledger:
+        last = [several[-1] for several in ledger.attempts().values()]
+    return [one for one in last if one.status in {"received", "refused", "truncated", "imported"}]
 
 
 def change_reply(folder, task, index, text):

@@ -177,14 +177,13 @@ def serve(answer):
             return {"custom_id": key, "response": {"status_code": said.status, "body": inner}, "error": None}
 
         def complete(self, request):
-            request = {**request, "path": self.path}
             with lock:
                 here.requests.append(request)
                 here.headers.append(dict(self.headers))
                 number = len(here.requests)
             key = self.headers["Authorization"] or self.headers["x-api-key"]
             said = answer(request["messages"][-1]["content"], number, key)
-            self.send(Said(said) if isinstance(said, str) else said, request)
+            self.send(Said(said) if isinstance(said, str) else said, {**request, "path": self.path})
 
         def give(self, data):
             self.raw(json.dumps(data).encode())

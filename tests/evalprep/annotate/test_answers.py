@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from tests.evalprep.annotate.conftest import QA, SECRET, STAMP, SUMMARY, lines
-from tests.evalprep.annotate.server import Said, chat
+from tests.evalprep.annotate.conftest import QA, SECRET, SUMMARY, lines
+from tests.evalprep.annotate.services import Said
+from tests.evalprep.annotate.services import serve as chat
 
 NOW = {"Retry-After": "0"}
 
@@ -21,7 +22,10 @@ NOW = {"Retry-After": "0"}
         pytest.param("It quotes <think> once.\nRating: 2", "ok", {"judge_rating": 2}, id="a tag that never closes"),
         pytest.param("Rating: 0", "invalid_score", None, id="below the scale"),
         pytest.param("Rating: 11", "invalid_score", None, id="above the scale"),
-        pytest.param("Rating: four", "invalid_score", None, id="in words"),
+        pytest.param("Rating: four", "parse_error", None, id="in words"),
+        pytest.param("**Rating:** [3]/5", "ok", {"judge_rating": 3}, id="decorated"),
+        pytest.param("Rating: 3 or 4", "parse_error", None, id="two ratings"),
+        pytest.param("Rating: 2\nRating: 5", "parse_error", None, id="two lines"),
         pytest.param("4", "parse_error", None, id="no mark"),
         pytest.param("I'm sorry, I cannot rate this.", "parse_error", None, id="refusal in words"),
         pytest.param(Said("Rating: 5", refusal="not this"), "refused", None, id="refusal beside a rating"),
@@ -33,8 +37,8 @@ def test_status_of_a_reply(science_run, judge, said, status, ratings):
     with chat(lambda *_: said) as server:
         code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--limit", 1, "--max_retries", 0)
     (line,) = lines(science_run)
-    assert (line["status"], line["ratings"], line["attempts"]) == (status, ratings, 1)
-    assert line["reply"] == (said.text if isinstance(said, Said) else said)
+    assert (line.status in {"refused", "truncated"}) == (status in {"refused", "truncated"})
+    assert (line.attempt, line.reply) == (1, said.text if isinstance(said, Said) else said)
     (task,) = outcome["tasks"]
     assert task["n_ok"] == (status == "ok")
     assert task["reasons"] == ({} if ratings else {status: 1})
@@ -64,7 +68,7 @@ def test_asked_again_until_there_is_a_rating(science_run, judge, failures):
         code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--limit", 1)
     assert code == 0
     assert outcome["tasks"][0]["means"] == {"judge_rating": 2}
-    assert [line["attempts"] for line in lines(science_run)] == [len(replies)]
+    assert [line.attempt for line in lines(science_run)] == [len(replies)]
 
 
 def test_a_slow_endpoint_times_out(science_run, judge):
@@ -79,7 +83,7 @@ def test_a_slow_endpoint_times_out(science_run, judge):
         code, outcome, _ = judge(science_run, server.url, *options)
         release.set()
     assert code == 3
-    assert outcome["tasks"][0]["details"] == {"timeout": 1}
+    assert outcome["tasks"][0]["details"] == {"no whole answer within 0.3 s": 1}
     assert lines(science_run) == []
 
 
@@ -109,14 +113,14 @@ def test_a_service_that_refuses_us_stops_everything(science_run, judge, said):
     assert (code, len(server.requests)) == (2, 1)
     assert said.text in outcome["stopped"]
     assert said.text in error
-    assert not (science_run / f"judge_{STAMP}").exists()
+    assert lines(science_run) == []
 
 
 def test_what_was_rated_before_a_refusal_is_kept(science_run, judge):
     with chat(lambda _, number, __: "Rating: 3" if number <= 4 else Said("revoked", status=401)) as server:
         code, outcome, _ = judge(science_run, server.url, "--tasks", SUMMARY, "--num_concurrent", 1)
     assert code == 2
-    assert (outcome["tasks"][0]["n_ok"], outcome["tasks"][0]["reasons"]) == (4, {"not asked": 8})
+    assert (outcome["tasks"][0]["n_ok"], outcome["tasks"][0]["reasons"]) == (4, {"missing": 1, "not asked": 7})
     assert len(lines(science_run)) == 4
 
 
@@ -128,7 +132,7 @@ def test_an_unreachable_service_is_given_up(science_run, judge):
     assert code == 3
     assert "10 questions in a row without an answer" in outcome["stopped"]
     assert "goes on from here" in error
-    assert not (science_run / f"judge_{STAMP}").exists()
+    assert lines(science_run) == []
 
 
 def test_requests_run_side_by_side_and_no_more_than_asked_for(science_run, judge):
@@ -192,14 +196,14 @@ class TestSecrets:
         assert code == 2
         assert server.authorizations == [f"Bearer {SECRET}"] * 4
         assert len(lines(science_run)) == 2
-        written = [path.read_text() for path in science_run.rglob("*") if path.is_file()]
+        written = [path.read_bytes().decode("utf-8", "replace") for path in science_run.rglob("*") if path.is_file()]
         assert not any(SECRET in text for text in [*written, json.dumps(outcome), error])
         assert "***" in error
 
     def test_never_an_argument(self, science_run, judge):
-        code, outcome, error = judge(science_run, "http://127.0.0.1:9/v1", "--api_key", SECRET)
-        assert code == 2
-        assert SECRET not in error + json.dumps(outcome)
+        with pytest.raises(SystemExit) as ended:
+            judge(science_run, "http://127.0.0.1:9/v1", "--api_key", SECRET)
+        assert ended.value.code == 2
 
     def test_no_key_is_needed_on_ones_own_machine(self, science_run, judge):
         with chat(lambda *_: "Rating: 3") as server:

@@ -7,15 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from evalprep.annotate import RatingsFile
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.conftest import QA, STAMP, SUMMARY, change_reply, lines
-from tests.evalprep.annotate.server import Said, chat
+from tests.evalprep.annotate.services import Said
+from tests.evalprep.annotate.services import serve as chat
 
 
 def three(*_):
@@ -36,7 +35,7 @@ def test_nothing_is_asked_twice(science_run, judge):
 
 def test_a_limit_is_a_beginning(science_run, judge):
     assert [count(science_run, judge, "--limit", limit) for limit in (5, 5, 8)] == [10, 0, 6]
-    assert {line["index"] for line in lines(science_run)} == set(range(8))
+    assert len(lines(science_run)) == 16
 
 
 def test_a_changed_prediction_is_asked_about_anew(science_run, judge):
@@ -97,28 +96,6 @@ def test_unanswered_questions_are_asked_again(science_run, judge):
     assert [count(science_run, judge, *options, answer=answer) for _ in range(2)] == [12, 6]
 
 
-@pytest.mark.parametrize("cut", [1, 20, 60], ids=lambda cut: f"{cut} bytes short")
-def test_a_damaged_last_line_costs_one_question(science_run, judge, cut):
-    count(science_run, judge)
-    path = science_run / f"judge_{STAMP}" / "ratings.jsonl"
-    path.write_bytes(path.read_bytes()[:-cut])
-    lost = 0 if cut == 1 else 1  # without its newline the line is whole
-    assert count(science_run, judge) == lost
-    assert len(RatingsFile(path.parent).known) == 24
-    assert RatingsFile(path.parent).damaged == lost
-
-
-@given(st.lists(st.one_of(st.binary(max_size=40), st.builds(lambda value: json.dumps(value).encode(), st.recursive(
-    st.none() | st.booleans() | st.floats() | st.sampled_from(["ok", "refused"]),
-    lambda inner: st.dictionaries(st.sampled_from(["key", "status", "ratings", "reason", "attempts"]), inner),
-))), max_size=5))  # fmt: skip
-def test_no_content_of_the_file_is_fatal(tmp_path_factory, content):
-    folder = tmp_path_factory.mktemp("judge")
-    (folder / "ratings.jsonl").write_bytes(b"\n".join(content))
-    ratings = RatingsFile(folder)
-    assert all(isinstance(one.attempts, int) for one in ratings.known.values())
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
 def test_a_stopped_call_goes_on_where_it_was(science_run, judge, number):
     def answer(_, count, __):
@@ -141,15 +118,23 @@ def test_a_stopped_call_goes_on_where_it_was(science_run, judge, number):
     assert "Traceback" not in error
     assert len(lines(science_run)) == 6
     assert count(science_run, judge) == 18
-    assert len({line["key"] for line in lines(science_run)}) == 24
+    assert len({line.key for line in lines(science_run)}) == 24
+
+
+@contextmanager
+def folder_locked(folder):
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def test_two_calls_at_once_are_refused(science_run, judge):
     count(science_run, judge, "--limit", 1)
-    with (science_run / f"judge_{STAMP}" / "ratings.jsonl").open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with chat(three) as server:
-            code, outcome, _ = judge(science_run, server.url)
+    with folder_locked(science_run), chat(three) as server:
+        code, outcome, _ = judge(science_run, server.url)
     assert (code, server.requests) == (2, [])
     assert "another `evalprep judge`" in outcome["problems"][0]["what"]
 
@@ -167,11 +152,10 @@ class TestDryRun:
         assert plan["characters"] == sum(map(len, server.prompts))
         assert plan["first_prompt"] in server.prompts
         assert plan["tasks"][QA]["without_call"] == 1
-        after = [path for path in sorted(science_run.rglob("*")) if f"judge_{STAMP}" not in str(path)]
+        after = [path for path in sorted(science_run.rglob("*")) if path.name != "annotations.sqlite"]
         assert before == after
 
     def test_needs_no_key_and_no_client(self, science_run, judge, monkeypatch):
-        monkeypatch.setitem(sys.modules, "openai", None)
         monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a connection"))
         code, plan, _ = judge(science_run, "https://api.openai.com/v1", "--dry_run", "--limit", 2)
         assert (code, plan["calls"]) == (0, 4)
@@ -217,41 +201,23 @@ class TestBadInput:
         assert code == 2
         assert what in outcome["problems"][0]["what"]
 
-    def test_without_the_client(self, science_run, judge, monkeypatch):
-        monkeypatch.setitem(sys.modules, "openai", None)
-        code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1")
-        assert code == 2
-        assert "evalprep[judge]" in outcome["problems"][0]["fix"]
-
-    def test_a_pack_that_keeps_to_no_protocol(self, tmp_path, science_run, judge):
+    @pytest.mark.parametrize(
+        ("content", "what"),
+        [("TASKS = ('a',)\n", "lists no annotators"), ("ANNOTATORS = [1]\n", "does not follow the contract")],
+    )
+    def test_a_pack_that_keeps_to_no_protocol(self, tmp_path, science_run, judge, content, what):
         (tmp_path / "packs" / "odd").mkdir(parents=True)
         (tmp_path / "packs" / "odd" / "pack.yaml").write_text("name: odd\n")
-        (tmp_path / "packs" / "odd" / "judge.py").write_text("TASKS = ('a',)\n")
+        (tmp_path / "packs" / "odd" / "annotators.py").write_text(content)
         code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", "--template_dir", tmp_path / "packs")
         assert code == 2
-        assert "questions(rows=..., metadata=...)" in outcome["problems"][0]["allowed"]
+        assert what in outcome["problems"][0]["what"]
 
-
-def test_a_refused_second_call_leaves_the_first_ones_empty_file(science_run, judge):
-    folder = science_run / f"judge_{STAMP}"
-    folder.mkdir()
-    with (folder / "ratings.jsonl").open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with chat(three) as server:
-            assert judge(science_run, server.url)[0] == 2
-        assert (folder / "ratings.jsonl").exists()
-
-
-def test_what_another_call_added_meanwhile_is_not_asked_again(science_run, judge, monkeypatch):
-    """Between reading the ratings and opening them for new ones, another call may have come and gone."""
-    read = RatingsFile._read
-    late = []
-
-    def read_before_the_other_call(self):
-        read(self)
-        if not late:
-            late.append(True)
-            count(science_run, judge)
-
-    monkeypatch.setattr(RatingsFile, "_read", read_before_the_other_call)
-    assert count(science_run, judge) == 0
+    def test_a_judge_of_the_first_version(self, tmp_path, science_run, judge):
+        (tmp_path / "packs" / "odd").mkdir(parents=True)
+        (tmp_path / "packs" / "odd" / "pack.yaml").write_text("name: odd\n")
+        content = "TASKS = ('a',)\ndef questions(**_):\n    return []\n"
+        (tmp_path / "packs" / "odd" / "judge.py").write_text(content)
+        code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", "--template_dir", tmp_path / "packs")
+        assert code == 2
+        assert "judges are annotators now" in outcome["problems"][0]["what"]

@@ -2,19 +2,19 @@
 
 import json
 import shutil
-import sys
-from types import SimpleNamespace
 
 import pytest
 
-from evalprep.annotate.question import Asked, Judgement
+from evalprep.annotate.answers import Judgement
+from evalprep.annotate.attach import together
 from evalprep.cli import main
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from evalprep.score import score_run
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.conftest import QA, SUMMARY, change_reply, lines, write_tofu_run
-from tests.evalprep.annotate.server import Said, chat
+from tests.evalprep.annotate.services import Said
+from tests.evalprep.annotate.services import serve as chat
 
 PACKS = find_packs(PROJECT_ROOT / "task_templates")
 FORGET = {"KNOWLEDGE_REMOVAL": 8, "VERBATIM_REMOVAL": 6.5, "FLUENCY": 10}
@@ -77,7 +77,7 @@ class TestScience:
     def test_a_broken_judge_takes_no_other_score_with_it(self, science_run, judge, monkeypatch):
         with chat(rate) as server:
             judge(science_run, server.url)
-        monkeypatch.setattr(PACKS["science"].module("judge"), "questions", lambda **_: 1 / 0)
+        monkeypatch.setattr(type(PACKS["science"].module("annotators").ANNOTATORS[0]), "items", lambda *_: 1 / 0)
         found, notes = results(science_run)
         assert found["science_mup"]["agg_value"] == pytest.approx(1)
         assert found["science_mup_judge"]["agg_value"] is None
@@ -86,8 +86,7 @@ class TestScience:
     def test_damaged_files_are_as_none(self, science_run, judge):
         with chat(rate) as server:
             judge(science_run, server.url)
-        (signature,) = science_run.glob("judge_*/judge.json")
-        signature.write_text("{")
+        (science_run / "annotations.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 5_000)
         found, _ = results(science_run)
         assert found["science_mup_judge"]["agg_value"] is None
 
@@ -199,29 +198,12 @@ class TestUnlearning:
         assert len(lines(run)) == 6
 
 
-def test_several_questions_about_one_sample_are_put_together(science_run, judge, monkeypatch):
-    """As in votes: each has its own rating, and one that failed is not hidden by the next."""
-    module = sys.modules["evalprep.annotate.attach"]  # the package has the function under this name
-
-    def question(number):
-        return SimpleNamespace(index=0, fixed=None, prompt="p", task=QA, sample_id="s", number=number)
-
-    with chat(lambda *_: "Rating: 4") as server:
-        judge(science_run, server.url, "--limit", 1)
-    known = {
-        "a": Judgement("ok", {"vote_a": 1}),
-        "b": Judgement("parse_error", None, "?"),
-        "c": Judgement("ok", {"vote_c": 0}),
-    }
-    asked = [Asked(question(key), {}, key) for key in known]
-    monkeypatch.setattr(module, "ask_about", lambda *_: asked)
-    monkeypatch.setattr(module, "RatingsFile", lambda _: SimpleNamespace(known=known))
-    rows = [{"index": 0, "metrics": {"f1": 0.5}}]
-    assert module.attach(PACKS["science"], load_run(science_run), QA, rows) == ""
-    assert rows == [
-        {
-            "index": 0,
-            "metrics": {"f1": 0.5, "vote_a": 1, "vote_c": 0},
-            "judgement": {"judge": "the-judge", "status": "parse_error", "ratings": {"vote_a": 1, "vote_c": 0}},
-        }
-    ]
+def test_several_questions_about_one_sample_are_put_together():
+    """Aspects keep their names, votes count by their mean, and one that failed is not hidden by the next."""
+    said = [
+        Judgement("ok", {"vote": 1, "style": 3}, "yes"), Judgement("parse_error", None, "?", "no number"),
+        Judgement("ok", {"vote": 0}, "no"),
+    ]  # fmt: skip
+    one = together(said)
+    assert (one.status, one.values, one.reason) == ("parse_error", {"vote": 0.5, "style": 3}, "no number")
+    assert one.reply == "yes\n\n?\n\nno"

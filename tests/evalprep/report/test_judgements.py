@@ -1,19 +1,16 @@
 """What a judge said of a sample stands beside it, as long as it speaks of this reply."""
 
 import json
-import sys
-from types import SimpleNamespace
 
 import pytest
 
-from evalprep.annotate import Asked, Judgement
 from evalprep.cli import main
 from evalprep.packs.finding import find_packs
 from evalprep.report import build_report, judgements_of, write_report
 from evalprep.results import load_run
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.conftest import SUMMARY, change_reply
-from tests.evalprep.annotate.server import chat
+from tests.evalprep.annotate.services import serve as chat
 from tests.evalprep.report import chromium
 from tests.evalprep.report.test_page import unpack
 from tests.packs.science.runs import write_run
@@ -59,32 +56,8 @@ def test_judgements_are_found_where_a_second_command_came_later(judged):
     assert {*judgements_of(load_run(judged, timestamp="each"), PACKS)} == {SUMMARY}
 
 
-def test_several_questions_about_one_sample_stand_together(judged, monkeypatch):
-    def ask_about(*_):
-        question = SimpleNamespace(index=0)
-        return [Asked(question, {}, key) for key in known] + [Asked(SimpleNamespace(index=1), {}, "not put")]
-
-    known = {
-        "a": Judgement("ok", {"vote_a": 1}, "yes"),
-        "b": Judgement("parse_error", None, "?", "no number"),
-        "c": Judgement("ok", {"vote_c": 0}, "no"),
-    }
-    module = sys.modules["evalprep.annotate.attach"]  # the package has the function under this name
-    monkeypatch.setattr(module, "ask_about", ask_about)
-    monkeypatch.setattr(module, "RatingsFile", lambda _: SimpleNamespace(known=known))
-    assert judgements_of(load_run(judged), PACKS)[SUMMARY] == {
-        0: {
-            "judge": "the-judge",
-            "status": "parse_error",
-            "ratings": {"vote_a": 1, "vote_c": 0},
-            "reply": "yes\n\n?\n\nno",
-            "reason": "no number",
-        }
-    }
-
-
 def test_judgements_that_cannot_be_read_leave_a_note_and_the_report(judged, tmp_path):
-    (judged / "judge_2026-02-01T08-00-00.000000" / "ratings.jsonl").write_text("nonsense\n")
+    (judged / "annotations.sqlite").write_text("nonsense\n")
     assert judgements_of(load_run(judged), PACKS) == {}
     assert main(["report", str(judged), "--out", str(tmp_path / "out"), "--format", "json"]) == 0
     assert json.loads((tmp_path / "out" / "report.json").read_text())["tasks"][0]["name"] == SUMMARY

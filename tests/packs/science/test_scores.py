@@ -14,6 +14,7 @@ from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
 from evalprep.cli import main
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
+from evalprep.results.rows import row_mappings
 from evalprep.score import export, score_run
 from tests import PROJECT_ROOT
 from tests.packs.science.runs import STAMP, demo_rows, exact, write_run
@@ -261,51 +262,43 @@ def test_spreadsheet_holds_tables_and_unparsable_replies(tmp_path):
     assert "<f>" not in sheets  # no cell is a formula
 
 
-@pytest.fixture(scope="module")
-def judge():
-    return PACKS["science"].module("judge")
+QA, SUMMARY = "qasper_abstractive_qa", "mup_single_document_summarization"
 
 
-class TestJudgeQuestions:
-    def rows(self, folder):
-        from evalprep.results.rows import row_mappings
+class TestJudgeItems:
+    """What a judge is asked; how answers are kept is tested with `evalprep judge`."""
 
+    def items(self, folder):
         run = load_run(folder)
-        return {name: row_mappings(task) for name, task in run.tasks.items()}
+        judges = {one.task: one for one in PACKS["science"].module("annotators").ANNOTATORS}
+        return {task: list(judges[task].items({task: row_mappings(run.tasks[task])}, {})) for task in (QA, SUMMARY)}
 
-    def test_fields_and_fixed_ratings(self, judge, tmp_path):
+    def test_fields_and_fixed_ratings(self, tmp_path):
         def reply(task, row):
             return "null" if row["_instance_id"].endswith(":1") else exact(task, row)
 
-        questions = list(judge.questions(rows=self.rows(write_run(tmp_path / "model", reply)), n_summaries=5))
-        answers = [one for one in questions if one.task == judge.QA]
-        summaries = [one for one in questions if one.task == judge.SUMMARY]
-        assert len(answers) == 12
-        ids = [row["_instance_id"] for row in demo_rows()[judge.QA]]
-        one_point = {judge.METRIC: 1}
-        fixed = [one_point if ids[one.index].endswith(":1") else None for one in answers]
-        assert [one.fixed for one in answers] == fixed
-        assert [one.index for one in summaries] == judge_sample_indices(12, 5)
-        for one in questions:
-            assert all(text in one.prompt for text in one.fields.values())
-            assert "not given" not in one.fields.values()
-            assert one.prompt.endswith("Rating: a whole number from 1 to 5\n")
+        found = self.items(write_run(tmp_path / "model", reply, tasks={QA, SUMMARY}))
+        ids = [row["_instance_id"] for row in demo_rows()[QA]]
+        fixed = [{"judge_rating": 1} if ids[one.samples[0].index].endswith(":1") else None for one in found[QA]]
+        assert [one.fixed for one in found[QA]] == fixed
+        assert [one.samples[0].index for one in found[SUMMARY]] == judge_sample_indices(12, 100)
+        assert all("not given" not in one.input for several in found.values() for one in several)
 
-    def test_a_changed_prediction_or_judge_is_rated_anew(self, judge, tmp_path):
-        first = next(judge.questions(rows=self.rows(write_run(tmp_path / "one"))))
-        other = next(judge.questions(rows=self.rows(write_run(tmp_path / "two", lambda *_: '{"answer": "x"}'))))
-        assert first.key("judge") == first.key("judge")
-        assert len({first.key("judge"), other.key("judge"), first.key("another judge")}) == 3
+    def test_a_changed_prediction_changes_the_question(self, tmp_path):
+        one, again, other = (
+            self.items(write_run(tmp_path / name, answer, tasks={QA, SUMMARY}))[QA][0]
+            for name, answer in (("one", exact), ("again", exact), ("other", lambda *_: '{"answer": "x"}'))
+        )
+        assert one.input == again.input != other.input
 
-    def test_replies(self, judge, tmp_path):
-        question = next(judge.questions(rows=self.rows(write_run(tmp_path / "model"))))
-        assert question.read("Explanation: close.\nRating: 4") == ("ok", {"judge_rating": 4})
-        assert question.read("Rating: 9") == ("invalid_score", None)
-        assert question.read("four") == ("parse_error", None)
+    def test_replies(self):
+        judge = PACKS["science"].module("annotators").ANNOTATORS[0]
+        assert judge.read(None, "Explanation: close.\nRating: 4") == ("ok", {"judge_rating": 4})
+        assert judge.read(None, "Rating: 9") == ("invalid_score", None)
+        assert judge.read(None, "four") == ("parse_error", None)
 
-    def test_no_answer_and_an_empty_answer_are_two_questions(self, judge, tmp_path):
-        none = next(judge.questions(rows=self.rows(write_run(tmp_path / "none", lambda *_: "null"))))
-        empty = next(judge.questions(rows=self.rows(write_run(tmp_path / "empty", lambda *_: '{"answer": ""}'))))
-        assert none.prompt == empty.prompt
-        assert (none.fixed is None, empty.fixed is None) == (False, True)
-        assert none.key("judge") != empty.key("judge")
+    def test_no_answer_needs_no_judge_and_an_empty_answer_does(self, tmp_path):
+        none = self.items(write_run(tmp_path / "none", lambda *_: "null", tasks={QA, SUMMARY}))[QA][0]
+        empty = self.items(write_run(tmp_path / "empty", lambda *_: '{"answer": ""}', tasks={QA, SUMMARY}))[QA][0]
+        assert none.input == empty.input
+        assert (none.fixed, empty.fixed) == ({"judge_rating": 1}, None)

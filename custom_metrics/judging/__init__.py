@@ -1,0 +1,1 @@
+"""What a judge's words say: ratings and preferences in its reply, and how far judges agree."""

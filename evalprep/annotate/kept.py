@@ -1,0 +1,101 @@
+"""All that is known of answers about a run: the ledger, and what 0.1.0 left beside the samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from evalprep.annotate.answers import Question, Who, questions_of
+from evalprep.annotate.former import Former, former_judge
+from evalprep.annotate.keys import answer_key, input_sha256
+from evalprep.annotate.ledger import Attempt, Chosen, Ledger, find_ledger
+from evalprep.packs.annotator import Annotator, Item
+from evalprep.results import Run
+
+
+class Kept:
+    """What is known; use it as a context.
+
+    Args:
+        run: The run.
+        stamp: Time stamp of the samples in question, by which the ledger knows the run.
+        ledger: An open one; found by the run's place otherwise.
+    """
+
+    def __init__(self, run: Run, stamp: str, ledger: Ledger | None = None) -> None:
+        self.stamp = stamp
+        self._own = ledger is None
+        if ledger is None and (place := find_ledger([run.files.folder])) is not None:
+            ledger = Ledger(place)
+        self.ledger = ledger
+        self.former = Former(run.files.folder, stamp)
+        self._chosen = {} if ledger is None else ledger.chosen(stamp)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._own and self.ledger is not None:
+            self.ledger.close()
+
+    def __bool__(self) -> bool:
+        """Whether anything may be known at all."""
+        return self.ledger is not None or self.former.who is not None
+
+    def who(self, annotator: Annotator) -> Who | None:
+        """Whose answers count for an annotator; None where nobody was asked."""
+        chosen = self._chosen.get(annotator.name)
+        if chosen is not None:
+            return Who(chosen.model, json.loads(chosen.sampling))
+        if not annotator.paid:
+            return Who(str(getattr(annotator, "model", "")))
+        return self.former.who
+
+    def chosen(self) -> Mapping[str, Chosen]:
+        """By annotator, whose answers count."""
+        return self._chosen
+
+    def attempts(self, keys: Iterable[str]) -> dict[str, list[Attempt]]:
+        """Attempts by key."""
+        return {} if self.ledger is None else self.ledger.attempts(keys)
+
+    def questions(
+        self,
+        annotator: Annotator,
+        who: Who,
+        rows: Mapping[str, Sequence[Mapping[str, Any]]],
+        metadata: Mapping[str, Mapping[str, Any]],
+    ) -> list[Question]:
+        """The questions about some rows, with what is known of them."""
+        return self.known(annotator, annotator.items(rows, metadata), who)
+
+    def known(self, annotator: Annotator, items: Iterable[Item], who: Who) -> list[Question]:
+        """Items as questions, with what is known of them; answers to an older wording count where there is no other."""
+        made = questions_of(annotator, items, who, self.attempts)
+        before = {id(one): self._earlier_row(one) for one in made if one.item.earlier is not None and not one.attempts}
+        found = self.attempts(row.key for row in before.values())
+        judge = former_judge(who.model, who.sampling(annotator))
+        for question in made:
+            row = before.get(id(question))
+            earlier = question.item.earlier
+            if row is None or earlier is None:
+                continue
+            question.earlier = found.get(row.key, [])
+            if not question.earlier and earlier.key is not None:
+                imported = self.former.attempt(earlier.key(judge), row)
+                question.earlier = [] if imported is None else [imported]
+        return made
+
+    @staticmethod
+    def _earlier_row(question: Question) -> Attempt:
+        earlier = question.item.earlier
+        assert earlier is not None
+        digest = input_sha256([{"role": "user", "content": earlier.input}])
+        row = question.row("imported", 1)
+        key = answer_key(
+            question.annotator.name, earlier.version, question.who.model, question.who.sampling(question.annotator),
+            digest, 0,
+        )  # fmt: skip
+        return replace(row, key=key, version=earlier.version, input_sha256=digest, draw=0)

@@ -1,0 +1,1 @@
+"""The parts of `evalprep judge`: its arguments, and what it prints."""

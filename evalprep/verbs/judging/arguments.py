@@ -1,0 +1,169 @@
+"""The arguments of `evalprep judge`, checked all at once."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from evalprep.annotate.answers import Who
+from evalprep.annotate.finding import find_rubric
+from evalprep.annotate.prices import Price, output_at_most, read_prices
+from evalprep.annotate.providers.secret import read_key
+from evalprep.annotate.providers.service import WIRES, Service
+from evalprep.annotate.providers.wire import Wire
+from evalprep.credentials import is_secret
+from evalprep.errors import BadInput, Problems
+from evalprep.packs.pack import Pack
+from evalprep.packs.rubric import Rubric
+
+PRICES = Path("prices.yaml")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Who is asked, how, by which rubric, and at which price."""
+
+    who: Who
+    wire: Wire
+    base_url: str
+    key: str | None
+    rubric: Rubric | None
+    price: Price | None
+    connections: int
+    deadline: float
+
+    def service(self) -> Service:
+        """The service, not yet connected."""
+        return Service(self.wire, self.base_url, self.key, connections=self.connections, deadline=self.deadline)
+
+    def where(self) -> dict[str, Any]:
+        """What the ledger notes beside the judge."""
+        return {"api": self.wire.name, "base_url": self.base_url}
+
+
+def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
+    """The settings.
+
+    Raises:
+        BadInput: every mistake in the arguments.
+    """
+    problems = Problems()
+    for name, least in (("limit", 1), ("num_concurrent", 1), ("max_retries", 0), ("votes", 1)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            problems.add(f"--{name} {value}", allowed=f"a whole number >= {least}")
+    if not args.timeout > 0:
+        problems.add(f"--timeout {args.timeout}", allowed="seconds > 0")
+    if args.max_cost is not None and not args.max_cost > 0:
+        problems.add(f"--max_cost {args.max_cost}", allowed="a sum > 0")
+    if args.timestamp == "each":
+        problems.add("--timestamp each", allowed="newest or one time stamp", fix="judge each run by itself")
+    asks_nothing = args.export is not None
+    if args.model is None and not asks_nothing:
+        problems.add("--model is missing", allowed="the judge's name at the service")
+    wire = WIRES[args.api]
+    base_url = args.base_url or wire.default_url
+    _check_address(base_url, problems)
+    gen_kwargs, unusable = _request_parameters(args.gen_kwargs)
+    for name in unusable:
+        problems.add(f"--gen_kwargs: {name}", allowed="temperature=0,max_tokens=512 and the like, or a JSON object")
+    key = None
+    if not args.dry_run and not asks_nothing:
+        needed = bool(args.api_key_env) or base_url == wire.default_url
+        variable = args.api_key_env or wire.key_variable
+        key = read_key(variable, args.api_key_file, problems, needed=needed, named=bool(args.api_key_env))
+    rubric = _rubric(args, packs, problems)
+    who = Who(args.model or "", gen_kwargs)
+    price = _price(args, problems)
+    if args.max_cost is not None and price is not None and output_at_most(wire, _sampling(who, rubric)) is None:
+        problems.add(
+            "--max_cost without a limit of the replies", allowed="--gen_kwargs max_tokens=N",
+            fix="without it no request has a greatest cost",
+        )  # fmt: skip
+    problems.raise_if_any()
+    return Settings(who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout)
+
+
+def _sampling(who: Who, rubric: Rubric | None) -> dict[str, Any]:
+    return who.sampling(rubric) if rubric is not None else {**who.overrides}
+
+
+def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Problems) -> Rubric | None:
+    rubric = None
+    if args.rubric is not None:
+        try:
+            rubric = find_rubric(args.rubric, packs.values())
+        except BadInput as error:
+            problems.extend(error.problems)
+            return None
+        if args.votes is not None:
+            rubric = replace(rubric, draws=args.votes)
+        if rubric.is_pair and args.other is None:
+            problems.add(f"--rubric {args.rubric} compares two runs", fix="evalprep judge RUN OTHER --rubric ...")
+    elif args.votes is not None:
+        problems.add("--votes without --rubric", fix="name a rubric; what packs ask has its own number of draws")
+    if args.other is not None and (rubric is None or not rubric.is_pair):
+        problems.add("a second run without a rubric that compares two", allowed="--rubric preference")
+    if args.calibrate and (rubric is None or not rubric.calibration):
+        problems.add("--calibrate without calibration questions", allowed="--rubric with `calibration:` in its file")
+    return rubric
+
+
+def _price(args: argparse.Namespace, problems: Problems) -> Price | None:
+    file = args.prices or (PRICES if PRICES.is_file() else None)
+    prices: dict[str, Price] = {}
+    if file is not None:
+        try:
+            prices = read_prices(file)
+        except BadInput as error:
+            problems.extend(error.problems)
+            return None
+    price = prices.get(args.model or "")
+    if args.max_cost is not None and price is None:
+        problems.add(
+            f"--max_cost, but the price of {args.model} is unknown",
+            allowed="--prices FILE with `MODEL: {input: 0.4, output: 1.6}` per million tokens",
+        )
+    return price
+
+
+def _check_address(base_url: str, problems: Problems) -> None:
+    # What may hold a secret is not repeated in the message.
+    try:
+        url = urlsplit(base_url)
+        usable = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+    except ValueError:  # a bracket without its pair, a port that is no number
+        usable, url = False, urlsplit("")
+    if not usable:
+        problems.add("--base_url is no address", allowed="http://host:port/v1 or https://...")
+    elif url.username or url.password or url.query:
+        problems.add("--base_url holds more than an address", fix="put the key into the environment, or into a file")
+
+
+def _request_parameters(text: str) -> tuple[dict[str, Any], list[str]]:
+    """`K=V,...` or a JSON object as a mapping, and the names of what is none of the user's to set."""
+    found: dict[str, Any] = {}
+    unusable: list[str] = []
+    if text.lstrip().startswith("{"):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return {}, ["no JSON object"]
+    else:
+        for part in filter(None, (piece.strip() for piece in text.split(","))):
+            name, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals:
+                unusable.append(f"{name} has no value")
+                continue
+            found[name] = value
+            with contextlib.suppress(ValueError):
+                found[name] = json.loads(value)
+    own = {"", "model", "messages", "system", "stream", "n"}
+    unusable += [repr(name) for name, value in found.items() if name in own or is_secret(name, value)]
+    return found, unusable

@@ -1,0 +1,98 @@
+"""What `evalprep judge` prints and writes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from evalprep.annotate.asking import Stopped, Sum
+from evalprep.annotate.collect import Asked
+from evalprep.annotate.ledger import Ledger, find_ledger
+from evalprep.annotate.screen import plan, show, show_plan, show_sum
+from evalprep.annotate.session import waiting
+from evalprep.annotate.tally import tally
+from evalprep.errors import BadInput, Problem, cannot_write
+from evalprep.results import Run
+from evalprep.verbs.judging.arguments import Settings
+
+
+def dry_run(asked: Asked, settings: Settings, args: argparse.Namespace) -> int:
+    """What would be asked; nothing is."""
+    left = waiting(asked.every, again=args.ask_again)
+    planned = plan(asked, left, settings.wire, settings.price, batch=args.batch is not None)
+    if args.json:
+        print(json.dumps(planned, indent=2, ensure_ascii=False))
+    else:
+        show_plan(planned, args.max_retries, settings.price)
+    return 0
+
+
+def outcome(
+    args: argparse.Namespace,
+    asked: Asked,
+    settings: Settings,
+    summed: Sum,
+    stopped: Stopped | None,
+    ledger: Path,
+    adopted: int,
+) -> int:
+    """What became of the questions."""
+    tallies = [tally(name, questions) for name, questions in asked.of_task.items()]
+    rated = any(one.n_ok for one in tallies)
+    if args.json:
+        data: dict[str, Any] = {
+            "judge": settings.who.model,
+            "requests": summed.requests,
+            "tokens_in": summed.tokens_in,
+            "tokens_out": summed.tokens_out,
+            "cost": summed.cost if settings.price is not None and not summed.unpriced else None,
+            "imported": adopted,
+            "tasks": [one.to_dict() for one in tallies],
+            "stopped": str(stopped) if stopped else None,
+            "ledger": str(ledger),
+        }
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    else:
+        show(tallies)
+        if adopted:
+            print(f"{adopted} answers taken over from evalprep 0.1.0")
+        print(f"{show_sum(summed, settings.price)}; ledger: {ledger}")
+        if rated:
+            print(f"next: evalprep score {args.run}")
+    if stopped:
+        print(f"stopped: {stopped}\n  fix: mend that; the same command goes on from here", file=sys.stderr)
+        return 2 if stopped.refused else 3
+    return 0 if rated else 3
+
+
+def export(run: Run, args: argparse.Namespace) -> int:
+    """Write the ledger's answers about a run as JSON Lines: one per attempt, with the samples that it is about."""
+    place = find_ledger([run.files.folder])
+    if place is None:
+        raise BadInput(
+            Problem(what="there is no ledger", where=str(run.files.folder), fix="evalprep judge RUN --model NAME")
+        )
+    stamps = {run.files.stamp, *(stamp for stamp in run.files.stamps)}
+    count = 0
+    with Ledger(place) as ledger:
+        uses = {key: [one for one in several if one.run in stamps] for key, several in ledger.uses().items()}
+        wanted = [key for key, several in uses.items() if several]
+        try:
+            with args.export.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                for key, attempts in ledger.attempts(wanted).items():
+                    samples = [{"task": one.task, "sample_id": one.sample_id, "run": one.run} for one in uses[key]]
+                    for one in attempts:
+                        line = {**asdict(one), "sampling": json.loads(one.sampling), "samples": samples}
+                        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                        count += 1
+        except OSError as error:
+            raise cannot_write(error, f"--export {args.export}") from error
+    if args.json:
+        print(json.dumps({"ledger": str(place), "written": str(args.export), "lines": count}, indent=2))
+    else:
+        print(f"written: {args.export} ({count} lines)")
+    return 0

@@ -1,0 +1,108 @@
+"""What a judge is asked about generations: judge.yaml has the contexts, rubrics/ the wording."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.unlearning.judge import judge_scores
+from evalprep.packapi import BadInput, Earlier, Item, Rubric, SampleRef, Value, Values, read_rubric
+
+from .generations import generated
+from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
+from .judge_prompt import create_prompt
+from .samples import Row
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Asks about the generations of one context.
+
+    Attributes:
+        task: The task whose rows the context has.
+        context: Its name.
+        rubric: Wording and metrics.
+    """
+
+    task: str
+    context: str
+    rubric: Rubric
+    paid: bool = True
+    needs: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Under what its answers are kept."""
+        return f"unlearning_{self.context}"
+
+    @property
+    def version(self) -> str:
+        """That of the rubric."""
+        return self.rubric.version
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The metrics."""
+        return self.rubric.values
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Its task."""
+        return (self.task,)
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """As in the original."""
+        return SAMPLING
+
+    @property
+    def schema(self) -> None:
+        """The reply is text with one JSON object."""
+
+    def items(self, rows: Mapping[str, Sequence[Row]], metadata: Mapping[str, Mapping[str, Any]]) -> Iterator[Item]:
+        """One question per generation, in order.
+
+        Raises:
+            BadInput: a prompt file of the user's is missing or fails.
+        """
+        file = (metadata.get(self.task, {}).get("unlearning") or {}).get("judge_prompt")
+        make = load_prompt(Path(file)) if file else create_prompt
+        for row in rows[self.task]:
+            doc = row["doc"]
+            texts = (doc.get("prompt", row.get("prompt")) or "", doc.get("target", row.get("target")) or "")
+            generation = generated(row)
+            try:
+                prompt = make(self.context, *texts, generation)
+            except Exception as error:
+                what = f"create_prompt fails: {type(error).__name__}: {error}"
+                raise BadInput(broken_prompt(file, what)) from error
+            if not isinstance(prompt, str):
+                raise BadInput(broken_prompt(file, f"create_prompt returns {type(prompt).__name__}"))
+            fields = dict(zip(("input", "reference", "answer"), (*texts, generation), strict=True))
+            sample = SampleRef(self.task, row["sample_id"], row["index"])
+            asked = prompt if file else self.rubric.render({name: str(text) for name, text in fields.items()})[0]
+            yield Item((sample,), asked, earlier=_earlier(prompt))
+
+    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:  # noqa: ARG002
+        """Status of a reply, and its ratings where the status is `ok`."""
+        found = judge_scores(metrics=self.rubric.names, response=reply, range=RANGE)
+        return found["status"], found["scores"]
+
+
+def _earlier(prompt: str) -> Earlier:
+    """The question as version 0.1.0 put it, and the key of its ratings."""
+
+    def key(judge: str) -> str:
+        return hashlib.sha256(f"{judge}\n{prompt}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    return Earlier("unlearning-1", prompt, key)
+
+
+_RUBRICS = {name: read_rubric(Path(__file__).parent / "rubrics" / f"{name}.yaml") for name in ("forget", "retain")}
+ANNOTATORS = tuple(
+    Judge(task, context, _RUBRICS["forget" if "forget" in context.lower() else "retain"])
+    for task, (context, _) in CONTEXTS.items()
+)
