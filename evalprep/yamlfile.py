@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import yaml
 
 from evalprep.errors import BadInput, Problem
 
+Keys = tuple[str | int, ...]
 MAX_BYTES = 4_000_000  # far above any hand-written config; a data file given by mistake is refused at once
 MAX_DEPTH = 60
 MAX_NODES = 1_000_000  # with every alias written out
@@ -47,14 +48,26 @@ def yaml_value(text: str) -> Any:
     Raises:
         NotYaml: not YAML, too deep, or too large once its aliases are written out.
     """
-    return _compose(text)[0]
+    return compose(text)[0]
 
 
-def _compose(text: str) -> tuple[Any, yaml.Node | None]:
-    """Value and node tree of a text."""
+def compose(
+    text: str, kind: Any = Loader, tags: Mapping[str, Callable[[Any, Any], Any]] | None = None
+) -> tuple[Any, yaml.Node | None]:
+    """Value and node tree of a text; the nodes know their lines.
+
+    Args:
+        text: The text.
+        kind: Class of the loader, which decides what a bare word means.
+        tags: Tag -> what makes a value of a node with it, beside those that the loader knows.
+
+    Raises:
+        NotYaml: not YAML, too deep, or too large once its aliases are written out.
+    """
     try:
         _refuse_excess(text)
-        loader = Loader(text)
+        loader = kind(text)
+        loader.yaml_constructors = {**kind.yaml_constructors, **(tags or {})}
         try:
             node = loader.get_single_node()
             return (loader.construct_document(node) if node is not None else None), node
@@ -112,7 +125,7 @@ class YamlFile:
     def __init__(
         self,
         data: dict[str, Any],
-        lines: dict[tuple[str | int, ...], int],
+        lines: dict[Keys, int],
         *,
         name: str,
         folder: Path,
@@ -123,7 +136,7 @@ class YamlFile:
         self.name = name
         self.folder = folder
         self.path = path
-        self._settings: set[tuple[str | int, ...]] = set()
+        self._settings: set[Keys] = set()
 
     def where(self, *keys: str | int) -> str:
         """`file:line (key)` of a key, or of the nearest key above it."""
@@ -193,7 +206,7 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
         BadInput: as for `load_yaml`.
     """
     try:
-        data, node = _compose(text)
+        data, node = compose(text)
     except NotYaml as error:
         place = (
             f"{name}:{error.line}:{error.column}" if error.column else f"{name}:{error.line}" if error.line else name
@@ -205,10 +218,18 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
                 fix="quote values that hold : or # and indent with blanks",
             )
         ) from None
-    lines: dict[tuple[str | int, ...], int] = {}
+    lines: dict[Keys, int] = {}
     repeated: list[Problem] = []
-    if node is not None:
-        _walk(node, (), lines, repeated, name)
+    for keys, line, again, _ in entries(node):
+        if again:
+            repeated.append(
+                Problem(
+                    what=f"{'.'.join(map(str, keys))} is given twice (first on line {lines[keys]})",
+                    where=f"{name}:{line}",
+                    fix="keep one of the two",
+                )
+            )
+        lines.setdefault(keys, line)
     if repeated:
         raise BadInput(repeated)
     data = {} if data is None else data
@@ -219,27 +240,26 @@ def parse_yaml(text: str, *, name: str, folder: Path, path: Path | None = None) 
     return YamlFile({str(key): value for key, value in data.items()}, lines, name=name, folder=folder, path=path)
 
 
-def _walk(
-    node: yaml.Node,
-    path: tuple[str | int, ...],
-    lines: dict[tuple[str | int, ...], int],
-    repeated: list[Problem],
-    name: str,
-) -> None:
-    if isinstance(node, yaml.MappingNode):
-        for key_node, value_node in node.value:
-            key = (*path, str(key_node.value))
-            if key in lines and key_node.value != "<<":
-                repeated.append(
-                    Problem(
-                        what=f"{'.'.join(map(str, key))} is given twice (first on line {lines[key]})",
-                        where=f"{name}:{key_node.start_mark.line + 1}",
-                        fix="keep one of the two",
-                    )
-                )
-            lines.setdefault(key, key_node.start_mark.line + 1)
-            _walk(value_node, key, lines, repeated, name)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            lines.setdefault((*path, index), item.start_mark.line + 1)
-            _walk(item, (*path, index), lines, repeated, name)
+def entries(node: yaml.Node | None) -> Iterator[tuple[Keys, int, bool, yaml.Node]]:
+    """What stands in a node tree, the keys of a mapping before what stands below them.
+
+    Yields:
+        For each key of a mapping and each item of a list: the keys that lead there, its line, whether its mapping had
+        the key before, and its value's node.
+    """
+    waiting: list[tuple[Keys, yaml.Node]] = [] if node is None else [((), node)]
+    while waiting:
+        path, one = waiting.pop()
+        below: list[tuple[Keys, yaml.Node]] = []
+        seen: set[str] = set()
+        if isinstance(one, yaml.MappingNode):
+            for key, value in one.value:
+                name = str(key.value)
+                yield (*path, name), key.start_mark.line + 1, name in seen and name != "<<", value
+                seen.add(name)
+                below.append(((*path, name), value))
+        elif isinstance(one, yaml.SequenceNode):
+            for index, value in enumerate(one.value):
+                yield (*path, index), value.start_mark.line + 1, False, value
+                below.append(((*path, index), value))
+        waiting += reversed(below)

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from evalprep.check.finding import Findings
+from evalprep.yamlfile import NotYaml, compose, entries
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -139,23 +140,15 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
     """Read one YAML file and what it includes; None when lm-eval would skip it."""
     path = path.resolve()
     try:
-        text = path.read_text(encoding="utf-8")
-        loader = _Base(text)
-        try:
-            loader.yaml_constructors = {**_Base.yaml_constructors, "!function": _function_constructor(path.parent)}
-            node = loader.get_single_node()
-            lines, repeated, words = _marks(node)
-            data = loader.construct_document(node) if node is not None else None
-        finally:
-            loader.dispose()
+        data, node = compose(path.read_text(encoding="utf-8"), _Base, {"!function": _function_constructor(path.parent)})
     except (OSError, UnicodeDecodeError) as error:
         findings.add("EP101", str(path), f"cannot be read: {error}")
         return None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
-        findings.add("EP101", place, f"is not valid YAML: {getattr(error, 'problem', None) or error}")
+    except NotYaml as error:
+        place = f"{path}:{error.line}" if error.line else str(path)
+        findings.add("EP101", place, f"is not valid YAML: {error.reason}")
         return None
+    lines, repeated, words = _marks(node)
     for key, line in repeated:
         findings.add("EP118", f"{path}:{line}", f"the key {key!r} is written twice")
     for key, word, line in words:
@@ -188,24 +181,16 @@ def _marks(node: Any) -> tuple[dict[str, int], list[tuple[str, int]], list[tuple
     lines: dict[str, int] = {}
     repeated: list[tuple[str, int]] = []
     words: list[tuple[str, str, int]] = []
-    waiting = [(node, True)]
-    while waiting:
-        one, top = waiting.pop()
-        if isinstance(one, yaml.SequenceNode):
-            waiting += [(item, False) for item in one.value]
-        elif isinstance(one, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in one.value:
-                line = key.start_mark.line + 1
-                if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                    if key.value in seen:
-                        repeated.append((key.value, line))
-                    seen.add(key.value)
-                    if top:
-                        lines.setdefault(key.value, line)
-                    if key.value in _TEXTS:
-                        words += [(key.value, item.value, item.start_mark.line + 1) for item in _switches(value)]
-                waiting.append((value, False))
+    for path, line, again, value in entries(node):
+        key = path[-1]
+        if not isinstance(key, str):
+            continue
+        if again:
+            repeated.append((key, line))
+        if len(path) == 1:
+            lines.setdefault(key, line)
+        if key in _TEXTS:
+            words += [(key, item.value, item.start_mark.line + 1) for item in _switches(value)]
     return lines, repeated, words
 
 
