@@ -60,14 +60,17 @@ def compare_runs(
 
 
 def score_run(
-    run: RunOrPath, *, reference: RunOrPath | None = None, template_dir: str | os.PathLike[str] | None = None
+    run: RunOrPath,
+    *,
+    reference: RunOrPath | None = None,
+    template_dir: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
 ) -> Scores:
     """Score a run: tasks, groups and the suite scores of its packs.
 
     Args:
         run: A run, or its path.
         reference: Run or log that scores compare with.
-        template_dir: Folder of the packs; the shipped ones by default.
+        template_dir: Folder of packs beside the shipped ones, or several.
 
     Raises:
         BadInput: no such run or reference, or a mistake in a pack.
@@ -75,7 +78,8 @@ def score_run(
     from evalprep.packs.finding import find_packs
     from evalprep.score import open_reference
 
-    packs = find_packs(Path(template_dir) if template_dir else None)
+    named = [template_dir] if isinstance(template_dir, str | os.PathLike) else template_dir
+    packs = find_packs([Path(one) for one in named])
     if reference is not None and not isinstance(reference, Run):
         return _score_run(_opened(run), packs, reference=open_reference(Path(reference), packs.values()))
     return _score_run(_opened(run), packs, reference=reference)

@@ -8,12 +8,16 @@ and, where the tasks depend on the data, also
 
     def plan(context: Context) -> Plan: ...
 
+A pack whose tasks are named by the config tells these names before any plan is made:
+
+    def names(section) -> list[str]: ...
+
 A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +35,9 @@ from evalprep.packs.entries import TaskSpec
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leaves
 from evalprep.packs.rubric import Rubric, read_rubric
+from evalprep.packs.stock import stock_names
 from evalprep.places import exists, is_folder, place
+from evalprep.results.sample import Sample
 
 __all__ = [
     "Backend",
@@ -40,6 +46,8 @@ __all__ = [
     "Context",
     "Earlier",
     "Excluded",
+    "ExportRun",
+    "ExportTask",
     "FieldRow",
     "GroundTruth",
     "Item",
@@ -50,6 +58,7 @@ __all__ = [
     "Problems",
     "Repeats",
     "Rubric",
+    "Sample",
     "SampleRef",
     "ScoreSpec",
     "Source",
@@ -121,6 +130,52 @@ class TaskData:
     notes: list[str] = field(default_factory=list)
     template: str | None = None
     max_unmatched: float = 0.01
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One task of a run, as an `export.py` sees it.
+
+    Attributes:
+        name: Its name.
+        path: Its samples file.
+        config: lm-eval's settings of it; empty without a results file.
+        scores: What lm-eval itself computed.
+        samples: Reads the samples of one filter, by default of the one that stands for the task, in bounded memory.
+    """
+
+    name: str
+    path: Path
+    config: Mapping[str, Any]
+    scores: Mapping[str, Any]
+    samples: Callable[..., Iterator[Sample]] = field(repr=False)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The `metadata` of its YAML."""
+        found = self.config.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True)
+class ExportRun:
+    """One run, as an `export.py` sees it: for reading only.
+
+    Attributes:
+        label: Model and time stamp, for headings.
+        model: The model as it was named, a hub id or a path.
+        folder: The folder of its files.
+        settings: lm-eval's own settings (`model_args`, `limit`, ...); empty without a results file.
+        lm_eval_version: Which lm-eval ran it, where the results file says so.
+        tasks: Task name -> task.
+    """
+
+    label: str
+    model: str
+    folder: Path
+    settings: Mapping[str, Any]
+    lm_eval_version: str | None
+    tasks: Mapping[str, ExportTask]
 
 
 @dataclass
@@ -235,7 +290,7 @@ class Context:
         inside = {below for name in names for below in _names_below(name, groups)}
         plan = Plan(groups={name: list(members) for name, members in groups.items() if name in {*names, *inside}})
         for task in dict.fromkeys(task for name in names for task in leaves(name, groups)):
-            spec = self.pack.tasks[task] if task in self.pack.tasks else TaskSpec(name=task)
+            spec = self.pack.tasks.get(task) or TaskSpec(name=task, stock="task" if task in stock_names() else "")
             plan.tasks[task] = spec.plan()
             if spec.unavailable:
                 plan.excluded[task] = Excluded("unavailable", spec.unavailable, spec.tags)

@@ -170,17 +170,18 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
         findings.add("EP222", str(source), "is not valid Python", task=task, fix="mend the module")
         return
     postponed = False
+    packaged = any(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__package__" for node in tree.body)
     for node in _statements(tree.body, optional=True):
         if isinstance(node, ast.ImportFrom):
             postponed |= node.module == "__future__" and any(alias.name == "annotations" for alias in node.names)
-            if node.level:
+            if node.level and not packaged:
                 findings.add(
                     "EP222",
                     f"{source}:{node.lineno}",
                     "a relative import: lm-eval loads the file without a package",
                     task=task,
                 )
-            elif node.module:
+            elif node.module and not node.level:
                 _sibling(node.module, node.lineno, source, task, findings)
         elif isinstance(node, ast.Import):
             for alias in node.names:

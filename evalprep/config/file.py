@@ -11,7 +11,7 @@ from pathlib import Path
 from evalprep.config.reader import read_config
 from evalprep.config.schema import Config
 from evalprep.errors import Problems
-from evalprep.packs.finding import TEMPLATES, find_packs
+from evalprep.packs.finding import find_packs
 from evalprep.packs.pack import Pack
 from evalprep.places import place
 from evalprep.yamlfile import NotYaml, YamlFile, load_yaml, yaml_value
@@ -26,10 +26,11 @@ def load_config(path: Path, settings: Sequence[str] = ()) -> tuple[Config, dict[
     source = load_yaml(path)
     _apply_settings(source, settings)
     given = source.data.get("template_dir")
-    folder = place(given, source.folder).resolve() if isinstance(given, str) else TEMPLATES
+    named = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)]
+    folders = tuple(place(one, source.folder).resolve() for one in named)
     # Told before anything else if it is wrong: without packs each of their keys would look misspelt.
-    packs = find_packs(folder, where=source.where("template_dir"))
-    return read_config(source, packs, template_dir=folder), packs
+    packs = find_packs(folders, where=source.where("template_dir"))
+    return read_config(source, packs, template_dir=folders), packs
 
 
 def _apply_settings(source: YamlFile, settings: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.credentials import secret_paths
 from evalprep.errors import Problems
+from evalprep.packs.finding import TEMPLATES
 from evalprep.places import flaw
 from evalprep.yamlfile import YamlFile
 
@@ -39,14 +40,14 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
 
     lm_eval notices an output folder that it cannot write once everything is generated.
     """
-    where, templates = source.where, core.template_dir
-    assert templates is not None
-    if _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
-        problems.add(
-            f"work_dir {core.work_dir} and template_dir {templates} overlap",
-            where=where("work_dir"),
-            fix="choose a work_dir outside of the templates: it is replaced on every preparation",
-        )
+    where = source.where
+    for templates in (TEMPLATES, *core.template_dir):
+        if _inside(core.work_dir, templates) or _inside(templates, core.work_dir):
+            problems.add(
+                f"work_dir {core.work_dir} and template_dir {templates} overlap",
+                where=where("work_dir"),
+                fix="choose a work_dir outside of the templates: it is replaced on every preparation",
+            )
     if _inside(source.folder, core.work_dir) or core.work_dir == Path.home():
         problems.add(
             f"work_dir {core.work_dir} holds other things", where=where("work_dir"), fix="name a folder of its own"

@@ -167,13 +167,13 @@ def _allowed(model: type[BaseModel], key: str) -> str:
     return " ".join(filter(None, [kind, ", ".join(bounds)]))
 
 
-def read_config(source: YamlFile, packs: Mapping[str, Pack], *, template_dir: Path) -> Config:
+def read_config(source: YamlFile, packs: Mapping[str, Pack], *, template_dir: tuple[Path, ...]) -> Config:
     """Validate a parsed file against the core keys and the keys that the packs declare.
 
     Args:
         source: The parsed file.
         packs: All packs that were found; only sections that occur in the file, or packs that are selected later, count.
-        template_dir: Where the packs were found.
+        template_dir: Where packs were found beside those of the project.
 
     Returns:
         The configuration with absolute paths.
@@ -208,7 +208,7 @@ def _is_hoisted(source: YamlFile, pack: str) -> bool:
     return pack not in source.data
 
 
-def _absolute(core: Core, folder: Path, template_dir: Path) -> Core:
+def _absolute(core: Core, folder: Path, template_dir: tuple[Path, ...]) -> Core:
     def resolve(path: Path) -> Path:
         return place(path, folder).resolve()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr, ValidationError, create_model
 
 from evalprep.backends import BACKENDS
 from evalprep.errors import Problems
@@ -21,6 +21,10 @@ else:
 Verbosity = Literal["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG"]
 Size = Annotated[int, Field(strict=True, ge=1)]
 Arguments = dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Any]
+
+
+def _listed(value: object) -> object:
+    return () if value is None else [value] if isinstance(value, str | Path) else value
 
 
 class Core(BaseModel):
@@ -69,7 +73,9 @@ class Core(BaseModel):
     verbosity: Verbosity = "INFO"
     output_path: Path = Field(Path("eval_results"), description="a path")
     work_dir: Path = Field(Path("work_dir"), description="a path")
-    template_dir: Path | None = Field(None, description="a folder with one sub-folder per pack")
+    template_dir: Annotated[tuple[Path, ...], BeforeValidator(_listed)] = Field(
+        (), description="a folder with one sub-folder per pack, or a list of such folders"
+    )
 
 
 class Config:

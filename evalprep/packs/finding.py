@@ -2,61 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from evalprep.errors import BadInput, Problem, Problems
+from evalprep.errors import BadInput, Problems
 from evalprep.packs.entries import GroupSpec, TaskSpec
 from evalprep.packs.file import read_pack
 from evalprep.packs.pack import Pack
-from evalprep.places import is_folder
+from evalprep.places import is_file, is_folder
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "task_templates"  # the packs of the project
 
 
-def find_packs(template_dir: Path | None = None, *, where: str = "--template_dir") -> dict[str, Pack]:
-    """Load every pack under a folder, in name order.
+def find_packs(template_dir: Path | Iterable[Path] | None = None, *, where: str = "--template_dir") -> dict[str, Pack]:
+    """Load the packs of the project and every pack under further folders, in this order and by name.
 
     Args:
-        template_dir: The folder; the project's own by default.
-        where: What named the folder, for messages.
+        template_dir: Folders of packs, or of one pack each.
+        where: What named the folders, for messages.
 
     Raises:
         BadInput: no such folder, or no pack in it; a pack.yaml with mistakes (all of them, over all packs), or two
-            packs that share a task name.
+            packs that share their name or that of a task.
     """
-    template_dir = template_dir or TEMPLATES
-    files = sorted(template_dir.glob("*/pack.yaml")) if is_folder(template_dir) else []
-    if not files:
-        raise BadInput(
-            Problem(
-                what=f"template_dir {template_dir} {'holds no pack' if is_folder(template_dir) else 'is not a folder'}",
+    given = [template_dir] if isinstance(template_dir, Path) else list(template_dir or ())
+    problems = Problems()
+    files: dict[Path, None] = dict.fromkeys(_pack_files(TEMPLATES))
+    for folder in given:
+        found = _pack_files(folder)
+        files |= dict.fromkeys(file.resolve() for file in found)
+        if not found:
+            problems.add(
+                f"template_dir {folder} {'holds no pack' if is_folder(folder) else 'is not a folder'}",
                 where=where,
                 allowed="a folder with one sub-folder per pack, each with a pack.yaml",
                 fix="leave it out for the packs of the project",
             )
-        )
-    problems = Problems()
+    problems.raise_if_any()
     packs: dict[str, Pack] = {}
-    owner: dict[str, str] = {}
+    owner: dict[str, Pack] = {}
     for file in files:
         try:
             pack = read_pack(file, problems)
         except BadInput as error:
             problems.extend(error.problems)
             continue
+        if pack.name in packs:
+            problems.add(
+                f"there are two packs {pack.name!r}: {packs[pack.name].folder} and {pack.folder}",
+                where=where,
+                fix="rename one of the two folders",
+            )
+            continue
         packs[pack.name] = pack
         specs: list[TaskSpec | GroupSpec] = [*pack.groups.values(), *pack.tasks.values()]
         for name in (name for spec in specs for name in (spec.name, *spec.aliases)):
             if name in owner:
                 problems.add(
-                    f"{name!r} is also a task, group or alias of the pack {owner[name]}",
+                    f"{name!r} is also a task, group or alias of the pack {owner[name].name} in {owner[name].folder}",
                     where=str(file),
                     fix="give it another name; a prefix with the pack's name is the habit",
                 )
-            owner[name] = pack.name
+            owner[name] = pack
     problems.raise_if_any()
     return packs
+
+
+def _pack_files(folder: Path) -> list[Path]:
+    """The pack.yaml of each pack in a folder, or of the folder itself."""
+    if is_file(folder / "pack.yaml"):
+        return [folder / "pack.yaml"]
+    return sorted(folder.glob("*/pack.yaml")) if is_folder(folder) else []
 
 
 def find_task(packs: Mapping[str, Pack], name: str) -> tuple[Pack, str] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalprep.config.schema import Config
-from evalprep.errors import Problems, near
+from evalprep.errors import BadInput, Problems, near
 from evalprep.packs.finding import find_task
 from evalprep.packs.pack import Pack
 from evalprep.packs.stock import is_remembered, stock_names
@@ -43,11 +43,13 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
     selection = Selection()
     where = config.where("tasks")
     ours = [name for pack in packs.values() for name in pack.names()]
+    made = _made_names(config, packs, problems)
+    ours += made
     for number, entry in enumerate(config.core.tasks):
         if isinstance(entry, dict):
             _add_inline(selection, entry, problems, config.where("tasks", number), ours)
             continue
-        found = find_task(packs, entry)
+        found = (made[entry], entry) if entry in made else find_task(packs, entry)
         if found is not None:
             pack, name = found
             selection.by_pack.setdefault(pack.name, []).append(name)
@@ -68,6 +70,32 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
                 allowed=f"{', '.join(ours)}, or a task of lm-eval, or a mapping with a whole task",
             )
     return selection
+
+
+def _made_names(config: Config, packs: Mapping[str, Pack], problems: Problems) -> dict[str, Pack]:
+    """Names beside those of pack.yaml that packs make from their sections of the config, which they tell by `names`."""
+    owner: dict[str, Pack] = {}
+    for name, section in config.sections.items():
+        pack = packs[name]
+        try:
+            with pack.failures_told("names"):
+                module = pack.module("prepare")
+                told = list(module.names(section)) if module is not None and hasattr(module, "names") else []
+        except BadInput as error:
+            problems.extend(error.problems)
+            continue
+        for one in told:
+            taken = owner.get(one) or next((other for other in packs.values() if other.canonical(one)), None)
+            if not isinstance(one, str) or not INLINE_NAME.fullmatch(one) or taken is not None:
+                problems.add(
+                    f"the pack {name} makes a task {one!r}" + (f", which {taken.name} has" if taken else ""),
+                    where=config.where(name),
+                    allowed="" if taken else "up to 100 letters, digits, _, - and ., a letter or digit first",
+                    fix="choose another name in the config",
+                )
+            else:
+                owner[one] = pack
+    return owner
 
 
 def _add_inline(selection: Selection, entry: dict[str, Any], problems: Problems, where: str, ours: list[str]) -> None:

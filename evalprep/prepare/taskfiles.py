@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from evalprep.packs.entries import TaskSpec
 from evalprep.packs.plan import Plan
 from evalprep.places import exists
 from evalprep.prepare.joined import Joined, PlannedPack
+from evalprep.prepare.ownmodules import bring_modules
 from evalprep.prepare.plain import plain_data
 from evalprep.prepare.render import render
 from evalprep.prepare.selection import Selection
@@ -36,8 +36,7 @@ def write_tasks(joined: Joined, build: Path, work_dir: Path) -> dict[str, dict[s
                 facts[name] = _write_task(item, name, folder, work_dir / item.pack.name)
             except BadInput as error:
                 problems.extend(error.problems)
-        for code in sorted(item.pack.folder.glob("utils*.py")):
-            shutil.copyfile(code, folder / code.name)
+        problems.extend(bring_modules(item.pack.folder, folder))
     problems.raise_if_any()
     return facts
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from custom_metrics import statistics
+from evalprep.packapi import ExportRun, ExportTask
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
@@ -351,15 +352,32 @@ def export(scores: Scores, run: Run, packs: Mapping[str, Pack], out_dir: Path) -
         OSError: `out_dir` cannot be written.
     """
     written: list[Path] = []
+    shown = _export_run(run)
     for pack in packs_of(run, packs):
         module = pack.module("export")
         own = {score.name: score.result for score in scores.suite if score.pack == pack.name}
         if module is None or not own:
             continue
         try:
-            written += [Path(path) for path in module.export(scores=own, run=run, out_dir=out_dir)]
+            written += [Path(path) for path in module.export(scores=own, run=shown, out_dir=out_dir)]
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001 - the scores are computed; a pack's own files must not cost them
             scores.notes.append(f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}")
     return written
+
+
+def _export_run(run: Run) -> ExportRun:
+    settings = run.results.get("config")
+    version = run.results.get("lm_eval_version")
+    return ExportRun(
+        label=run.label,
+        model=run.model,
+        folder=run.files.folder.resolve(),
+        settings=settings if isinstance(settings, dict) else {},
+        lm_eval_version=None if version is None else str(version),
+        tasks={
+            name: ExportTask(name, task.path, task.config, task.scores, task.samples)
+            for name, task in run.tasks.items()
+        },
+    )

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--baseline-timestamp", "--other-timestamp", default="newest", help="the same for BASELINE")
     add("--label", action="append", default=[], metavar="NAME", help="what the candidate, then the baseline is called")
-    add("--template_dir", type=Path, help="folder of the packs, for suite scores (default: task_templates)")
+    add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--junit", type=Path, metavar="FILE", help="write the outcome as JUnit XML")
     add("--output", type=Path, metavar="FILE", help="write the outcome as JSON")
     add("--json", action="store_true", help="print the outcome as JSON")

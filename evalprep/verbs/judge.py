@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--calibrate", action="store_true", help="ask the calibration questions of the rubric instead of the run's")
     add("--timestamp", default="newest", help="newest or the beginning of a time stamp")
-    add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
+    add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--json", action="store_true", help="print the outcome as JSON")
 
 

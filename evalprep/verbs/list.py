@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", default="tasks", choices=["tasks", "packs", "scores", "metrics"])
     parser.add_argument("--pack", help="only this pack")
     parser.add_argument("--by", metavar="TAG", help="group tasks by a tag, e.g. family, area, principle, requirement")
-    parser.add_argument("--template_dir", type=Path, default=None, help="folder of the packs")
+    parser.add_argument("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -97,7 +97,8 @@ def main(args: argparse.Namespace) -> int:
     (folder / f"{args.name}_qa.yaml").write_text(TEMPLATE.format(**words), encoding="utf-8")
     (folder / "README.md").write_text(README.format(**words), encoding="utf-8")
     (folder / "data" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    command = ["python", "prepare_eval.py", "--set", f"tasks={args.name}_all"]
+    program = ["python", "prepare_eval.py"] if Path("prepare_eval.py").is_file() else ["evalprep", "prepare"]
+    command = [*program, "--set", f"tasks={args.name}_all"]
     if templates != TEMPLATES:
         command += ["--set", f"template_dir={json.dumps(str(templates))}"]
     if args.json:

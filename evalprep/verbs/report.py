@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
-    add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
+    add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--title", default="", help="heading (default: the models' names)")
     add("--max-samples", type=int, default=50_000, metavar="N", help="samples in the page (default: 50000)")
     add("--max-chars", type=int, default=20_000, metavar="N", help="longer texts lose their middle (default: 20000)")
@@ -101,13 +101,12 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
                 where=f"--{option.replace('_', '-')}",
                 allowed="a whole number from 1",
             )
-    if args.template_dir is not None and not args.template_dir.is_dir():
-        problems.add(
-            "no such folder",
-            where=f"--template_dir {args.template_dir}",
-            fix="leave it out for the packs of the project",
-        )
     check_allowed(args.allow, "--allow", problems)
+    for folder in args.template_dir or ():
+        if not folder.is_dir():
+            problems.add(
+                "no such folder", where=f"--template_dir {folder}", fix="leave it out for the packs of the project"
+            )
     runs = []
     places = [(path, args.timestamp) for path in args.runs]
     places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json or samples_*.jsonl")
     add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
-    add("--template_dir", type=Path, help="folder of the packs (default: task_templates)")
+    add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--subtasks", action="store_true", help="also a table per subtask")
     add("--out", type=Path, metavar="DIR", help="where to write scores.json and the packs' own result files")
     add("--no-write", action="store_true", help="write nothing")

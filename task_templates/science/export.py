@@ -19,7 +19,7 @@ from custom_metrics.science.mode import CORRECTED
 from custom_metrics.science.model_order import model_sort
 from custom_metrics.science.rows import Row, saved_texts, score_row
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
-from evalprep.packapi import file_sha256
+from evalprep.packapi import ExportRun, ExportTask, Sample, file_sha256
 
 MISSING = "missing"
 JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
@@ -31,7 +31,7 @@ Cell = float | str
 Line = list[Cell]
 
 
-def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:
+def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:
     """Write one run's files, then the tables over all models in `out_dir`.
 
     Args:
@@ -49,11 +49,11 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
     return [folder, *write_tables(out_dir)] if present else []
 
 
-def _origin(run: Any) -> str:
-    return str(run.files.folder.resolve())
+def _origin(run: ExportRun) -> str:
+    return str(run.folder)
 
 
-def _model_folder(by_model: Path, run: Any) -> Path:
+def _model_folder(by_model: Path, run: ExportRun) -> Path:
     """Where a run's results go: the name of its folder, with parents before it where another run has that name."""
     parts = Path(_origin(run)).parts[1:]
     names = ["__".join(parts[-count:]) for count in range(1, len(parts) + 1)]
@@ -62,7 +62,7 @@ def _model_folder(by_model: Path, run: Any) -> Path:
     return by_model / next((name for name in names if not _is_of_another(by_model / name, run)), names[-1])
 
 
-def _is_of_another(folder: Path, run: Any) -> bool:
+def _is_of_another(folder: Path, run: ExportRun) -> bool:
     """Whether a folder holds results of other predictions; a run that was moved or copied is no other."""
     for file in folder.glob("*/metrics.json"):
         source, task = _read(file)["source"], run.tasks.get(file.parent.name)
@@ -76,7 +76,7 @@ def _is_of_another(folder: Path, run: Any) -> bool:
 # ---- one task of one model
 
 
-def _write_task(task: Any, folder: Path, origin: str, judge: Mapping[str, Any] | None) -> None:
+def _write_task(task: ExportTask, folder: Path, origin: str, judge: Mapping[str, Any] | None) -> None:
     kind = TASKS[task.name]
     samples = list(task.samples())
     texts = [
@@ -98,7 +98,7 @@ def _write_task(task: Any, folder: Path, origin: str, judge: Mapping[str, Any] |
     _write_json(folder / "metrics_summary.json", summary_metrics(kind, flat))
 
 
-def _raw(sample: Any, row: Row) -> dict[str, Any]:
+def _raw(sample: Sample, row: Row) -> dict[str, Any]:
     return {"sample_id": sample.doc.get("_instance_id") or sample.sample_id, "prompt": sample.prompt, "pred": row.reply,
             "ref": row.reference, "status": row.status}  # fmt: skip
 

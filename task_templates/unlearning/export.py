@@ -19,7 +19,7 @@ from typing import Any
 
 from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
-from evalprep.packapi import file_sha256, write_atomically
+from evalprep.packapi import ExportRun, ExportTask, file_sha256, write_atomically
 
 from .names import suite_of, upstream_name
 
@@ -39,7 +39,7 @@ DEFAULTS = {
 VARIANTS = ("revision", "peft", "lora_local_path", "delta")
 
 
-def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:
+def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:
     """Write the result files of the suites that the run has.
 
     Args:
@@ -59,7 +59,7 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) 
     return written
 
 
-def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any, out_dir: Path) -> list[Path]:
+def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:
     tasks = {name: task for name, task in run.tasks.items() if name.startswith(f"{suite.lower()}_")}
     facts = {name: _task_facts(task) for name, task in tasks.items()}
     model = _model(run)
@@ -81,8 +81,8 @@ def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any,
         "schema": SCHEMA,
         "suite": suite,
         **model,
-        "model_args": run.results.get("config", {}).get("model_args"),
-        "lm_eval_version": run.results.get("lm_eval_version"),
+        "model_args": run.settings.get("model_args"),
+        "lm_eval_version": run.lm_eval_version,
         "rules": _rules(),
         "tasks": facts,
         "metrics": metrics_meta,
@@ -96,9 +96,9 @@ def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: Any,
     return files
 
 
-def _model(run: Any) -> dict[str, Any]:
+def _model(run: ExportRun) -> dict[str, Any]:
     """What tells one model from another: its name, and its revision and adapter where there are some."""
-    arguments = run.results.get("config", {}).get("model_args")
+    arguments = run.settings.get("model_args")
     named = arguments if isinstance(arguments, Mapping) else {}
     return {"model": run.model, **{key: named[key] for key in VARIANTS if named.get(key)}}
 
@@ -135,7 +135,7 @@ def _rules() -> str:
     return hashlib.sha256("".join(map(file_sha256, files)).encode()).hexdigest()
 
 
-def _task_facts(task: Any) -> dict[str, Any]:
+def _task_facts(task: ExportTask) -> dict[str, Any]:
     """What decides the samples of one task: their file, the data and the prompt settings."""
     return {
         "samples": Path(task.path).name,

@@ -23,8 +23,9 @@ def test_every_config_key_is_explained():
 
 
 def test_every_pack_key_is_on_the_page_of_its_pack():
-    for pack in find_packs(PROJECT_ROOT / "task_templates").values():
-        page = (DOCS / "packs" / f"{pack.name}.md").read_text()
+    packs = find_packs()
+    for name, page in {path.stem: path.read_text() for path in (DOCS / "packs").glob("*.md")}.items():
+        pack = packs[name]
         for key in pack.config:
             assert key in page, f"{pack.name}: {key}"
 

@@ -36,7 +36,7 @@ def test_defaults_of_a_minimal_config(tmp_path):
     assert (core.backend, core.batch_size, core.seed, core.add_bos_token) == ("vllm", "auto", 42, True)
     assert core.work_dir == tmp_path / "work_dir"
     assert core.output_path == tmp_path / "eval_results"
-    assert core.template_dir == PROJECT_ROOT / "task_templates"
+    assert core.template_dir == ()
 
 
 @pytest.mark.parametrize(

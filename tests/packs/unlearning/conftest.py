@@ -110,14 +110,15 @@ def run_of(tmp_path_factory, tiny_model):
                 folder,
                 tiny_model(),
                 tasks=["unlearn_tofu", "unlearn_muse", "secrets_lp", stock_task(folder / "work_dir")],
-                template_dir=str(own_packs(folder / "packs")),
                 backend=backend,
                 limit=LIMIT,
                 gen_kwargs={"max_gen_toks": 24},
                 batch_size=64 if backend == "hf" else "auto",
                 unlearning={"metrics": ["mia_min_k_plus_plus", "mia_gradnorm"]},
             )
-            config, packs = load_config(path)
+            with pytest.MonkeyPatch.context() as patch:  # the packs of a project of one's own
+                patch.setattr("evalprep.packs.finding.TEMPLATES", own_packs(folder / "packs"))
+                config, packs = load_config(path)
             preparation = prepare(config, packs)
             assert len(preparation.commands) == (1 if backend == "hf" else 2)
             start(preparation.commands[0], folder / "log.txt")

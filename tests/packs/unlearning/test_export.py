@@ -1,9 +1,10 @@
 """Result files: what is kept of earlier ones, what is left alone, and what `meta` says."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
+
+from evalprep.packapi import ExportRun, ExportTask
 
 
 @pytest.fixture
@@ -15,9 +16,10 @@ def run_of(tmp_path, model="org/m", samples="line\n", **arguments):
     """As much of a run as the export reads."""
     path = tmp_path / "samples_tofu_forget_gen_2026-01-01T00-00-00.jsonl"
     path.write_text(samples)
-    task = SimpleNamespace(path=path, metadata={"unlearning": {"split": "forget10", "metrics": ["mia_loss"]}})
-    results = {"config": {"model_args": {"pretrained": model, **arguments}}, "lm_eval_version": "0"}
-    return SimpleNamespace(tasks={"tofu_forget_gen": task}, model=model, results=results)
+    metadata = {"unlearning": {"split": "forget10", "metrics": ["mia_loss"]}}
+    task = ExportTask("tofu_forget_gen", path, {"metadata": metadata}, {}, lambda: iter(()))
+    settings = {"model_args": {"pretrained": model, **arguments}}
+    return ExportRun("m", model, tmp_path, settings, "0", {"tofu_forget_gen": task})
 
 
 def scores(value, **more):

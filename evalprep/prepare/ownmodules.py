@@ -1,0 +1,156 @@
+"""A pack's own Python files travel with its task files: what a YAML names with `!function`, and what that imports.
+
+lm-eval loads `!function scorer.score` from `scorer.py` beside the YAML, by its path and without a package: a module
+that imports the one beside it fails there. Such a module gets a few lines at its head that make its folder a package.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import warnings
+from pathlib import Path
+
+from evalprep.errors import Problem
+from evalprep.places import is_file
+
+_FUNCTION = re.compile(r"!function\s+[\"']?([\w.]+)")
+_HEAD = """\
+# Written at preparation: lm-eval loads this file by its path, and these lines let it import the modules beside it.
+import pathlib as _pathlib, sys as _sys, types as _types
+_folder = str(_pathlib.Path(__file__).resolve().parent)
+__package__ = "tasks_in_" + _folder.encode().hex()
+_sys.modules.setdefault(__package__, _types.ModuleType(__package__)).__path__ = [_folder]
+# ---- as in the pack from here on
+"""
+
+
+def bring_modules(pack: Path, folder: Path) -> list[Problem]:
+    """Copy the modules that a pack's rendered YAMLs name beside them.
+
+    Args:
+        pack: The pack's folder.
+        folder: Where its task files were rendered.
+
+    Returns:
+        Functions that are named in a way that only works in one place.
+    """
+    problems: list[Problem] = []
+    waiting: list[Path] = []
+    for yaml in sorted(folder.glob("*.yaml")):
+        for number, line in enumerate(yaml.read_text(encoding="utf-8").splitlines(), 1):
+            if line.lstrip().startswith("#"):
+                continue
+            for spec in _FUNCTION.findall(line):
+                module = _module_of(spec, pack)
+                if module is None:
+                    continue
+                if isinstance(module, Problem):
+                    problems.append(Problem(what=module.what, where=f"{yaml.name}:{number}", fix=module.fix))
+                else:
+                    waiting.append(module)
+    done: set[Path] = set()
+    while waiting:
+        module = waiting.pop()
+        if module in done:
+            continue
+        done.add(module)
+        text, beside = _rendered(pack / module)
+        target = folder / module
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        waiting += [one.relative_to(pack) for one in beside]
+    return problems
+
+
+def _module_of(spec: str, pack: Path) -> Path | Problem | None:
+    """The file of a function's module, relative to the pack; None for one that is installed or nowhere."""
+    parts = spec.split(".")[:-1]
+    if not parts:
+        return None
+    file = Path(*parts).with_suffix(".py")
+    if is_file(pack / file):
+        return file
+    # As the folders of a clone stand: found from there alone, and not where the command runs.
+    if pack.name in parts[:-1] and is_file(pack / Path(*parts[parts.index(pack.name) + 1 :]).with_suffix(".py")):
+        short = spec.split(f"{pack.name}.", 1)[1]
+        return Problem(
+            what=f"!function {spec} is found only where lm_eval is started beside the packs",
+            fix=f"write `!function {short}`: the pack's modules travel with its task files",
+        )
+    return None
+
+
+def _rendered(module: Path) -> tuple[str, list[Path]]:
+    """A module as it stands beside the task files, and the modules beside it that it imports."""
+    text = module.read_text(encoding="utf-8-sig")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return text, []  # said by the check, with its line
+    lines = text.splitlines(keepends=True)
+    beside: list[Path] = []
+    for node in ast.walk(tree):
+        found = _beside(node, module.parent)
+        if not found:
+            continue
+        beside += found
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level):
+            _make_relative(node, lines, module.parent)
+    if not beside:
+        return text, []
+    start = _first_line(tree)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    return "".join([*lines[:start], _HEAD, *lines[start:]]), beside
+
+
+def _beside(node: ast.AST, folder: Path) -> list[Path]:
+    """The files in a folder that an import statement means."""
+    names: list[str] = []
+    if isinstance(node, ast.ImportFrom) and node.level == 1:
+        names = [node.module] if node.module else [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        names = [node.module]
+    elif isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    relative = isinstance(node, ast.ImportFrom) and node.level == 1
+    files = [folder / f"{name.replace('.', '/')}.py" for name in names if relative or not _installed(name)]
+    return [file for file in files if is_file(file)]
+
+
+def _installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _make_relative(node: ast.Import | ast.ImportFrom, lines: list[str], folder: Path) -> None:
+    """Rewrite `import rows` and `from rows import x` of a module beside this one; the count of lines stays."""
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    indent = lines[first][: node.col_offset]
+    if isinstance(node, ast.ImportFrom):
+        lines[first] = lines[first].replace(f"from {node.module}", f"from .{node.module}", 1)
+        return
+    parts = []
+    for alias in node.names:
+        own = is_file(folder / f"{alias.name}.py") and not _installed(alias.name)
+        named = alias.name + (f" as {alias.asname}" if alias.asname else "")
+        parts.append(f"from . import {named}" if own else f"import {named}")
+    lines[first : last + 1] = [f"{indent}{'; '.join(parts)}\n", *["\n"] * (last - first)]
+
+
+def _first_line(tree: ast.Module) -> int:
+    """How many lines stand before the place where statements may be added: a docstring, imports from __future__."""
+    end = 0
+    for number, node in enumerate(tree.body):
+        docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not docstring and not future:
+            break
+        end = node.end_lineno or node.lineno
+    return end
