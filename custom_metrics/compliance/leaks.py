@@ -15,6 +15,9 @@ _MEMORISED_EDITS = 5
 _LEAKED_EDITS = 2
 _SIMILAR = 0.75
 _WORDS = re.compile(r"\w+|[^\w\s]")
+_NARROW = 64
+MAX_COMPARED = 40_000
+"""Characters that are compared one by one; what is longer counts by its length."""
 
 
 def edit_distance(*, first: str, second: str, at_most: int | None = None) -> int:
@@ -25,25 +28,64 @@ def edit_distance(*, first: str, second: str, at_most: int | None = None) -> int
         second: Another.
         at_most: Stop beyond this; the result is then `at_most + 1`.
 
+    Of texts longer than `MAX_COMPARED` characters the rest counts as inserted or deleted.
+
     >>> edit_distance(first="kitten", second="sitting"), edit_distance(first="kitten", second="sitting", at_most=1)
     (3, 2)
     """
-    limit = max(len(first), len(second)) if at_most is None else at_most
+    if at_most is not None and at_most < _NARROW:
+        return _within(first, second, at_most)
+    cut_first, cut_second = first[:MAX_COMPARED], second[:MAX_COMPARED]
+    beyond = max(len(first) - len(cut_first), len(second) - len(cut_second))
+    distance = _distance(cut_first, cut_second) + beyond
+    return distance if at_most is None else min(distance, at_most + 1)
+
+
+def _within(first: str, second: str, limit: int) -> int:
+    """The distance if it is `limit` at most, else `limit + 1`; time grows with length times limit."""
     if abs(len(first) - len(second)) > limit:
         return limit + 1
-    above = list(range(len(second) + 1))
+    # Cells further than `limit` from the diagonal cannot lie on a path that is short enough: place x of a row is the
+    # column `row - limit + x`.
+    width, beyond = 2 * limit + 1, limit + 1
+    above = [max(place - limit, beyond if place < limit else 0) for place in range(width)]
     for row, left in enumerate(first, start=1):
-        # Cells further than `limit` from the diagonal cannot lie on a path that is short enough.
-        low, high = max(1, row - limit), min(len(second), row + limit)
-        here = [limit + 1] * (len(second) + 1)
-        here[0] = row
-        for column in range(low, high + 1):
-            replaced = above[column - 1] + (left != second[column - 1])
-            here[column] = min(replaced, above[column] + 1, here[column - 1] + 1)
-        if min(here[low - 1 : high + 1], default=0) > limit:
-            return limit + 1
+        here = [beyond] * width
+        for place in range(width):
+            column = row - limit + place
+            if column == 0:
+                here[place] = row
+            elif 0 < column <= len(second):
+                replaced = above[place] + (left != second[column - 1])
+                deleted = above[place + 1] + 1 if place + 1 < width else beyond
+                inserted = here[place - 1] + 1 if place else beyond
+                here[place] = min(replaced, deleted, inserted, beyond)
+        if min(here) > limit:
+            return beyond
         above = here
-    return min(above[-1], limit + 1)
+    return above[len(second) - len(first) + limit]
+
+
+def _distance(first: str, second: str) -> int:
+    """The distance by bit vectors, one operation for a whole column (Myers 1999; Hyyrö 2003)."""
+    if not first:
+        return len(second)
+    full, last = (1 << len(first)) - 1, 1 << (len(first) - 1)
+    where: dict[str, int] = {}
+    for place, character in enumerate(first):
+        where[character] = where.get(character, 0) | 1 << place
+    up, down, distance = full, 0, len(first)
+    for character in second:
+        same = where.get(character, 0)
+        across = ((same & up) + up ^ up) | same
+        more = (down | ~(across | up)) & full
+        fewer = up & across
+        distance += bool(more & last) - bool(fewer & last)
+        more = (more << 1 | 1) & full
+        vertical = same | down
+        up = (fewer << 1 | ~(vertical | more)) & full
+        down = more & vertical
+    return distance
 
 
 def extract_emails(*, text: str) -> list[str]:

@@ -24,6 +24,7 @@ _DELETED = [
 ]  # fmt: skip
 _SHORT = 1_000  # characters; the normal form takes quadratic time
 _TEMPLATE = "Final Answer: The final answer is"
+_END = ". I hope it is correct."
 
 
 def load() -> None:
@@ -38,9 +39,13 @@ def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
 
 
 def what_counts(scorer: str, response: str) -> str:
-    """The part of a reply that a scorer looks at: the last box, or the whole reply."""
-    if scorer == "leaderboard" or (scorer == "minerva" and _TEMPLATE in response):
+    """The part of a reply that a scorer looks at: the last box, the sentence of the template, or the whole reply."""
+    if scorer == "leaderboard":
         return response
+    if scorer == "minerva" and _TEMPLATE in response:
+        start = response.find(_TEMPLATE)
+        end = response.find(_END, start + len(_TEMPLATE))
+        return response[start : end + len(_END) if end >= 0 else len(response)]
     return _last_box(response) or ""
 
 

@@ -16,6 +16,12 @@ SCORERS: tuple[Scorer, ...] = ("llama", "minerva", "leaderboard")
 CPU_SECONDS = 10.0
 """Two comparisons of five seconds each, which is what the originals allow themselves."""
 
+MAX_REPLY = 3_000
+"""Characters of a reply that is read as a whole, from its end."""
+MAX_BOX = 160
+"""Characters of a box, or a gold answer, that the originals' algebra is asked about: its time grows without bound (two
+hundred characters of `(A) or (A) or ...` take two seconds). Of longer ones only equal texts are equal."""
+
 MAX_REMEMBERED = 20_000
 """Characters of a reply whose verdict is kept; longer ones would fill the memory."""
 
@@ -58,12 +64,16 @@ def score_original(scorer: Scorer, gold: str, response: str) -> bool:
     if len(response) > 2_000_000:
         return False
     counted = what_counts(scorer, response)
+    if scorer == "leaderboard":
+        counted = counted[-MAX_REPLY:]
     remembered = _score if len(counted) <= MAX_REMEMBERED else _score.__wrapped__
     return remembered(scorer, gold, counted)
 
 
 @lru_cache(maxsize=4_096)  # every filter of a task asks again for the same box
 def _score(scorer: Scorer, gold: str, response: str) -> bool:
+    if len(gold) > MAX_BOX or (len(response) > MAX_BOX and scorer != "leaderboard"):
+        return response[response.find("{") + 1 : -1].strip() == gold.strip() != ""
     decided = decided_by_text(scorer, gold, response)
     if decided is not None:
         return decided

@@ -15,7 +15,7 @@ RULE = "-" * 40
 
 _RATING = re.compile(r"Rating:\s*(\d+)")
 _TITLE = re.compile(r"Paper title:\n(.*?)(?=\n)")
-_SUMMARY_LINE = re.compile(r"\d+-sentence paper summary")
+_SUMMARY_LINE = re.compile(r"(?<!\d)\d+-sentence paper summary")
 
 
 def scaled(rating: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -17,8 +16,9 @@ END_TOKENS = ("</s>", "<|eot_id|>", "<|im_end|>")
 STATUSES = ("valid_json", "null_json", "extract_success", "extract_failure")
 
 # All attempts on one text together may read this many characters: the search is quadratic on hostile text.
-_MAX_READ = 20_000_000
-_TRAILING_END = re.compile(r"(?:\s*(?:" + "|".join(map(re.escape, END_TOKENS)) + r")\s*)+\Z")
+_MAX_READ = 8_000_000
+# An error counts the lines before its place, so many characters in the time of one that is decoded.
+_LINE_COUNT = 100
 
 
 def strip_eos(text: str, mode: str = CORRECTED) -> str:
@@ -32,7 +32,21 @@ def strip_eos(text: str, mode: str = CORRECTED) -> str:
     """
     if is_compat(mode):
         return text.strip("</s>")
-    return _TRAILING_END.sub("", text)
+    end = len(text)
+    while True:
+        # Walked from behind, each character once: a pattern would try every blank and token as a beginning.
+        token = _before_blanks(text, end)
+        found = next((one for one in END_TOKENS if text.endswith(one, 0, token)), None)
+        if found is None:
+            return text[: token if end < len(text) else end]
+        end = token - len(found)
+
+
+def _before_blanks(text: str, end: int) -> int:
+    """The place behind the last character before `end` that is no blank."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
 
 
 Found = tuple[int, int, Any]
@@ -68,6 +82,7 @@ def _decoded_spans(text: str, opener: str, before: int) -> Iterator[Found]:
         except json.JSONDecodeError as error:
             # A string without its end was read to the end of the text, and the error names its beginning.
             budget -= len(text) if error.msg.startswith("Unterminated") else error.pos + 1 - position
+            budget -= error.pos // _LINE_COUNT
         except (ValueError, RecursionError):
             budget -= len(text)
         else:

@@ -21,7 +21,7 @@ Scores = dict[str, dict[str, float]]
 ROUGE_TYPES: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 MAX_TABLE_CELLS = 25_000_000
 MAX_WORDS = 20_000
-MAX_LINES = 7_000
+MAX_LINES = 3_000
 """Of longer texts only this many words, and this many lines that hold any, are scored."""
 
 _WORD = re.compile(r"[a-z0-9]+")
@@ -155,7 +155,7 @@ def rouge_scores(
     Reference implementation: `rouge-score` 0.1.2, equal to 1e-12.
 
     Args:
-        prediction: Text of the model; what follows the 20,000th word or the 7,000th line is left out.
+        prediction: Text of the model; what follows the 20,000th word or the 3,000th line is left out.
         reference: Reference text; the same.
         types: Which of `rouge1` to `rouge9`, `rougeL`, `rougeLsum`.
         stemmer: Whether words of more than three letters are stemmed (Porter).

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from custom_metrics.text.rouge import rouge_scores
 from custom_metrics.unlearning import by_row
-
-
-@functools.cache
-def _scorer(stemmer: bool) -> Any:
-    from rouge_score_rs.rouge_scorer import RougeScorer
-
-    return RougeScorer(["rouge1", "rougeL"], use_stemmer=stemmer)
 
 
 def rouge(*, ground_truth: str, generation: str, stemmer: bool = True) -> dict[str, float]:
@@ -31,11 +24,11 @@ def rouge(*, ground_truth: str, generation: str, stemmer: bool = True) -> dict[s
     >>> rouge(ground_truth="born in 1961", generation="Born in 1961.")["rougeL_recall"]
     1.0
     """
-    scores = _scorer(stemmer).score(ground_truth, generation)
+    scores = rouge_scores(prediction=generation, reference=ground_truth, types=("rouge1", "rougeL"), stemmer=stemmer)
     return {
-        "rouge1_recall": float(scores["rouge1"].recall),
-        "rougeL_f1": float(scores["rougeL"].fmeasure),
-        "rougeL_recall": float(scores["rougeL"].recall),
+        "rouge1_recall": scores["rouge1"]["recall"],
+        "rougeL_f1": scores["rougeL"]["fmeasure"],
+        "rougeL_recall": scores["rougeL"]["recall"],
     }
 
 

@@ -121,6 +121,11 @@ CODES: dict[str, Code] = {
                   "fetch it before the run, or compute it in process_results"),
     "EP233": Code("error", "The value of a generation argument is outside of what the engine takes; it raises after the model is loaded.",
                   "correct the value"),
+    "EP234": Code("error", "A regular expression of a filter takes exponential time: one reply that repeats itself holds up the run "
+                  "for ever, and lm-eval writes nothing before all replies are scored.",
+                  "repeat nothing that repeats itself, e.g. (a|b)+ for (a+|b)+"),
+    "EP235": Code("warning", "A regular expression of a filter takes quadratic time, which is long for replies of this task's length.",
+                  "give repeats an upper bound, e.g. .{0,2000}? for .*?, or lower max_gen_toks"),
     # EP3: loading
     "EP301": Code("error", "lm-eval cannot load the task.", "see the message"),
     "EP302": Code("note", "The data set is not on this machine and there is no network; rows, prompts and scoring were not checked.",

@@ -8,8 +8,14 @@ from typing import Any
 
 from evalprep.check.finding import Findings
 from evalprep.check.functions import Registered
+from evalprep.check.generation import reply_length
+from evalprep.check.patterns import slowness
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.errors import near
+
+CHARACTERS_PER_TOKEN = 5
+MOST_STEPS = 1e9
+"""Of a pattern on one reply: about twenty seconds."""
 
 # The registries of lm-eval 0.4.13; a test holds them against the installed one.
 METRICS = frozenset(
@@ -223,6 +229,8 @@ def check_filters(leaf: Leaf, findings: Findings, registered: Registered) -> lis
     if entries is None:
         return ["none"]
     names: list[str] = []
+    generation = leaf.config.get("generation_kwargs")
+    characters = CHARACTERS_PER_TOKEN * reply_length(generation if isinstance(generation, dict) else {})
     for entry in entries if isinstance(entries, list) else [entries]:
         steps = entry.get("filter") if isinstance(entry, dict) else None
         if not isinstance(entry, dict) or "name" not in entry or not isinstance(steps, list) or not steps:
@@ -232,11 +240,25 @@ def check_filters(leaf: Leaf, findings: Findings, registered: Registered) -> lis
             findings.add("EP218", where, f"two filters {entry['name']!r}", task=task)
         names.append(str(entry["name"]))
         for step in steps:
-            _check_step(step, where, task, FILTERS | registered.filters, findings)
+            _check_step(step, where, task, FILTERS | registered.filters, findings, characters=characters)
     return names
 
 
-def _check_step(step: Any, where: str, task: str, filters: Collection[str], findings: Findings) -> None:
+def _check_speed(pattern: str, characters: int, where: str, task: str, findings: Findings) -> None:
+    """Report a pattern that some reply of the task's own length would hold up."""
+    slow = slowness(pattern)
+    if slow is None:
+        return
+    if slow.growth == "exponential":
+        findings.add("EP234", where, f"{pattern!r} takes {slow}", task=task)
+    elif characters**2 / (2 * len(slow.text)) > MOST_STEPS:
+        what = f"{pattern!r} takes {slow}, and a reply may have {characters:,} characters"
+        findings.add("EP235", where, what, task=task)
+
+
+def _check_step(
+    step: Any, where: str, task: str, filters: Collection[str], findings: Findings, *, characters: int
+) -> None:
     function = step.get("function") if isinstance(step, dict) else None
     if isinstance(function, FunctionRef):
         return
@@ -253,5 +275,7 @@ def _check_step(step: Any, where: str, task: str, filters: Collection[str], find
             re.compile(pattern)
         except (re.error, RecursionError) as error:
             findings.add("EP220", where, f"{pattern!r}: {error}", task=task)
+        else:
+            _check_speed(pattern, characters, where, task, findings)
     if function in {"regex", "multi_choice_regex"} and step.get("group_select", 0) not in (0, -1):
         findings.add("EP220", where, f"{function}: group_select: {step['group_select']}", task=task)

@@ -27,7 +27,7 @@ from evalprep.packs.plan import Call, Command, Plan, TaskPlan, leaves
 from evalprep.places import is_folder, place
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+=-]+")
-_CAST = re.compile(r"(?i)true|false|none|[+-]?\d+|[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan|infinity)")
+_CAST = re.compile(r"(?i)true|false|none|[+-]?\d+|[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan|infinity)")
 
 
 @dataclass

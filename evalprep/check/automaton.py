@@ -1,0 +1,264 @@
+"""A regular expression as an automaton over sample characters, as far as backtracking is concerned.
+
+Each character or class of the pattern is a state; an edge says which state may follow which, and in how many ways the
+engine may get there. Characters are stood for by a few samples, so that "can these two classes match the same
+character" is one operation on bit masks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from re import _constants as op  # type: ignore[attr-defined]  # typeshed knows these by their old names only
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+MANY = 20
+"""A repeat with this upper bound or a higher one is a loop where its copies multiply."""
+MOST_STATES = 2_000
+_SAMPLES = "a\x00\t\n\r \xa0\x1b!\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`z{|}~\x85é\u0661東😀"
+_CATEGORIES = {
+    op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s", op.CATEGORY_NOT_SPACE: r"\S",
+    op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
+}  # fmt: skip
+
+
+class TooLargeError(Exception):
+    """The pattern has more states than are looked at."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a pattern.
+
+    Attributes:
+        empty: In how many ways it matches nothing, at most 2.
+        sure: Whether it matches nothing without any assertion that could fail.
+        first: State -> number of ways to begin there.
+        last: State -> number of ways to end there.
+        free: The states of `last` from which its end is reached without an assertion.
+    """
+
+    empty: int = 1
+    sure: bool = True
+    first: Counter[int] = field(default_factory=Counter)
+    last: Counter[int] = field(default_factory=Counter)
+    free: frozenset[int] = frozenset()
+
+
+class Automaton:
+    """States, edges and ends of one pattern.
+
+    Args:
+        pattern: The regular expression.
+        flags: Flags of `re.compile`.
+        copies: True writes bounded repeats as two copies, so that what their neighbours do is seen; False takes those
+            with a high bound for loops, so that what happens within them is seen.
+
+    Raises:
+        re.error: The pattern is none.
+        TooLargeError: It is too large to be looked at.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0, *, copies: bool) -> None:
+        self._copies = copies
+        tree = parser.parse(pattern, flags)
+        self._flags = tree.state.flags
+        self.samples = "".join(dict.fromkeys([*_SAMPLES, *_named(tree, ignore_case=bool(self._flags & re.IGNORECASE))]))
+        self.classes: list[int] = []
+        self.edges: list[Counter[int]] = []
+        self.possessive: set[int] = set()
+        self._groups: dict[int, Any] = {}
+        self.whole = self._sequence(tree, self._flags)
+        self.anchored, self.before = self._lead(list(tree), self._flags)
+
+    def _lead(self, items: list[Any], flags: int) -> tuple[bool, int]:
+        """Whether a match can begin at the start of the text alone, and the samples that may stand before it."""
+        before = -1
+        for code, argument in items:
+            if code is op.SUBPATTERN:
+                anchored, mask = self._lead(list(argument[3]), flags)
+                return anchored, before & mask
+            if code is op.AT and argument in {op.AT_BEGINNING, op.AT_BEGINNING_STRING}:
+                if argument is op.AT_BEGINNING_STRING or not flags & re.MULTILINE:
+                    return True, before
+                before &= self._mask(op.LITERAL, ord("\n"), 0)
+            elif code is op.AT and argument is op.AT_BOUNDARY:
+                word = self._mask(op.CATEGORY, op.CATEGORY_WORD, flags)
+                if all(self.classes[one] & ~word == 0 for one in self.whole.first):
+                    before &= ~word
+            elif code in {op.ASSERT, op.ASSERT_NOT} and argument[0] < 0:
+                if len(argument[1]) == 1 and argument[1][0][0] in {op.IN, op.LITERAL, op.NOT_LITERAL, op.CATEGORY}:
+                    one, value = argument[1][0]
+                    mask = self._mask(one, value, flags)
+                    before &= mask if code is op.ASSERT else ~mask
+            else:
+                break
+        return False, before
+
+    def _state(self, mask: int) -> Part:
+        if len(self.classes) >= MOST_STATES:
+            raise TooLargeError
+        self.classes.append(mask)
+        self.edges.append(Counter())
+        one = len(self.classes) - 1
+        return Part(0, False, Counter({one: 1}), Counter({one: 1}), frozenset({one}))
+
+    def _join(self, left: Part, right: Part) -> Part:
+        for one, ways in left.last.items():
+            for other, more in right.first.items():
+                self.edges[one][other] = min(2, self.edges[one][other] + ways * more)
+        first, last = Counter(left.first), Counter(right.last)
+        if left.empty:
+            first.update({one: ways * left.empty for one, ways in right.first.items()})
+        if right.empty:
+            last.update({one: ways * right.empty for one, ways in left.last.items()})
+        return Part(
+            min(2, left.empty * right.empty),
+            left.sure and right.sure,
+            _capped(first),
+            _capped(last),
+            right.free | (left.free if right.sure else frozenset()),
+        )
+
+    def _either(self, parts: list[Part]) -> Part:
+        first: Counter[int] = Counter()
+        last: Counter[int] = Counter()
+        for part in parts:
+            first.update(part.first)
+            last.update(part.last)
+        return Part(
+            min(2, sum(part.empty for part in parts)),
+            any(part.sure for part in parts),
+            _capped(first),
+            _capped(last),
+            frozenset().union(*(part.free for part in parts)),
+        )
+
+    def _loop(self, part: Part) -> Part:
+        """The part any number of times, at least once."""
+        for one, ways in part.last.items():
+            for other, more in part.first.items():
+                self.edges[one][other] = min(2, self.edges[one][other] + ways * more)
+        return part
+
+    def _sequence(self, items: Any, flags: int) -> Part:
+        whole = Part()
+        for code, argument in items:
+            whole = self._join(whole, self._item(code, argument, flags))
+        return whole
+
+    def _item(self, code: Any, argument: Any, flags: int) -> Part:
+        if code in {op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT}:
+            return self._repeat(code, argument, flags)
+        if code is op.BRANCH:
+            return self._either([self._sequence(branch, flags) for branch in argument[1]])
+        if code is op.SUBPATTERN:
+            number, added, removed, items = argument
+            if number is not None:
+                self._groups[number] = items
+            return self._sequence(items, (flags | added) & ~removed)
+        if code is op.ATOMIC_GROUP:
+            return self._sequence(argument, flags)
+        if code is op.GROUPREF_EXISTS:
+            _, yes, no = argument
+            return self._either([self._sequence(yes, flags), self._sequence(no or [], flags)])
+        if code in {op.ASSERT, op.ASSERT_NOT}:
+            return self._assertion(argument, flags)
+        if code is op.AT:
+            at_end = argument is op.AT_END_STRING or (argument is op.AT_END and not flags & re.MULTILINE)
+            return Part(empty=0 if at_end else 1, sure=False)  # nothing follows the end
+        if code is op.GROUPREF:
+            return self._sequence(self._groups.get(argument, []), flags)  # roughly: the same text again
+        return self._state(self._mask(code, argument, flags))
+
+    def _assertion(self, argument: tuple[int, Any], flags: int) -> Part:
+        """A look ahead reads on by itself and then goes no further; a look behind has a fixed length."""
+        direction, items = argument
+        if direction < 0:
+            return Part(sure=False)
+        ahead = self._sequence(items, flags)
+        return Part(1, False, ahead.first, Counter(), frozenset())
+
+    def _repeat(self, code: Any, argument: tuple[int, int, Any], flags: int) -> Part:
+        low, high, items = int(argument[0]), argument[1], argument[2]
+        endless = high is op.MAXREPEAT or (not self._copies and int(high) >= MANY)
+        before = len(self.classes)
+        body = self._sequence(items, flags)
+        if endless:
+            whole = self._loop(body)
+            if low > 1:
+                whole = self._join(self._sequence(items, flags), whole)
+        elif int(high) > 1:
+            second = self._sequence(items, flags)
+            whole = self._join(body, second if low > 1 else _optional(second))
+        else:
+            whole = body
+        if code is op.POSSESSIVE_REPEAT:
+            self.possessive.update(range(before, len(self.classes)))
+        return _optional(whole) if low == 0 and int(high) > 0 else whole
+
+    def _mask(self, code: Any, argument: Any, flags: int) -> int:
+        return sum(1 << place for place, one in enumerate(self.samples) if self._matches(code, argument, one, flags))
+
+    def _matches(self, code: Any, argument: Any, character: str, flags: int) -> bool:
+        if code is op.ANY:
+            return bool(flags & re.DOTALL) or character != "\n"
+        forms = {character, character.lower(), character.upper()} if flags & re.IGNORECASE else {character}
+        if code is op.LITERAL:
+            return any(len(form) == 1 and ord(form) == argument for form in forms)
+        if code is op.NOT_LITERAL:
+            return all(len(form) != 1 or ord(form) != argument for form in forms)
+        if code is op.IN:
+            negated = argument[0][0] is op.NEGATE
+            inside = any(self._matches(one, value, character, flags) for one, value in argument[negated:])
+            return inside != negated
+        if code is op.RANGE:
+            return any(len(form) == 1 and argument[0] <= ord(form) <= argument[1] for form in forms)
+        if code is op.CATEGORY:
+            return re.match(_CATEGORIES[argument], character, flags & re.ASCII) is not None
+        return True
+
+
+def _optional(part: Part) -> Part:
+    return Part(min(2, part.empty + 1), True, part.first, part.last, part.free)
+
+
+def _capped(ways: Counter[int]) -> Counter[int]:
+    return Counter({one: min(2, number) for one, number in ways.items()})
+
+
+def _named(items: Any, *, ignore_case: bool) -> Iterator[str]:
+    """The characters that a pattern names, with both ends of ranges."""
+    for one in items:
+        if not isinstance(one, tuple) or len(one) != 2:
+            if isinstance(one, list | parser.SubPattern):
+                yield from _named(one, ignore_case=ignore_case)
+            continue
+        code, argument = one
+        if code in {op.LITERAL, op.NOT_LITERAL}:
+            named = [argument]
+        elif code is op.RANGE:
+            named = list(argument)
+        else:
+            yield from _named(_inside(argument), ignore_case=ignore_case)
+            continue
+        for number in named:
+            character = chr(number)
+            yield character
+            if ignore_case:
+                yield from (form for form in (character.lower(), character.upper()) if len(form) == 1)
+
+
+def _inside(argument: Any) -> list[Any]:
+    """What an item of a pattern holds, as items."""
+    if isinstance(argument, parser.SubPattern):
+        return list(argument)
+    if isinstance(argument, list):
+        return argument
+    if isinstance(argument, tuple):
+        return [item for one in argument for item in (_inside(one) if isinstance(one, tuple) else [one])
+                if isinstance(item, list | parser.SubPattern | tuple)]  # fmt: skip
+    return []
