@@ -7,20 +7,21 @@ import functools
 import hashlib
 import inspect
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 
 from evalprep.files import write_atomically
+from evalprep.run.keeping import plain, refuse_pickles, restored
 
-FILE = "responses.pickle"
-_FORMAT = 2
+FILE = "responses.msgpack"
+_FORMAT = 3
 # Kind of request, task, position of the row, number of the request, its repeat. Positions and not sample ids, which
 # nothing makes unique in tasks of others; a change of the data is noticed by the requests.
 Key = tuple[str, str, int, int, int]
@@ -54,8 +55,8 @@ class Answer:
     """A response, and what it answers.
 
     Attributes:
-        arguments: The request's, as they were sent.
-        response: The model's.
+        arguments: The request's as plain data, as they were sent.
+        response: The model's, as plain data.
         row: `row_digest` of its row.
     """
 
@@ -65,24 +66,37 @@ class Answer:
 
 
 class ResponseFile:
-    """The responses of one unit. Pickled: back ends may return richer objects than JSON holds, e.g. token likelihoods.
+    """The responses of one unit, as msgpack: whoever made the file, reading it runs nothing.
 
-    Only this program writes and reads it, in a folder of its own.
+    Raises:
+        BadInput: there is a file of release 0.1.0 in the folder and none of ours.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self.known: dict[Key, Answer] = {}
-        if self.path.exists():
-            # A file of another version counts as absent: the unit is generated again.
-            with contextlib.suppress(Exception):
-                version, known = pickle.loads(self.path.read_bytes())  # noqa: S301 - written by ourselves, see above
-                self.known = known if version == _FORMAT else {}
+        if not self.path.exists():
+            refuse_pickles(folder)
+            return
+        # A damaged file, or one of another version, counts as absent: the unit is generated again.
+        with contextlib.suppress(Exception):
+            data = msgspec.msgpack.decode(self.path.read_bytes())
+            if data["format"] == _FORMAT:
+                self.known = {
+                    _key(one): Answer(arguments, response, str(row))
+                    for one, arguments, response, row in data["answers"]
+                }
 
     def add(self, answers: Mapping[Key, Answer]) -> None:
         """Keep answers on disk."""
         self.known.update(answers)
-        write_atomically(self.path, pickle.dumps((_FORMAT, self.known)))
+        kept = [[key, one.arguments, one.response, one.row] for key, one in self.known.items()]
+        write_atomically(self.path, msgspec.msgpack.encode({"format": _FORMAT, "answers": kept}))
+
+
+def _key(value: Any) -> Key:
+    kind, task, row, request, repeat = value
+    return str(kind), str(task), int(row), int(request), int(repeat)
 
 
 def request_types(lm: LM) -> list[str]:
@@ -115,22 +129,23 @@ def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
                 return originals[name](requests, *args, **kwargs)  # a step inside the model, not a call of lm-eval
             keys = keys_of(name, requests, first)
             rows = [row_digest(request) for request in requests]
+            sent = [plain(request.arguments, whole=False) for request in requests]
             # Only an answer to the very same request counts: a prompt function may have been edited in between.
             open_ones = [
                 number
                 for number, key in enumerate(keys)
                 if (known := file.known.get(key)) is None
-                or (known.arguments, known.row) != (requests[number].arguments, rows[number])
+                or (known.arguments, known.row) != (sent[number], rows[number])
             ]
             if open_ones:
                 made = originals[name]([requests[number] for number in open_ones], *args, **kwargs)
                 file.add(
                     {
-                        keys[number]: Answer(requests[number].arguments, response, rows[number])
+                        keys[number]: Answer(sent[number], plain(response), rows[number])
                         for number, response in zip(open_ones, made, strict=True)
                     }
                 )
-            return [file.known[key].response for key in keys]
+            return [restored(file.known[key].response) for key in keys]
 
         return answer
 
@@ -170,8 +185,9 @@ class Replay(LM):  # type: ignore[misc]
                     f"row {request.doc_id} of {request.task_name} is not the one that was generated for; "
                     "its data changed in between: `evalprep run --restart`"
                 )
-            request.arguments = answer.arguments  # as they were sent, chat template included
-            found.append(answer.response)
+            with contextlib.suppress(ValueError):  # an image or the like: the request's own stays
+                request.arguments = restored(answer.arguments)  # as they were sent, chat template included
+            found.append(restored(answer.response))
         return found
 
     def generate_until(self, requests: list[Instance]) -> list[Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evalprep.check.selection import asks_stock
 from evalprep.errors import BadInput, Problem
+from evalprep.run.keeping import refuse_pickles
 from evalprep.run.live import INTERRUPTED, run_job
 from evalprep.run.screen import showing
 from evalprep.run.server import silence
@@ -49,6 +50,7 @@ def main(args: argparse.Namespace) -> int:
         if args.restart:
             with folder.lock():
                 folder.restart()
+        refuse_pickles(folder.path)
         before = folder.state()
         if before.phase != "done":
             _need_server(job)

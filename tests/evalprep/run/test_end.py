@@ -138,7 +138,7 @@ def test_what_cannot_be_read_any_more_is_made_anew(project, tmp_path):
     assert "results: " in out, out
     assert {len(lines) for lines in one.samples().values()} == {ROWS}
     done = sorted(one.run.units.iterdir())
-    (done[0] / "responses.pickle").write_bytes(b"of another version")
+    (done[0] / "responses.msgpack").write_bytes(b"of another version")
     (done[1] / "unit.json").unlink()
     facts = json.loads((done[2] / "unit.json").read_text())
     facts["versions"]["lm_eval"] = "0.4.12"

@@ -31,7 +31,7 @@ def kill(process, state, *, whom):
 
 def fingerprint(project):
     """Unit -> when and what it answered."""
-    files = {name: project.run.units / name / "responses.pickle" for name in project.done()}
+    files = {name: project.run.units / name / "responses.msgpack" for name in project.done()}
     return {name: (path.stat().st_mtime_ns, path.read_bytes()) for name, path in files.items()}
 
 
@@ -150,13 +150,13 @@ def test_a_failing_scorer_costs_neither_the_other_tasks_nor_the_responses(projec
     assert process.returncode == 1
     assert "unforeseen" in out
     assert {name.partition(".")[0] for name in one.done()} == {"good"}
-    saved = sorted(one.run.units.glob("bad.*.part/responses.pickle"))
+    saved = sorted(one.run.units.glob("bad.*.part/responses.msgpack"))
     before = [(path.stat().st_mtime_ns, path.read_bytes()) for path in saved]
     assert len(saved) == 4
     code.write_text("def score(doc, results):\n    return {'exact_match': float(results[0] == doc['answer'])}\n")
     process = one.start()
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 0, out
-    after_mending = sorted(one.run.units.glob("bad.*/responses.pickle"))
+    after_mending = sorted(one.run.units.glob("bad.*/responses.msgpack"))
     assert [(path.stat().st_mtime_ns, path.read_bytes()) for path in after_mending] == before
     assert Path(one.run.state().results).is_file()
