@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -19,7 +20,6 @@ from evalprep.packs.finding import find_packs
 
 ROOT = Path(__file__).parents[2]
 FROM_THE_START = {"match", "fullmatch"}
-SCRIPTS = {"evalprep.annotate.coderunner.inside"}  # runs where it is imported, in a process of its own
 USES = {"search", "findall", "finditer", "sub", "subn", "split", *FROM_THE_START}
 
 
@@ -54,13 +54,20 @@ def modules() -> Iterator[ModuleType]:
     """Every module of both packages and of the packs."""
     for package in (custom_metrics, evalprep):
         for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not one.name.endswith("__main__") and one.name not in SCRIPTS:
+            if not one.name.endswith("__main__") and not _is_script(one.name):
                 yield importlib.import_module(one.name)
     for pack in find_packs().values():
         for path in sorted(pack.folder.glob("*.py")):
             module = pack.module(path.stem)
             assert module is not None
             yield module
+
+
+def _is_script(name: str) -> bool:
+    """Whether a module runs where it is imported, in a process of its own."""
+    spec = importlib.util.find_spec(name)
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    return any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in ast.parse(source).body)
 
 
 def _methods(sources: list[str]) -> dict[str, set[str]]:
