@@ -16,7 +16,9 @@ from evalprep.compare.flips import Flip
 from evalprep.compare.identity import mismatch, warnings_for
 from evalprep.compare.overall import overall
 from evalprep.compare.pairing import Pairs, with_published, with_run
+from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison, compare_task
+from evalprep.compare.whole import compare_whole, whole_metrics
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.results import UNKNOWN, Primary, Run, Table, TaskRun
 from evalprep.results.facts import expected_rows
@@ -35,6 +37,9 @@ class Comparison:
         run, other: Labels of the candidate and of the baseline.
         tasks: One entry per task, in name order.
         overall: The mean over all tasks that have a score, each on its own scale from 0 to 1 and in its own direction.
+        metrics: Metrics that exist for all rows together: F1, BLEU, perplexity and the like.
+        stored: Tasks without samples, by their stored scores.
+        suite: Suite scores, where packs were given.
         pooled: All pairs of tasks with right-or-wrong scores together, each row weighing the same; None with fewer than
             two such tasks.
         confidence: Of all intervals; 1 - confidence is the level of the verdicts.
@@ -51,6 +56,9 @@ class Comparison:
     overall: Conclusion | None
     pooled: Conclusion | None
     confidence: float
+    metrics: list[Conclusion] = field(default_factory=list)
+    stored: list[Conclusion] = field(default_factory=list)
+    suite: list[Conclusion] = field(default_factory=list)
     margin: float | None = None
     allow: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
@@ -66,7 +74,8 @@ class Comparison:
     @property
     def conclusions(self) -> list[Conclusion]:
         """Everything that is concluded, the tasks first."""
-        return [*self.tasks, *(one for one in (self.overall, self.pooled) if one is not None)]
+        together = [one for one in (self.overall, self.pooled) if one is not None]
+        return [*self.tasks, *self.metrics, *self.stored, *self.suite, *together]
 
     @property
     def worse(self) -> list[str]:
@@ -85,10 +94,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts of flips; NaN and infinity as None, so that it is strict JSON."""
-        parts = ("tasks", "overall", "pooled")
-        plain = {name: value for name, value in vars(self).items() if name not in parts}
-        plain["tasks"] = [task.to_dict() for task in self.tasks]
-        plain |= {name: None if (one := getattr(self, name)) is None else one.to_dict() for name in parts[1:]}
+        lists, together = ("tasks", "metrics", "stored", "suite"), ("overall", "pooled")
+        plain = {name: value for name, value in vars(self).items() if name not in {*lists, *together}}
+        plain |= {name: [one.to_dict() for one in getattr(self, name)] for name in lists}
+        plain |= {name: None if (one := getattr(self, name)) is None else one.to_dict() for name in together}
         return dict(_strict(plain))
 
     def to_pandas(self) -> Any:
@@ -166,7 +175,8 @@ def compare_runs(
         for name, task in chosen.items()
         if other is None or name in other.tasks
     ]
-    if other is not None and not compared:
+    metrics, stored = ([], []) if other is None else _without_rows(run, other, compared, tasks, confidence, allow)
+    if other is not None and not compared and not stored:
         raise BadInput(
             Problem(
                 what="the two runs have no task in common",
@@ -174,7 +184,8 @@ def compare_runs(
                 allowed=f"one has {', '.join(run.tasks) or 'none'}; the other {', '.join(other.tasks) or 'none'}",
             )
         )
-    conclude(compared, confidence=confidence, margin=margin)
+    for family in (compared, metrics, stored):
+        conclude(family, confidence=confidence, margin=margin)
     whole, pooled = overall(compared, confidence=confidence)
     for one in (whole, pooled):
         if one is not None:
@@ -186,6 +197,8 @@ def compare_runs(
         overall=whole,
         pooled=pooled,
         confidence=confidence,
+        metrics=metrics,
+        stored=stored,
         margin=margin,
         allow=tuple(allow),
         warnings=_warnings(run, other, compared),
@@ -193,6 +206,32 @@ def compare_runs(
         missing_tasks=[] if other is None or tasks else [name for name in other.tasks if name not in run.tasks],
         extra_tasks=[] if other is None else [name for name in chosen if name not in other.tasks],
     )
+
+
+def _without_rows(
+    run: Run,
+    other: Run,
+    compared: Sequence[TaskComparison],
+    names: list[str] | None,
+    confidence: float,
+    allow: Sequence[str],
+) -> tuple[list[Conclusion], list[Conclusion]]:
+    """Metrics over all rows of the compared tasks, and stored scores of tasks of which a side lacks the samples."""
+    metrics = []
+    for one in compared:
+        task, against = run.tasks[one.name], other.tasks[one.name]
+        shared = [name for name in whole_metrics(task) if name in whole_metrics(against)]
+        for metric in shared:
+            found = compare_whole(task, against, metric, confidence=confidence)
+            found.not_comparable = one.not_comparable + found.not_comparable
+            found.not_enough += [why for why in one.not_enough if "expected rows" in why and one.metric]
+            if one.difference.n == 0 and one.expected is None:
+                expected = max(expected_rows(run, task) or 0, expected_rows(other, against) or 0, found.difference.n)
+                missing_rows(found, expected)
+            metrics.append(found)
+    paired = {one.name for one in compared}
+    lone = [name for name in (*run.tasks, *run.stored) if name not in paired and (not names or name in names)]
+    return metrics, compare_stored(run, other, lone, confidence=confidence, allow=allow)
 
 
 def _primary(task: TaskRun, metric: str | None, filter_name: str | None, *, published: bool) -> Primary:

@@ -46,7 +46,8 @@ class Difference:
             adjustment, at the least).
         higher_is_better: Direction; None where no direction is better.
         range: Largest difference that one row can make; None where the score has no bounds.
-        unit: `points` where the score is a share, else empty.
+        unit: `points` where the score is a share, `ratio` for perplexities (`delta`, `low`, `high`, `mde` are then
+            logarithms of candidate over baseline), else empty.
         made_of: `rows`, `counts`, `function`, or `stored` for two unpaired standard errors.
         evidence: What the interval is read from, turned so that more is better; None without an interval.
     """
@@ -111,10 +112,23 @@ class Difference:
         most = self.most_lost(confidence)
         return most is not None and most < drop
 
+    def rows_needed(self, drop: float) -> int | None:
+        """About how many rows would show or rule out a drop, if as many changed as here; None where none would do."""
+        if self.evidence is None or not self.range or not 0 < drop < self.range or not self.n:
+            return None
+        if isinstance(self.evidence, PairedVerdicts):
+            share = self.evidence.changed / self.n
+        else:
+            share = self.n * (self.evidence.stderr / self.range) ** 2
+        rows = statistics.rows_needed(min(1.0, share), drop / self.range)
+        return rows if rows > self.n else None
+
     def scaled(self, value: float | None) -> str:
-        """A difference in the score's own unit: `2.5 points`, `0.031`."""
+        """A difference in the score's own unit: `2.5 points`, `0.031`, `1.2 %` of a perplexity."""
         if value is None or not math.isfinite(value):
             return "-"
+        if self.unit == "ratio":
+            return f"{100 * math.expm1(min(value, 700.0)):.3g} %"
         return f"{100 * value:.1f} points" if self.unit == "points" else f"{value:.4g}"
 
     def set_detectable(self, alpha: float) -> None:

@@ -87,16 +87,7 @@ def with_published(table: Table, metric: str) -> Pairs:
 
 def with_run(table: Table, metric: str, other: Table, other_metric: str) -> Pairs:
     """Pair rows of two runs by id; rows of one id by prompt, then by their place in the split."""
-    repeated = {*table.duplicates(), *other.duplicates()}
-    duplicates: list[str] = []
-    if repeated:
-        matched, extra, missing, duplicates = _match_repeated(table, other, repeated)
-    else:
-        places = {one: row for row, one in enumerate(other.ids)}
-        found = [places.pop(one, UNKNOWN) for one in table.ids]
-        matched = [(row, place) for row, place in enumerate(found) if place != UNKNOWN]
-        extra = [one for one, place in zip(table.ids, found, strict=True) if place == UNKNOWN]
-        missing = list(places)
+    matched, extra, missing, duplicates = _match(table, other)
     both = np.array(matched, dtype=np.int64).reshape(-1, 2)
     rows, other_rows = both[:, 0], both[:, 1]
     sent, sent_before = table.prompt_hash[rows], other.prompt_hash[other_rows]
@@ -113,6 +104,24 @@ def with_run(table: Table, metric: str, other: Table, other_metric: str) -> Pair
         ),
         table.ids,
     )
+
+
+def meet(table: Table, other: Table) -> tuple[Rows, Rows]:
+    """Rows of two runs that answer the same questions, whatever their scores."""
+    both = np.array(_match(table, other)[0], dtype=np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _match(table: Table, other: Table) -> tuple[list[tuple[int, int]], list[str], list[str], list[str]]:
+    """Pairs of rows, extra, missing and doubled ids."""
+    repeated = {*table.duplicates(), *other.duplicates()}
+    if repeated:
+        return _match_repeated(table, other, repeated)
+    places = {one: row for row, one in enumerate(other.ids)}
+    found = [places.pop(one, UNKNOWN) for one in table.ids]
+    matched = [(row, place) for row, place in enumerate(found) if place != UNKNOWN]
+    extra = [one for one, place in zip(table.ids, found, strict=True) if place == UNKNOWN]
+    return matched, extra, list(places), []
 
 
 _Key = tuple[str, int, int]

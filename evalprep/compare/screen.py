@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import IO, Any
 
 from evalprep.compare.comparison import PUBLISHED, Comparison
 from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
 from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
+from evalprep.score.screen import number
 from evalprep.terminal import plain_table
 
 _COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH: "yellow"}
@@ -58,13 +60,20 @@ def show(
     if comparison.pairs:
         console.print(_counts(comparison))
         console.print(_differences(comparison))
+    for title, found in (
+        ("Metrics over all rows", comparison.metrics),
+        ("Stored scores, unpaired", comparison.stored),
+        ("Suite scores", comparison.suite),
+    ):
+        if found:
+            console.print(_others(title, found, comparison.confidence))
     notes: dict[str, list[str]] = {}
-    for task in comparison.tasks:
+    for task in [*comparison.tasks, *comparison.metrics, *comparison.stored, *comparison.suite]:
         for note in task.notes:
-            notes.setdefault(note, []).append(task.task)
+            notes.setdefault(note, []).append(task.name)
     for note, names in notes.items():
         console.print(Text(f"{', '.join(names)}: {note}", style="dim"))
-    for one in comparison.tasks:
+    for one in comparison.conclusions:
         if one.verdict in {NOT_COMPARABLE, NOT_ENOUGH}:
             console.print(Text(f"{one.name}: {one.verdict}: {one.words}", style="yellow"))
     for task in comparison.tasks:
@@ -124,6 +133,37 @@ def _differences(comparison: Comparison) -> Any:
             if one is not None:
                 table.add_row(*_difference_row(one))
     return table
+
+
+def _others(title: str, found: list[Conclusion], confidence: float) -> Any:
+    from rich.text import Text
+
+    table = plain_table(
+        f"{title}, {confidence:.0%} interval of candidate minus baseline",
+        ("score", "left"),
+        *((name, "right") for name in ("candidate", "baseline", "difference", "Holm p")),
+        ("verdict", "left"),
+    )
+    for one in found:
+        item = one.difference
+        change = in_own_unit(item)
+        verdict = Text(one.verdict, style=_COLOURS.get(one.verdict, ""))
+        cells = (number(item.now), number(item.previous), change, probability(one.p_holm))
+        table.add_row(_plain(one.name), *cells, verdict)
+    return table
+
+
+def in_own_unit(item: Difference) -> str:
+    """Difference and interval as `-0.035 [-0.05, -0.02]`; perplexities as `ratio 0.98 [0.97, 0.99]`."""
+    if item.delta is None:
+        return "-"
+    values = [item.delta, item.low, item.high]
+    if item.unit == "ratio":
+        shown = [None if one is None else f"{math.exp(min(one, 700.0)):.4g}" for one in values]
+        shown[0] = f"ratio {shown[0]}"
+    else:
+        shown = [None if one is None else f"{one:+.4g}" for one in values]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]" if shown[1] is not None else str(shown[0])
 
 
 def _difference_row(one: Conclusion) -> list[Any]:

@@ -128,26 +128,33 @@ def _conclusions(
     """Kind, name, conclusion and rule of every check, the warnings, and the baseline's label."""
     rules = _rules(run, other, policy)
     shared = [name for name in rules if name in run.tasks and (other is None or name in other.tasks)]
+    stored = [] if other is None else [name for name in rules if name not in shared]
     found: list[_Found] = []
     warnings: dict[str, None] = {}
     problems = Problems()
-    whole = _compare(run, other, policy) if any(not _own(rules[name]) for name in shared) or policy.overall else None
+    whole = _compare(run, other, policy) if shared or policy.overall or _known_on_both(run, other, stored) else None
     of_task = {} if whole is None else {task.name: task for task in whole.tasks}
     for name, rule in rules.items():
         if name not in shared:
-            if name not in policy.required:
+            if lone := _stored_score(name, rule, whole):
+                found.append(("task", name, lone, rule))
+            elif name not in policy.required:
                 found.append(("task", name, None, rule))
+            continue
+        special = _whole_metric(name, rule, whole, of_task.get(name))
+        if special is not None:
+            found.append(("task", name, special, rule))
             continue
         if name in of_task and not _own(rule):
             found.append(("task", name, of_task[name], rule))
             continue
         try:
-            special = _compare(run, other, policy, tasks=[name], metric=rule.metric, filter_name=rule.filter)
+            alone = _compare(run, other, policy, tasks=[name], metric=rule.metric, filter_name=rule.filter)
         except BadInput as error:
             problems.extend(error.problems)
             continue
-        warnings |= dict.fromkeys(special.warnings)
-        found.append(("task", name, special.tasks[0], rule))
+        warnings |= dict.fromkeys(alone.warnings)
+        found.append(("task", name, alone.tasks[0], rule))
     problems.raise_if_any()
     if whole is not None:
         warnings |= dict.fromkeys(whole.warnings)
@@ -168,6 +175,25 @@ def _conclusions(
     return found, list(warnings), other.label if other is not None else "published verdicts"
 
 
+def _known_on_both(run: Run, other: Run | None, names: list[str]) -> bool:
+    return other is not None and any(run.known(name) and other.known(name) for name in names)
+
+
+def _whole_metric(name: str, rule: Rule, whole: Comparison | None, task: Conclusion | None) -> Conclusion | None:
+    """The metric over all rows that a rule names, or the first one of a task whose rows have no score."""
+    found = [] if whole is None else [one for one in whole.metrics if one.name.startswith(f"{name}: ")]
+    if rule.metric is not None:
+        return next((one for one in found if one.name == f"{name}: {rule.metric}"), None)
+    return found[0] if found and task is not None and task.difference.n == 0 else None
+
+
+def _stored_score(name: str, rule: Rule, whole: Comparison | None) -> Conclusion | None:
+    """The stored score of a task without samples: that which the rule names, else the first."""
+    found = [] if whole is None else [one for one in whole.stored if one.name.startswith(f"{name}: ")]
+    wanted = f"{name}: {rule.metric}" if rule.metric else ""
+    return next((one for one in found if one.name.startswith(wanted)), None)
+
+
 def _compare(run: Run, other: Run | None, policy: Policy, **more: Any) -> Comparison:
     return compare_runs(
         run, other, confidence=policy.confidence, allow=policy.allow, tolerated_missing=policy.missing, **more
@@ -180,12 +206,12 @@ def _own(rule: Rule) -> bool:
 
 def _rules(run: Run, other: Run | None, policy: Policy) -> dict[str, Rule]:
     if policy.tasks is None:
-        return dict.fromkeys(run.tasks, policy.defaults)
+        return dict.fromkeys([*run.tasks, *(run.stored if other is not None else ())], policy.defaults)
     # A required task without a rule of its own is checked by the defaults.
     rules = dict(policy.tasks)
     rules |= {name: policy.defaults for name in policy.required if name in run.tasks and name not in rules}
     problems = Problems()
-    known = [*run.tasks, *(other.tasks if other else [])]
+    known = [*run.tasks, *run.stored, *(other.tasks if other else [])]
     for name, rule in rules.items():
         if name not in known and name not in policy.required:
             where = rule.where or "policy (tasks)"
@@ -202,8 +228,12 @@ def _check(kind: str, name: str, one: Conclusion | None, rule: Rule, policy: Pol
     item = one.difference
     check.n, check.previous, check.now, check.drop = item.n, item.previous, item.now, item.drop
     check.low, check.high, check.test = item.low, item.high, item.test
-    check.max_drop = limit(rule.max_drop).of(item.previous)
-    check.slack = policy.slack(rule, item.range, item.previous)
+    # A perplexity is judged by its ratio: 2% is a factor of 1.02.
+    baseline = 1.0 if item.unit == "ratio" else item.previous
+    check.max_drop = limit(rule.max_drop).of(baseline)
+    check.slack = policy.slack(rule, item.range, baseline)
+    if item.unit == "ratio":
+        check.max_drop, check.slack = math.log1p(check.max_drop), math.log1p(check.slack)
     if kind == "task" and item.range is not None and check.max_drop + check.slack >= item.range:
         problems.add(
             f"max_drop {check.max_drop:g} with slack {check.slack:g} is no limit for {name}, "
@@ -217,7 +247,7 @@ def _check(kind: str, name: str, one: Conclusion | None, rule: Rule, policy: Pol
     if one.not_enough or item.evidence is None:
         check.message = "; ".join([*one.not_enough, *one.notes]) or "no test for this score"
         return check
-    if item.n < rule.min_n:
+    if item.n < rule.min_n and item.made_of != "stored":
         check.message = f"{item.n} pairs, {rule.min_n} are needed"
         return check
     if item.higher_is_better is None:
@@ -249,15 +279,8 @@ def _judge(pairs: list[tuple[Check, Conclusion | None]], policy: Policy) -> None
             check.message = f"{moved}; {most}"
         else:
             check.status = PASS if policy.on_unclear == "pass" else UNCLEAR
+            rows = item.rows_needed(open_drop)
             check.message = (
                 f"{moved}; {most}: a drop beyond {item.scaled(open_drop)} is neither shown nor ruled out"
-                f"{_needed(item.n, item.stderr, item.range, open_drop)}"
+                f"{f'; about {rows} rows would tell' if rows else ''}"
             )
-
-
-def _needed(n: int, stderr: float | None, width: float | None, open_drop: float) -> str:
-    """How many rows would decide."""
-    if not stderr or not width or not 0 < open_drop < width:
-        return ""
-    rows = statistics.rows_needed(min(1.0, n * (stderr / width) ** 2), open_drop / width)
-    return f"; about {rows} rows would tell" if rows > n else ""

@@ -130,6 +130,29 @@ class Run:
         """The tasks with rows that carry a published verdict, which a comparison needs when no other run is named."""
         return [name for name, task in self.tasks.items() if (task.table().previous >= 0).any()]
 
+    @cached_property
+    def stored(self) -> dict[str, TaskRun]:
+        """Tasks of the results file that have no samples: their stored scores are all there is."""
+        configured, scored = (self.results.get(key) for key in ("configs", "results"))
+        groups = self.results.get("group_subtasks")
+        names = [*(configured if isinstance(configured, dict) else ()), *(scored if isinstance(scored, dict) else ())]
+        within = {name for name, members in groups.items() if members} if isinstance(groups, dict) else set()
+        return {
+            name: _task_run(self.results, name, Path(os.devnull))
+            for name in dict.fromkeys(map(str, names))
+            if name not in self.tasks and name not in within
+        }
+
+    def part(self, key: str, name: str) -> dict[str, Any]:
+        """The entry of a task or group in one part of the results file; empty where there is none."""
+        table = self.results.get(key)
+        value = table.get(name) if isinstance(table, dict) else None
+        return value if isinstance(value, dict) else {}
+
+    def known(self, name: str) -> TaskRun | None:
+        """A task with or without samples."""
+        return self.tasks.get(name) or self.stored.get(name)
+
     def task(self, name: str) -> TaskRun:
         """One task by name.
 
@@ -211,6 +234,17 @@ def _merged(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
     return {**newer, **tables}
 
 
+def _task_run(results: Mapping[str, Any], task: str, path: Path) -> TaskRun:
+    """One task of a results file, with the samples of a file."""
+
+    def part(key: str) -> dict[str, Any]:
+        table = results.get(key)
+        value = table.get(task) if isinstance(table, dict) else None
+        return value if isinstance(value, dict) else {}
+
+    return TaskRun(task, path, part("configs"), part("results"), part("higher_is_better"))
+
+
 def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
     """Open a run that lm-eval 0.4.9 or later wrote.
 
@@ -237,15 +271,7 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
         else:
             results = _merged(results, decoded) if isinstance(decoded, dict) else results
 
-    def part(key: str, task: str) -> dict[str, Any]:
-        table = results.get(key)
-        value = table.get(task) if isinstance(table, dict) else None
-        return value if isinstance(value, dict) else {}
-
-    tasks = {
-        name: TaskRun(name, file, part("configs", name), part("results", name), part("higher_is_better", name))
-        for name, file in files.samples.items()
-    }
+    tasks = {name: _task_run(results, name, file) for name, file in files.samples.items()}
     configured = results.get("configs")
     missing = [] if Path(path).is_file() else [name for name in configured or {} if name not in tasks]
     if missing:

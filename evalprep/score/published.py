@@ -4,6 +4,7 @@ The file that `published:` in pack.yaml names:
 
     unit: percent                 # or fraction; of every value without a unit of its own
     source: where they are from   # of every entry without a source of its own
+    rule: original                # of every entry without a rule of its own; shown beside scores of that rule alone
     scores:                       # the reference
       - {model: Llama-3.1-8B, score: mmlu_macro, value: 66.7, note: ..., source: ..., unit: ...}
     sanity:                       # results of users, to see whether a run is in the right region
@@ -29,6 +30,7 @@ class Published:
     source: str
     note: str = ""
     sanity: bool = False
+    rule: str = ""
 
 
 def plain_name(model: str) -> str:
@@ -70,4 +72,5 @@ def published_for(model: str, content: Mapping[str, Any]) -> Iterator[Published]
                 source=str(entry.get("source") or content.get("source") or ""),
                 note=str(entry.get("note") or ""),
                 sanity=part == "sanity",
+                rule=str(entry.get("rule") or content.get("rule") or ""),
             )

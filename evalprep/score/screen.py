@@ -44,8 +44,11 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     sources: dict[str, str] = {}
     if scores.tasks:
         console.print(_tasks(scores, sources))
-    if scores.groups:
+    if any(group.micro.get("agg_value") is not None for group in scores.groups):
         console.print(_groups(scores))
+    for group in scores.groups:
+        if group.micro.get("reason"):
+            console.print(Text(f"{group.group}: {group.micro['reason']}", style="yellow"))
     if subtasks:
         for task in scores.tasks:
             if task.subtasks:
@@ -77,6 +80,9 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     for metric in dict.fromkeys(task.metric for task in scores.tasks if task.metric and not task.declared):
         guessed = ", ".join(task.task for task in scores.tasks if task.metric == metric and not task.declared)
         console.print(Text(f"{guessed}: no primary metric is named; {metric} was taken", style="dim"))
+    withheld = [*(task.withheld for task in scores.tasks), *(score.withheld for score in scores.suite)]
+    for why in dict.fromkeys(filter(None, withheld)):
+        console.print(Text(f"{why}: not comparable with the published value", style="yellow"))
     for note in scores.notes:
         console.print(Text(note, style="dim"))
 
@@ -84,7 +90,7 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
 def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
     from rich.text import Text
 
-    with_published = any(task.published for task in scores.tasks)
+    with_published = any(task.published or task.withheld for task in scores.tasks)
     columns = ["n", "rows", "95% interval", "subtasks", *(["published"] if with_published else []), "unparsed"]
     table = plain_table(
         "Tasks: mean over rows, mean of subtasks", ("task", "left"), *((name, "right") for name in columns)
@@ -93,7 +99,7 @@ def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
         cells = [str(task.n), number(task.micro.get("agg_value")), bounds(task.micro)]
         cells.append(number((task.macro or {}).get("agg_value")))
         if with_published:
-            cells.append(_published(task.published, sources))
+            cells.append(task.withheld or _published(task.published, sources))
         # A run without scores did not look for answers either: what it lacks is not known.
         table.add_row(Text(task.task), *cells, str(task.unparsed) if task.unparsed or task.metric else "-")
     return table
@@ -108,6 +114,8 @@ def _groups(scores: Scores) -> Any:
         *((name, "right") for name in ("n", "rows", "95% interval", "tasks' mean", "95% interval ")),
     )
     for group in scores.groups:
+        if group.micro.get("agg_value") is None:
+            continue
         table.add_row(
             Text(group.group),
             str(group.micro.get("n", "-")),
@@ -138,7 +146,7 @@ def _suite(scores: Scores, sources: dict[str, str]) -> Any:
     from rich.text import Text
 
     with_reference = any(score.reference is not None for score in scores.suite)
-    with_published = any(score.published for score in scores.suite)
+    with_published = any(score.published or score.withheld for score in scores.suite)
     columns = ["value", "95% interval", *(["reference"] if with_reference else [])]
     columns += [*(["published"] if with_published else []), "n"]
     table = plain_table("Suite scores", ("score", "left"), *((name, "right") for name in columns))
@@ -148,7 +156,7 @@ def _suite(scores: Scores, sources: dict[str, str]) -> Any:
         if with_reference:
             cells.append(number(score.reference))
         if with_published:
-            cells.append(_published(score.published, sources))
+            cells.append(score.withheld or _published(score.published, sources))
         cells.append("" if score.n is None else str(score.n))
         table.add_row(Text(_name(score)), *cells)
     return table

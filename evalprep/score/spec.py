@@ -33,6 +33,8 @@ def read_specs(pack: Pack) -> dict[str, ScoreSpec]:
             better=entry.better,
             range=entry.range,
             tags=entry.tags,
+            made_of=entry.made_of,
+            rule=entry.rule,
         )
         for name, entry in pack.suite_scores.items()
     }

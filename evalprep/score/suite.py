@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
@@ -17,6 +17,7 @@ from evalprep.packapi import ExportRun, ExportTask
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
+from evalprep.results.facts import NONE, limit_of
 from evalprep.results.rows import row_mappings
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.published import Published, published_for
@@ -38,6 +39,7 @@ class SuiteScore:
         published: Published values, the reference ones first.
         result: The mapping that the function returned.
         influence: What each row adds to the score, or a function that tells; None where that is not known.
+        withheld: Why published values may not stand beside it; empty where they may.
         made_of: How its uncertainty is found; `none` for a score that is itself a p-value.
         tasks: Every task behind it.
     """
@@ -58,6 +60,7 @@ class SuiteScore:
     tags: Mapping[str, Any] = field(default_factory=dict)
     result: dict[str, Any] = field(default_factory=dict, repr=False)
     influence: Any = field(default=None, repr=False)
+    withheld: str = ""
     made_of: str = ""
     tasks: tuple[str, ...] = ()
 
@@ -282,13 +285,22 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         results = walk.evaluate(names)
         notes += walk.notes
         published = list(published_for(run.model, pack.published)) if pack.published_file else []
+        parts = {name: partial_rows(run, [name]) for name in run.tasks}
         for entry in published:
-            if entry.score in tasks:
+            if entry.score not in tasks or entry.rule != str(run.tasks[entry.score].metadata.get("rule") or ""):
+                continue
+            if parts[entry.score]:
+                tasks[entry.score].withheld = parts[entry.score]
+            else:
                 tasks[entry.score].published.append(entry)
         suite += [
-            replace(
-                _suite_score(walk.specs[name], results[name], published, walk.reference),
-                tasks=tuple(walk.tasks_of[name]),
+            _suite_score(
+                walk.specs[name],
+                results[name],
+                published,
+                walk.reference,
+                walk.tasks_of[name],
+                partial_rows(run, walk.tasks_of[name]),
             )
             for name in walk.specs
             if name in names
@@ -303,6 +315,12 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
     )
 
 
+def partial_rows(run: Run, names: Iterable[str]) -> str:
+    """`8 of 68 rows` where a task was run over a part of its data; such a score is not what was published."""
+    limits = [limit_of(run, run.tasks[name]) for name in names if name in run.tasks]
+    return ", ".join(dict.fromkeys(str(limit) for limit in limits if limit not in (None, NONE)))
+
+
 def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[str]) -> Results | None:
     if not isinstance(reference, Run):
         return reference
@@ -314,8 +332,14 @@ def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[
 
 
 def _suite_score(
-    spec: ScoreSpec, result: dict[str, Any], published: list[Published], reference: Results | None
+    spec: ScoreSpec,
+    result: dict[str, Any],
+    published: list[Published],
+    reference: Results | None,
+    tasks: Sequence[str],
+    part: str,
 ) -> SuiteScore:
+    fitting = [one for one in published if one.score == spec.name and one.rule == spec.rule]
     value = result.get("agg_value")
     influences = result.get("influence")
     result = without_influence(result)
@@ -335,7 +359,9 @@ def _suite_score(
         n=result.get("n"),
         reason=str(result.get("reason") or ""),
         reference=other,
-        published=[one for one in published if one.score == spec.name],
+        published=[] if part else fitting,
+        withheld=part if fitting else "",
+        tasks=tuple(tasks),
         tags=spec.tags,
         result=result,
         influence=influences,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from evalprep.results import Run, TaskRun
+from evalprep.results.primary import logged_scores
 from evalprep.score.builtin import collect, macro, micro
 from evalprep.score.opinions import Opinion, second_opinions
 from evalprep.score.published import Published
@@ -30,6 +32,7 @@ class TaskScore:
         damaged: Lines of the samples file that could not be used.
         published: Published values for this task by name.
         opinions: What other scorers say of the same replies.
+        withheld: Why published values may not stand beside it; empty where they may.
     """
 
     task: str
@@ -46,6 +49,7 @@ class TaskScore:
     damaged: int = 0
     published: list[Published] = field(default_factory=list)
     opinions: list[Opinion] = field(default_factory=list)
+    withheld: str = ""
 
     @property
     def value(self) -> float | None:
@@ -101,7 +105,11 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
 
 
 def score_groups(run: Run) -> list[GroupScore]:
-    """Score every group of the run that has at least two tasks with samples."""
+    """Score every group of the run that has at least two tasks with samples.
+
+    Tasks are put together only where they are scored by one metric on one scale; of other groups the value that lm-eval
+    itself gives stands, with its metric's name.
+    """
     children = run.results.get("group_subtasks")
     groups = []
     for name in children if isinstance(children, dict) else {}:
@@ -110,8 +118,11 @@ def score_groups(run: Run) -> list[GroupScore]:
             continue
         chosen = {member: run.tasks[member] for member in members}
         scored = collect(chosen, {})
-        if len({task.primary.higher_is_better for task in chosen.values()}) > 1:
-            continue  # a mean of accuracies and perplexities means nothing
+        if len(
+            {(task.primary.metric, task.primary.higher_is_better) for task in chosen.values()}
+        ) > 1 or not _one_scale(chosen):
+            groups.append(_as_stored(run, name, members))
+            continue
         # Tasks take the place of subtasks.
         sizes = [collect({member: task}, {}).values.size for member, task in chosen.items()]
         scored.groups = np.repeat(np.arange(len(members)), sizes)
@@ -119,3 +130,22 @@ def score_groups(run: Run) -> list[GroupScore]:
         scored.names = members
         groups.append(GroupScore(name, members, pooled, macro(scored)))
     return groups
+
+
+def _one_scale(tasks: Mapping[str, TaskRun]) -> bool:
+    """Whether no task is scored in percent and another in shares."""
+    largest = [float(values.max()) for task in tasks.values() if (values := collect({task.name: task}, {}).values).size]
+    return not (any(one > 1 for one in largest) and any(one <= 1 for one in largest))
+
+
+def _as_stored(run: Run, name: str, members: list[str]) -> GroupScore:
+    """A group that cannot be pooled: what lm-eval says of it."""
+    own = run.part("groups", name) or run.part("results", name)
+    values = {
+        f"{metric} ({one})" if one != "none" else metric: own[f"{metric},{one}"] for metric, one in logged_scores(own)
+    }
+    known = {key: float(value) for key, value in values.items() if isinstance(value, (int, float))}
+    why = "its tasks are scored by different metrics or on different scales, and are not pooled"
+    said = ", ".join(f"{key} {value:.4f}" for key, value in known.items())
+    reason = f"{why}; lm-eval says {said}" if said else why
+    return GroupScore(name, members, {"agg_value": None, "reason": reason, "stored": known}, {"agg_value": None})

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evalprep.compare import Comparison
+    from evalprep.compare import Comparison, Conclusion
+    from evalprep.results import Run
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--margin", type=float, metavar="D", help="smaller differences do not matter: within it, runs are equivalent")
     add("--allow", action="append", default=[], metavar="FACT", help="let a fact of the question differ, by its name")
     add("--same-prompt-only", action="store_true", help="leave out rows whose prompts are known to differ")
+    add("--template_dir", type=Path, help="folder of the packs, for suite scores (default: task_templates)")
     add("--subtasks", action="store_true", help="also a table per subtask")
     add("--flips", type=Path, metavar="CSV", help="where to write changed samples (default: beside the samples)")
     add("--no-flips", action="store_true", help="write no file")
@@ -57,6 +59,8 @@ def main(args: argparse.Namespace) -> int:
         allow=args.allow,
         same_prompt_only=args.same_prompt_only,
     )
+    if other is not None:
+        comparison.suite = _suite(run, other, comparison, args)
     name = f"flips_{run.files.stamp}{f'_against_{other.files.stamp}' if other else ''}.csv"
     written, note = ("", "") if args.no_flips else _write(args.flips, run.files.folder / name, comparison)
     if args.json:
@@ -89,6 +93,24 @@ def _write(chosen: Path | None, usual: Path, comparison: Comparison) -> tuple[st
             raise cannot_write(error, f"--flips {chosen}") from error
         return "", f"flips not written: {path.parent} is not writable; --flips names another place"
     return str(path), ""
+
+
+def _suite(run: Run, other: Run, comparison: Comparison, args: argparse.Namespace) -> list[Conclusion]:
+    """The suite scores of both runs; a mistake in a pack costs them and nothing else."""
+    from evalprep.compare import compare_suite
+    from evalprep.errors import BadInput
+    from evalprep.packs.finding import find_packs
+
+    if args.tasks or args.metric or args.filter:
+        return []
+    try:
+        packs = find_packs(args.template_dir)
+        return compare_suite(
+            run, other, packs, confidence=args.confidence, margin=args.margin, allow=args.allow, tasks=comparison
+        )
+    except BadInput as error:
+        comparison.notes += [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
+        return []
 
 
 def chosen(args: argparse.Namespace, *, verb: str = "compare") -> str:
