@@ -74,6 +74,13 @@ def adopt(ledger: Ledger, stamp: str, questions: Sequence[Question]) -> int:
     return len({row.key for row in rows})
 
 
+def refresh(ledger: Ledger, asked: Asked) -> None:
+    """Read the attempts of all questions anew: another call may have come and gone."""
+    known = ledger.attempts(one.key for one in asked.every if one.key)
+    for one in asked.every:
+        one.attempts = known.get(one.key or "", [])
+
+
 def waiting(questions: Sequence[Question], *, again: bool) -> list[Question]:
     """Questions to be asked: without a reply or, with `again`, also those whose reply has no values."""
     return [

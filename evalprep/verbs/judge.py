@@ -70,11 +70,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Ask, keep, count."""
     from evalprep.annotate.attach import stamp_for
-    from evalprep.annotate.collect import chosen_tasks, collect
+    from evalprep.annotate.collect import Asked, chosen_tasks, collect
     from evalprep.annotate.kept import Kept
     from evalprep.packs.finding import find_packs
     from evalprep.results import load_run
-    from evalprep.verbs.judging import reports
+    from evalprep.verbs.judging import checks, reports
     from evalprep.verbs.judging.arguments import checked
 
     packs = find_packs(args.template_dir)
@@ -87,15 +87,31 @@ def main(args: argparse.Namespace) -> int:
     other = load_run(args.other) if args.other else None
     stamp = next(iter(stamps.values()), run.files.stamp)
     with Kept(run, stamp) as kept:
-        asked = collect(
-            run, packs, settings.who, kept, tasks=tasks, limit=args.limit, rubric=settings.rubric, other=other
-        )
+        if args.calibrate and settings.rubric is not None:
+            tasks = [checks.CALIBRATION]
+            stamps = {checks.CALIBRATION: f"{checks.CALIBRATION} of {settings.rubric.name}"}
+            asked = Asked(annotators={settings.rubric.name: settings.rubric})
+            asked.of_task[tasks[0]] = kept.known(
+                settings.rubric, checks.calibration_items(settings.rubric), settings.who
+            )
+        else:
+            asked = collect(
+                run, packs, settings.who, kept, tasks=tasks, limit=args.limit, rubric=settings.rubric, other=other
+            )
+        if args.agreement is not None:
+            return checks.compared(args, run, packs, kept, asked, settings)
+        if args.max_cost is not None:
+            settings.refuse_boundless(asked.annotators.values())
         if not args.json:
             print(f"{run.label}\njudge {settings.who.model} at {settings.base_url}")
             if kept.former.damaged:
                 print(f"{kept.former.damaged} damaged lines in {kept.former.folder} were passed over")
         if args.dry_run:
             return reports.dry_run(asked, settings, args)
+    if args.batch is not None:
+        from evalprep.verbs.judging.batches import batch
+
+        return batch(args, run, stamps, asked, settings)
     return _ask(args, run, stamps, asked, settings)
 
 
@@ -104,16 +120,13 @@ def _ask(args: argparse.Namespace, run: Run, stamps: dict[str, str], asked: Aske
     from evalprep.annotate.kept import Kept
     from evalprep.annotate.prices import Budget
     from evalprep.annotate.screen import Progress
-    from evalprep.annotate.session import adopt, ask_all, opened, sign, waiting
+    from evalprep.annotate.session import adopt, ask_all, opened, refresh, sign, waiting
     from evalprep.verbs.judging import reports
 
     stamp = next(iter(stamps.values()), run.files.stamp)
     with opened(run) as ledger:
         kept = Kept(run, stamp, ledger)
-        for several in asked.of_task.values():  # another call may have come and gone
-            known = ledger.attempts(one.key for one in several if one.key)
-            for one in several:
-                one.attempts = known.get(one.key or "", one.attempts)
+        refresh(ledger, asked)
         adopted = adopt(ledger, stamp, asked.every)
         progress = Progress(len(waiting(asked.every, again=args.ask_again)))
         asker = Asker(

@@ -46,6 +46,7 @@ def _score(
     place: str, args: argparse.Namespace, packs: Mapping[str, Pack], taken: set[Path]
 ) -> tuple[dict[str, Any], bool]:
     """Score one run; its scores as data, and whether it has any. `taken` are the files that this call has written."""
+    from evalprep.annotate.free import compute
     from evalprep.errors import cannot_write
     from evalprep.results import load_run
     from evalprep.score import export, open_reference, packs_of, score_run
@@ -54,7 +55,9 @@ def _score(
     reference = None
     if args.reference is not None:
         reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
+    computed = [] if args.no_write else compute(packs, run)
     scores = score_run(run, packs, reference=reference)
+    scores.notes += computed
     has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)
     written: list[Path] = []
     problem = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from evalprep.annotate.providers.secret import read_key
 from evalprep.annotate.providers.service import WIRES, Service
 from evalprep.annotate.providers.wire import Wire
 from evalprep.credentials import is_secret
-from evalprep.errors import BadInput, Problems
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.packs.annotator import Annotator
 from evalprep.packs.pack import Pack
 from evalprep.packs.rubric import Rubric
 
@@ -42,6 +43,22 @@ class Settings:
         """The service, not yet connected."""
         return Service(self.wire, self.base_url, self.key, connections=self.connections, deadline=self.deadline)
 
+    def refuse_boundless(self, annotators: Iterable[Annotator]) -> None:
+        """Refuse a greatest cost where replies have no limit, as no request then has one.
+
+        Raises:
+            BadInput: an annotator sets no limit, and neither does the user.
+        """
+        free = [one.name for one in annotators if output_at_most(self.wire, self.who.sampling(one)) is None]
+        if free:
+            raise BadInput(
+                Problem(
+                    what="--max_cost, but the replies have no limit",
+                    where=", ".join(free),
+                    fix="--gen_kwargs max_tokens=N (or max_completion_tokens=N)",
+                )
+            )
+
     def where(self) -> dict[str, Any]:
         """What the ledger notes beside the judge."""
         return {"api": self.wire.name, "base_url": self.base_url}
@@ -64,8 +81,8 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         problems.add(f"--max_cost {args.max_cost}", allowed="a sum > 0")
     if args.timestamp == "each":
         problems.add("--timestamp each", allowed="newest or one time stamp", fix="judge each run by itself")
-    asks_nothing = args.export is not None
-    if args.model is None and not asks_nothing:
+    asks_nothing = args.export is not None or args.agreement is not None
+    if args.model is None and args.export is None:
         problems.add("--model is missing", allowed="the judge's name at the service")
     wire = WIRES[args.api]
     base_url = args.base_url or wire.default_url
@@ -81,17 +98,8 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     rubric = _rubric(args, packs, problems)
     who = Who(args.model or "", gen_kwargs)
     price = _price(args, problems)
-    if args.max_cost is not None and price is not None and output_at_most(wire, _sampling(who, rubric)) is None:
-        problems.add(
-            "--max_cost without a limit of the replies", allowed="--gen_kwargs max_tokens=N",
-            fix="without it no request has a greatest cost",
-        )  # fmt: skip
     problems.raise_if_any()
     return Settings(who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout)
-
-
-def _sampling(who: Who, rubric: Rubric | None) -> dict[str, Any]:
-    return who.sampling(rubric) if rubric is not None else {**who.overrides}
 
 
 def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Problems) -> Rubric | None:

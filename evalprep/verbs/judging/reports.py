@@ -12,11 +12,13 @@ from typing import Any
 from evalprep.annotate.asking import Stopped, Sum
 from evalprep.annotate.collect import Asked
 from evalprep.annotate.ledger import Ledger, find_ledger
+from evalprep.annotate.quality import agreement, preferences, ratings_of
 from evalprep.annotate.screen import plan, show, show_plan, show_sum
 from evalprep.annotate.session import waiting
 from evalprep.annotate.tally import tally
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.results import Run
+from evalprep.verbs.judging import checks
 from evalprep.verbs.judging.arguments import Settings
 
 
@@ -43,6 +45,14 @@ def outcome(
     """What became of the questions."""
     tallies = [tally(name, questions) for name, questions in asked.of_task.items()]
     rated = any(one.n_ok for one in tallies)
+    more: dict[str, Any] = {}
+    lines: list[str] = []
+    if settings.rubric is not None and args.calibrate:
+        found = agreement(ratings_of(asked.every), checks.expected_ratings(settings.rubric))
+        more["calibration"] = [one.to_dict() for one in found]
+    elif settings.rubric is not None and settings.rubric.is_pair:
+        more["preferences"] = preferences(asked.every).to_dict()
+        lines = checks.preference_lines(more["preferences"])
     if args.json:
         data: dict[str, Any] = {
             "judge": settings.who.model,
@@ -52,16 +62,21 @@ def outcome(
             "cost": summed.cost if settings.price is not None and not summed.unpriced else None,
             "imported": adopted,
             "tasks": [one.to_dict() for one in tallies],
+            **more,
             "stopped": str(stopped) if stopped else None,
             "ledger": str(ledger),
         }
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         show(tallies)
+        for line in lines:
+            print(line)
+        if "calibration" in more:
+            checks.show_agreement(found)
         if adopted:
             print(f"{adopted} answers taken over from evalprep 0.1.0")
         print(f"{show_sum(summed, settings.price)}; ledger: {ledger}")
-        if rated:
+        if rated and not more:
             print(f"next: evalprep score {args.run}")
     if stopped:
         print(f"stopped: {stopped}\n  fix: mend that; the same command goes on from here", file=sys.stderr)

@@ -30,9 +30,10 @@ def science_run(tmp_path):
 def judge(capsys):
     """A function that runs `evalprep judge` and returns exit code, outcome of `--json` and standard error."""
 
-    def run(folder, url, *more, model="the-judge"):
+    def run(folder, url, *more, model="the-judge", other=None):
         capsys.readouterr()
-        code = main(["judge", str(folder), "--model", model, "--base_url", url, "--json", *map(str, more)])
+        runs = [str(one) for one in (folder, other) if one is not None]
+        code = main(["judge", *runs, "--model", model, "--base_url", url, "--json", *map(str, more)])
         captured = capsys.readouterr()
         return code, json.loads(captured.out) if captured.out else None, captured.err
 
