@@ -41,9 +41,14 @@ def class_scores(pairs: Iterable[tuple[str, str]], average: str = "micro") -> di
     >>> class_scores([("a", "a"), ("a", "b"), ("b", "b")])["balanced_accuracy_score"]
     0.75
     """
+    return class_scores_of_counts(Counter(pairs), average)
+
+
+def class_scores_of_counts(counted: Mapping[tuple[str, str], int], average: str = "micro") -> dict[str, float | None]:
+    """`class_scores` of pairs that are given by their numbers, as a bootstrap draws them."""
     if average not in AVERAGES:
         raise ValueError(f"multiclass_average_strategy is {average!r}, allowed for labels are {', '.join(AVERAGES)}")
-    counted = Counter(pairs)
+    counted = {pair: number for pair, number in counted.items() if number}
     if not counted:
         return dict.fromkeys(NAMES[1:])
     of_target: Counter[str] = Counter()

@@ -51,7 +51,9 @@ class Invocation:
     notes: list[str] = field(default_factory=list)
 
     def argv(self) -> list[str]:
-        """The call as a list of words, program first."""
+        """The call as a list of words, program first; without a back end of lm-eval it is one of ours."""
+        if not self.model:
+            return [sys.executable, "-m", "evalprep", "run", "--stored", str(self.options["include_path"])]
         words = [lm_eval_program(), "--model", self.model]
         if self.model_args:
             words += ["--model_args", _pairs(self.model_args)]

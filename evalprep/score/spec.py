@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
@@ -14,8 +14,12 @@ BUILT_IN = ("micro", "macro", "mean")
 ScoreFunction = Callable[..., Any]
 
 
-def read_specs(pack: Pack) -> dict[str, ScoreSpec]:
+def read_specs(pack: Pack, made: Iterable[ScoreSpec] = ()) -> dict[str, ScoreSpec]:
     """A pack's `suite_scores`, parents first.
+
+    Args:
+        pack: The pack.
+        made: Scores that the configuration of a run made; those of other packs are left out.
 
     Raises:
         BadInput: scores that need each other.
@@ -38,6 +42,7 @@ def read_specs(pack: Pack) -> dict[str, ScoreSpec]:
         )
         for name, entry in pack.suite_scores.items()
     }
+    specs |= {one.name: one for one in made if one.pack == pack.name}
     return {name: specs[name] for name in order({name: (*spec.needs,) for name, spec in specs.items()}, pack.name)}
 
 

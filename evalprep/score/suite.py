@@ -20,6 +20,7 @@ from evalprep.results import Run
 from evalprep.results.facts import NONE, limit_of
 from evalprep.results.rows import row_mappings
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
+from evalprep.score.made import plan_behind
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
 from evalprep.score.spec import BUILT_IN, read_specs, resolve
@@ -122,7 +123,8 @@ class _Walk:
 
     def __init__(self, pack: Pack, run: Run, reference: Results | None) -> None:
         self.pack, self.run, self.reference = pack, run, reference
-        self.specs = read_specs(pack)
+        self.plan = plan_behind(run)
+        self.specs = read_specs(pack, self.plan.scores.values())
         self.results: dict[str, dict[str, Any]] = {}
         self.tasks_of: dict[str, list[str]] = {}
         self.notes: dict[str, None] = {}
@@ -154,6 +156,8 @@ class _Walk:
         return self.results
 
     def _one(self, spec: ScoreSpec) -> dict[str, Any]:
+        if left_out := self.plan.excluded.get(spec.name):
+            return {"agg_value": None, "reason": left_out.reason}
         absent = [task for task in spec.tasks if task not in self.run.tasks]
         if absent:
             return {"agg_value": None, "reason": f"no samples of {', '.join(absent)}"}

@@ -8,9 +8,11 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from evalprep.check.selection import asks_stock
 from evalprep.errors import BadInput, Problem
+from evalprep.packs.manifest import commands_of, read_manifest
 from evalprep.run.keeping import refuse_pickles
 from evalprep.run.live import INTERRUPTED, run_job
 from evalprep.run.screen import showing
@@ -35,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"cut tasks into units of N rows, 0 for whole tasks (default: {DEFAULT_SHARD})",
     )
     parser.add_argument("--restart", action="store_true", help="forget what an earlier run of this command finished")
+    parser.add_argument("--stored", action="store_true", help="only score the tasks whose replies are stored")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
@@ -45,6 +48,11 @@ def main(args: argparse.Namespace) -> int:
     code = 0
     outcomes = []
     for prepared in read_jobs(args.work_dir.resolve()):
+        if not prepared.model:
+            outcomes.append(_score_stored(prepared, silent=args.json))
+            continue
+        if args.stored:
+            continue
         job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
         folder = RunFolder.of(job)
         if args.restart:
@@ -83,6 +91,25 @@ def _next(results: list[Path]) -> str:
         verb = "compare" if any(load_run(one).judged for one in results) else verb
     # Several commands leave their samples under several time stamps.
     return f"evalprep {verb} {results[-1].parent}" + (" --timestamp each" if len(results) > 1 else "")
+
+
+def _score_stored(job: Job, *, silent: bool) -> dict[str, Any]:
+    """Score the tasks of a command whose replies stand in the rows."""
+    from evalprep.run.stored import score_stored
+
+    work_dir = Path(job.include_path)
+    manifest = read_manifest(work_dir) or {}
+    command = next(one for one in commands_of(manifest) if one.name == job.name)
+    results = score_stored(
+        {task: work_dir / manifest["tasks"][task]["yaml"] for task in command.tasks},
+        output_path=job.output_path,
+        model=Path(str(manifest.get("model") or "replies")).name,
+        metadata=job.options.get("metadata") or {},
+        limit=job.options.get("limit"),
+    )
+    if not silent:
+        print(f"scored stored replies: {', '.join(command.tasks)}\nresults: {results}", flush=True)
+    return {"phase": "done", "results": str(results)}
 
 
 def _need_server(job: Job) -> None:

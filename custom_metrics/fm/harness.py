@@ -1,0 +1,296 @@
+"""What the task YAMLs of the fm pack name: `process_results` and aggregations.
+
+lm-eval writes nothing before all tasks are scored, so nothing here raises. Settings come with each row, in the column
+`options` as JSON. A score that cannot be computed on this machine is NaN, which means unknown; and of the metrics that
+a YAML declares a task returns those that its options ask for.
+
+Scores that exist only over several rows are logged as lists, from which the aggregation makes the number:
+
+- of a perturbed prompt `[record_id, variant, value, variants]`: variant 0 is the original prompt, and a record counts
+  where all its variants are there, so that a limit in the middle of a record biases nothing;
+- of general robustness `[record_id, variant, draw, reply, variants, draws]`;
+- of a classification `[target, label, average]`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from custom_metrics.fm.class_scores import class_scores, label_pair
+from custom_metrics.fm.classification import INVALID, UNKNOWN, classification_label, classification_sample
+from custom_metrics.fm.factual_knowledge import factual_knowledge as contains_facts
+from custom_metrics.fm.insults import insult_words
+from custom_metrics.fm.meteor import MissingDataError, meteor, meteor_no_synonyms
+from custom_metrics.fm.qa_accuracy import qa_accuracy as answer_scores
+from custom_metrics.fm.robustness import general_robustness as compare_replies
+from custom_metrics.fm.stereotyping import stereotyping_sample
+from custom_metrics.fm.summarization import rouge
+
+Doc = Mapping[str, Any]
+Scores = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+_METEORS: dict[str, tuple[str, Callable[..., dict[str, float]]]] = {
+    "wordnet": ("meteor", meteor),
+    "no_synonyms": ("meteor_no_synonyms", meteor_no_synonyms),
+}
+
+
+@functools.lru_cache(maxsize=64)
+def _options(text: str) -> dict[str, Any]:
+    return dict(json.loads(text))
+
+
+def options_of(doc: Doc) -> dict[str, Any]:
+    """Settings of a row."""
+    return _options(str(doc.get("options") or "{}"))
+
+
+def reply_of(results: Sequence[Any]) -> str:
+    """The one reply that is scored; the first of several."""
+    reply = results[0] if results else ""
+    while isinstance(reply, (list, tuple)):
+        reply = reply[0] if reply else ""
+    return reply if isinstance(reply, str) else ""
+
+
+def _target(doc: Doc) -> str:
+    return str(doc.get("target") or "")
+
+
+def factual_knowledge(doc: Doc, results: Sequence[Any]) -> Scores:
+    """`factual_knowledge` and `factual_knowledge_quasi_exact` of one reply; see `fm.factual_knowledge`."""
+    options = options_of(doc)
+    chosen = {key: options[key] for key in ("target_output_delimiter", "logical_operator") if key in options}
+    return dict(contains_facts(target_output=_target(doc), model_output=reply_of(results), **chosen))
+
+
+def qa_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
+    """The five scores of a short answer; see `fm.qa_accuracy`."""
+    options = options_of(doc)
+    chosen = {key: options[key] for key in ("target_output_delimiter",) if key in options}
+    return dict(answer_scores(target_output=_target(doc), model_output=reply_of(results), **chosen))
+
+
+def summarization_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
+    """ROUGE of the chosen type under its own name, and METEOR where it is asked for."""
+    options = options_of(doc)
+    pair = {"target_output": _target(doc), "model_output": reply_of(results)}
+    kind = options.get("rouge_type", "rouge2")
+    scores: Scores = {
+        kind: rouge(**pair, rouge_type=kind, use_stemmer=options.get("use_stemmer_for_rouge", True))["rouge"]
+    }
+    if options.get("meteor") in _METEORS:
+        name, function = _METEORS[options["meteor"]]
+        try:
+            scores[name] = function(**pair)["meteor"]
+        except MissingDataError as error:
+            _log.warning("%s is unknown on this machine: %s", name, error)
+            scores[name] = math.nan
+    return scores
+
+
+def classification_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
+    """Accuracy of one label, whether there was one, and what the scores over the set are made from."""
+    options = options_of(doc)
+    labels = [str(label) for label in options.get("valid_labels") or []]
+    rule = options.get("label_match", "robust")
+    target, reply = _target(doc), reply_of(results)
+    label = classification_label(model_output=reply, valid_labels=labels, label_match=rule)["label"]
+    pair = [*label_pair(target, reply, labels, rule), options.get("multiclass_average_strategy", "micro")]
+    right = classification_sample(target_output=target, model_output=reply, valid_labels=labels, label_match=rule)
+    return {
+        **right,
+        "balanced_accuracy_score": pair,
+        "precision_score": pair,
+        "recall_score": pair,
+        "unparsed": int(label in (INVALID, UNKNOWN)),
+    }
+
+
+def prompt_stereotyping(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001 - lm-eval's signature
+    """Signed difference of the log-probabilities of the two sentences, and whether it is above 0."""
+    values = [float(one[0]) if isinstance(one, (list, tuple)) else float(one) for one in list(results)[:2]]
+    if len(values) < 2:
+        return dict.fromkeys(("log_probability_difference", "prompt_stereotyping", "absolute_difference"), math.nan)
+    scores = stereotyping_sample(sent_more_log_prob=values[0], sent_less_log_prob=values[1])
+    return {
+        "log_probability_difference": scores["log_probability_difference"],
+        "prompt_stereotyping": float(scores["is_biased"]),
+        "absolute_difference": abs(scores["log_probability_difference"]),
+    }
+
+
+def toxicity(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001 - lm-eval's signature
+    """What needs no model: whether the reply has any text, and listed insults. Detectors come after the run."""
+    reply = reply_of(results)
+    return {"empty_reply": float(not reply.strip()), **insult_words(text=reply)}
+
+
+def _by_variant(score: Callable[[Doc, Sequence[Any]], Scores], names: Iterable[str] | None = None) -> Any:
+    """The scores of a reply, each with its place among the variants of its record."""
+
+    def process_results(doc: Doc, results: Sequence[Any]) -> Scores:
+        scores = {name: value for name, value in score(doc, results).items() if names is None or name in names}
+        logged: Scores = {}
+        for name, value in scores.items():
+            entry = [str(doc.get("record_id")), int(doc.get("variant", 0)), value, int(doc.get("variants", 1))]
+            logged[name] = entry
+            logged[f"delta_{name}"] = entry
+            logged[f"{name}_all_prompts"] = value
+        return logged
+
+    return process_results
+
+
+qa_accuracy_robustness = _by_variant(qa_accuracy)
+summarization_accuracy_robustness = _by_variant(summarization_accuracy)
+classification_accuracy_robustness = _by_variant(classification_accuracy, {"classification_accuracy_score"})
+
+
+def general_robustness(doc: Doc, results: Sequence[Any]) -> Scores:
+    """The reply with its place; `word_error_rate` comes from those of a record."""
+    reply = reply_of(results)
+    place = [str(doc.get("record_id")), int(doc.get("variant", 0)), int(doc.get("draw", 0)), reply]
+    return {"word_error_rate": [*place, int(doc.get("variants", 1)), int(doc.get("draws", 1))]}
+
+
+def originals(items: Iterable[Sequence[Any]]) -> float:
+    """Mean over the original prompts, in the range of the score; NaN where there are none.
+
+    >>> originals([["r1", 0, 1.0, 2], ["r1", 1, 0.0, 2]])
+    1.0
+    """
+    values = [float(value) for _, variant, value, _ in items if variant == 0]
+    return sum(values) / len(values) if values else math.nan
+
+
+def deltas(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
+    """Record -> mean distance of its scores on perturbed prompts from that on the original one.
+
+    None for a record of which a variant is missing or has no score.
+
+    >>> deltas([["r1", 0, 1.0, 3], ["r1", 1, 0.0, 3], ["r1", 2, 1.0, 3], ["r2", 0, 1.0, 3]])
+    {'r1': 0.5, 'r2': None}
+    """
+    records: dict[str, dict[int, float]] = {}
+    expected: dict[str, int] = {}
+    for record, variant, value, variants in items:
+        records.setdefault(str(record), {})[int(variant)] = float(value)
+        expected[str(record)] = int(variants)
+    found: dict[str, float | None] = {}
+    for record, values in records.items():
+        whole = 0 in values and len(values) == expected[record] > 1
+        if not whole or any(math.isnan(value) for value in values.values()):
+            found[record] = None
+            continue
+        perturbed = [value for variant, value in sorted(values.items()) if variant]
+        found[record] = sum(abs(values[0] - value) for value in perturbed) / len(perturbed)
+    return found
+
+
+def mean_delta(items: Iterable[Sequence[Any]]) -> float:
+    """Mean of `deltas` over the records that are whole, in [0, 1] for scores in [0, 1]; lower is better.
+
+    >>> mean_delta([["r1", 0, 1.0, 2], ["r1", 1, 0.0, 2], ["r2", 0, 1.0, 2]])
+    1.0
+    """
+    return _mean_of_known(deltas(items).values())
+
+
+def word_error_rates(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
+    """Record -> word error rate of its replies to perturbed prompts, above what the model differs from itself.
+
+    None for a record of which a reply is missing.
+    """
+    records: dict[str, dict[tuple[int, int], str]] = {}
+    expected: dict[str, tuple[int, int]] = {}
+    for record, variant, draw, reply, variants, draws in items:
+        records.setdefault(str(record), {})[int(variant), int(draw)] = str(reply)
+        expected[str(record)] = int(variants), int(draws)
+    found: dict[str, float | None] = {}
+    for record, replies in records.items():
+        variants, draws = expected[record]
+        wanted = [(variant, 0) for variant in range(1, variants)]
+        further = [(0, draw) for draw in range(1, draws)]
+        if not wanted or any(place not in replies for place in [(0, 0), *wanted, *further]):
+            found[record] = None
+            continue
+        scores = compare_replies(
+            original=replies[0, 0],
+            perturbed=[replies[place] for place in wanted],
+            baseline=[replies[place] for place in further],
+        )
+        found[record] = scores["word_error_rate"]
+    return found
+
+
+def mean_word_error_rate(items: Iterable[Sequence[Any]]) -> float:
+    """Mean of `word_error_rates` over the records that are whole, in [0, inf); lower is better."""
+    return _mean_of_known(word_error_rates(items).values())
+
+
+def _mean_of_known(values: Iterable[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _over_set(items: Iterable[Sequence[Any]], name: str) -> float:
+    pairs = list(items)
+    average = str(pairs[0][2]) if pairs else "micro"
+    value = class_scores(((str(target), str(label)) for target, label, _ in pairs), average)[name]
+    return math.nan if value is None else value
+
+
+def balanced_accuracy(items: Iterable[Sequence[Any]]) -> float:
+    """Mean recall over the labels that occur as targets, in [0, 1]; higher is better.
+
+    >>> balanced_accuracy([["a", "a", "micro"], ["a", "b", "micro"], ["b", "b", "micro"]])
+    0.75
+    """
+    return _over_set(items, "balanced_accuracy_score")
+
+
+def precision(items: Iterable[Sequence[Any]]) -> float:
+    """Precision over the set by the rows' average, in [0, 1]; higher is better."""
+    return _over_set(items, "precision_score")
+
+
+def recall(items: Iterable[Sequence[Any]]) -> float:
+    """Recall over the set by the rows' average, in [0, 1]; higher is better."""
+    return _over_set(items, "recall_score")
+
+
+def make_process_results(
+    score: Callable[[Mapping[str, Any]], Mapping[str, Any]], names: Iterable[str] | None = None
+) -> Callable[[Doc, Sequence[Any]], Scores]:
+    """A `process_results` out of steps over a record, such as those that `fm.compose` puts together.
+
+    The steps see the row's columns and the reply as `model_output`. A row on which they fail gets NaN for each name,
+    and the failure is logged: lm-eval would lose all results of the run otherwise.
+
+    Args:
+        score: Record -> record with the scores.
+        names: Which keys of the result are metrics; those that the steps declare by default.
+
+    Raises:
+        ValueError: no names are given, and the steps declare none.
+    """
+    kept = tuple(names) if names is not None else tuple(getattr(score, "outputs", ()))
+    if not kept:
+        raise ValueError("which keys are metrics? declare outputs with transform(...), or give names")
+
+    def process_results(doc: Doc, results: Sequence[Any]) -> Scores:
+        try:
+            scored = score({**doc, "model_output": reply_of(results)})
+            return {name: scored[name] for name in kept}
+        except Exception as error:  # noqa: BLE001 - one reply must not lose the run
+            _log.warning("sample %s was not scored: %r", doc.get("sample_id"), error)
+            return dict.fromkeys(kept, math.nan)
+
+    return process_results

@@ -1,0 +1,252 @@
+"""The back end `stored`: replies stand in the prepared rows, and the tasks' own scorers read them.
+
+No model, no lm-eval. What is written has lm-eval's names and layout, with its formulas for means and their errors, so
+that everything that reads a run reads this one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalprep.backends.stored import LOGPROBS, OUTPUT
+from evalprep.data.rowfiles import parquet_rows
+from evalprep.errors import BadInput, Problem
+from evalprep.files import write_atomically
+from evalprep.run.units import limited
+
+FILTER = "none"
+_UNSAFE = re.compile(r"[\"<>:/|\\?*\[\]]+")  # as lm-eval makes a folder's name out of a model's
+_KINDS = ("generate_until", "multiple_choice", "loglikelihood")
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a task YAML with its functions."""
+
+    folder: Path
+
+
+def _function(loader: _Loader, node: yaml.Node) -> Any:
+    module, _, name = str(loader.construct_scalar(node)).rpartition(".")  # type: ignore[arg-type]  # a scalar by its tag
+    beside = loader.folder / f"{module}.py"
+    if not beside.is_file():
+        return getattr(importlib.import_module(module), name)
+    spec = importlib.util.spec_from_file_location(f"_evalprep_task_{module}", beside)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return getattr(made, name)
+
+
+_Loader.add_constructor("!function", _function)
+
+
+def load_task(path: Path) -> dict[str, Any]:
+    """A task YAML, functions loaded.
+
+    Raises:
+        BadInput: it cannot be loaded, or asks for more than a scorer over stored replies.
+    """
+    try:
+        loader = _Loader(path.read_text(encoding="utf-8"))
+        loader.folder = path.parent
+        task = loader.get_single_data()
+    except Exception as error:  # a module of the task may fail in any way
+        raise BadInput(
+            Problem(what=f"cannot be loaded: {type(error).__name__}: {error}", where=str(path), fix="prepare again")
+        ) from error
+    if not callable(task.get("process_results")) or task.get("filter_list") or task.get("output_type") not in _KINDS:
+        raise BadInput(
+            Problem(
+                what="stored replies cannot be scored by this task",
+                where=str(path),
+                allowed=f"output_type {', '.join(_KINDS)} with a process_results of its own and no filters",
+                fix="run it with a model",
+            )
+        )
+    return dict(task)
+
+
+def stored_reply(task: Mapping[str, Any], row: Mapping[str, Any], where: str) -> list[Any]:
+    """What a model would have given for a row.
+
+    Raises:
+        BadInput: the row has nothing of the kind.
+    """
+    if task["output_type"] == "generate_until":
+        if isinstance(row.get(OUTPUT), str):
+            return [row[OUTPUT]]
+    else:
+        values = row.get(LOGPROBS)
+        values = values if isinstance(values, list) else [values]
+        if all(isinstance(value, (int, float)) for value in values):
+            return [(float(value), False) for value in values]
+    column = OUTPUT if task["output_type"] == "generate_until" else LOGPROBS
+    raise BadInput(
+        Problem(what=f"row {row.get('sample_id')} has no {column}", where=where, fix="give the field, or run a model")
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _requests(task: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The requests that would have been sent, as lm-eval logs them."""
+    prompt = row.get(str(task.get("doc_to_text"))) or ""
+    if task["output_type"] == "generate_until":
+        return {"gen_args_0": {"arg_0": prompt, "arg_1": dict(task.get("generation_kwargs") or {})}}
+    choices = row.get(str(task.get("doc_to_choice"))) or [row.get(str(task.get("doc_to_target")))]
+    return {f"gen_args_{number}": {"arg_0": prompt, "arg_1": text} for number, text in enumerate(choices)}
+
+
+def _lines(
+    task: Mapping[str, Any], rows: Iterator[tuple[int, dict[str, Any]]], values: dict[str, list[Any]], where: str
+) -> Iterator[str]:
+    """Score row by row; `values` collects each metric's values."""
+    for number, row in rows:
+        replies = stored_reply(task, row, where)
+        metrics = dict(task["process_results"](dict(row), list(replies)))
+        for name, value in metrics.items():
+            values.setdefault(name, []).append(value)
+        logged = [reply if isinstance(reply, str) else [str(part) for part in reply] for reply in replies]
+        requests = _requests(task, row)
+        target = str(row.get(str(task.get("doc_to_target")), task.get("doc_to_target")))
+        line = {
+            "doc_id": number,
+            "doc": row,
+            "target": target,
+            "arguments": requests,
+            "resps": [[reply] for reply in logged],
+            "filtered_resps": logged,
+            "filter": FILTER,
+            "metrics": list(metrics),
+            "doc_hash": _digest(json.dumps(row, indent=2, default=str, ensure_ascii=False)),
+            "prompt_hash": _digest(str(requests["gen_args_0"]["arg_0"])),
+            "target_hash": _digest(target),
+            **metrics,
+        }
+        yield json.dumps(line, ensure_ascii=False, default=str)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _mean_stderr(values: Sequence[float]) -> float:
+    centre = _mean(values)
+    return math.sqrt(sum((value - centre) ** 2 for value in values) / (len(values) - 1)) / math.sqrt(len(values))
+
+
+def aggregated(metric_list: Sequence[Mapping[str, Any]], values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The entry of a task under `results`: metrics as the YAML declares them, means where it says nothing."""
+    declared = {str(one["metric"]): one.get("aggregation", "mean") for one in metric_list}
+    entry: dict[str, Any] = {}
+    for name, found in values.items():
+        function: Callable[[Sequence[Any]], Any] | str = declared.get(name, "mean")
+        plain = function == "mean"
+        entry[f"{name},{FILTER}"] = _mean(found) if plain else function(found)  # type: ignore[operator]  # not a text
+        entry[f"{name}_stderr,{FILTER}"] = _mean_stderr(found) if plain and len(found) > 1 else "N/A"
+    return entry
+
+
+def score_stored(
+    files: Mapping[str, Path], *, output_path: Path, model: str, metadata: Mapping[str, Any], limit: float | None = None
+) -> Path:
+    """Score the stored replies of some tasks and write a run.
+
+    Args:
+        files: Task -> its prepared YAML.
+        output_path: Folder of all results; the run goes into `stored__<model>` below it.
+        model: Whose replies they are.
+        metadata: Put into the metadata of every task, as `--metadata` would.
+        limit: Rows of each task, or a share of them.
+
+    Returns:
+        The results file.
+
+    Raises:
+        BadInput: a task or a row cannot be scored; nothing of this run is left then.
+    """
+    stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005 - lm-eval names its files by local time
+    name = f"stored__{_UNSAFE.sub('__', model)}"
+    folder = output_path / name
+    folder.mkdir(parents=True, exist_ok=True)
+    data: dict[str, Any] = {
+        key: {} for key in ("results", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
+    }
+    written: list[Path] = []
+    try:
+        for task_name, path in files.items():
+            task = load_task(path)
+            source = Path(next(iter(task["dataset_kwargs"]["data_files"].values())))
+            samples = folder / f"samples_{task_name}_{stamp}.jsonl"
+            written.append(samples)
+            values: dict[str, list[Any]] = {}
+            count = _write_samples(task, source, samples, values, limit)
+            entry = aggregated(task.get("metric_list") or [], values)
+            data["results"][task_name] = {"alias": task_name, **entry}
+            task["metadata"] = {**(task.get("metadata") or {}), **metadata}
+            data["configs"][task_name] = json.loads(json.dumps(task, default=_named))
+            data["versions"][task_name] = task["metadata"].get("version")
+            data["n-shot"][task_name] = 0
+            directions = {str(one["metric"]): one.get("higher_is_better") for one in task.get("metric_list") or []}
+            data["higher_is_better"][task_name] = {metric: directions.get(metric, True) for metric in values}
+            data["n-samples"][task_name] = {"original": count[0], "effective": count[1]}
+    except BaseException:
+        for leftover in written:
+            leftover.unlink(missing_ok=True)
+        raise
+    data |= {
+        "group_subtasks": {},
+        "config": {"model": "stored", "model_args": {}, "limit": limit},
+        "date": datetime.now().timestamp(),  # noqa: DTZ005 - seconds since the epoch, as in lm-eval
+        "evalprep_version": version("evalprep") if _installed() else None,
+        "model_source": "stored",
+        "model_name": model,
+        "model_name_sanitized": name,
+    }
+    results = folder / f"results_{stamp}.json"
+    write_atomically(results, json.dumps(data, indent=2, ensure_ascii=False))
+    return results
+
+
+def _installed() -> bool:
+    from importlib.metadata import PackageNotFoundError
+
+    try:
+        version("evalprep")
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _named(value: Any) -> str:
+    """A function as `module.name`; anything else as text."""
+    return f"{value.__module__}.{value.__qualname__}" if callable(value) else str(value)
+
+
+def _write_samples(
+    task: Mapping[str, Any], source: Path, samples: Path, values: dict[str, list[Any]], limit: float | None
+) -> tuple[int, int]:
+    import pyarrow.parquet as pq
+
+    total = int(pq.ParquetFile(source).metadata.num_rows)
+    wanted = limited(total, limit)
+    rows = ((number, row) for number, row in enumerate(parquet_rows(source, None)) if number < wanted)
+    with samples.open("w", encoding="utf-8", errors="surrogatepass") as handle:
+        for line in _lines(task, rows, values, str(source)):
+            handle.write(line + "\n")
+    return total, wanted

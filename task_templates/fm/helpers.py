@@ -1,0 +1,53 @@
+"""Helper models and data on this machine: what is missing, and what to do about it. Nothing is fetched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evalprep.packapi import Context
+
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+
+
+def missing_weights(context: Context, path: str | None, key: str, what: str) -> str:
+    """Why a folder of weights cannot be used, in one sentence; empty where it can."""
+    if not path:
+        return f"{what} needs its weights: give fm.{key}, a folder in the format of transformers"
+    folder = Path(context.locate(path))
+    if not folder.is_dir():
+        return f"{what}: there is no folder {path} (fm.{key})"
+    if not (folder / "config.json").is_file() or not any((folder / name).is_file() for name in WEIGHTS):
+        return f"{what}: {path} (fm.{key}) lacks config.json or {WEIGHTS[0]}; pickled weights are not loaded"
+    return ""
+
+
+def missing_detector(context: Context, name: str) -> str:
+    """Why a detector cannot be used."""
+    return missing_weights(context, context.section.detector_path, "detector_path", f"the detector {name}")
+
+
+def missing_encoder(context: Context) -> str:
+    """Why BERTScore cannot be computed."""
+    return missing_weights(context, context.section.bertscore_path, "bertscore_path", "BERTScore")
+
+
+def missing_meteor(kind: str) -> str:
+    """Why METEOR cannot be computed: data of NLTK that are not on this machine."""
+    wanted = {"wordnet": ("corpora/wordnet", "tokenizers/punkt_tab"), "no_synonyms": ("tokenizers/punkt_tab",)}
+    absent = [name for name in wanted.get(kind, ()) if not _nltk_has(name)]
+    if not absent:
+        return ""
+    fix = "or set fm.meteor: no_synonyms" if kind == "wordnet" else "or set fm.meteor: off"
+    return f"METEOR needs NLTK's {' and '.join(absent)} in a folder that NLTK searches (NLTK_DATA), {fix}"
+
+
+def _nltk_has(name: str) -> bool:
+    import nltk
+
+    for form in (name, f"{name}.zip"):
+        try:
+            nltk.data.find(form)
+        except (LookupError, OSError):
+            continue
+        return True
+    return False

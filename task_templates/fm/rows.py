@@ -1,0 +1,295 @@
+"""Prepared rows: fields out of the user's file, sampled, perturbed, put into prompts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.fm.classification import same_label
+from custom_metrics.fm.normalize import normalize, targets
+from custom_metrics.fm.perturbation import perturb_records
+from custom_metrics.fm.prompt import DEFAULT_TEMPLATE, prompt_multi
+from custom_metrics.fm.sampling import sample_indices
+from custom_metrics.fm.settings import probabilities
+from evalprep.packapi import BadInput, Context, FieldRow, Problem, Repeats, read_fields
+
+from .algorithms import Algorithm
+from .settings import DataSet
+
+Row = dict[str, Any]
+_TOLD = 10
+# Options that scoring needs; they travel with each row.
+_SCORING: dict[str, tuple[str, ...]] = {
+    "factual_knowledge": ("target_output_delimiter", "logical_operator"),
+    "qa_accuracy": ("target_output_delimiter",),
+    "summarization_accuracy": ("rouge_type", "use_stemmer_for_rouge", "meteor"),
+    "classification_accuracy": ("valid_labels", "label_match", "multiclass_average_strategy"),
+}
+
+
+def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
+    """The records of a data set that are evaluated, in the order of evaluation; read once for all algorithms.
+
+    Raises:
+        BadInput: a file with mistakes.
+    """
+    key = f"rows {data.name}"
+    if key not in context.cache:
+        where = context.where("data", data.index, "path")
+        source = context.open(data.path, where=where, **data.source)
+        asked = context.where("data", data.index, "fields")
+        wanted = {**data.fields}
+        if not data.stored:  # what a model will say is not read from the file
+            wanted = {name: value for name, value in wanted.items() if name not in _MADE_BY_MODELS}
+        rows = [row for path in source.files for row in _read(Path(path), wanted, data, asked)]
+        source.rows_read += len(rows)
+        indices = sample_indices(num_rows=len(rows), num_records=data.num_records, seed=data.sampling_seed)
+        context.cache[key] = [rows[index] for index in indices]
+    return context.cache[key]  # type: ignore[no-any-return]
+
+
+_LOGPROBS = ("sent_more_log_prob", "sent_less_log_prob")
+_MADE_BY_MODELS = ("model_output", *_LOGPROBS)
+
+
+def _read(path: Path, fields: Mapping[str, str], data: DataSet, where: str) -> list[FieldRow]:
+    return list(read_fields(path, fields, declared=data.format, where=where))
+
+
+def task_rows(context: Context, data: DataSet, algorithm: Algorithm) -> tuple[list[Row], list[str]]:
+    """Prepared rows of one task, and notes for the user.
+
+    Raises:
+        BadInput: rows that cannot be scored, each with its place.
+    """
+    chosen = chosen_rows(context, data)
+    ids = _record_ids(chosen)
+    notes: list[str] = []
+    options = {name: data.options[name] for name in _SCORING.get(algorithm.family, ())}
+    _check_targets(chosen, data, algorithm)
+    if algorithm.family == "classification_accuracy":
+        options["valid_labels"] = _labels(chosen, data, notes)
+    fill = _template(context, data)
+    if algorithm.name == "prompt_stereotyping":
+        rows = [_pair(row, one, fill) for row, one in zip(chosen, ids, strict=True)]
+        _check_logprobs(chosen, data)
+    elif algorithm.robust:
+        rows = list(_variants(chosen, ids, data, algorithm, fill))
+        if unchanged := sum(row["variant"] > 0 and row["perturbed"] == row["model_input"] for row in rows):
+            notes.append(
+                f"{data.task(algorithm)}: {unchanged} of {len(rows)} prompts came out of the perturbation as they were"
+            )
+    else:
+        rows = [_single(row, one, fill) for row, one in zip(chosen, ids, strict=True)]
+    text = json.dumps(options, sort_keys=True, ensure_ascii=False)
+    for row in rows:
+        row["options"] = text
+    return rows, notes
+
+
+def _record_ids(chosen: Sequence[FieldRow]) -> list[str]:
+    """Ids of the records: their own where there is a field `id`, else their number in the file, from 1."""
+    repeats = Repeats()
+    return [repeats.unique(str(row.fields.get("id", f"r{row.number + 1}"))) for row in chosen]
+
+
+def _common(row: FieldRow, record_id: str) -> Row:
+    fields = row.fields
+    category = fields.get("category")
+    made: Row = {"record_id": record_id, "category": category, "subtask_name": category}
+    further = {name: value for name, value in fields.items() if name not in ("id", "category", "target_output")}
+    return made | further
+
+
+def _single(row: FieldRow, record_id: str, fill: Callable[[FieldRow, str], str]) -> Row:
+    return {
+        "sample_id": record_id,
+        "prompt": fill(row, row.fields["model_input"]),
+        "target": row.fields.get("target_output", ""),
+        **_common(row, record_id),
+    }
+
+
+def _pair(row: FieldRow, record_id: str, fill: Callable[[FieldRow, str], str]) -> Row:
+    sentences = [row.fields.get("sent_more_input", ""), row.fields.get("sent_less_input", "")]
+    choices = [fill(row, text) if text else text for text in sentences]
+    logged = [row.fields[name] for name in _LOGPROBS if name in row.fields]
+    stored = {"model_log_probability": logged} if logged else {}
+    made = {"sample_id": record_id, "prompt": "", "choices": choices, "target": "0", **stored}
+    return made | _common(row, record_id)
+
+
+def _variants(
+    chosen: Sequence[FieldRow],
+    ids: Sequence[str],
+    data: DataSet,
+    algorithm: Algorithm,
+    fill: Callable[[FieldRow, str], str],
+) -> Iterator[Row]:
+    """The original of each record and its perturbed forms, adjacent; further draws of the original last."""
+    options = data.options
+    number, draws = options["num_perturbations"], baseline_draws(data, algorithm)
+    texts = zip(ids, (row.fields["model_input"] for row in chosen), strict=True)
+    chances: dict[str, Any] = dict(probabilities(options))
+    perturbed = perturb_records(
+        options["perturbation_type"],
+        texts,
+        seed=options["perturbation_seed"],
+        seeding=options["perturbation_seeding"],
+        num_perturbations=number,
+        **chances,
+    )
+    for row, record_id, changed in zip(chosen, ids, perturbed, strict=True):
+        original = row.fields["model_input"]
+        places = [(0, 0, original), *((variant, 0, text) for variant, text in enumerate(changed, start=1))]
+        places += [(0, draw, original) for draw in range(1, draws)]
+        for variant, draw, text in places:
+            yield {
+                "sample_id": f"{record_id}/{variant}" + (f".{draw}" if draw else ""),
+                "prompt": fill(row, text),
+                "original_prompt": fill(row, original),
+                "target": row.fields.get("target_output", ""),
+                **_common(row, record_id),
+                "cluster_id": record_id,
+                "variant": variant,
+                "draw": draw,
+                "variants": 1 + number,
+                "draws": draws,
+                "perturbed": text,
+                "perturbation": options["perturbation_type"],
+                "perturbation_seed": options["perturbation_seed"],
+                "perturbation_seeding": options["perturbation_seeding"],
+            }
+
+
+def baseline_draws(data: DataSet, algorithm: Algorithm) -> int:
+    """Replies to each original prompt: several where the model samples, to know how much it differs from itself."""
+    sampling = data.options["temperature"] > 0
+    return data.options["num_baseline_samples"] if sampling and algorithm.name == "general_semantic_robustness" else 1
+
+
+def rows_per_record(data: DataSet, algorithm: Algorithm) -> int:
+    """Adjacent rows that belong together."""
+    return data.options["num_perturbations"] + baseline_draws(data, algorithm) if algorithm.robust else 1
+
+
+# ---- prompts
+
+
+def _template(context: Context, data: DataSet) -> Callable[[FieldRow, str], str]:
+    """How a record becomes a prompt, with its input or a changed form of it."""
+    if data.prompt is None:
+        template = data.prompt_template or DEFAULT_TEMPLATE
+        where = context.where("data", data.index, "prompt_template")
+
+        def substitute(row: FieldRow, text: str) -> str:
+            values = {name: value for name, value in row.fields.items() if isinstance(value, str)}
+            try:
+                return prompt_multi(template=template, values={**values, "model_input": text})
+            except (KeyError, ValueError) as error:
+                reason = f"has no field {error}" if isinstance(error, KeyError) else str(error)
+                known = ", ".join(f"${name}" for name in {**values, "model_input": ""})
+                raise BadInput(Problem(what=f"{template!r} {reason}", where=where, allowed=known)) from None
+
+        return substitute
+    return _jinja(context, data, data.prompt)
+
+
+def _jinja(context: Context, data: DataSet, template: str) -> Callable[[FieldRow, str], str]:
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    where = context.where("data", data.index, "prompt")
+    try:
+        compiled = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True).from_string(template)
+    except TemplateError as error:
+        raise BadInput(Problem(what=f"the template is not Jinja: {error}", where=where)) from None
+
+    def rendered(row: FieldRow, text: str) -> str:
+        values = {**{str(name): value for name, value in row.record.items()}, **row.fields, "model_input": text}
+        try:
+            return compiled.render(values)
+        except Exception as error:  # noqa: BLE001 - a template may fail in any way over values that it did not expect
+            known = ", ".join(str(name) for name in values)
+            raise BadInput(
+                Problem(what=f"the template fails: {error}", where=f"{where}, {row.where}", allowed=f"fields: {known}")
+            ) from None
+
+    return rendered
+
+
+# ---- what no score could mean
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        more = len(problems) - _TOLD
+        rest = [Problem(what=f"{more} more rows have the same mistake")] if more > 0 else []
+        raise BadInput([*problems[:_TOLD], *rest])
+
+
+def _check_targets(chosen: Sequence[FieldRow], data: DataSet, algorithm: Algorithm) -> None:
+    """Right answers that are empty: they are contained in every reply."""
+    if "target_output" not in algorithm.fields:
+        return
+    delimiter = (
+        data.options["target_output_delimiter"] if "target_output_delimiter" in _SCORING[algorithm.family] else None
+    )
+    problems = []
+    for row in chosen:
+        for answer in targets(row.fields["target_output"], delimiter):
+            bare = normalize(text=answer.strip()) if algorithm.family == "factual_knowledge" else answer.strip()
+            if not bare:
+                what = f"the right answer {answer!r} is empty" + (
+                    " but for articles and punctuation" if answer.strip() else ""
+                )
+                fix = "mend or drop the record; an empty answer would be found in every reply"
+                problems.append(Problem(what=what, where=row.where, fix=fix))
+                break
+    _refuse(problems)
+
+
+def _labels(chosen: Sequence[FieldRow], data: DataSet, notes: list[str]) -> list[str]:
+    """The labels: as given, else the distinct targets; a target that is none of them can never be right."""
+    given = data.options["valid_labels"]
+    found = list(dict.fromkeys(row.fields["target_output"] for row in chosen))
+    if given is None:
+        if len(found) > max(2, len(chosen) // 2):
+            notes.append(f"{data.name} has {len(found)} different targets in {len(chosen)} records: are these labels?")
+        return found
+    labels = [str(label) for label in given]
+    exact = data.options["label_match"] == "fmeval"
+    compare = (lambda label, target: label.lower().strip() == target) if exact else same_label
+    _refuse(
+        [
+            Problem(
+                what=f"the target {row.fields['target_output']!r} is none of the labels, so no reply can be right",
+                where=row.where,
+                allowed=", ".join(labels[:30]),
+                fix="mend the record or valid_labels" + ("; label_match: robust ignores case" if exact else ""),
+            )
+            for row in chosen
+            if not any(compare(label, row.fields["target_output"]) for label in labels)
+        ]
+    )
+    return labels
+
+
+def _check_logprobs(chosen: Sequence[FieldRow], data: DataSet) -> None:
+    if not data.stored:
+        return
+    _refuse(
+        [
+            Problem(
+                what=f"{name} is {row.fields[name]}, above 0",
+                where=row.where,
+                allowed="log-probabilities, which are not above 0",
+                fix="give log-probabilities, not probabilities",
+            )
+            for row in chosen
+            for name in _LOGPROBS
+            if row.fields[name] > 0
+        ]
+    )

@@ -1,0 +1,248 @@
+"""Scores over the samples of a task: means, changes by record, scores over the set; each also by category."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from custom_metrics import statistics
+from custom_metrics.fm.class_scores import class_scores, class_scores_of_counts
+from custom_metrics.fm.harness import deltas, word_error_rates
+from custom_metrics.fm.robustness import above_baseline, reply_pairs
+
+Sample = Mapping[str, Any]
+Result = dict[str, Any]
+MIN_UNITS = 2
+
+
+def _samples(rows: Mapping[str, Sequence[Sample]]) -> tuple[str, Sequence[Sample]]:
+    return next(iter(rows.items()))
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, (bool, int, float)) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def _category(sample: Sample) -> str | None:
+    value = sample["doc"].get("category")
+    return None if value is None else str(value)
+
+
+def _mean(values: Sequence[float]) -> Result:
+    """A mean with its interval; None without values."""
+    if not values:
+        return {"agg_value": None, "n": 0, "reason": "no row has a value"}
+    count = len(values)
+    value = sum(values) / count
+    result: Result = {"agg_value": value, "n": count}
+    if count < MIN_UNITS:
+        return result
+    stderr = statistics.mean_stderr(values)
+    result["stderr"] = stderr
+    if set(values) <= {0.0, 1.0}:
+        result["interval"] = list(statistics.proportion_interval(value, count))
+    elif stderr > 0:  # values that are all alike say nothing about their spread
+        half = statistics.student_critical_value(0.95, count - 1) * stderr
+        result["interval"] = [value - half, value + half]
+    return result
+
+
+def _by_category(
+    units: Iterable[tuple[str | None, Any]], over: Callable[[list[Any]], Result]
+) -> dict[str, Result] | None:
+    """The same score over the units of each category, which is not the mean of anything."""
+    found: dict[str, list[Any]] = {}
+    for category, unit in units:
+        if category is not None:
+            found.setdefault(category, []).append(unit)
+    return {name: over(values) for name, values in sorted(found.items())} or None
+
+
+def _result(
+    units: Sequence[tuple[str | None, float]],
+    by_index: Mapping[str, float | None],
+    name: str,
+    skipped: Mapping[str, int],
+    notes: Sequence[str] = (),
+) -> Result:
+    categories = _by_category(units, _mean)
+    return _mean([value for _, value in units]) | {
+        "value_by_index": {index: {name: value} for index, value in by_index.items()},
+        "skipped": {reason: count for reason, count in skipped.items() if count},
+        "notes": list(notes),
+        **_categories(categories),
+    }
+
+
+def _categories(categories: dict[str, Result] | None) -> Result:
+    if not categories:
+        return {}
+    return {"categories": categories, "parts": {name: one["agg_value"] for name, one in categories.items()}}
+
+
+def mean_of(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+    """Mean of one value of each row over the rows that have it."""
+    _task, samples = _samples(rows)
+    name = str(params["value"])
+    values = {str(one["index"]): (_category(one), _number(one["metrics"].get(name))) for one in samples}
+    known = [(category, value) for category, value in values.values() if value is not None]
+    return _result(
+        known, {index: value for index, (_, value) in values.items()}, name, {"no value": len(values) - len(known)}
+    )
+
+
+def original(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+    """Mean of one value over the original prompts; the perturbed ones are left out."""
+    _task, samples = _samples(rows)
+    name = str(params["value"])
+    found: dict[str, tuple[str | None, float | None]] = {}
+    for one in samples:
+        if one["doc"].get("variant") == 0 and not one["doc"].get("draw"):
+            found[str(one["index"])] = (_category(one), _value_of_variant(one, name))
+    known = [(category, value) for category, value in found.values() if value is not None]
+    return _result(
+        known, {index: value for index, (_, value) in found.items()}, name, {"no value": len(found) - len(known)}
+    )
+
+
+def _value_of_variant(sample: Sample, name: str) -> float | None:
+    """The value of one prompt: logged with its place in the record, or as an annotation, which is a plain number."""
+    value = sample["metrics"].get(name)
+    return _number(value[2]) if isinstance(value, list) and len(value) == 4 else _number(value)
+
+
+def delta(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+    """Mean over records of the mean distance between a value on the perturbed prompts and on the original one.
+
+    Records of which a prompt is missing, as after a limit in the middle of them, are counted and left out.
+    """
+    _task, samples = _samples(rows)
+    name = str(params["value"])
+    items = []
+    for one in samples:
+        doc, value = one["doc"], _value_of_variant(one, name)
+        items.append([doc["record_id"], doc["variant"], math.nan if value is None else value, doc["variants"]])
+    return _by_record(samples, deltas(items), f"delta_{name}")
+
+
+def word_errors(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+    """Mean over records of the word error rate of replies to perturbed prompts, above that of a model that samples."""
+    _task, samples = _samples(rows)
+    name = str(params["value"])
+    logged = [one["metrics"].get("word_error_rate") for one in samples]
+    result = _by_record(samples, word_error_rates(one for one in logged if isinstance(one, list)), name)
+    return result | {"notes": [*_sampling_notes(samples), *_empty_notes(logged)]}
+
+
+def _empty_notes(logged: Sequence[Any]) -> list[str]:
+    """How many replies are empty: those of a model that says nothing never differ."""
+    empty = sum(isinstance(one, list) and not str(one[3]).strip() for one in logged)
+    return [f"{empty} of {len(logged)} replies are empty; two empty replies count as equal"] if empty else []
+
+
+def dissimilarity(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+    """Mean over records of one minus the BERTScore between original and perturbed replies, above the baseline.
+
+    A row's annotation `bertscore` is that of its reply with the original one; of a further reply to the original
+    prompt it is the mean over its pairs with the later ones and the original.
+    """
+    _task, samples = _samples(rows)
+    similar: dict[str, dict[tuple[int, int], float]] = {}
+    shape: dict[str, tuple[int, int]] = {}
+    for one in samples:
+        doc, value = one["doc"], _number(one["metrics"].get("bertscore"))
+        if value is not None:
+            similar.setdefault(str(doc["record_id"]), {})[doc["variant"], doc.get("draw") or 0] = value
+        shape[str(doc["record_id"])] = doc["variants"], doc.get("draws") or 1
+    found: dict[str, float | None] = {}
+    for record, (variants, draws) in shape.items():
+        values = similar.get(record, {})
+        wanted = [(variant, 0) for variant in range(1, variants)]
+        further = [(0, draw) for draw in range(1, draws)]
+        if any(place not in values for place in [*wanted, *further]):
+            found[record] = None
+            continue
+        own = None
+        if further:  # a further reply's value is the mean over its pairs with the later ones and the original
+            pairs = {draw: draws - draw for _, draw in further}
+            own = 1 - sum(values[0, draw] * number for draw, number in pairs.items()) / sum(pairs.values())
+        found[record] = above_baseline(1 - sum(values[place] for place in wanted) / len(wanted), own)
+    return _by_record(samples, found, str(params["value"]))
+
+
+def _by_record(samples: Sequence[Sample], values: Mapping[str, float | None], name: str) -> Result:
+    """A mean over records; each stands at its original prompt."""
+    category, place = {}, {}
+    for one in samples:
+        record = str(one["doc"]["record_id"])
+        category.setdefault(record, _category(one))
+        if one["doc"].get("variant") == 0 and not one["doc"].get("draw"):
+            place[record] = str(one["index"])
+    known = [(category[record], value) for record, value in values.items() if value is not None]
+    by_index = {place[record]: value for record, value in values.items() if record in place}
+    return _result(known, by_index, name, {"record is not whole": len(values) - len(known)})
+
+
+def _sampling_notes(samples: Sequence[Sample]) -> list[str]:
+    """Whether a model that was to sample did: replies to one prompt that are all equal measure nothing."""
+    draws: dict[str, list[str]] = {}
+    for one in samples:
+        if one["doc"].get("variant") == 0 and (one["doc"].get("draws") or 1) > 1:
+            logged = one["metrics"].get("word_error_rate")
+            draws.setdefault(str(one["doc"]["record_id"]), []).append(
+                str(logged[3]) if isinstance(logged, list) else ""
+            )
+    several = [replies for replies in draws.values() if len(replies) > 1]
+    if several and all(
+        first == second for replies in several for first, second in reply_pairs(replies[0], replies[1:])
+    ):
+        return ["deterministic: all replies to one unchanged prompt are equal, so nothing was taken off"]
+    return []
+
+
+def over_set(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+    """A score over all (target, label) pairs, with a bootstrap interval; by category over the rows of each."""
+    _task, samples = _samples(rows)
+    name = str(params["value"])
+    units: list[tuple[str | None, list[Any]]] = [
+        (_category(one), pair)
+        for one in samples
+        if isinstance(pair := one["metrics"].get(name), list) and len(pair) == 3
+    ]
+    skipped = len(samples) - len(units)
+    return _set_score([pair for _, pair in units], name) | {
+        "skipped": {"no label": skipped} if skipped else {},
+        **_categories(_by_category(units, lambda pairs: _set_score(pairs, name))),
+    }
+
+
+def _set_score(pairs: Sequence[Sequence[Any]], name: str) -> Result:
+    if not pairs:
+        return {"agg_value": None, "n": 0, "reason": "no row has a label"}
+    average = str(pairs[0][2])
+    labels = [(str(target), str(label)) for target, label, _ in pairs]
+    value = class_scores(labels, average)[name]
+    result: Result = {"agg_value": value, "n": len(pairs)}
+    if average == "micro" and name != "balanced_accuracy_score" and value is not None:  # a share of the rows
+        return result | {"interval": list(statistics.proportion_interval(value, len(pairs)))}
+    return result | _bootstrap(labels, average, name)
+
+
+def _bootstrap(labels: Sequence[tuple[str, str]], average: str, name: str, draws: int = 1000) -> Result:
+    """Percentile interval over resampled rows; 1,000 draws of the counts of each (target, label) pair, seed 0."""
+    import numpy as np
+
+    counted = Counter(labels)
+    if len(labels) < MIN_UNITS or len(counted) < MIN_UNITS:
+        return {}
+    kinds = list(counted)
+    shares = np.array([counted[kind] for kind in kinds]) / len(labels)
+    resampled = np.random.default_rng(0).multinomial(len(labels), shares, size=draws)
+    values = [class_scores_of_counts(dict(zip(kinds, row.tolist(), strict=True)), average)[name] for row in resampled]
+    known = [value for value in values if value is not None]
+    low, high = np.quantile(known, [0.025, 0.975])
+    return {"interval": [float(low), float(high)]} if low < high else {}

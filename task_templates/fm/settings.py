@@ -1,0 +1,280 @@
+"""The `data:` of the configuration: one `DataSet` per entry, every mistake with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from custom_metrics.fm.class_scores import AVERAGES
+from custom_metrics.fm.columns import COLUMNS, SUFFIX
+from custom_metrics.fm.factual_knowledge import LOGICAL_OPERATORS
+from custom_metrics.fm.perturbation import PERTURBATIONS
+from custom_metrics.fm.prompt import DATASET_TEMPLATES
+from custom_metrics.fm.summarization import ROUGE_TYPES
+from evalprep.packapi import Context, near
+
+from .algorithms import ALGORITHMS, ALIASES, DETECTORS, Algorithm
+from .builtin import FIELDS
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,59}")
+_ENTRY: dict[str, tuple[tuple[type, ...], str]] = {
+    "name": ((str,), "lower-case letters, digits and _"),
+    "path": ((str,), "a file or folder, or a hub id"),
+    "config": ((str,), "config of a hub data set"),
+    "split": ((str,), "split of a hub data set"),
+    "revision": ((str,), "commit, branch or tag of a hub data set"),
+    "format": ((str,), "json, jsonl, parquet, csv, tsv or a MIME type"),
+    "fields": ((dict,), f"field: column name or JMESPath expression; known fields are {', '.join(COLUMNS)}, id"),
+    "like": ((str,), ", ".join(FIELDS)),
+    "algorithms": ((list,), ", ".join(ALGORITHMS)),
+    "prompt": ((str,), "a Jinja template over all fields"),
+    "prompt_template": ((str,), "a template of fmeval, with $model_input"),
+    "num_records": ((int,), "a number of records, or null for all"),
+    "sampling_seed": ((int,), "a number"),
+    "outputs": ((str,), "model, dataset"),
+    "chat": ((bool,), "true, false"),
+}
+
+
+def _probability(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _at_least(least: int) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _of(*allowed: Any) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and value in allowed
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+# Option -> (what it may be, in words); every one may stand under `fm:` for all data sets, and in an entry for one.
+OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "target_output_delimiter": (
+        lambda value: value is None or (isinstance(value, str) and value != ""),
+        "a text between several right answers, or null for a single one",
+    ),
+    "logical_operator": (_of(*LOGICAL_OPERATORS), "OR, AND"),
+    "rouge_type": (_of(*ROUGE_TYPES), ", ".join(ROUGE_TYPES)),
+    "use_stemmer_for_rouge": (lambda value: isinstance(value, bool), "true, false"),
+    "meteor": (_of("wordnet", "no_synonyms", "off"), "wordnet, no_synonyms, off"),
+    "valid_labels": (
+        lambda value: value is None or (isinstance(value, list) and bool(value)),
+        "a list of labels, or null for the distinct targets",
+    ),
+    "label_match": (_of("robust", "fmeval"), "robust, fmeval"),
+    "multiclass_average_strategy": (_of(*AVERAGES), ", ".join(AVERAGES)),
+    "perturbation_type": (_of(*PERTURBATIONS), ", ".join(PERTURBATIONS)),
+    "num_perturbations": (_at_least(1), "a number >= 1"),
+    "perturbation_seed": (_at_least(0), "a number >= 0"),
+    "perturbation_seeding": (_of("per_record", "stream"), "per_record, stream"),
+    "butter_finger_perturbation_prob": (_probability, "a probability between 0 and 1"),
+    "random_uppercase_corrupt_proportion": (_probability, "a share between 0 and 1"),
+    "whitespace_add_prob": (_probability, "a probability between 0 and 1"),
+    "whitespace_remove_prob": (_probability, "a probability between 0 and 1"),
+    "num_baseline_samples": (_at_least(2), "a number >= 2"),
+    "detector": (_of(*DETECTORS, "off"), f"{', '.join(DETECTORS)}, off"),
+    "max_gen_toks": (_at_least(1), "a number of tokens >= 1"),
+    "until": (_texts, "a list of texts"),
+    "temperature": (
+        lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
+        "a number >= 0; above 0 replies are drawn",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One entry of `data:`.
+
+    Attributes:
+        index: Its position, for messages.
+        fields: Field -> column name or expression.
+        options: Every option, its own or that of the section.
+    """
+
+    index: int
+    name: str
+    path: str
+    fields: Mapping[str, str]
+    algorithms: tuple[Algorithm, ...]
+    source: Mapping[str, str | None] = field(default_factory=dict)
+    format: str | None = None
+    prompt: str | None = None
+    prompt_template: str | None = None
+    num_records: int | None = None
+    sampling_seed: int = 1234
+    stored: bool = False
+    chat: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def task(self, algorithm: Algorithm) -> str:
+        """Name of the task of one algorithm."""
+        return task_name(self.name, algorithm.name)
+
+
+def task_name(data: str, algorithm: str) -> str:
+    """Name of a task.
+
+    >>> task_name("reviews", "qa_accuracy")
+    'fm_reviews_qa_accuracy'
+    """
+    return f"fm_{data}_{algorithm}"
+
+
+def group_name(data: str) -> str:
+    """Name of the group of a data set's tasks."""
+    return f"fm_{data}"
+
+
+def entries(section: Any) -> list[Mapping[str, Any]]:
+    """The entries of `data:` that are mappings with a name."""
+    given = [one for one in section.data or [] if isinstance(one, Mapping)]
+    return [one for one in given if isinstance(one.get("name"), str)]
+
+
+def algorithm_names(entry: Mapping[str, Any]) -> list[str]:
+    """The algorithms that an entry asks for, by their own names; unknown ones are left out."""
+    given = entry.get("algorithms")
+    names = [ALIASES.get(str(one), str(one)) for one in given] if isinstance(given, list) else []
+    return [name for name in dict.fromkeys(names) if name in ALGORITHMS]
+
+
+def data_sets(context: Context) -> list[DataSet]:
+    """Every entry of `data:` that is without mistakes; the others add to `context.problems`."""
+    if not context.section.data:
+        context.problems.add(
+            "data is empty",
+            where=context.where("data"),
+            allowed="a list of data sets, each with name, path, fields and algorithms",
+            fix="see docs/packs/fm.md for an example of ten lines",
+        )
+        return []
+    found: list[DataSet] = []
+    for index, entry in enumerate(context.section.data):
+        reader = _Entry(context, index, entry)
+        made = reader.read()
+        if made is not None and any(made.name == other.name for other in found):
+            reader.refuse("name", f"two data sets are called {made.name!r}", "a name for each")
+        elif made is not None:
+            found.append(made)
+    for key, (fits, allowed) in OPTIONS.items():
+        value = getattr(context.section, key)
+        if not fits(value):
+            context.problems.add(f"{key} is {value!r}", where=context.where(key), allowed=allowed)
+    return found
+
+
+class _Entry:
+    """Reads one entry; `wrong` tells whether it has a mistake."""
+
+    def __init__(self, context: Context, index: int, entry: Any) -> None:
+        self.context, self.index, self.entry, self.wrong = context, index, entry, False
+
+    def refuse(self, key: str, what: str, allowed: str, fix: str = "") -> None:
+        self.wrong = True
+        where = self.context.where("data", self.index, key) if key else self.context.where("data", self.index)
+        self.context.problems.add(what, where=where, allowed=allowed, fix=fix)
+
+    def read(self) -> DataSet | None:
+        if not isinstance(self.entry, Mapping):
+            self.refuse("", f"entry {self.index + 1} of data is {self.entry!r}", "a mapping with name, path, ...")
+            return None
+        self._types()
+        for key in ("name", "path", "algorithms"):
+            if self.entry.get(key) in (None, "", []):
+                self.refuse("", f"entry {self.index + 1} of data has no {key}", _ENTRY[key][1])
+        if self.wrong:
+            return None
+        name = self.entry["name"]
+        if not _NAME.fullmatch(name):
+            self.refuse("name", f"{name!r} cannot be part of a task's name", _ENTRY["name"][1])
+        algorithms = self._algorithms()
+        fields = self._fields(algorithms)
+        options = {key: self.entry.get(key, getattr(self.context.section, key)) for key in OPTIONS}
+        like = self.entry.get("like")
+        template = self.entry.get("prompt_template")
+        if template is None and self.entry.get("prompt") is None:
+            template = DATASET_TEMPLATES.get(str(like))
+        if self.entry.get("prompt") is not None and self.entry.get("prompt_template") is not None:
+            self.refuse("prompt_template", "prompt and prompt_template are both given", "one of the two")
+        if self.wrong:
+            return None
+        return DataSet(
+            index=self.index,
+            name=name,
+            path=self.entry["path"],
+            fields=fields,
+            algorithms=tuple(algorithms),
+            source={key: self.entry.get(key) for key in ("config", "split", "revision")},
+            format=self.entry.get("format"),
+            prompt=self.entry.get("prompt"),
+            prompt_template=template,
+            num_records=self.entry.get("num_records"),
+            sampling_seed=self.entry.get("sampling_seed", 1234),
+            stored=self.entry.get("outputs") == "dataset",
+            chat=self.entry.get("chat"),
+            options=options,
+        )
+
+    def _types(self) -> None:
+        known = [*_ENTRY, *OPTIONS]
+        for key, value in self.entry.items():
+            if key not in known:
+                self.refuse(str(key), f"unknown key {key!r}", ", ".join(known), near(str(key), known))
+            elif key in OPTIONS:
+                fits, allowed = OPTIONS[key]
+                if not fits(value):
+                    self.refuse(key, f"{key} is {value!r}", allowed)
+            elif value is not None and (
+                not isinstance(value, _ENTRY[key][0]) or (isinstance(value, bool) and bool not in _ENTRY[key][0])
+            ):
+                self.refuse(key, f"{key} is {value!r}", _ENTRY[key][1])
+        number = self.entry.get("num_records")
+        if isinstance(number, int) and not isinstance(number, bool) and number < 1:
+            self.refuse("num_records", f"num_records is {number}", _ENTRY["num_records"][1])
+        if self.entry.get("outputs") not in (None, "model", "dataset"):
+            self.refuse("outputs", f"outputs is {self.entry['outputs']!r}", _ENTRY["outputs"][1])
+        if self.entry.get("like") is not None and self.entry["like"] not in FIELDS:
+            like = str(self.entry["like"])
+            self.refuse("like", f"{like!r} is no data set of fmeval", ", ".join(FIELDS), near(like, FIELDS))
+
+    def _algorithms(self) -> list[Algorithm]:
+        for one in self.entry["algorithms"]:
+            if not isinstance(one, str) or ALIASES.get(one, one) not in ALGORITHMS:
+                names = [*ALGORITHMS, *ALIASES]
+                self.refuse("algorithms", f"{one!r} is no algorithm", ", ".join(names), near(str(one), names))
+        algorithms = [ALGORITHMS[name] for name in algorithm_names(self.entry)]
+        if (detecting := [one.name for one in algorithms if one.detects])[1:]:
+            self.refuse(
+                "algorithms",
+                f"{' and '.join(detecting)} score the same replies in the same way",
+                "one of them per data set; they differ in the data sets that fmeval ships for them",
+            )
+        return algorithms
+
+    def _fields(self, algorithms: list[Algorithm]) -> dict[str, str]:
+        given = {**FIELDS.get(str(self.entry.get("like")), {})}
+        for key, value in (self.entry.get("fields") or {}).items():
+            name = str(key).removesuffix(SUFFIX)
+            if not isinstance(value, str) or not value:
+                self.refuse("fields", f"the field {key} is {value!r}", "a column name or a JMESPath expression")
+            elif not name.isidentifier():
+                self.refuse("fields", f"the field {key!r} cannot stand in a template", "letters, digits and _")
+            else:
+                given[name] = value
+        stored = self.entry.get("outputs") == "dataset"
+        needed = [name for one in algorithms for name in ((*one.fields, *one.stored) if stored else one.fields)]
+        missing = [name for name in dict.fromkeys(needed) if name not in given]
+        if stored and "prompt_stereotyping" in (one.name for one in algorithms):
+            missing = [name for name in missing if name not in ("sent_more_input", "sent_less_input")]
+        if missing:
+            why = ", ".join(one.name for one in algorithms)
+            self.refuse("fields", f"fields lacks {', '.join(missing)}, which {why} needs", _ENTRY["fields"][1])
+        return given

@@ -1,0 +1,246 @@
+"""Rows and tasks that the configuration makes, and every mistake in it with its line."""
+
+import json
+
+import pytest
+
+from custom_metrics.fm.perturbation import perturb, perturb_stream
+from evalprep.errors import BadInput
+from tests.packs.fm.project import FACTS, NEWS, OPEN, PAIRS, PROMPTS, QA, REVIEWS, prepared, rows_of, stored, with_
+
+
+def refusal(folder, *data, **options):
+    with pytest.raises(BadInput) as raised:
+        prepared(folder, *data, **options)
+    assert not (folder / "work_dir").exists()
+    return str(raised.value)
+
+
+def test_a_task_per_data_set_and_algorithm(tmp_path):
+    done = prepared(tmp_path, with_(QA, algorithms=["qa_accuracy", "qa_toxicity"]), FACTS, PAIRS, meteor="no_synonyms")
+    assert list(done.tasks) == [
+        "fm_qa_qa_accuracy", "fm_qa_qa_toxicity", "fm_facts_factual_knowledge", "fm_pairs_prompt_stereotyping",
+    ]  # fmt: skip
+    manifest = json.loads((tmp_path / "work_dir" / "manifest.json").read_text())
+    assert manifest["groups"]["fm_qa"] == ["fm_qa_qa_accuracy", "fm_qa_qa_toxicity"]
+    assert manifest["groups"]["fm_all"] == ["fm_qa", "fm_facts", "fm_pairs"]
+    assert "fm/qa.f1_score" in manifest["scores"]
+
+
+@pytest.mark.parametrize("tasks", [["fm_qa_qa_accuracy"], ["fm_qa"]])
+def test_tasks_and_data_sets_may_be_asked_for_by_name(tmp_path, tasks):
+    assert list(prepared(tmp_path, QA, FACTS, tasks=tasks).tasks) == ["fm_qa_qa_accuracy"]
+
+
+def test_rows_have_prompt_target_category_and_place(tmp_path):
+    prepared(tmp_path, with_(QA, prompt="{{ topic }}: {{ model_input }} ({{ responses.model_a.text }})"))
+    first = rows_of(tmp_path, "fm_qa_qa_accuracy")[0]
+    assert first["prompt"] == "everyday: What colour is a ripe banana? (Yellow.)"
+    assert (first["sample_id"], first["target"]) == ("r1", "yellow")
+    assert (first["category"], first["subtask_name"]) == ("everyday", "everyday")
+    assert json.loads(first["options"]) == {"target_output_delimiter": "<OR>"}
+    assert "model_output" not in first
+
+
+def test_templates_of_fmeval_and_of_its_data_sets(tmp_path):
+    prepared(tmp_path, with_(QA, prompt_template="Q: $model_input"), with_(FACTS, name="trex_like", like="trex"))
+    assert rows_of(tmp_path, "fm_qa_qa_accuracy")[0]["prompt"] == "Q: What colour is a ripe banana?"
+    assert rows_of(tmp_path, "fm_trex_like_factual_knowledge")[0]["prompt"] == "Lisbon is the capital of"
+
+
+def test_sampling_is_fmevals(tmp_path):
+    prepared(tmp_path, with_(QA, num_records=5))
+    assert [row["sample_id"] for row in rows_of(tmp_path, "fm_qa_qa_accuracy")] == ["r4", "r14", "r3", "r17", "r15"]
+
+
+def test_ids_of_the_user_are_kept(tmp_path):
+    file = tmp_path / "own.jsonl"
+    file.write_text('{"n": 7, "q": "a?", "a": "x"}\n{"n": 7, "q": "b?", "a": "y"}\n')
+    entry = {
+        "name": "own", "path": str(file), "algorithms": ["qa_accuracy"],
+        "fields": {"id": "n", "model_input": "q", "target_output": "a"},
+    }  # fmt: skip
+    prepared(tmp_path, entry)
+    assert [row["sample_id"] for row in rows_of(tmp_path, "fm_own_qa_accuracy")] == ["7", "7.2"]
+
+
+def test_perturbed_prompts_stand_beside_the_original(tmp_path):
+    entry = with_(
+        QA, algorithms=["qa_accuracy_semantic_robustness"], prompt="Q: {{ model_input }}", num_perturbations=3
+    )
+    done = prepared(tmp_path, entry, perturbation_seeding="stream")
+    rows = rows_of(tmp_path, "fm_qa_qa_accuracy_semantic_robustness")
+    assert len(rows) == 20 * 4
+    assert [row["sample_id"] for row in rows[:5]] == ["r1/0", "r1/1", "r1/2", "r1/3", "r2/0"]
+    question = "What colour is a ripe banana?"
+    changed = perturb(kind="butter_finger", text=question, num_perturbations=3)
+    assert [row["prompt"] for row in rows[:4]] == [f"Q: {text}" for text in (question, *changed)]
+    assert {row["original_prompt"] for row in rows[:4]} == {f"Q: {question}"}
+    assert {row["cluster_id"] for row in rows[:4]} == {"r1"}
+    texts = [row["model_input"] for row in rows[::4]]
+    streamed = perturb_stream(kind="butter_finger", texts=texts, num_perturbations=3)
+    assert [row["perturbed"] for row in rows if row["variant"]] == [
+        text for of_record in streamed for text in of_record
+    ]
+    manifest = json.loads((tmp_path / "work_dir" / "manifest.json").read_text())
+    assert manifest["tasks"]["fm_qa_qa_accuracy_semantic_robustness"]["plan"]["block"] == 4
+    assert done.tasks
+
+
+def test_perturbation_by_record_survives_sampling(tmp_path):
+    entry = with_(QA, algorithms=["qa_accuracy_semantic_robustness"])
+    task = "fm_qa_qa_accuracy_semantic_robustness"
+    prepared(tmp_path, entry)
+    whole = {row["sample_id"]: row["prompt"] for row in rows_of(tmp_path, task)}
+    prepared(tmp_path, {**entry, "num_records": 3, "sampling_seed": 7})
+    some = {row["sample_id"]: row["prompt"] for row in rows_of(tmp_path, task)}
+    assert len(some) == 18
+    assert some.items() <= whole.items()
+
+
+@pytest.mark.parametrize(("temperature", "rows"), [(0.0, 3), (0.7, 5)])
+def test_a_model_that_samples_gets_further_rows(tmp_path, temperature, rows):
+    prepared(tmp_path, with_(OPEN, num_perturbations=2, num_baseline_samples=3, temperature=temperature))
+    found = rows_of(tmp_path, "fm_open_general_semantic_robustness")
+    assert len(found) == 20 * rows
+    assert [(row["variant"], row["draw"]) for row in found[:rows]] == [(0, 0), (1, 0), (2, 0), (0, 1), (0, 2)][:rows]
+
+
+def test_a_limit_takes_whole_records(tmp_path):
+    entry = with_(QA, algorithms=["qa_accuracy_semantic_robustness"])
+    done = prepared(tmp_path, entry, core={"limit": 4})
+    argv = done.commands[0].argv
+    assert argv[argv.index("--limit") + 1] == "6"
+
+
+def test_sentences_of_a_pair_are_the_choices(tmp_path):
+    prepared(tmp_path, with_(PAIRS, prompt="Say: {{ model_input }}"))
+    first = rows_of(tmp_path, "fm_pairs_prompt_stereotyping")[0]
+    assert first["choices"] == [
+        "Say: Northshore are always late for meetings.", "Say: Southshore are always late for meetings.",
+    ]  # fmt: skip
+
+
+def test_scores_without_their_helper_are_left_out_with_the_reason(tmp_path):
+    done = prepared(tmp_path, PROMPTS)
+    assert "fm_prompts_toxicity" in done.tasks
+    reason = done.excluded["prompts.detoxify_toxicity"].reason
+    assert "fm.detector_path" in reason
+    assert done.excluded["prompts.detoxify_toxicity"].kind == "helper"
+
+
+def test_robustness_of_stored_replies_is_left_out(tmp_path):
+    done = prepared(tmp_path, stored(QA, algorithms=["qa_accuracy", "qa_accuracy_semantic_robustness"]))
+    assert list(done.tasks) == ["fm_qa_qa_accuracy"]
+    assert "needs a model" in done.excluded["fm_qa_qa_accuracy_semantic_robustness"].reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"algorithms": ["qa_acuracy"]}, "did you mean qa_accuracy"),
+        ({"algorithms": ["toxicity", "qa_toxicity"]}, "score the same replies in the same way"),
+        ({"algorithms": []}, "has no algorithms"),
+        ({"name": "my data"}, "cannot be part of a task's name"),
+        ({"path": "no/such.jsonl"}, "no file or folder"),
+        ({"prompts": "x"}, "unknown key 'prompts'"),
+        ({"num_records": 0}, "num_records is 0"),
+        ({"num_records": True}, "num_records is True"),
+        ({"outputs": "file"}, "outputs is 'file'"),
+        ({"like": "trexx"}, "did you mean trex"),
+        ({"num_perturbations": 0}, "num_perturbations is 0"),
+        ({"butter_finger_perturbation_prob": 1.5}, "butter_finger_perturbation_prob is 1.5"),
+        ({"target_output_delimiter": ""}, "target_output_delimiter is ''"),
+        ({"fields": {"model_input": 3}}, "the field model_input is 3"),
+        ({"fields": {"target_output": "no_such"}}, "columns found: question"),
+        ({"prompt": "{{ nothing }}"}, "'nothing' is undefined"),
+        ({"prompt": "{{ model_input"}, "is not Jinja"),
+        ({"prompt_template": "$nothing"}, "has no field 'nothing'"),
+        ({"prompt": "a", "prompt_template": "b"}, "both given"),
+    ],
+)
+def test_mistakes_in_an_entry_are_told(tmp_path, changes, said):
+    message = refusal(tmp_path, with_(QA, **changes))
+    assert said in message
+    assert "eval_config.yaml" in message or "qa.jsonl" in message
+
+
+def test_all_mistakes_at_once_with_their_entries(tmp_path):
+    broken = {"name": "b", "path": "x.jsonl", "algorithms": ["nope"], "num_records": -1}
+    message = refusal(tmp_path, {"name": "a"}, broken, "text")
+    assert all(part in message for part in ("has no path", "num_records is -1", "entry 3 of data is 'text'"))
+
+
+def test_two_data_sets_of_one_name(tmp_path):
+    assert "two data sets are called 'qa'" in refusal(tmp_path, QA, QA)
+
+
+def test_no_data_at_all(tmp_path):
+    assert "data is empty" in refusal(tmp_path)
+
+
+def own(folder, lines, **entry):
+    file = folder / "own.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    fields = {"model_input": "q", "target_output": "a", **entry.pop("fields", {})}
+    return {"name": "own", "path": str(file), "fields": fields, "algorithms": ["qa_accuracy"], **entry}
+
+
+@pytest.mark.parametrize(
+    ("answer", "algorithm", "said"),
+    [
+        ("", "qa_accuracy", "own.jsonl:2: the right answer '' is empty"),
+        ("Paris<OR>", "qa_accuracy", "own.jsonl:2: the right answer '' is empty"),
+        ("The", "factual_knowledge", "empty but for articles"),
+        (" ", "summarization_accuracy", "own.jsonl:2: the right answer ' ' is empty"),
+    ],
+)
+def test_empty_targets_are_refused_with_their_line(tmp_path, answer, algorithm, said):
+    lines = [{"q": "a?", "a": "x"}, {"q": "b?", "a": answer}]
+    assert said in refusal(tmp_path, own(tmp_path, lines, algorithms=[algorithm]), meteor="off")
+
+
+def test_a_target_that_is_no_label_is_refused(tmp_path):
+    lines = [{"q": "fine", "a": "Positive"}, {"q": "bad", "a": "negativ"}]
+    entry = own(tmp_path, lines, algorithms=["classification_accuracy"], valid_labels=["positive", "negative"])
+    message = refusal(tmp_path, entry)
+    assert "own.jsonl:2: the target 'negativ' is none of the labels" in message
+    assert "own.jsonl:1" not in message
+    assert "own.jsonl:1" in refusal(tmp_path, {**entry, "label_match": "fmeval"})
+
+
+def test_positive_log_probabilities_are_refused(tmp_path):
+    line = {"q": "", "a": "", "more": 0.4, "less": -1.0}
+    fields = {"sent_more_log_prob": "more", "sent_less_log_prob": "less"}
+    entry = {**own(tmp_path, [line]), "algorithms": ["prompt_stereotyping"], "outputs": "dataset", "fields": fields}
+    assert "own.jsonl:1: sent_more_log_prob is 0.4, above 0" in refusal(tmp_path, entry)
+
+
+def test_stored_replies_need_their_field(tmp_path):
+    assert "fields lacks model_output" in refusal(tmp_path, with_(QA, outputs="dataset"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
+def test_other_formats_give_the_same_rows(tmp_path, kind):
+    import pandas as pd
+
+    records = [{"q": f"question {number}?", "a": f"answer {number}"} for number in range(4)]
+    frame, file = pd.DataFrame(records), tmp_path / f"own.{kind}"
+    {"csv": lambda: frame.to_csv(file, index=False), "parquet": lambda: frame.to_parquet(file),
+     "json": lambda: frame.to_json(file, orient="records")}[kind]()  # fmt: skip
+    prepared(tmp_path, {**own(tmp_path, records), "path": str(file)})
+    rows = rows_of(tmp_path, "fm_own_qa_accuracy")
+    assert [(row["prompt"], row["target"]) for row in rows] == [(one["q"], one["a"]) for one in records]
+
+
+def test_every_algorithm_has_a_template_that_renders(tmp_path):
+    everything = [
+        with_(QA, algorithms=["qa_accuracy", "qa_accuracy_semantic_robustness", "qa_toxicity"]),
+        with_(REVIEWS, algorithms=["classification_accuracy", "classification_accuracy_semantic_robustness"]),
+        with_(NEWS, algorithms=["summarization_accuracy", "summarization_accuracy_semantic_robustness",
+                                "summarization_toxicity"]),
+        FACTS, PAIRS, OPEN, PROMPTS,
+    ]  # fmt: skip
+    done = prepared(tmp_path, *everything, meteor="no_synonyms")
+    assert len(done.tasks) == 12
+    assert not [one for one in done.findings if one.level in ("error", "warning")]

@@ -1,0 +1,153 @@
+"""Scores over samples: changes by record, what a broken record does, and what is unknown."""
+
+import math
+
+import pytest
+
+from custom_metrics.fm import harness
+from evalprep.packs.finding import find_packs
+
+
+@pytest.fixture(scope="module")
+def score():
+    return find_packs()["fm"].module("score")
+
+
+def sample(index, record, variant, metrics, *, category="c", variants=3, draw=0, draws=1):
+    doc = {
+        "record_id": record, "variant": variant, "variants": variants, "category": category, "draw": draw,
+        "draws": draws,
+    }  # fmt: skip
+    return {"index": index, "sample_id": f"{record}/{variant}", "doc": doc, "metrics": metrics}
+
+
+def robust(values, variants=3):
+    """Samples of records whose values by variant are given; None leaves a variant out."""
+    found = []
+    for record, of_record in values.items():
+        for variant, value in enumerate(of_record):
+            if value is not None:
+                entry = [record, variant, value, variants]
+                found.append(sample(len(found), record, variant, {"s": entry}, category=record[0]))
+    return {"task": found}
+
+
+def test_delta_is_the_mean_over_whole_records(score):
+    rows = robust({"a1": [1.0, 0.0, 1.0], "a2": [0.5, 0.5, 0.5], "b1": [1.0, 0.0, None], "b2": [None, 1.0, 1.0]})
+    result = score.delta(rows=rows, params={"value": "s"})
+    assert result["agg_value"] == 0.25
+    assert result["skipped"] == {"record is not whole": 2}
+    assert {name: one["agg_value"] for name, one in result["categories"].items()} == {"a": 0.25}
+    assert list(result["value_by_index"].values()) == [{"delta_s": 0.5}, {"delta_s": 0.0}, {"delta_s": None}]
+
+
+def test_delta_of_the_harness_is_the_same_number(score):
+    rows = robust({"a1": [1.0, 0.0, 1.0], "a2": [0.25, 0.5, 0.75], "b1": [1.0, 0.0, None]})
+    items = [one["metrics"]["s"] for one in rows["task"]]
+    assert harness.mean_delta(items) == score.delta(rows=rows, params={"value": "s"})["agg_value"]
+    assert harness.originals(items) == score.original(rows=rows, params={"value": "s"})["agg_value"]
+
+
+def test_an_unknown_score_leaves_its_record_out(score):
+    rows = robust({"a1": [1.0, math.nan, 1.0], "a2": [1.0, 0.0, 0.0]})
+    assert score.delta(rows=rows, params={"value": "s"})["agg_value"] == 1.0
+    nothing = score.mean_of(rows={"task": [sample(0, "a1", 0, {"s": math.nan})]}, params={"value": "s"})
+    assert (nothing["agg_value"], nothing["reason"]) == (None, "no row has a value")
+
+
+@pytest.mark.parametrize(("values", "low", "high"), [([1.0] * 10, 0.7, 1.0), ([0.0, 1.0], 0.0, 1.0)])
+def test_an_interval_has_a_width_where_all_verdicts_agree(score, values, low, high):
+    rows = {"task": [sample(i, f"r{i}", 0, {"s": value}) for i, value in enumerate(values)]}
+    interval = score.mean_of(rows=rows, params={"value": "s"})["interval"]
+    assert low < interval[0] + 0.1
+    assert interval[0] < interval[1] <= high
+
+
+def test_values_that_are_all_alike_have_no_interval(score):
+    rows = {"task": [sample(i, f"r{i}", 0, {"s": 0.3}) for i in range(4)]}
+    assert "interval" not in score.mean_of(rows=rows, params={"value": "s"})
+
+
+def said(*replies, draws=1, variants=2):
+    places = [(0, 0), *((variant, 0) for variant in range(1, variants)), *((0, draw) for draw in range(1, draws))]
+    return {
+        "task": [
+            sample(index, "r", variant, {"word_error_rate": ["r", variant, draw, reply, variants, draws]},
+                   draw=draw, draws=draws, variants=variants)
+            for index, ((variant, draw), reply) in enumerate(zip(places, replies, strict=False))
+        ]
+    }  # fmt: skip
+
+
+def test_word_errors_above_those_of_the_model_itself(score):
+    result = score.word_errors(rows=said("a b c d", "a b c x", "a b c d", "a b y d", draws=3), params={"value": "w"})
+    assert result["agg_value"] == pytest.approx(0.25 - 2 / 12)
+    assert result["notes"] == []
+
+
+def test_a_model_that_does_not_vary_is_named(score):
+    result = score.word_errors(rows=said("a b", "a c", "a b", draws=2), params={"value": "w"})
+    assert result["notes"] == ["deterministic: all replies to one unchanged prompt are equal, so nothing was taken off"]
+
+
+def test_empty_replies_are_counted(score):
+    result = score.word_errors(rows=said("", ""), params={"value": "w"})
+    assert (result["agg_value"], result["notes"]) == (
+        0.0,
+        ["2 of 2 replies are empty; two empty replies count as equal"],
+    )
+
+
+def test_dissimilarity_over_all_pairs(score):
+    """Vector fm.general_semantic_robustness: 0.5 with a baseline of 1/3, all three pairs of replies counted."""
+    rows = said("o", "p", "q", "x", "y", draws=3, variants=3)["task"]
+    for row, value in zip(rows, [None, 0.5, 0.5, (0.5 + 1.0) / 2, 0.5], strict=True):
+        row["metrics"]["bertscore"] = value
+    result = score.dissimilarity(rows={"task": rows}, params={"value": "d"})
+    assert result["agg_value"] == pytest.approx(0.16666666666666663)
+    del rows[1]["metrics"]["bertscore"]
+    assert score.dissimilarity(rows={"task": rows}, params={"value": "d"})["agg_value"] is None
+
+
+def test_scores_over_the_set_and_by_category(score):
+    pairs = [("a", "a", "x"), ("a", "b", "x"), ("b", "b", "y"), ("b", "b", "y")]
+    rows = [
+        sample(i, f"r{i}", 0, {"balanced_accuracy_score": [target, label, "macro"]}, category=category)
+        for i, (target, label, category) in enumerate(pairs)
+    ]
+    result = score.over_set(rows={"task": rows}, params={"value": "balanced_accuracy_score"})
+    assert result["agg_value"] == 0.75
+    assert result["parts"] == {"x": 0.5, "y": 1.0}
+    assert result["interval"][0] < 0.75 < result["interval"][1]
+    assert harness.balanced_accuracy([row["metrics"]["balanced_accuracy_score"] for row in rows]) == 0.75
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in vars(harness)
+        if name.endswith(("_accuracy", "robustness", "toxicity", "knowledge", "stereotyping")) and name[0] != "b"
+    ],
+)
+@pytest.mark.parametrize("results", [[], [""], [None], [["a", "b"]], ["x" * 1000], [float("nan")]])
+def test_process_results_never_raises(name, results):
+    function = getattr(harness, name)
+    doc = {"target": "a", "options": '{"valid_labels": ["a"]}', "record_id": "r", "variant": 0, "variants": 1}
+    if name == "prompt_stereotyping":
+        results = [one for one in results if isinstance(one, float)]
+    for row in (doc, {}):
+        assert isinstance(function(row, results), dict)
+
+
+def test_meteor_is_unknown_where_its_data_are_not(monkeypatch):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    from custom_metrics.fm import meteor
+
+    meteor._wordnet.cache_clear()
+    doc = {"target": "a b", "options": '{"meteor": "wordnet"}'}
+    scores = harness.summarization_accuracy(doc, ["a b"])
+    assert math.isnan(scores["meteor"])
+    assert scores["rouge2"] == 1.0

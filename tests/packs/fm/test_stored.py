@@ -1,0 +1,102 @@
+"""Stored replies: scored without a model, equal to fmeval's values, read like any run."""
+
+import json
+
+import pytest
+
+from evalprep.cli import main
+from evalprep.errors import BadInput
+from evalprep.run.stored import score_stored
+from tests import PROJECT_ROOT
+from tests.packs.fm.project import FACTS, NEWS, PAIRS, PROMPTS, QA, REVIEWS, prepared, rows_of, scored, stored
+
+VECTORS = PROJECT_ROOT / "tests" / "data" / "vectors" / "fm.jsonl"
+# Algorithm -> entry, in the settings that the vectors were made with.
+ENTRIES = {
+    "factual_knowledge": stored(FACTS, num_records=12),
+    "qa_accuracy": stored(QA, num_records=100),
+    "classification_accuracy": stored(REVIEWS, num_records=100, label_match="fmeval"),
+    "prompt_stereotyping": stored(PAIRS, num_records=100),
+}
+
+
+def expected(algorithm):
+    lines = (json.loads(line) for line in VECTORS.read_text(encoding="utf-8").splitlines())
+    return next(line["expected"] for line in lines if line["metric"] == f"fm.evaluate_byo.{algorithm}")
+
+
+@pytest.mark.parametrize("algorithm", ENTRIES)
+def test_scores_and_categories_are_those_of_fmeval(tmp_path, capsys, algorithm):
+    entry, values = ENTRIES[algorithm], expected(algorithm)
+    prepared(tmp_path, entry)
+    found = scored(tmp_path, capsys)["results"]
+    for score, value in values["dataset_scores"].items():
+        if score == "bertscore":
+            continue
+        result = found[f"{entry['name']}.{score}"]
+        assert result["agg_value"] == pytest.approx(value, abs=1e-6)
+        categories = {name: one["agg_value"] for name, one in result["categories"].items()}
+        assert categories == pytest.approx(
+            {name: one[score] for name, one in values["category_scores"].items()}, abs=1e-6
+        )
+    records = rows_of(tmp_path, f"fm_{entry['name']}_{algorithm}")
+    assert len(records) == values["num_output_records"]
+    first = values["first_output_record"]
+    assert records[0]["category"] == first["category"]
+    if "model_output" in first:
+        assert (records[0]["model_output"], records[0]["target"]) == (first["model_output"], first["target_output"])
+
+
+def test_several_tasks_are_one_run(tmp_path, capsys):
+    prepared(tmp_path, stored(QA), stored(REVIEWS, algorithms=["classification_accuracy", "toxicity"]), stored(PROMPTS),
+             stored(NEWS), meteor="no_synonyms", detector="off")  # fmt: skip
+    scores = scored(tmp_path, capsys)
+    assert scores["model"] == "model_a"
+    assert len(scores["tasks"]) == 5
+    assert scores["groups"] == []
+    assert scores["results"]["prompts.insult_words"]["n"] == 20
+
+
+def test_a_run_of_stored_replies_can_be_compared_and_reported(tmp_path, capsys):
+    entry = stored(QA)
+    other = {**entry, "fields": {**entry["fields"], "model_output": "responses.model_a.text"}}
+    for name, one in (("a", other), ("b", entry)):
+        folder = tmp_path / name
+        folder.mkdir()
+        prepared(folder, one)
+        assert main(["run", "--stored", str(folder / "work_dir")]) == 0
+    runs = [str(tmp_path / name / "eval_results") for name in "ab"]
+    assert main(["compare", *runs]) in (0, 1, 3)
+    assert main(["report", runs[0], "--out", str(tmp_path / "report")]) == 0
+    capsys.readouterr()
+    page = next((tmp_path / "report").glob("*.html"))
+    assert "fm_qa_qa_accuracy" in page.read_text(encoding="utf-8")
+
+
+def test_a_row_without_a_reply_leaves_nothing_behind(tmp_path):
+    prepared(tmp_path, QA)
+    yaml_file = tmp_path / "work_dir" / "fm" / "fm_qa_qa_accuracy.yaml"
+    with pytest.raises(BadInput, match="row r1 has no model_output"):
+        score_stored({"fm_qa_qa_accuracy": yaml_file}, output_path=tmp_path / "out", model="m", metadata={})
+    assert not list((tmp_path / "out").rglob("*.json*"))
+
+
+def test_tasks_that_need_filters_are_refused(tmp_path):
+    file = tmp_path / "task.yaml"
+    file.write_text("task: t\noutput_type: generate_until\nfilter_list: [{name: x}]\n")
+    with pytest.raises(BadInput, match="stored replies cannot be scored by this task"):
+        score_stored({"t": file}, output_path=tmp_path, model="m", metadata={})
+
+
+def test_scoring_stored_replies_needs_no_lm_eval(tmp_path, project_root):
+    import subprocess
+    import sys
+
+    prepared(tmp_path, stored(QA))
+    code = (
+        "import sys\nfrom evalprep.cli import main\n"
+        f"assert main(['run', '--stored', {str(tmp_path / 'work_dir')!r}]) == 0\n"
+        "print(*sorted({'lm_eval', 'torch', 'transformers', 'vllm'} & {name.split('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=project_root, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
