@@ -68,6 +68,7 @@ CODES: dict[str, Code] = {
                   "`aggregation: mean`, `weight_by_size`.", "mend the entry"),
     "EP122": Code("warning", "A group aggregates a metric or filter that some of its tasks do not have; lm-eval leaves those tasks out, or "
                   "the number.", "see metric_list and filter_list of the tasks"),
+    "EP124": Code("note", "The task's rows are made from the replies of earlier tasks; it is checked once they are there.", ""),
     "EP123": Code("error", "YAML reads a bare yes, no, on or off as true or false, where lm-eval wants a text.", "put it into quotes"),
     # EP2: settings
     "EP201": Code("error", "generation_kwargs has neither `do_sample` nor `temperature`, or samples without a temperature. vLLM and "

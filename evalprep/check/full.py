@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalprep.check.chat import chat_template, check_template
@@ -86,17 +86,19 @@ def _check(
         findings.add("EP601", "tokenizer", f"{settings.tokenizer or settings.model or 'no model named'}")
     progress("loading tasks")
     loaded = load_tasks(static, settings, findings)
-    check_template(tokenizer, settings, any(leaf.output_type == "generate_until" for leaf in static.leaves), findings)
+    some_chat = replace(settings, apply_chat_template=settings.apply_chat_template or bool(settings.chat_tasks))
+    check_template(tokenizer, some_chat, any(leaf.output_type == "generate_until" for leaf in static.leaves), findings)
     scorers: dict[str, Scorer] = {}
     if any("ifeval" in ref.spec for leaf in static.leaves for ref in function_refs(leaf.config)):
         import_nltk()
     for task in loaded:
         progress(f"{task.name}: prompts")
-        template = chat_template(tokenizer, settings)
-        build_requests(task, settings, template, findings, rows)
+        own = settings.of(task.name)
+        template = chat_template(tokenizer, own)
+        build_requests(task, own, template, findings, rows)
         if template is not None and template.dropped:
             findings.add("EP614", task.leaf.where("description"), f"{task.name}: no system message", task=task.name)
-        check_prompts(task, settings, tokenizer, findings)
+        check_prompts(task, own, tokenizer, findings)
         progress(f"{task.name}: scoring {len(task.instances)} rows")
         scorer = check_scoring(task, findings, hard=hard)
         if scorer is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ class RunSettings:
         tokenizer: Folder or id of another tokenizer.
         backend: lm-eval's name of the back end.
         folder: Folder that a relative model path refers to.
+        chat_tasks: Tasks that get the chat template where the run does not say so for all.
         ours: The tasks were prepared by this tool, so that rows must have sample ids.
     """
 
@@ -55,7 +56,12 @@ class RunSettings:
     limit: float | None = None
     log_samples: bool = True
     output_path: Path | None = None
+    chat_tasks: frozenset[str] = frozenset()
     ours: bool = False
+
+    def of(self, task: str) -> RunSettings:
+        """The same for one task: whether it gets the chat template."""
+        return replace(self, apply_chat_template=True) if task in self.chat_tasks else self
 
     @property
     def reply_length(self) -> int:
@@ -96,10 +102,15 @@ class RunSettings:
     def from_manifest(cls, manifest: Mapping[str, Any], work_dir: Path) -> RunSettings:
         """The settings that a work folder was prepared with; a key that this version does not know is left out."""
         from evalprep.config.schema import Core
+        from evalprep.packs.manifest import plan_of
 
         given = manifest.get("config")
         known = {
             key: value for key, value in (given if isinstance(given, dict) else {}).items() if key in Core.model_fields
         }
         known = {"model_name": "unknown", "tasks": ["unknown"], **known}
-        return cls.from_core(Core.model_validate(known), work_dir.parent)
+        found = cls.from_core(Core.model_validate(known), work_dir.parent)
+        if known.get("apply_chat_template") is not None:
+            return found
+        tasks = plan_of(manifest).tasks
+        return replace(found, chat_tasks=frozenset(name for name, task in tasks.items() if task.prompt == "chat"))

@@ -21,6 +21,7 @@ from evalprep.check.metrics import check_keys, check_metrics
 from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
+from evalprep.packs.manifest import plan_of, read_manifest
 from evalprep.packs.stock import stock_names
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ def check_static(
     registered = registered_names(leaves)
     rows: dict[str, int] = {}
     data_bytes = 0
+    later = waiting_tasks(roots)
+    for leaf in leaves:
+        if leaf.name in later:
+            findings.add("EP124", leaf.where(), f"waits for {', '.join(later[leaf.name])}", task=leaf.name)
+    leaves = [leaf for leaf in leaves if leaf.name not in later]
     for leaf in leaves:
         check_keys(leaf, findings)
         check_generation(leaf, settings, findings)
@@ -90,6 +96,17 @@ def check_static(
     spare_stock(findings)
     known = [name for name in requested if name in tree.index or name in tree.tags]
     return StaticCheck(tree, leaves, rows, known)
+
+
+def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
+    """Tasks of prepared folders whose data are not made yet, with the tasks whose replies they wait for."""
+    manifests = [manifest for root in roots if (manifest := read_manifest(root)) is not None]
+    return {
+        name: task.after
+        for manifest in manifests
+        for name, task in plan_of(manifest).tasks.items()
+        if task.after and manifest["tasks"][name].get("rows") is None
+    }
 
 
 def _relocate(path: Path, moved: tuple[Path, Path] | None) -> Path:

@@ -6,6 +6,7 @@ with lm-eval's own tasks and those written in the config.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
@@ -215,6 +216,13 @@ def leaves(name: str, groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
         yield name
     for member in groups.get(name, ()):
         yield from leaves(member, groups)
+
+
+def limited(rows: int, limit: float | None) -> int:
+    """Rows that lm-eval takes under a limit: a number, or a share rounded up."""
+    if limit is None:
+        return rows
+    return min(rows, int(limit) if limit >= 1 else math.ceil(rows * limit))
 
 
 def cycle(plan: Plan) -> list[str]:

@@ -16,8 +16,16 @@ from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
 from evalprep.packs.manifest import manifest_data, record_of, run_id
 from evalprep.packs.pack import Pack
-from evalprep.packs.plan import Command, Excluded
-from evalprep.prepare.commands import command, command_names, invocation, model_location, names_for, shares
+from evalprep.packs.plan import Command, Excluded, limited
+from evalprep.prepare.commands import (
+    command,
+    command_names,
+    invocation,
+    model_location,
+    names_for,
+    shares,
+    whole_blocks,
+)
 from evalprep.prepare.joined import Joined, PlannedPack, groups_to_write, join_plans
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
@@ -119,6 +127,7 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         write_inline(joined.selection, build, config.folder)
         model, _, notes = model_location(config.core, config.folder)
         run = run_id(model, config.core.model_revision, final, build, work_dir)
+        expect_rows(tasks, final, config)
         steps = make_commands(config, joined.selection, final, tasks, run, build)
         (build / "command.sh").write_text(script(steps, work_dir), encoding="utf-8")
         (build / "command.sh").chmod(0o755)
@@ -131,6 +140,7 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         manifest = manifest_data(
             run=run,
             model=model,
+            folder=str(config.folder),
             config={"config_file": config.path.name if config.path else None, **config.as_dict()},
             sources=_source_facts(joined.packs),
             tasks=tasks,
@@ -150,6 +160,14 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         keep_record(config.core.output_path, manifest)
     lines = [line for step in steps for line in step.lines(work_dir)]
     return Preparation(work_dir, [step.command for step in steps], lines, tasks, joined.plan.excluded, notes, findings)
+
+
+def expect_rows(tasks: Mapping[str, dict[str, Any]], final: Plan, config: Config) -> None:
+    """Note how many rows of each task the run will have under the limit."""
+    for name, facts in tasks.items():
+        rows = facts["rows"]
+        limit = whole_blocks(config.core.limit, final.tasks[name].block, rows)
+        facts["expected"] = None if rows is None else limited(rows, limit)
 
 
 def keep_record(output_path: Path, manifest: Mapping[str, Any]) -> None:

@@ -200,5 +200,7 @@ def config_target(
         done = prepare(config.replaced(work_dir=build), packs, check=False)
         names = list(dict.fromkeys(name for command in done.commands for name in asked_for(command)))
         folder = path.parent.resolve()
-        settings = replace(RunSettings.from_core(config.core, folder), **(changes or {}))
+        prepared = RunSettings.from_manifest(read_manifest(build) or {}, build)
+        settings = RunSettings.from_core(config.core, folder)
+        settings = replace(settings, **{"chat_tasks": prepared.chat_tasks, **(changes or {})})
         yield Target(str(path), [build], requested or names, settings, (str(build), str(config.core.work_dir)))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
+from evalprep.results.invocations import Invocation, chosen, invocation_of
 
 STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl", re.DOTALL)
@@ -32,10 +34,13 @@ class RunFiles:
         folder: Where they lie.
         stamp: Time stamp in their names.
         results: The results file, or None when the harness could not write it.
-        earlier: Results files of earlier time stamps that some of the samples are from, oldest first.
         samples: Task name -> samples file, in name order.
         stamps: Every time stamp present in the folder, oldest first.
         notes: What was decided on the user's behalf.
+        earlier: Results files of earlier time stamps that some of the samples are from, oldest first.
+        run: Id of the run, empty without one.
+        invocations: The calls that it consists of, oldest first.
+        sources: Task -> results file of the call that its samples are from, where there are several.
     """
 
     folder: Path
@@ -45,6 +50,9 @@ class RunFiles:
     stamps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     earlier: tuple[Path, ...] = ()
+    run: str = ""
+    invocations: tuple[Invocation, ...] = ()
+    sources: Mapping[str, Path] = field(default_factory=dict)
 
 
 def stamp_of(samples: Path) -> str:
@@ -62,6 +70,9 @@ class _Folder:
     @property
     def stamps(self) -> list[str]:
         return sorted({*self.results, *self.samples})
+
+    def invocations(self) -> list[Invocation]:
+        return [invocation_of(stamp, path, self.samples.get(stamp, {})) for stamp, path in self.results.items()]
 
 
 def _read_folder(path: Path) -> _Folder:
@@ -110,13 +121,14 @@ def _choose_stamp(folder: _Folder, wanted: str, where: str) -> tuple[str, list[s
     return chosen, notes
 
 
-def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> RunFiles:
+def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "") -> RunFiles:
     """Find the files of one run.
 
     Args:
         path: Output folder, model folder, `results_*.json` or `samples_*.jsonl`.
         timestamp: `newest` (default), `each` (the newest samples of each task, for runs made task by task), or the
             beginning of a stamp.
+        run: Id of the run that is wanted, instead of the newest.
 
     Raises:
         BadInput: no run there, or no such time stamp.
@@ -150,7 +162,14 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> RunFil
                 fix="run the printed command with --log_samples and --output_path",
             )
         )
+    if run:
+        whole = _whole_run(folders, start, run)
+        if whole is None:
+            raise BadInput(Problem(what=f"no results of the run {run}", where=str(start), fix="run its commands first"))
+        return whole
     folder = max(folders, key=lambda found: found.stamps[-1])
+    if timestamp == NEWEST and start.is_dir() and (whole := _whole_run(folders, start, _newest_id(folder))):
+        return whole
     notes: list[str] = []
     if len(folders) > 1:
         others = ", ".join(found.path.name for found in folders if found is not folder)
@@ -174,4 +193,48 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> RunFil
         stamps=tuple(folder.stamps),
         notes=tuple(notes),
         earlier=tuple(earlier),
+    )
+
+
+def run_calls(place: Path, run: str) -> list[Invocation]:
+    """The calls below a folder that are of one run, oldest first."""
+    folders = _search(place) if place.is_dir() else []
+    every = [one for folder in folders for one in folder.invocations()]
+    return sorted((one for one in every if one.run == run), key=lambda one: one.stamp)
+
+
+def _newest_id(newest: _Folder) -> str:
+    """Id of the run that the newest results file of a folder belongs to; empty where it names none."""
+    stamp = max(newest.results, default="")
+    if not stamp or stamp < max(newest.samples, default=""):
+        return ""
+    return invocation_of(stamp, newest.results[stamp], {}).run
+
+
+def _whole_run(folders: list[_Folder], start: Path, run: str) -> RunFiles | None:
+    """All calls of a run; None where there are none with samples."""
+    if not run:
+        return None
+    every = [one for folder in folders for one in folder.invocations()]
+    calls = sorted((one for one in every if one.run == run), key=lambda one: one.stamp)
+    by_task = chosen(calls)
+    if not by_task:
+        return None
+    others = sorted({one.run or one.stamp for one in every} - {run})
+    notes = []
+    if others:
+        notes.append(
+            f"{len(others) + 1} runs in {start}: the newest, {run}, is used (--timestamp chooses a call of another one)"
+        )
+    return RunFiles(
+        folder=calls[-1].results.parent,
+        stamp=calls[-1].stamp,
+        results=calls[-1].results,
+        samples={task: by_task[task].samples[task] for task in sorted(by_task)},
+        stamps=tuple(sorted({stamp for folder in folders for stamp in folder.stamps})),
+        notes=tuple(notes),
+        earlier=tuple(one.results for one in calls[:-1]),
+        run=run,
+        invocations=tuple(calls),
+        sources={task: one.results for task, one in by_task.items()},
     )

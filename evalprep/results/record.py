@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evalprep.files import read_object
 from evalprep.packs.manifest import read_manifest
-from evalprep.results.run import Run
+
+if TYPE_CHECKING:
+    from evalprep.results.run import Run
 
 _LEVELS_UP = 4  # from a task's data file to work_dir
+_RECORD_LEVELS_UP = 3  # from a model's results to the output folder
 
 
 def prepared_folder(run: Run) -> Path | None:
@@ -24,6 +28,15 @@ def prepared_folder(run: Run) -> Path | None:
                 if read_manifest(folder) is not None:
                     return folder
     return None
+
+
+def read_record(folder: Path, run: str) -> dict[str, Any]:
+    """What was meant to be run: `run_<id>.json` beside the results or up to three folders above; empty without one."""
+    for place in [folder, *folder.parents][: _RECORD_LEVELS_UP + 1] if run else ():
+        found = read_object(place / f"run_{run}.json")
+        if found.get("run") == run:
+            return found
+    return {}
 
 
 def manifest_of(run: Run) -> dict[str, Any]:

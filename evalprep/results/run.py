@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
+from evalprep.packs.manifest import as_mapping, plan_of
+from evalprep.packs.plan import Excluded, Plan, TaskPlan, leaves
 from evalprep.results.cache import cached_table
 from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.primary import NOT_SCORES, Primary, choose_primary, logged_scores
+from evalprep.results.record import read_record
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
 from evalprep.results.table import Table
@@ -32,6 +35,7 @@ class TaskRun:
         config: Its `configs` entry of the results file; empty without one.
         scores: Its `results` entry.
         directions: Metric name -> higher is better.
+        planned: The task in the plan of the run, where the run's record is there.
     """
 
     name: str
@@ -39,13 +43,18 @@ class TaskRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     scores: Mapping[str, Any] = field(default_factory=dict)
     directions: Mapping[str, Any] = field(default_factory=dict)
+    planned: TaskPlan | None = None
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The task YAML's `metadata`."""
+        """The task YAML's `metadata`; the plan's primary metric wins, as lm-eval's own tasks cannot name one."""
         found = self.config.get("metadata")
-        return found if isinstance(found, dict) else {}
+        given = found if isinstance(found, dict) else {}
+        if self.planned is None or self.planned.primary is None:
+            return given
+        metric, filter_name = self.planned.primary
+        return {**given, "primary_metric": metric, "primary_filter": filter_name}
 
     @cached_property
     def primary(self) -> Primary:
@@ -102,6 +111,8 @@ class Run:
         tasks: Task name -> task, for every task with a samples file.
         notes: What was decided on the user's behalf, and what is missing.
         named: The label that was given or found for it (`labels.label_runs`); empty before.
+        record: What was meant to be run, where the run carries an id and its record lies beside it.
+        expected: Task -> rows that it should have, where the record says so.
     """
 
     files: RunFiles
@@ -109,6 +120,18 @@ class Run:
     tasks: dict[str, TaskRun]
     notes: list[str] = field(default_factory=list)
     named: str = ""
+    record: Plan | None = None
+    expected: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The run's id; of files without one their time stamp."""
+        return self.files.run or self.files.stamp
+
+    @property
+    def excluded(self) -> Mapping[str, Excluded]:
+        """What was left out when the run was prepared, and why."""
+        return self.record.excluded if self.record is not None else {}
 
     @property
     def model(self) -> str:
@@ -234,7 +257,7 @@ def _merged(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
     return {**newer, **tables}
 
 
-def _task_run(results: Mapping[str, Any], task: str, path: Path) -> TaskRun:
+def _task_run(results: Mapping[str, Any], task: str, path: Path, planned: TaskPlan | None = None) -> TaskRun:
     """One task of a results file, with the samples of a file."""
 
     def part(key: str) -> dict[str, Any]:
@@ -242,15 +265,25 @@ def _task_run(results: Mapping[str, Any], task: str, path: Path) -> TaskRun:
         value = table.get(task) if isinstance(table, dict) else None
         return value if isinstance(value, dict) else {}
 
-    return TaskRun(task, path, part("configs"), part("results"), part("higher_is_better"))
+    return TaskRun(task, path, part("configs"), part("results"), part("higher_is_better"), planned)
 
 
-def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
+def _as_chosen(results: dict[str, Any], sources: Mapping[str, Path], decoded: Mapping[Path, dict[str, Any]]) -> None:
+    """Give every task the entries of the call that its samples are from, where a newer call has fewer rows of it."""
+    for task, file in sources.items():
+        for key in TABLES:
+            own = decoded.get(file, {}).get(key)
+            if isinstance(own, dict) and task in own and isinstance(results.get(key), dict):
+                results[key][task] = own[task]
+
+
+def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "") -> Run:
     """Open a run that lm-eval 0.4.9 or later wrote.
 
     Args:
         path: Output folder, model folder, results file or one samples file.
         timestamp: `newest`, `each` (the newest samples of each task) or the beginning of a time stamp.
+        run: Id of the run that is wanted, instead of the newest.
 
     Returns:
         The run; samples are read when asked for.
@@ -258,20 +291,28 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
     Raises:
         BadInput: no run there.
     """
-    files = find_run(path, timestamp=timestamp)
+    files = find_run(path, timestamp=timestamp, run=run)
     notes = list(files.notes)
     results: dict[str, Any] = {}
     if files.results is None:
         notes.append("no results file of this time stamp: metric and filter of each task are guessed from its lines")
+    decoded_files: dict[Path, dict[str, Any]] = {}
     for file in (*files.earlier, *filter(None, [files.results])):
         try:
             decoded = json.loads(file.read_bytes())
         except ValueError as error:
             notes.append(f"{file.name} is damaged ({error}); metric and filter of each task are guessed")
         else:
-            results = _merged(results, decoded) if isinstance(decoded, dict) else results
+            decoded_files[file] = decoded if isinstance(decoded, dict) else {}
+            results = _merged(results, decoded_files[file])
+    _as_chosen(results, files.sources, decoded_files)
 
-    tasks = {name: _task_run(results, name, file) for name, file in files.samples.items()}
+    record = read_record(files.folder, files.run)
+    plan = plan_of(record) if record else None
+    planned = _planned(plan, results) if plan is not None else {}
+    tasks = {name: _task_run(results, name, file, planned.get(name)) for name, file in files.samples.items()}
+    if plan is not None:
+        notes += _without_earlier_replies(tasks, plan)
     configured = results.get("configs")
     missing = [] if Path(path).is_file() else [name for name in configured or {} if name not in tasks]
     if missing:
@@ -281,4 +322,33 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST) -> Run:
     if packed := sorted(path.name for path in files.folder.glob("samples_*.jsonl.*")):
         some = f"{packed[0]} and {len(packed) - 1} more" if len(packed) > 1 else packed[0]
         notes.append(f"compressed samples are not read, unpack them first: {some}")
-    return Run(files, results, tasks, notes)
+    expected = {
+        name: facts["expected"]
+        for name, facts in as_mapping(record.get("tasks")).items()
+        if isinstance(facts, dict) and type(facts.get("expected")) is int
+    }
+    return Run(files, results, tasks, notes, record=plan, expected=expected)
+
+
+def _planned(plan: Plan, results: Mapping[str, Any]) -> dict[str, TaskPlan]:
+    """Task -> its plan; the members of one of lm-eval's groups share that of the group."""
+    subtasks = as_mapping(results.get("group_subtasks"))
+    groups = {name: [str(one) for one in members] for name, members in subtasks.items() if isinstance(members, list)}
+    found: dict[str, TaskPlan] = {}
+    for name, task in plan.tasks.items():
+        for leaf in leaves(name, groups) if task.stock else [name]:
+            found[leaf] = task
+    return found
+
+
+def _without_earlier_replies(tasks: dict[str, TaskRun], plan: Plan) -> list[str]:
+    """Take out tasks whose rows were made from other replies than those that count."""
+    from evalprep.results.stages import is_made_from
+
+    notes = []
+    for name, task in plan.tasks.items():
+        before = [tasks[one] for one in task.after if one in tasks]
+        if name in tasks and before and not is_made_from(tasks[name], before):
+            del tasks[name]
+            notes.append(f"{name} is left out: its rows were made from earlier replies of {', '.join(task.after)}")
+    return notes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from typing import Any
 
+from evalprep.packs.plan import limited
 from evalprep.status.folder import Unit
 from evalprep.status.job import Job
 
@@ -53,13 +53,6 @@ def unit_name(task: str, rows: range | None) -> str:
     """
     safe = re.sub(r"[^\w.-]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), task)
     return safe if rows is None else f"{safe}.{rows.start:06d}-{rows.stop - 1:06d}"
-
-
-def limited(rows: int, limit: float | None) -> int:
-    """Rows that lm-eval takes under a limit: a number, or a share rounded up."""
-    if limit is None:
-        return rows
-    return min(rows, int(limit) if limit >= 1 else math.ceil(rows * limit))
 
 
 def can_be_cut(task: Any, job: Job) -> bool:

@@ -29,6 +29,7 @@ class Job:
         data: Digest of the prepared files; another preparation is another run.
         name: Name of the command.
         depth: How many stages come before it.
+        leaves: The tasks that it runs, without groups.
         defaults: Whether tasks that come with lm-eval are asked for; reading its 14,000 files takes 10 s of CPU.
     """
 
@@ -40,6 +41,7 @@ class Job:
     data: str = ""
     name: str = ""
     depth: int = 0
+    leaves: tuple[str, ...] = ()
     defaults: bool = True
 
     @property
@@ -69,13 +71,15 @@ class Job:
             "data": self.data,
             "name": self.name,
             "depth": self.depth,
+            "leaves": list(self.leaves),
             "defaults": self.defaults,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Job:
         """The inverse of `as_dict`; keys of a later version are left out."""
-        return cls(**{key: value for key, value in data.items() if key in cls.__dataclass_fields__})
+        known = {key: value for key, value in data.items() if key in cls.__dataclass_fields__}
+        return cls(**{**known, "leaves": tuple(known.get("leaves", ()))})
 
 
 #: Keys of lm-eval's run configuration that only make sense for one call over everything. We never write them.
@@ -118,7 +122,19 @@ def read_jobs(work_dir: Path) -> list[Job]:
         if run:
             data["metadata"] = {**(data.get("metadata") or {}), "run": run}
         digest = _digest(manifest, plan, work_dir, command.depth)
-        jobs.append(Job(model, arguments, tasks, data, dict(command.env), digest, command.name, command.depth))
+        jobs.append(
+            Job(
+                model,
+                arguments,
+                tasks,
+                data,
+                dict(command.env),
+                digest,
+                command.name,
+                command.depth,
+                command.tasks,
+            )
+        )
     return jobs
 
 

@@ -27,6 +27,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="overrule one key; may be repeated"
     )
+    parser.add_argument(
+        "--continue",
+        dest="continued",
+        nargs="?",
+        type=Path,
+        const=Path("work_dir"),
+        metavar="WORK_DIR",
+        help="make the data of the next stage from the replies so far (default: ./work_dir)",
+    )
     parser.add_argument("--check", action="store_true", help="check everything and stop before writing")
     parser.add_argument(
         "--force", action="store_true", help="regenerate files that you edited; yours are kept as NAME.yours"
@@ -37,6 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Prepare, or only check."""
+    if args.continued is not None:
+        return _continue(args)
     from evalprep.config.file import load_config
 
     config, packs = load_config(args.config_path, args.set)
@@ -70,6 +81,23 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
+def _continue(args: argparse.Namespace) -> int:
+    """Make the data of later stages; 2 where replies are missing."""
+    from evalprep.prepare.stages import continue_stages
+
+    stages = continue_stages(args.continued)
+    if args.json:
+        print(json.dumps([vars(one) for one in stages], indent=2))
+    for one in () if args.json else stages:
+        if one.state == "waiting":
+            print(f"{one.task}: waits; {one.reason}", file=sys.stderr)
+        else:
+            print(f"{one.task}: {one.state}, {counted(one.rows, 'row')}")
+    if not stages and not args.json:
+        print("the preparation has one stage: nothing to continue")
+    return 2 if any(one.state == "waiting" for one in stages) else 0
+
+
 def _check(args: argparse.Namespace, names: list[str]) -> int:
     """Everything that can be found before the run, without touching work_dir."""
     from evalprep.check import Findings, check_full
@@ -100,7 +128,7 @@ def _report(done: Preparation, verbosity: str) -> None:
     lines = [f"prepared {counted(len(done.tasks), 'task')} in {done.work_dir}", ""]
     width = max((len(name) for name in done.tasks), default=0)
     for name, facts in done.tasks.items():
-        parts = [f"{facts['rows']} rows"]
+        parts = ["rows come from earlier replies" if facts["rows"] is None else counted(facts["rows"], "row")]
         if facts["previous"]:
             parts.append(f"published {facts['previous']['micro']:.4f} micro, {facts['previous']['macro']:.4f} macro")
         lines.append(f"  {name:<{width}}  {', '.join(parts)}")
@@ -109,13 +137,14 @@ def _report(done: Preparation, verbosity: str) -> None:
                 f"  {'':<{width}}  join: {join['exact']} exact, {join['normalised']} normalised, "
                 f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous of {join['rows']}"
             )
+    lines += [f"  left out: {name}: {one.reason}" for name, one in done.excluded.items()]
     lines += [f"  note: {note}" for note in done.notes]
     lines += [f"  {line}" for finding in done.findings for line in str(finding).splitlines()]
     lines += [
         "",
         f"the command below is also in {done.work_dir / 'command.sh'}",
         # Several commands leave their samples under several time stamps.
-        f"afterwards: evalprep {verb} RUN" + (" --timestamp each" if len(done.commands) > 1 else ""),
+        f"afterwards: evalprep {verb} RUN",
         "",
     ]
     print("\n".join(lines), file=sys.stderr, flush=True)

@@ -45,40 +45,83 @@ def main(args: argparse.Namespace) -> int:
     """Run each prepared call."""
     if args.shard_rows < 0:
         raise BadInput(Problem(what=f"--shard_rows {args.shard_rows}", allowed="a whole number >= 0"))
-    code = 0
-    outcomes = []
-    for prepared in read_jobs(args.work_dir.resolve()):
-        if not prepared.model:
-            outcomes.append(_score_stored(prepared, silent=args.json))
-            continue
-        if args.stored:
-            continue
-        job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
-        folder = RunFolder.of(job)
-        if args.restart:
-            with folder.lock():
-                folder.restart()
-        refuse_pickles(folder.path)
-        before = folder.state()
-        if before.phase != "done":
-            _need_server(job)
-        folder.create(job)
-        if not args.json:
-            _announce(job, folder, before)
-        with showing(silent=args.json) as show:
-            one = run_job(job, folder, show, shard_rows=args.shard_rows)
-        state = folder.state()
-        outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
-        if not args.json:
-            _conclude(state, folder, one)
-        code = max(code, one)
-        if one == INTERRUPTED:
+    work_dir = args.work_dir.resolve()
+    outcomes: list[dict[str, Any]] = []
+    code = depth = 0
+    jobs = read_jobs(work_dir)
+    while stage := [job for job in jobs if job.depth == depth]:
+        for job in stage:
+            one = _run_one(job, work_dir, args, outcomes)
+            code = max(code, one)
+            if one == INTERRUPTED:
+                break
+        depth += 1
+        if code == INTERRUPTED or not any(job.depth == depth for job in jobs):
             break
+        waiting = _next_stage(work_dir, jobs[0], args)
+        code = max(code, int(bool(waiting)))
+        # Their data decide what the later commands are.
+        jobs = [job for job in read_jobs(work_dir) if not waiting & set(job.leaves)]
     if args.json:
         print(json.dumps(outcomes, indent=2))
-    elif all(one["phase"] == "done" for one in outcomes):
+    elif outcomes and code == 0:
         print(f"next: {_next([Path(one['results']) for one in outcomes])}", flush=True)
     return code
+
+
+def _run_one(prepared: Job, work_dir: Path, args: argparse.Namespace, outcomes: list[dict[str, Any]]) -> int:
+    """Run one command, unless all its results are there already; its exit code."""
+    if not prepared.model:
+        outcomes.append(_score_stored(prepared, silent=args.json))
+        return 0
+    if args.stored:
+        return 0
+    job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
+    folder = RunFolder.of(job)
+    if args.restart:
+        with folder.lock():
+            folder.restart()
+    refuse_pickles(folder.path)
+    before = folder.state()
+    run = str((job.options.get("metadata") or {}).get("run", ""))
+    if not args.restart and before.phase != "done" and run and (found := _done_already(work_dir, job, run)):
+        outcomes.append({"run": run, "log": "", "phase": "done", "results": str(found)})
+        if not args.json:
+            print(f"{job.name}: done already, its results are in {found}", flush=True)
+        return 0
+    if before.phase != "done":
+        _need_server(job)
+    folder.create(job)
+    if not args.json:
+        _announce(job, folder, before)
+    with showing(silent=args.json) as show:
+        code = run_job(job, folder, show, shard_rows=args.shard_rows)
+    state = folder.state()
+    outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
+    if not args.json:
+        _conclude(state, folder, code)
+    return code
+
+
+def _done_already(work_dir: Path, job: Job, run: str) -> Path | None:
+    """The results file of a command that has all its rows, whoever ran it."""
+    from evalprep.results.files import run_calls
+    from evalprep.status.done import is_done
+
+    if not job.name or not is_done(work_dir, job.name, run):
+        return None
+    calls = run_calls(job.output_path, run)
+    return next((one.results for one in reversed(calls) if one.command == job.name), calls[-1].results)
+
+
+def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:
+    """Make the data of the next stages; the tasks that still wait."""
+    from evalprep.prepare.stages import continue_stages
+
+    stages = continue_stages(work_dir, str((job.options.get("metadata") or {}).get("run", "")))
+    for one in () if args.json else stages:
+        print(f"{one.task}: {one.state}" + (f"; {one.reason}" if one.reason else ""), flush=True)
+    return {one.task for one in stages if one.state == "waiting"}
 
 
 def _next(results: list[Path]) -> str:
@@ -86,11 +129,12 @@ def _next(results: list[Path]) -> str:
     from evalprep.results import load_run
 
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
-    verb = "score"
+    verb, place = "score", results[-1].parent
+    if any(one.parent != place for one in results):
+        place = place.parent  # several back ends write into several folders
     with contextlib.suppress(BadInput):  # without samples there is nothing to compare
-        verb = "compare" if any(load_run(one).judged for one in results) else verb
-    # Several commands leave their samples under several time stamps.
-    return f"evalprep {verb} {results[-1].parent}" + (" --timestamp each" if len(results) > 1 else "")
+        verb = "compare" if load_run(place).judged else verb
+    return f"evalprep {verb} {place}"
 
 
 def _score_stored(job: Job, *, silent: bool) -> dict[str, Any]:

@@ -18,11 +18,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refresh", type=float, default=0, metavar="SECONDS", help="show it again and again until the run has ended"
     )
+    parser.add_argument(
+        "--done",
+        metavar="COMMAND",
+        help="say whether a command of a work folder (c1-plain, ...) has all its results; exit code 0 or 1",
+    )
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Show the table; 1 when a task failed."""
+    if args.done:
+        from evalprep.status.done import is_done
+
+        done = is_done(args.dir, args.done)
+        print(json.dumps({"command": args.done, "done": done}) if args.json else "done" if done else "not done")
+        return int(not done)
     while True:
         status = read_status(args.dir)
         if args.json:

@@ -1,0 +1,178 @@
+"""The data of later stages, made from the replies of earlier ones: `evalprep prepare --continue`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from evalprep.config.schema import Config, Core, section_for, section_model
+from evalprep.data.prepared import write_rows
+from evalprep.errors import BadInput, Problem, Problems
+from evalprep.files import file_sha256, write_atomically
+from evalprep.packapi import Context
+from evalprep.packs.file import read_pack
+from evalprep.packs.manifest import as_mapping, commands_of, plan_of, read_manifest
+from evalprep.packs.pack import Pack
+from evalprep.packs.plan import Plan, TaskPlan, limited
+from evalprep.places import is_file
+from evalprep.prepare.commands import whole_blocks
+from evalprep.results.run import Run, load_run
+from evalprep.results.stages import MADE_FROM, made_from
+from evalprep.yamlfile import YamlFile
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What became of the data of one later task.
+
+    Attributes:
+        task: The task.
+        state: `made`, `unchanged` or `waiting`.
+        rows: Rows of its data; 0 while it waits.
+        reason: Why it waits.
+    """
+
+    task: str
+    state: str
+    rows: int = 0
+    reason: str = ""
+
+
+def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
+    """Make the data of every later task whose earlier replies are all there; what is made already stays.
+
+    Each parquet file is renamed into its place before the manifest says so, so that a kill at any moment loses nothing.
+
+    Args:
+        work_dir: The prepared folder.
+        run: Id of the run; that of the preparation by default.
+
+    Returns:
+        One entry per later task, in the order of stages; none where the preparation has one stage.
+
+    Raises:
+        BadInput: no prepared folder, or a pack that cannot make its rows.
+    """
+    work_dir = work_dir.resolve()
+    manifest = read_manifest(work_dir)
+    if manifest is None:
+        raise BadInput(
+            Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
+        )
+    plan = plan_of(manifest)
+    later = sorted((name for name, task in plan.tasks.items() if task.after), key=plan.depth)
+    if not later:
+        return []
+    found = _run_of(manifest, run or str(manifest.get("run", "")))
+    made = []
+    for name in later:
+        reason = _missing(plan.tasks[name], found, manifest)
+        if reason or found is None:
+            made.append(Stage(name, "waiting", reason=reason))
+        else:
+            made.append(_make(name, plan, found, manifest, work_dir))
+    return made
+
+
+def _run_of(manifest: Mapping[str, Any], run: str) -> Run | None:
+    output = as_mapping(manifest.get("config")).get("output_path")
+    try:
+        return load_run(str(output), run=run)
+    except BadInput:
+        return None
+
+
+def _missing(task: TaskPlan, run: Run | None, manifest: Mapping[str, Any]) -> str:
+    """What the rows of a task still wait for, with the command that brings it; empty where nothing is missing."""
+    parts = []
+    for name in task.after:
+        facts = as_mapping(as_mapping(manifest.get("tasks")).get(name))
+        wanted = facts.get("expected")
+        have = sum(1 for _ in run.tasks[name].samples()) if run is not None and name in run.tasks else 0
+        if not have or (isinstance(wanted, int) and have < wanted):
+            lines = [shlex.join(one.argv) for one in commands_of(manifest) if name in one.tasks]
+            parts.append(f"{name} has {have} of {wanted or 'its'} rows; run: {' '.join(lines)}")
+    return "; ".join(parts)
+
+
+def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: Path) -> Stage:
+    from evalprep.annotate import attach
+    from evalprep.results.rows import row_mappings
+
+    facts = manifest["tasks"][name]
+    pack, context = _context(manifest, str(facts["pack"]), work_dir)
+    task = plan.tasks[name]
+    before: dict[str, list[dict[str, Any]]] = {}
+    for one in task.after:
+        before[one] = row_mappings(run.tasks[one])
+        attach(pack, run, one, before[one])
+    annotated = {
+        one: [[row["sample_id"], values] for row in rows if (values := row.get("judgement"))]
+        for one, rows in before.items()
+    }
+    origin = made_from(
+        (run.tasks[one] for one in task.after), {key: value for key, value in annotated.items() if value}
+    )
+    target = work_dir / str(facts["data"])
+    if facts.get("made_from") == origin and is_file(target):
+        return Stage(name, "unchanged", int(facts.get("rows") or 0))
+    module = pack.module("prepare")
+    if module is None or not hasattr(module, "continue_rows"):
+        raise BadInput(
+            Problem(
+                what=f"{name} waits for {', '.join(task.after)}, and the pack has no continue_rows",
+                where=str(pack.folder / "prepare.py"),
+                allowed="continue_rows(context, task, before) -> Iterator[row]",
+            )
+        )
+    part = target.with_name(f"{target.name}.part")
+    with pack.failures_told(name):
+        rows = write_rows(_stamped(module.continue_rows(context, name, before), origin), part, task=name)
+    part.replace(target)
+    limit = whole_blocks(context.config.core.limit, task.block, rows)
+    facts |= {"rows": rows, "expected": limited(rows, limit), "made_from": origin}
+    manifest["files"][target.relative_to(work_dir).as_posix()] = file_sha256(target)
+    write_atomically(work_dir / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    return Stage(name, "made", rows)
+
+
+def _stamped(rows: Any, origin: str) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        yield {**row, MADE_FROM: origin}
+
+
+def _context(manifest: Mapping[str, Any], name: str, work_dir: Path) -> tuple[Pack, Context]:
+    """The pack and its view of the configuration, as they were at preparation.
+
+    Raises:
+        BadInput: the pack is gone, or its keys are others now.
+    """
+    folder = Path(str(as_mapping(as_mapping(manifest.get("packs")).get(name)).get("folder", "")))
+    problems = Problems()
+    if not (folder / "pack.yaml").is_file():
+        raise BadInput(Problem(what=f"the pack {name} is no longer in {folder}", fix="prepare again"))
+    pack = read_pack(folder / "pack.yaml", problems)
+    problems.raise_if_any()
+    given = dict(as_mapping(manifest.get("config")))
+    base = Path(str(manifest.get("folder") or work_dir.parent))
+    source = YamlFile(given, {}, name=str(work_dir / "manifest.json"), folder=base, path=None)
+    try:
+        core = Core.model_validate({key: value for key, value in given.items() if key in Core.model_fields})
+        section = as_mapping(given.get(name))
+        sections = {name: section_model(pack).model_validate(dict(section))} if section else {}
+    except ValidationError as error:
+        raise BadInput(
+            Problem(
+                what=f"was prepared with other keys: {error.errors()[0]['loc']}",
+                where=source.name,
+                fix="prepare again with this version",
+            )
+        ) from None
+    config = Config(core, sections, source)
+    return pack, Context(pack, config, section_for(config, pack), [], problems)

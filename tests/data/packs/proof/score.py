@@ -1,0 +1,8 @@
+def mean_of_rows(*, rows, inputs, reference, params):
+    values = [float(row["metrics"]["own_score"]) for task in rows.values() for row in task]
+    return {"agg_value": sum(values) / len(values), "n": len(values)}
+
+
+def mean_length(*, rows, inputs, reference, params):
+    values = [len(row["response"]) for task in rows.values() for row in task]
+    return {"agg_value": sum(values) / len(values), "n": len(values)}
