@@ -126,15 +126,18 @@ def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:
 
 def _next(results: list[Path]) -> str:
     """The command to look at the outcome with."""
-    from evalprep.results import load_run
+    from evalprep.results import EACH, NEWEST, load_run
 
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
     verb, place = "score", results[-1].parent
     if any(one.parent != place for one in results):
         place = place.parent  # several back ends write into several folders
+    stamps = ""
     with contextlib.suppress(BadInput):  # without samples there is nothing to compare
-        verb = "compare" if load_run(place).judged else verb
-    return f"evalprep {verb} {place}"
+        # Calls without a run id are told apart by their time stamps alone.
+        stamps = " --timestamp each" if len(results) > 1 and not load_run(place).files.run else ""
+        verb = "compare" if load_run(place, timestamp=EACH if stamps else NEWEST).judged else verb
+    return f"evalprep {verb} {place}{stamps}"
 
 
 def _score_stored(job: Job, *, silent: bool) -> dict[str, Any]:
