@@ -102,7 +102,7 @@ def _missing(task: TaskPlan, run: Run | None, manifest: Mapping[str, Any]) -> st
 
 
 def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: Path) -> Stage:
-    from evalprep.annotate import attach
+    from evalprep.annotate.attach import attach
     from evalprep.results.rows import row_mappings
 
     facts = manifest["tasks"][name]
