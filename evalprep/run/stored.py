@@ -24,7 +24,7 @@ from evalprep.backends.stored import LOGPROBS, OUTPUT
 from evalprep.data.rowfiles import parquet_rows
 from evalprep.errors import BadInput, Problem
 from evalprep.files import write_atomically
-from evalprep.run.units import limited
+from evalprep.packs.plan import limited
 
 FILTER = "none"
 _UNSAFE = re.compile(r"[\"<>:/|\\?*\[\]]+")  # as lm-eval makes a folder's name out of a model's
