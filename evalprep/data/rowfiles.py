@@ -1,21 +1,57 @@
-"""Rows out of one data file: parquet, JSON Lines, or JSON with a list of objects; streamed, errors with lines."""
+"""Rows out of one data file: parquet, JSON Lines, JSON with a list of objects, CSV; streamed, errors with lines."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from evalprep.errors import BadInput, Problem
 
 BATCH_ROWS = 1_000  # rows held in memory at a time
-DATA_SUFFIXES = (".parquet", ".parquet.gzip", ".jsonl", ".jsonlines", ".ndjson", ".json")
+CSV_ROWS = 10_000  # as `datasets` reads: a column's type is found anew in each part of that many rows
+DATA_SUFFIXES = (".parquet", ".parquet.gzip", ".jsonl", ".jsonlines", ".ndjson", ".json", ".csv", ".tsv")
+_LINE = re.compile(r"\bline (\d+)")
 
 
 def is_data_file(path: Path) -> bool:
-    """Whether the name is one of a file that we read."""
-    return path.name.endswith(DATA_SUFFIXES)
+    """Whether the name is one of a file that we read, `.gz` at its end included."""
+    return path.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
+
+
+def file_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Rows of any data file, by its name.
+
+    Args:
+        path: The file.
+        columns: Read only these; None reads all.
+
+    Raises:
+        BadInput: the file is damaged; with its line where there is one.
+    """
+    if is_parquet(path):
+        return parquet_rows(path, columns)
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        return csv_rows(path, columns, "\t" if name.endswith(".tsv") else ",")
+    return json_rows(path, columns)
+
+
+def file_columns(path: Path) -> list[str]:
+    """Column names: of the schema for parquet, of the head for CSV, of the first row for JSON."""
+    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path)), {}))
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+def _damaged(path: Path, error: Exception) -> BadInput:
+    return BadInput(Problem(what=f"is damaged: {error}", where=str(path), fix="fetch it again"))
 
 
 def is_parquet(path: Path) -> bool:
@@ -61,12 +97,12 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
     Raises:
         BadInput: names the file and, for JSON Lines, the line.
     """
-    rows = _json_list(path) if path.suffix == ".json" else None
+    rows = _json_list(path) if path.name.lower().removesuffix(".gz").endswith(".json") else None
     if rows is not None:
         yield from (_pick(row, columns) for row in rows)
         return
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, 1):
+    with _open(path) as handle:
+        for number, line in enumerate(_lines(handle, path), 1):
             text = _text(line, path, number).strip()
             if not text:
                 continue
@@ -93,10 +129,84 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
             yield _pick(row, columns)
 
 
+def _lines(handle: IO[bytes], path: Path) -> Iterator[bytes]:
+    try:
+        yield from handle
+    except (EOFError, OSError, zlib.error) as error:
+        raise _damaged(path, error) from None
+
+
+def csv_rows(path: Path, columns: Sequence[str] | None, separator: str = ",") -> Iterator[dict[str, Any]]:
+    """Rows of a CSV file with a head, as `datasets` reads it: a column of numbers is numbers, an empty cell is null.
+
+    So `007` is 7 and `NA` is null; JSON Lines keeps what is written. Line breaks in quotes, a byte-order mark and `.gz`
+    are read.
+
+    Raises:
+        BadInput: a line with more cells than the head, an open quote, text that is not UTF-8; names the line.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        with _open(path) as handle:
+            for part in pd.read_csv(handle, sep=separator, chunksize=CSV_ROWS):
+                rows = pa.Table.from_pandas(part, preserve_index=False).to_pylist()
+                yield from (_pick(row, columns) for row in rows)
+    except pd.errors.EmptyDataError:
+        raise BadInput(Problem(what="is empty", where=str(path), allowed="a line of column names, then rows")) from None
+    except UnicodeDecodeError:
+        raise BadInput(
+            Problem(what="is not UTF-8", where=f"{path}:{_line_of_bytes(path)}", fix="save the file as UTF-8")
+        ) from None
+    except (pd.errors.ParserError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise BadInput(
+            Problem(
+                what=f"is not CSV: {_without_prefix(error)}",
+                where=f"{path}:{_line_of(path, error)}",
+                fix="quote cells that hold a comma or a line break, and close every quote",
+            )
+        ) from None
+    except (EOFError, OSError, zlib.error) as error:
+        raise _damaged(path, error) from None
+
+
+def _without_prefix(error: Exception) -> str:
+    return str(error).strip().removeprefix("Error tokenizing data. C error: ")
+
+
+def _line_of(path: Path, error: Exception) -> int:
+    """The line that a parser complains of; of an open quote, the one in which it opens."""
+    found = _LINE.search(str(error))
+    if found:
+        return int(found[1])
+    line = opened = 1
+    quoted = False
+    with _open(path) as handle:
+        for line, text in enumerate(handle, 1):
+            if text.count(b'"') % 2:
+                quoted, opened = not quoted, line
+    return opened if quoted else line
+
+
+def _line_of_bytes(path: Path) -> int:
+    """The first line that is not UTF-8."""
+    with _open(path) as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
 def _json_list(path: Path) -> list[dict[str, Any]] | None:
     """The rows of a JSON file: a list of objects, or an object that holds one; None for JSON Lines under that name."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with _open(path) as handle:
+            text = handle.read().decode("utf-8-sig")
+    except (EOFError, OSError, zlib.error) as error:
+        raise _damaged(path, error) from None
     except UnicodeDecodeError as error:
         raise BadInput(Problem(what=f"is not UTF-8: {error}", where=str(path), fix="save the file as UTF-8")) from None
     try:

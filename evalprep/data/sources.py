@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.data.hub import hub_snapshot
-from evalprep.data.rowfiles import DATA_SUFFIXES, is_data_file, is_parquet, json_rows, parquet_columns, parquet_rows
+from evalprep.data.rowfiles import DATA_SUFFIXES, file_columns, file_rows, is_data_file
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import file_sha256
 from evalprep.places import is_file, is_folder, place
@@ -45,13 +45,9 @@ class Source:
 
     @property
     def columns(self) -> list[str]:
-        """Column names: of the schema for parquet, of the first row for JSON."""
+        """Column names: of the schema for parquet, of the head for CSV, of the first row for JSON."""
         if self._columns is None:
-            first = self.files[0]
-            if is_parquet(first):
-                self._columns = parquet_columns(first)
-            else:
-                self._columns = list(next(iter(json_rows(first, None)), {}))
+            self._columns = file_columns(self.files[0])
         return self._columns
 
     def require(self, columns: Sequence[str], *, where: str = "") -> None:
@@ -92,8 +88,7 @@ class Source:
         if columns is not None:
             self.require(columns)
         for path in self.files:
-            batch = parquet_rows(path, columns) if is_parquet(path) else json_rows(path, columns)
-            for row in batch:
+            for row in file_rows(path, columns):
                 self.rows_read += 1
                 yield row
 

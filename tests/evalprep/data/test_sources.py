@@ -1,5 +1,6 @@
 """Sources: local files, folders with and without card, a hub mirror; every failure says what to do."""
 
+import gzip
 import http.server
 import json
 import threading
@@ -51,6 +52,35 @@ def test_card_configs(dataset, config, split):
     assert source.facts()["rows"] == 2
 
 
+CSV = 'q,n,a\n"one, with\ntwo lines",1,\n"say ""x""",2,NA\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", CSV.encode()),
+        ("a.csv", b"\xef\xbb\xbf" + CSV.replace("\n1", "\r\n1").encode()),
+        ("a.csv.gz", gzip.compress(CSV.encode())),
+        ("A.CSV", CSV.encode()),
+        ("a.tsv", CSV.replace(", with", ";with").replace(",", "\t").replace(";with", ", with").encode()),
+    ],
+)
+def test_csv(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    source = open_source(name, folder=tmp_path)
+    assert source.columns == ["q", "n", "a"]
+    assert list(source.rows()) == [
+        {"q": "one, with\ntwo lines", "n": 1, "a": None},
+        {"q": 'say "x"', "n": 2, "a": None},
+    ]
+    assert list(source.rows(["n"])) == [{"n": 1}, {"n": 2}]
+
+
+def test_json_lines_in_gz(tmp_path):
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"q": 1}\n'))
+    assert list(open_source("a.jsonl.gz", folder=tmp_path).rows()) == [{"q": 1}]
+
+
 def test_names_of_configs(dataset):
     assert config_names(str(dataset)) == ["first", "second"]
 
@@ -82,7 +112,13 @@ def test_json_forms(tmp_path, name, text):
         ("a.json", b'{"q": 1}', "holds no list of objects"),
         ("a.json", b"[" * 100_000, "is not JSON"),
         ("a.json", b'["\xff"]', "is not UTF-8"),
-        ("a.csv", b"q,a\n", "a data file, named .parquet"),
+        ("a.xyz", b"q,a\n", "a data file, named .parquet"),
+        ("a.csv", b"", "a.csv: is empty"),
+        ("a.csv", b"q,a\n1,2\n1,2,3\n", "a.csv:3: is not CSV: Expected 2 fields in line 3, saw 3"),
+        ("a.csv", b'q,a\n1,"two\n3,4\n', "a.csv:2: is not CSV"),
+        ("a.csv", b"q,a\n1,2\n\xff,2\n", "a.csv:3: is not UTF-8"),
+        ("a.csv.gz", b"\x1f\x8b\x08\x00", "a.csv.gz: is damaged"),
+        ("a.jsonl.gz", b"not gzip", "a.jsonl.gz: is damaged"),
         ("a.parquet", b"PAR1 not really", "not a readable parquet file"),
     ],
 )
