@@ -18,7 +18,12 @@ from custom_metrics.extract.number import extract_number, same_number
 from custom_metrics.extract.thinking import strip_thinking
 
 REPLIES = Path(__file__).parents[1] / "tests/data/replies"
-TABLES = {"choice.jsonl": "choice", "choice_real.jsonl": "choice", "number.jsonl": "number", "number_real.jsonl": "number"}
+TABLES = {
+    "choice.jsonl": "choice",
+    "choice_real.jsonl": "choice",
+    "number.jsonl": "number",
+    "number_real.jsonl": "number",
+}
 OUTCOMES = ("right", "wrong", "invented", "missed")
 
 
@@ -62,14 +67,20 @@ def main() -> int:
         counts[result] += 1
         counts["unparsed"] += answer is None
         if arguments.list and result != "right":
-            print(f"{row['set']} {row['name']}: {result}, found {answer}, label {row['answer']}: {row['reply'][-300:]!r}")
-    print(f"{'kind':<8}{'table':<14}{'rows':>6}{'right':>8}{'wrong':>7}{'invented':>10}{'missed':>8}{'unparsed':>10}{'ms each':>9}")
+            print(
+                f"{row['set']} {row['name']}: {result}, found {answer}, label {row['answer']}: {row['reply'][-300:]!r}"
+            )
+    print(f"{'kind':<8}{'table':<14}{'rows':>6}{'right':>8}{'wrong':>7}{'invented':>10}{'missed':>8}", end="")
+    print(f"{'unparsed':>10}{'ms each':>9}")
     for (kind, name), counts in table.items():
-        share = {key: counts[key] / counts["rows"] for key in ("right", "unparsed")}
-        print(f"{kind:<8}{name:<14}{counts['rows']:>6.0f}{share['right']:>8.1%}{counts['wrong']:>7.0f}{counts['invented']:>10.0f}"
-              f"{counts['missed']:>8.0f}{share['unparsed']:>10.1%}{1000 * counts['seconds'] / counts['rows']:>9.2f}")  # fmt: skip
+        rows_each = counts["rows"]
+        print(f"{kind:<8}{name:<14}{rows_each:>6.0f}{counts['right'] / rows_each:>8.1%}{counts['wrong']:>7.0f}", end="")
+        print(f"{counts['invented']:>10.0f}{counts['missed']:>8.0f}{counts['unparsed'] / rows_each:>10.1%}", end="")
+        print(f"{1000 * counts['seconds'] / rows_each:>9.2f}")
     if arguments.json:
-        arguments.json.write_text(json.dumps([{"kind": kind, "set": name, **counts} for (kind, name), counts in table.items()]))
+        arguments.json.write_text(
+            json.dumps([{"kind": kind, "set": name, **counts} for (kind, name), counts in table.items()])
+        )
     return 0
 
 

@@ -17,7 +17,8 @@ from typing import Any
 from custom_metrics.extract.bbh import extract_bbh
 from custom_metrics.extract.choice import extract_choice, extract_direct_choice
 from custom_metrics.extract.json_values import extract_json
-from custom_metrics.extract.number import canonical_number, extract_number, same_number
+from custom_metrics.extract.number import extract_number
+from custom_metrics.extract.numeral import canonical_number, same_number
 from custom_metrics.extract.stated import extract_stated
 from custom_metrics.extract.thinking import strip_thinking
 from custom_metrics.harness import filters, results
@@ -76,7 +77,7 @@ EXTRACTORS: dict[str, Callable[[str], Any]] = {
     **{f"json, {kind}": (lambda text, kind=kind: extract_json(text, kind)) for kind in ("any", "object", "array")},
     **{f"filter {name}": (lambda text, name=name: filtered(name, text))
        for name in ("choice_letter", "choice_letter_first", "direct_letter", "bbh_answer", "boxed", "final_number",
-                    "reply", "strip_thinking")},
+                    "final_number_lm_eval", "reply", "strip_thinking")},
     "squad_f1": lambda text: squad_f1(prediction=text, reference=text[::2]),
     "rouge": lambda text: rouge_scores(prediction=text, reference=text[::2]),
     "bleu": lambda text: corpus_bleu(predictions=[text], references=[text[:400]]),

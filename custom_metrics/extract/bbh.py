@@ -15,8 +15,9 @@ import re
 from typing import Literal
 
 from custom_metrics.extract.choice import extract_choice
-from custom_metrics.extract.number import extract_number, same_number
-from custom_metrics.extract.wording import BOX, END_TOKENS
+from custom_metrics.extract.number import extract_number
+from custom_metrics.extract.numeral import same_number
+from custom_metrics.extract.wording import BOX, without_end_tokens
 
 Kind = Literal["yes_no", "true_false", "validity", "letter", "number", "brackets", "words", "text"]
 
@@ -234,7 +235,7 @@ def extract_bbh(text: str, subtask: str | None = None) -> str | None:
     >>> extract_bbh("So the answer is ] ) }.", "dyck_languages")
     '] ) }'
     """
-    text = END_TOKENS.sub("", _NEXT_QUESTION.split(text[:MAX_CHARS], maxsplit=1)[0])
+    text = without_end_tokens(_NEXT_QUESTION.split(text[:MAX_CHARS], maxsplit=1)[0])
     kind = answer_kind(subtask)
     if kind == "letter":
         letter = extract_choice(text, _LETTERS)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from custom_metrics.extract import choice_doubts as doubts
 from custom_metrics.extract import choice_patterns as phrases
-from custom_metrics.extract.wording import BOX, END_TOKENS, before_invented_question
+from custom_metrics.extract.wording import BOX, before_invented_question, is_complete, without_end_tokens
 
 if TYPE_CHECKING:
     import re
@@ -33,11 +34,11 @@ def _is_word(text: str, start: int, end: int) -> bool:
     raw = text[start:end]
     before = text[start - 1] if start else " "
     bare = before.isspace() or before in ":："
-    if raw in "AIai" and (bare or before in "*_=\"'“‘«") and phrases.WORD_AFTER.match(text, end):
+    if raw in "AIai" and (bare or before in "*_=\"'“‘«") and doubts.WORD_AFTER.match(text, end):
         return True
-    if bare and (phrases.NOUN_AFTER if raw.isupper() else phrases.BLANK_THEN_MORE).match(text, end):
+    if bare and (doubts.NOUN_AFTER if raw.isupper() else doubts.BLANK_THEN_MORE).match(text, end):
         return True
-    return phrases.SPECIES.match(text, end) is not None
+    return doubts.SPECIES.match(text, end) is not None
 
 
 def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = False) -> Iterator[tuple[int, str]]:
@@ -54,12 +55,14 @@ def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = 
         letter = match.group("letter").upper()
         if letter not in offered or _is_word(text, start, end):
             continue
-        if phrases.DENIED.search(text[max(match.start() - _NEAR, 0) : match.start()]):
+        if doubts.DENIED.search(text[max(match.start() - _NEAR, 0) : match.start()]):
             continue
         before = text[max(start - _NEAR, 0) : start]
-        if phrases.HEDGE.match(text, end) or phrases.RETRACTED.match(text, end) or phrases.HEDGED.search(before):
+        if doubts.WITH_ANOTHER.match(text, end):
             continue
-        if weak and (phrases.REFUSED.search(before) or phrases.REJECTED.match(text, end)):
+        if doubts.HEDGE.match(text, end) or doubts.RETRACTED.match(text, end) or doubts.HEDGED.search(before):
+            continue
+        if weak and (doubts.REFUSED.search(before) or doubts.REJECTED.match(text, end)):
             continue
         yield start, letter
 
@@ -69,7 +72,7 @@ def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
         content = box.group("content").strip()
         inside = phrases.BOXED.fullmatch(content)
         # A box of several letters, or a formula that starts with one, is no choice; nor are two boxes.
-        if inside is None or phrases.HEDGE.match(content, inside.end("letter")):
+        if inside is None or doubts.HEDGE.match(content, inside.end("letter")):
             continue
         before = text[max(box.start() - _NEAR, 0) : box.start()]
         if phrases.OR_BOX.match(text, box.end()) or phrases.BOX_OR.search(before):
@@ -78,39 +81,92 @@ def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
             yield box.start(), inside.group("letter").upper()
 
 
-def _stated(text: str, offered: str, prefer: Prefer) -> str | None:
+def _stated(text: str, offered: str, prefer: Prefer, *, complete: bool) -> str | None:
     """Read the letter of the last (or first) statement or box, else the one letter that all claims favour."""
     found = [each for pattern in phrases.STATEMENTS for each in _letters(pattern, text, offered)]
     found.extend(_boxed_letters(text, offered))
     if found:
         return (max if prefer == "last" else min)(found)[1]
+    if not complete:
+        return None  # what was said in favour of a letter on the way is no claim yet
     claims = {letter for pattern in phrases.CLAIMS for _, letter in _letters(pattern, text, offered, weak=True)}
     return claims.pop() if len(claims) == 1 else None
 
 
-def _standing(text: str, offered: str) -> str | None:
+def _verdicts(text: str, offered: str) -> str | None:
+    """Read a list of verdicts on the options in which one alone is good."""
+    lines = list(phrases.VERDICT_LINE.finditer(text))
+    good = [line.group("letter").upper() for line in lines if line.group("good")]
+    return good[0] if len(good) == 1 and len(lines) > 2 and good[0] in offered else None
+
+
+def _described(lines: list[str], offered: str) -> str | None:
+    """Read the letter that the last line, else the first, ends a description with ("... is best described as B.")."""
+    last = lines[-1][-_MAX_LINE:]
+    for line in (last,) if phrases.MARKED.search(last) else (last, lines[0][:_MAX_LINE]):
+        named = {match.group("letter") for match in phrases.DESCRIBED.finditer(line)}
+        letters = {
+            letter
+            for start, letter in _letters(phrases.DESCRIBED, line, offered)
+            if not doubts.NAMES.search(line[max(start - _NEAR, 0) : start])
+            and not doubts.DENIED_NEAR.search(line[max(start - _NEAR, 0) : start])
+            and not doubts.REJECTED.match(line, start + 1)
+        }
+        if letters:
+            return letters.pop() if len(letters) == len(named) == 1 else None
+    return None
+
+
+def _standing(text: str, offered: str, *, complete: bool) -> str | None:
     """Read a letter from where it stands: at the start, alone on a line, at the end of the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    # A reply that repeats the options begins lines with letters that it does not choose.
-    openings = () if len(set(phrases.OPTION_LINE.findall(text))) > 1 else (phrases.OPENING,)
+    if not lines:
+        return None
+    # A reply that repeats the options, or goes through the parts of a question, begins lines with other letters.
+    marks = {*phrases.OPTION_LINE.findall(text)}
+    parts = {*phrases.PART.findall(text)}
+    lists = len({mark.upper() for mark in marks}) > 1 or len(parts) > 1 or phrases.ROMAN.search(text) is not None
+    openings = () if lists else (phrases.OPENING,)
     for pattern in openings:
-        for _, letter in _letters(pattern, text.strip()[:_MAX_LINE], offered):
-            return letter
+        opening = text.strip()[:_MAX_LINE]
+        several = len({match.group("letter") for match in phrases.MARKED.finditer(opening)}) > 1
+        for start, letter in _letters(pattern, opening, offered):
+            if not _opens_a_part(opening, start) and not (several and doubts.SUBJECT.match(opening, start + 1)):
+                return letter
     short = [line for line in lines if len(line) <= _MAX_LETTER_LINE]
     alone = {letter for line in short for _, letter in _letters(phrases.WHOLE_LINE, line, offered)}
     if alone:
         return alone.pop() if len(alone) == 1 else None
-    last = lines[-1][-_MAX_LINE:] if lines else ""
-    for pattern in (*openings, phrases.CONCLUSION):
-        for _, letter in _letters(pattern, last, offered, weak=True):
-            return letter
-    repeats_options = not openings and phrases.OPTION_LINE.match(last)
-    if repeats_options or len({match.group("letter") for match in phrases.MARKED.finditer(last)}) != 1:
+    if phrases.VERDICT_LINE.match(lines[-1]):
+        return _verdicts(text, offered)
+    if not complete:
         return None
-    return next((letter for _, letter in _letters(phrases.MARKED, last, offered, weak=True)), None)
+    last = lines[-1][-_MAX_LINE:]
+    for pattern in (*openings, phrases.CONCLUSION):
+        for start, letter in _letters(pattern, last, offered, weak=True):
+            if pattern is phrases.CONCLUSION or not _opens_a_part(last, start):
+                return letter
+    repeats_options = not openings and phrases.OPTION_LINE.match(last)
+    if not repeats_options and len({match.group("letter") for match in phrases.MARKED.finditer(last)}) == 1:
+        for _, letter in _letters(phrases.MARKED, last, offered, weak=True):
+            return letter
+    return _described(lines, offered)
 
 
-def extract_choice(text: str, letters: str = "ABCD", *, prefer: Prefer = "last") -> str | None:
+def _opens_a_part(text: str, start: int) -> bool:
+    """Tell whether a small letter at the start marks a part of the answer: "(a) The work is 12 J"."""
+    return text[start].islower() and doubts.PART_TEXT.match(text, start + 1) is not None
+
+
+def _came_to_its_end(text: str) -> bool:
+    end = text[-_NEAR:]
+    ended = is_complete(text, short_line=True) or doubts.ENDS_IN_A_LETTER.search(end) is not None
+    return ended and not doubts.OPEN_END.search(end)
+
+
+def extract_choice(
+    text: str, letters: str = "ABCD", *, prefer: Prefer = "last", complete: bool | None = None
+) -> str | None:
     r"""Find the letter that a reply gives as its answer.
 
     In this order: statements and boxes ("best answer is B", "Answer: (B)", `\boxed{B}`), among which the last (or
@@ -123,6 +179,8 @@ def extract_choice(text: str, letters: str = "ABCD", *, prefer: Prefer = "last")
         text: A reply without thinking traces.
         letters: The letters that the question offers, in capitals.
         prefer: Which statement wins where a reply makes several; `first` suits base models, which go on and on.
+        complete: Whether the reply came to its end, where the back end told; otherwise its last line shows it. Of a
+            reply that was cut off only statements count.
 
     Returns:
         A capital letter out of `letters`, or None where the reply chooses none.
@@ -136,11 +194,13 @@ def extract_choice(text: str, letters: str = "ABCD", *, prefer: Prefer = "last")
     """
     if len(text) > MAX_CHARS:
         text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
-    text = END_TOKENS.sub("", text.translate(phrases.FULL_WIDTH))
+    text = without_end_tokens(text.translate(phrases.FULL_WIDTH))
     answer, whole = before_invented_question(text)
     # An instruct model may restate the question before it answers; what a base model writes there is not about ours.
     for part in dict.fromkeys((answer, whole) if prefer == "last" else (answer,)):
-        letter = _stated(part, letters, prefer) or _standing(part, letters)
+        # What comes before an invented question was not cut off.
+        ended = part is not whole or (_came_to_its_end(part) if complete is None else complete)
+        letter = _stated(part, letters, prefer, complete=ended) or _standing(part, letters, complete=ended)
         if letter is not None:
             return letter
     return None

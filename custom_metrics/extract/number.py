@@ -1,167 +1,110 @@
-# ruff: noqa: RUF001, RUF002 - replies use typographic quotes, dashes and full-width marks; the patterns name them
-r"""The final number of a reply, in one spelling, and equality of such numbers without floating point."""
+# ruff: noqa: RUF001 - replies use typographic quotes, dashes and full-width marks; the patterns name them
+r"""The final number of a reply.
+
+A stated answer counts, whatever numbers surround it; one that is no number ("The answer is (C).") means that there is
+none, and never the last bare number before it. Without a statement the concluding sentence counts, in a reply that came
+to its end and is no refusal.
+"""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from decimal import Decimal, localcontext
-from fractions import Fraction
-from typing import Literal
 
+from custom_metrics.extract.numeral import (
+    CURRENCY,
+    MAX_CHARS,
+    NUMBER,
+    Unclear,
+    canonical_number,
+    plain_fractions,
+    read,
+    same_number,
+)
+from custom_metrics.extract.sentence import (
+    AND_MORE,
+    MAX_SENTENCE,
+    PAIRED,
+    SENTENCE_END,
+    sentence_number,
+    sentences_from_the_end,
+)
 from custom_metrics.extract.wording import (
     BOX,
     EASTERN_ANSWER,
-    END_TOKENS,
     FOREIGN_ANSWER,
     FOREIGN_IS,
     FOREIGN_WORDS,
     OPEN_BOX,
     before_invented_question,
+    is_complete,
+    without_end_tokens,
 )
 from custom_metrics.number_names import NUMBER_NAMES
 
-MAX_CHARS = 200_000
-MAX_DIGITS = 400
-"""A number with more digits, or with an exponent beyond this, is compared as text."""
-
-_CURRENCY = r"(?:\\?\$|[€£¥₹])"
-_SUPERSCRIPTS = {ord(mark): str(value) for value, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {ord("⁻"): "-", ord("\u2212"): "-"}
-# A comma belongs to a number only between groups of digits, so that "10,11" is two numbers; a full stop only before a
-# digit. 1,234 | 1 234 | 1'234 | 1_234; 1,00,000 (Indian); 1.234.567 and 1.234,56 (continental); 12; .5
-_BODY = (
-    r"(?P<grouped>\d{1,3}(?P<mark>,|\{,\}|\\,|\\ |[ '’_\u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3}){0,60}(?!\d)"
-    r"(?:\.\d+)?"
-    r"|\d{1,2}(?:,\d{2}){1,20},\d{3}(?!\d)(?:\.\d+)?)"
-    r"|(?P<continental>\d{1,3}(?:\.\d{3}){1,40},\d{1,2}(?!\d)|\d{1,3}(?:\.\d{3}){2,40}(?!\d))"
-    r"|(?P<mixed>\d{1,20}(?:\s|\\\s|\s?and\s)\d{1,20}\s?/\s?\d{1,20}(?!\d))"
-    r"|(?P<plain>\d+(?:\.\d+)?|\.\d+)"
-)
-_NUMBER = re.compile(
-    rf"(?<![A-Za-z\u00c0-\u024f\d_.])(?<!\.\d)(?:{_BODY})"
-    r"(?:[eE](?P<exponent>[-+]?\d{1,4})(?![\w.]\d?)"
-    r"|\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^\s?\{?\s?(?P<power>[-+\u2212]?\d{1,4})\s?\}?|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,4}))"
-    r"|\s?/\s?(?P<bottom>\d+)(?!\d))?"
-)
-_SIGN = re.compile(rf"(?P<sign>[-+\u2212–])(?P<gap>\s?){_CURRENCY}?\s?\Z")
-_BEFORE_A_SIGN = re.compile(r"(?:\A[ \t]{0,2}|(?:[=:：(\[{$≈~*]|\b(?:is|equals|be))\s?)\Z", re.IGNORECASE)
-
-# An exponent, an index, the 19 of COVID-19: no number of its own.
-_INDEX = re.compile(r"(?:[\^_]\{?\s?[-\u2212]?|[A-Za-z][-–])\Z")
-# Times, dates, ranges, versions, lists, powers, roots, unknowns: more than a number, and not one number.
-_AFTER_PART = re.compile(
-    r"\d[:.,/–—-]\Z|\d\s?(?:,|;|and|or)\s{1,2}[A-Za-z]\w?\s?=\s?[-\u2212]?\Z|\}\{\Z|\\sqrt(?:\[\d\])?\{?\s?\Z|√\s?\Z|(?:±|\\pm)\s?\Z"
-)
-_BEFORE_PART = re.compile(
-    r"[:.,/–—-]\d|\s?/\s?\d|\s?\^(?!\s?\{?\s?\\circ)|_\{?\d|[⁰¹²³⁴-⁹]|\s?\\(?:pi|sqrt|frac)\b|[xyznkBπ√](?![A-Za-z])"
-)
-_AND_MORE = re.compile(
-    rf"[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷]|\s-\s|\\times|\\cdot)\s?{_CURRENCY}?\d"
-    r"|\s?(?:hours?|h|feet|foot|ft|pounds?|lbs?|years?|weeks?|days?|minutes?|dollars?)(?:,|\s+and)?\s+\d+\s?[a-z]",
-    re.IGNORECASE,
-)
-_MORE_AND = re.compile(rf"\d[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷])\s?{_CURRENCY}?\Z", re.IGNORECASE)
-
 _STATED = re.compile(
     rf"####|<answer>|\banswers?\b[^.\n]{{0,60}}?(?:\bis\b|\bare\b|:|=)|\bans(?:\s?[:=]|\.\s)|\bcorrection\s?:"
-    rf"|\bfinal\s+(?:result|number|total)\b[^.\n]{{0,30}}?(?:\bis\b|:|=)"
-    rf"|\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}|{EASTERN_ANSWER}",
+    rf"|\bfinal\s+(?:result|number|total)\b[^.\n]{{0,30}}?(?:\bis\b|:|=)|\banswer\s(?:should|must)\sbe\b"
+    rf"|\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}|{EASTERN_ANSWER}|^A:|^#{{1,6}}\s(?:final\s)?answer\W{{0,4}}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STRICT = re.compile(
+    r"####\Z|<answer>\Z|A:\Z|(?:[:：=]|\b(?:is|ist|lautet|es|est))\Z|(?:答案|正解|答え)\S{0,3}\Z", re.IGNORECASE
+)
+_LEAD = re.compile(
+    rf"(?:[\s*_:：=~≈\"'“`(\[{{…]|\.(?!\d)|\\[(\[]|\\?{CURRENCY}|\b(?:about|around|approximately|roughly|exactly|only|simply|just|now|also|"
+    r"therefore|equal\s+to|indeed|actually|probably|[a-z]\s?=)(?=[\s$=]))*+",
     re.IGNORECASE,
 )
-_LEAD = re.compile(rf"(?:[\s*_:：=~≈\"'“`(\[{{.…]|\\[(\[]|{_CURRENCY}){{0,16}}")
-_SENTENCE = re.compile(r"[.!?](?=\s(?!\s?=)|\Z)|\n|</answer>")
-_MAX_SENTENCE = 400
+# The rest of a sum stands before an equals sign, with no clause between: "144 miles - 90 miles = 54 miles".
+_SUM = re.compile(r"[^=,;\n]{0,80}=")
+_NO_STATEMENT = re.compile(
+    r"\s{0,4}(?:as\s+follows|found|obtained|given|calculated|correct|right|wrong|incorrect|reasonable|consistent|based|in\s+the|"
+    r"the\s+(?:sum|difference|product|total|number|amount|same|one)\b|clear|to\b|not\b|asked|expected|required|simple|just\b|represented|"
+    r"derived|determined|provided|stored|_{2,}|supposed|an?\s+(?:integer|number|string|whole|natural|positive|numeric))",
+    re.IGNORECASE,
+)
+_NO_ANSWER = (
+    r"can(?:not|['’]t)\s+(?:be\s+(?:\w+\s)?(?:answered|determined|solved|known|found|calculated|computed|said|split|done)|answer|determine|"
+    r"solve|help|open|see|tell|say|provide|compute|calculate|give)|not\s+(?:enough|sufficient)\s+information|insufficient|not\s+solvable|"
+    r"impossible|unknown|undefined|undetermined|indeterminate|infinit|n/a\b|no\s+solution|does\s+not\s+exist|(?:is|are|was)\s+missing|"
+    r"not\s+(?:given|specified|provided)|kann\s+man\s+nicht|unbestimmt|无法|不能|не\s+хватает"
+)
+_REFUSAL = re.compile(
+    _NO_ANSWER + r"|\bsorry,?\s+(?:but|i)\b|\bas\s+an\s+ai\b|\bplease\s+(?:tell|provide|give|specify|clarify)\b",
+    re.IGNORECASE,
+)
+_REFUSED_ANSWER = re.compile(rf"[^.\n]{{0,60}}?(?:{_NO_ANSWER})", re.IGNORECASE)
+# Closing words that are no conclusion, and the details that may follow one.
+_CLOSING = re.compile(
+    r"(?:i\s+hope|hope\s+this|let\s+me\s+know|feel\s+free|thank|please\s+note|note\b|if\s+you\s+(?:have|need)|is\s+there\s+any|"
+    r"do\s+you\s+(?:have|need|want)|would\s+you|\d+\s+of\s+(?:those|these|them|which))\b",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"(?:so|therefore|thus|hence|in\s+conclusion|consequently)\b", re.IGNORECASE)
+_BULLET_LABEL = re.compile(
+    r"[-*•]\s+(?!.{0,40}\b(?:total|sum|answer|result|final|income|profit|left)\b)[A-Z][\w ]{0,30}:\s[^=\n]{1,40}\Z",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"\s?[kK]\b")
+_POWER_OF_TEN = re.compile(r"\s*10\s?\^\s?\{?\s?(\d{1,3})\s?\}?\s*\Z")
 _MAX_PLACES = 50
 """So many statements without a number are passed over, from the end."""
-_LATEX_FRACTION = re.compile(r"(?P<whole>(?<=\d)\s?)?\\[dt]?frac\s?(?:\{\s?([-+]?\d+)\s?\}\s?\{\s?(\d+)\s?\}|(\d)(\d))")
-_VULGAR = {ord(mark): f" {Fraction(unicodedata.numeric(mark)).limit_denominator(10)}" for mark in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
-
-_Unclear = Literal["unclear"]
+_MAX_SENTENCES = 4
+"""So many sentences without a number may follow the concluding one."""
 
 
-def _value(match: re.Match[str], sign: str) -> str | None:
-    """Write a match in one way; None for a division by zero."""
-    groups = match.groupdict()
-    minus = "-" if sign in ("-", "\u2212", "–") else ""
-    if groups["mixed"]:
-        whole, top, bottom = re.findall(r"\d+", groups["mixed"])
-        return f"{minus}{Fraction(int(whole)) + Fraction(int(top), int(bottom))}" if int(bottom) else None
-    if groups["continental"]:
-        plain = groups["continental"].replace(".", "").replace(",", ".")
-    else:
-        plain = re.sub(r"[^\d.]", "", groups["grouped"] or groups["plain"])
-    if groups["bottom"]:
-        if len(plain) + len(groups["bottom"]) > MAX_DIGITS:
-            return f"{minus}{plain}/{groups['bottom']}"
-        return str(Fraction(f"{minus}{plain}") / int(groups["bottom"])) if int(groups["bottom"]) else None
-    power = (groups["exponent"] or groups["power"] or groups["raised"] or "0").translate(_SUPERSCRIPTS)
-    if len(plain) > MAX_DIGITS or abs(int(power)) > MAX_DIGITS:
-        return f"{minus}{plain}" + (f"e{int(power)}" if int(power) else "")
-    with localcontext(prec=3 * MAX_DIGITS):
-        value = Decimal(f"{minus}{plain}").scaleb(int(power))
-        return format(value.normalize(), "f") if value else "0"
-
-
-def _sign(text: str, start: int) -> str:
-    """Return the sign before a number, "" where a dash there is a subtraction, a range or part of a word."""
-    near = text[max(start - 8, 0) : start]
-    found = _SIGN.search(near)
-    if found is None:
-        return ""
-    before = text[max(start - 24, 0) : start - len(near) + found.start()]
-    if found.group("gap"):
-        return found.group("sign") if _BEFORE_A_SIGN.search(before) else ""
-    last, earlier = before[-1:], before.rstrip()[-1:]
-    subtracts = last.isalnum() or last in tuple(")]}.,%") or (last.isspace() and (earlier.isdigit() or earlier == ")"))
-    return "" if subtracts else found.group("sign")
-
-
-def _read(text: str, match: re.Match[str]) -> str | _Unclear | None:
-    """Read one match: its value, `unclear` where it is part of something larger, None where it is only an index."""
-    start, end = match.span()
-    before = text[max(start - 24, 0) : start]
-    if _INDEX.search(before):
+def _spelled(words: str) -> str | None:
+    """Read a number in words at the start of a text, up to twenty."""
+    found = re.findall(r"[a-z]+", words[:40].lower())
+    if not found or found[0] not in NUMBER_NAMES or {*found[1:2]} & {"of", "hundred", *NUMBER_NAMES}:
         return None
-    if _AFTER_PART.search(before) or _BEFORE_PART.match(text, end):
-        return "unclear"
-    return _value(match, _sign(text, start)) or "unclear"
+    return str(NUMBER_NAMES.index(found[0]))
 
 
-def _plain_fractions(text: str) -> str:
-    r"""Write `\frac{1}{2}`, `\frac12` and ½ as 1/2, with a blank after a whole number."""
-
-    def flat(match: re.Match[str]) -> str:
-        _, top, bottom, short_top, short_bottom = match.groups()
-        return f"{'' if match.group('whole') is None else ' '}{top or short_top}/{bottom or short_bottom}"
-
-    return _LATEX_FRACTION.sub(flat, text.translate(_VULGAR))
-
-
-def canonical_number(text: str) -> str | None:
-    """Write a number in one way: no thousands separators, no trailing zeros, ASCII minus; fractions stay fractions.
-
-    Args:
-        text: One number, with optional sign, currency or percent sign, separators, exponent or denominator.
-
-    Returns:
-        The canonical spelling, or None where `text` is not one number.
-
-    >>> canonical_number("+1,234.50"), canonical_number("−0"), canonical_number("6/4"), canonical_number("1.5e3")
-    ('1234.5', '0', '3/2', '1500')
-    """
-    text = _plain_fractions(text[: 4 * MAX_CHARS]).strip()
-    text = re.sub(r"\s?\\?%\Z", "", text)
-    signed = re.match(rf"([-+\u2212–]?)\s?{_CURRENCY}?\s?([-+\u2212–]?)", text)
-    if signed is None or all(signed.groups()):
-        return None
-    match = _NUMBER.fullmatch(text[signed.end() :])
-    return None if match is None else _value(match, signed.group(1) or signed.group(2))
-
-
-def _stated_number(tail: str) -> str | _Unclear | None:
+def _stated_number(tail: str) -> str | Unclear | None:
     """Read the number of the sentence that follows "the answer is".
 
-    What stands behind the last equals sign counts, else a number at the very start, else the last one.
+    A number at the very start counts, unless it begins a sum; else the one that the sentence is about.
 
     Args:
         tail: Text that begins right after the statement.
@@ -176,56 +119,104 @@ def _stated_number(tail: str) -> str | _Unclear | None:
     """
     lead = _LEAD.match(tail)
     start = lead.end() if lead else 0
-    end = _SENTENCE.search(tail, start)
-    sentence = tail[: end.start() if end else start + _MAX_SENTENCE]
-    equals = sentence.rfind("=")
-    from_here = max(start, equals + 1)
-    values = [(match, _read(sentence, match)) for match in _NUMBER.finditer(sentence, from_here)]
-    values = [(match, value) for match, value in values if value is not None]
-    if not values:
-        words = re.findall(r"[a-z]+", sentence[start : start + 40].lower())
-        if not words or words[0] not in NUMBER_NAMES or {*words[1:2]} & {"of", "hundred", *NUMBER_NAMES}:
-            return None
-        return str(NUMBER_NAMES.index(words[0]))
-    between = sentence[from_here : values[0][0].start()]
-    match, value = values[-1] if re.search(r"[^\W\d_]{2}", between) else values[0]
-    listed = _AND_MORE.match(sentence, match.end()) or _MORE_AND.search(sentence[: match.start()])
-    return "unclear" if listed else value
+    end = SENTENCE_END.search(tail, start)
+    sentence = tail[: end.start() if end else start + MAX_SENTENCE].split("</answer>", maxsplit=1)[0]
+    direct = NUMBER.match(sentence, start)
+    if direct and not _SUM.match(sentence, direct.end()):
+        value = read(sentence, direct)
+        if value is not None and (AND_MORE.match(sentence, direct.end()) or PAIRED.match(sentence, direct.end())):
+            return "unclear"
+        if (
+            value
+            and value != "unclear"
+            and _THOUSANDS.match(sentence, direct.end())
+            and re.search(rf"{CURRENCY}\s?\Z", sentence[: direct.start()])
+        ):
+            return canonical_number(f"{value}e3")
+        if value is not None:
+            power = _POWER_OF_TEN.match(sentence[start:].rstrip(" .*$"))
+            return canonical_number(f"1e{power.group(1)}") if power else value
+    if _REFUSED_ANSWER.match(sentence, start):
+        return "unclear"
+    return sentence_number(sentence[start:]) or _spelled(sentence[start:])
 
 
-def _boxed_number(content: str) -> str | _Unclear | None:
-    values = [_read(content, match) for match in _NUMBER.finditer(content, content.rfind("=") + 1)]
+def _boxed_number(content: str) -> str | Unclear | None:
+    power = _POWER_OF_TEN.match(content)
+    if power:
+        return canonical_number(f"1e{power.group(1)}")
+    values = [read(content, match) for match in NUMBER.finditer(content, content.rfind("=") + 1)]
     values = [value for value in values if value is not None]
-    return values[0] if len(values) == 1 else "unclear" if values else None
+    if not values:
+        return "unclear" if re.search(r"\w", content) else None
+    return values[0] if len(values) == 1 else "unclear"
 
 
-def _final(text: str) -> str | _Unclear | None:
+def _states_something(statement: str, tail: str) -> bool:
+    """Tell whether a statement without a number states an answer, and is not just about the answer."""
+    line = tail.lstrip().split("\n", 1)[0]
+    return bool(_STRICT.search(statement) and re.match(r"[\W_]{0,12}\w", line) and not _NO_STATEMENT.match(line))
+
+
+def _stated(text: str) -> str | Unclear | None:
     boxes = list(BOX.finditer(text))
     opened = [box.start() for box in OPEN_BOX.finditer(text)]
     if opened and (not boxes or opened[-1] >= boxes[-1].end()):
         return "unclear"  # cut off within its last box
-    places = [(box.start(), box.group("content")) for box in boxes]
-    places += [(statement.end(), None) for statement in _STATED.finditer(text)]
-    for position, content in sorted(places, key=lambda place: place[0], reverse=True)[:_MAX_PLACES]:
-        tail = text[position : position + 4 * _MAX_SENTENCE]
-        value = _stated_number(tail) if content is None else _boxed_number(content)
+    places: list[tuple[int, re.Match[str]]] = [(box.start(), box) for box in boxes]
+    places += [(statement.end(), statement) for statement in _STATED.finditer(text)]
+    for position, match in sorted(places, key=lambda place: place[0], reverse=True)[:_MAX_PLACES]:
+        if match.re is BOX:
+            value = _boxed_number(match.group("content"))
+        else:
+            tail = text[position : position + 4 * MAX_SENTENCE]
+            # What stands in quotes is the whole answer: {"answer": "86 glasses and 42 plates"}
+            quoted = (
+                re.match(r"\s?(\\?\")([^\"\n]{0,400})\1", tail)
+                if match.group().rstrip()[-2:] in ('":', '" :')
+                else None
+            )
+            if match.group() == "A:" and (len(tail.split("\n", 1)[0]) > 40 or "\n" in tail.strip()):
+                continue  # the answer of a question-and-answer text, reasoning included
+            tail = quoted.group(2) if quoted else tail
+            value = _stated_number(tail)
+            if value is None and _states_something(match.group(), tail):
+                value = "unclear"
         if value is not None:
             return value
-    last = None
-    for match in _NUMBER.finditer(text):
-        last = _read(text, match) or last
-    return last
+    return None
 
 
-def extract_number(text: str) -> str | None:
+def _concluded(text: str) -> str | Unclear | None:
+    """Read the concluding sentence of a reply that states nothing, unless it refuses or asks."""
+    lines = [line.strip() for line in text.strip().splitlines()[-2:]]
+    if len(lines) == 2 and all(_BULLET_LABEL.match(line) for line in lines):
+        return None  # a list of findings without a conclusion
+    sentences = [one for one in sentences_from_the_end(text, 2 * _MAX_SENTENCES) if not _CLOSING.match(one)]
+    if any(_REFUSAL.search(sentence) for sentence in sentences[:2]):
+        return None
+    for passed, sentence in enumerate(sentences):
+        if sentence.endswith(("?", "？")):
+            return None
+        value = sentence_number(sentence)
+        if value is not None:
+            return value
+        if _CONCLUDES.match(sentence) or passed == _MAX_SENTENCES:
+            return None
+    return _spelled(text) if len(text.strip()) <= 12 else None
+
+
+def extract_number(text: str, *, complete: bool | None = None) -> str | None:
     r"""Find the final number of a reply.
 
-    The last statement ("the answer is 12", "#### 12") or box comes before a bare number; among bare ones the last
-    wins. What stands before a further question that the reply invents comes first. Units, currency signs and a full
+    The last statement ("the answer is 12", "#### 12") or box counts; where it holds no number, the reply has none.
+    Without a statement the number counts that the concluding sentence is about, unless the reply was cut off, refuses
+    or asks. What stands before a further question that the reply invents comes first. Units, currency signs and a full
     stop after the number do not matter. A list, a range, a time, a formula in the decisive place is not one number.
 
     Args:
         text: A reply without thinking traces.
+        complete: Whether the reply came to its end, where the back end told; otherwise its last line shows it.
 
     Returns:
         The number in canonical spelling, or None.
@@ -236,37 +227,56 @@ def extract_number(text: str) -> str | None:
     '3.5'
     >>> extract_number("The answer is 10-12.") is None
     True
+    >>> extract_number("We have 3 + 4 = 7. The answer is (C).") is None
+    True
     """
-    text = "\n" + _plain_fractions(END_TOKENS.sub("", text[-MAX_CHARS:]))  # "- 5" opens a list, and no sum
-    for part in dict.fromkeys(before_invented_question(text)):
-        value = _final(part)
+    text = "\n" + plain_fractions(without_end_tokens(text[-MAX_CHARS:]))  # "- 5" opens a list, and no sum
+    answer, whole = before_invented_question(text)
+    for part in dict.fromkeys((answer, whole)):
+        value = _stated(part)
+        # What comes before an invented question was not cut off; bare numbers after it are not about ours.
+        ended = answer is not whole or (is_complete(part) if complete is None else complete)
+        if value is None and part is answer and ended:
+            value = _concluded(part)
         if value is not None:
             return None if value == "unclear" else value
     return None
 
 
-def same_number(first: str, second: str) -> bool:
-    """Tell whether two texts write the same number, exactly.
+_LM_EVAL = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
+
+
+def as_lm_eval_compares(text: str) -> str:
+    r"""Cut down a text as lm-eval's gsm8k does before it compares: no commas, dollars, nothing up to "#### ".
+
+    >>> as_lm_eval_compares("2 + 2 = 4\n#### $1,234.")
+    '1234'
+    """
+    text = text.replace(",", "").replace("$", "").rpartition("#### ")[2]
+    return re.sub(r"\.$", "", text).lower()
+
+
+def extract_number_lm_eval(text: str) -> str | None:
+    """Find the number that lm-eval's rule `flexible-extract` of gsm8k takes: the last run of digits, whatever it is.
+
+    For comparison with other people's numbers. The rule reads "The answer is (C)." as the last bare number before it,
+    and a reply that was cut off as the last number that it reached.
 
     Args:
-        first: One number.
-        second: Another.
+        text: A reply.
 
     Returns:
-        False also where one of them is not a number.
+        The match without commas, dollar signs and a full stop at its end, as lm-eval compares it; None without digits.
 
-    >>> same_number("0.50", "1/2"), same_number("1,000", "1e3"), same_number("2", "two")
-    (True, True, False)
+    >>> extract_number_lm_eval("She has 12 apples and pays $1,200.")
+    '1200'
     """
-    left, right = canonical_number(first), canonical_number(second)
-    if left is None or right is None:
-        return False
-    if left == right:
-        return True
-    try:
-        return Fraction(left) == Fraction(right)
-    except (ValueError, ZeroDivisionError):
-        return False
+    found = [first or second for first, second in _LM_EVAL.findall(text)]
+    return as_lm_eval_compares(found[-1].strip()) if found else None
 
 
-METRICS = {"extract.number": extract_number, "extract.same_number": same_number}
+METRICS = {
+    "extract.number": extract_number,
+    "extract.number_lm_eval": extract_number_lm_eval,
+    "extract.same_number": same_number,
+}

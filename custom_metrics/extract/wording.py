@@ -6,18 +6,20 @@ from __future__ import annotations
 import re
 
 FOREIGN_ANSWER = (
-    r"(?:antwort|lösung|richtig|réponse|respuesta|opción\s+correcta|risposta|resposta|ответ|antwoord|odpowiedź|jawaban|"
+    r"(?:antwort|lösung|richtig|réponse|respuesta|opción\s+correcta|alternativa\s+corret[ao]|risposta|resposta|ответ|antwoord|odpowiedź|jawaban|"
     r"cevap|đáp\s+án|उत्तर|উত্তর|คำตอบ|الإجابة)"
 )
 """The noun "answer" in languages that put blanks between words."""
 # Up to three words between noun and verb ("la respuesta correcta es"), none of them a negation.
 FOREIGN_WORDS = r"(?:ที่ถูกต้อง|\s{1,2}(?!(?:no|nicht|non|não|не|pas|keine?|không)\s)[^\W\d_]{2,14}(?=\s)){0,3}"
-FOREIGN_IS = r"(?:\s{0,2}(?:[:：=]|คือ)|\s{1,2}(?:[–—-]|ist|lautet|est|es|sería|è|é|is|to|adalah|là|هي)(?=\s))"
-EASTERN_ANSWER = r"(?:答案|正解|答え|回答|解答|정답|답변)(?:은|는|이|は|应该|应当|应)?(?:是|为|為|选|選|[:：=]){0,2}"
+FOREIGN_IS = r"(?:\s{0,2}(?:[:：=]|คือ)|\s{1,2}(?:[–—-]|ist|lautet|est|es|sería|è|é|is|to|adalah|là|هي)(?:\s?:|(?=\s)))"
+EASTERN_ANSWER = (
+    r"(?:答案|正解|答え|回答|解答|정답|답변)】?\s?(?:은|는|이|は|应该|应当|应)?(?:是|为|為|选|選|[:：=]){0,2}"
+)
 """The same in languages without blanks, its verb included."""
 
-END_TOKENS = re.compile(r"(?:\s{0,8}(?:</s>|<(?:end_of_turn|eos)>|<[|｜][\w▁]{1,30}[|｜]>)){1,8}\s{0,8}\Z")
-"""Marks of the end of a turn, which back ends leave in the text."""
+_END_TOKEN = re.compile(r"</s>|<(?:end_of_turn|eos|EOS|EOS_TOKEN|eo[ae])>|<[|｜][\w▁]{1,30}[|｜]>")
+_LONGEST_TOKEN = 40
 INVENTED_QUESTION = re.compile(r"\n\s{0,4}(?:\*\*)?(?:Q|Question|Problem|Exercise)(?:\s{1,2}\d{1,3})?(?:\*\*)?\s?[:.]")
 """Where a base model, having answered, goes on with a question of its own."""
 
@@ -25,6 +27,69 @@ BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{(?P<content>(?:[^{}]|\{(?:[^{}]|\{[^
 """A box of LaTeX with its content, braces in it up to two levels deep."""
 OPEN_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{")
 """The beginning of a box, whose end may lack."""
+
+
+# A sentence mark with what may close behind it, or a closing bracket, fence or mark of emphasis.
+_SENTENCE_CLOSED = re.compile(r"(?:[.!?…。！？।؟｡]|[)\]}>|」』】）`*$✓✔✅☑\"”’])\Z")
+_OPEN_NUMBER = re.compile(r"\d\s?(?:[+*×÷·]|\s[-−–]|\\(?:times|cdot|div))\s{0,2}\$?\d{0,20}\.\Z")
+# A line of its own that ends in a result: "Total: 255 miles", "= 255 miles", "12. 35 + 70 = 105".
+_RESULT_LINE = re.compile(
+    r"(?:[=≈:：]|\b(?:is|are|gives|equals|comes\s+to))\s{0,3}(?:\\?\$|[€£¥₹*_-]){0,4}\d+(?:[.,]\d+){0,9}(?:\s?/\s?\d+)?"
+    r"(?:\s?[%°/]|\s?(?!(?:and|or|but|so|that|which|who|if|when|because|since|to|of|by|per|for|with|in|from|the|an?|has|have|"
+    r"been|is|are)\b)[^\W\d_][\w'’/²³-]{0,20}){0,6}\Z"
+)
+_SENTENCE_WITHIN = re.compile(r"[^\W\d][.!?]\s+[A-Z]|\d[.!?]\s+[A-Z][a-z]")
+_MAX_SHORT = 60
+_MAX_RESULT_LINE = 240
+_UNFINISHED = re.compile(
+    r"(?:[-+*/=×÷·,(\[{:$]|\b(?:[Tt]he|a|an|of|to|by|is|are|and|or|for|with|in|from|than|that|which|so|as|at|per|bring))\s*\Z"
+)
+
+
+def without_end_tokens(text: str) -> str:
+    """Cut marks of the end of a turn from the end of a text; back ends leave them there, some by the dozen.
+
+    >>> without_end_tokens("B.</s></s> <|im_end|>")
+    'B.'
+    """
+    end = len(text)
+    while True:
+        while end and text[end - 1].isspace():
+            end -= 1
+        start = text.rfind("<", max(end - _LONGEST_TOKEN, 0), end)
+        if start == -1 or not _END_TOKEN.fullmatch(text, start, end):
+            return text[:end]
+        end = start
+
+
+def is_complete(text: str, *, short_line: bool = False) -> bool:
+    """Tell whether a reply came to its end, as far as its last line shows: models are cut off at their token limit.
+
+    Complete is a reply that ends with a sentence mark or a closing bracket, one whose last line is a result
+    ("= 255 miles"), and one that is nothing but a short line. A back end's own word on why it stopped is better where
+    there is one.
+
+    Args:
+        text: A reply without thinking traces and end tokens.
+        short_line: A short last line counts as an end, as in lists and headings.
+
+    Returns:
+        False where the end is open.
+
+    >>> is_complete("So 3 boxes are left."), is_complete("So 3 boxes are"), is_complete("Total: 7")
+    (True, False, True)
+    """
+    text = text.strip()
+    line = text[text.rfind("\n") + 1 :][-_MAX_RESULT_LINE:].strip()
+    if text.startswith("{") and line[-1:] not in ("}", "`"):
+        return False  # a JSON object that never closed
+    if _SENTENCE_CLOSED.search(line):
+        return not _OPEN_NUMBER.search(line)
+    if len(line) <= _MAX_SHORT and (short_line or "\n" not in text):
+        return not _UNFINISHED.search(line) and not _SENTENCE_WITHIN.search(line, 4)
+    alone = "\n" in text and re.fullmatch(r"[\W_]{0,12}[A-Z\d][\d.,]{0,30}[\W_]{0,8}", line)
+    result = "\n" in text and _RESULT_LINE.search(line) and not _SENTENCE_WITHIN.search(line, 4)
+    return bool(alone or result) and len(line) < _MAX_RESULT_LINE
 
 
 def before_invented_question(text: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from typing import Any
 from custom_metrics.extract import thinking
 from custom_metrics.extract.bbh import extract_bbh
 from custom_metrics.extract.choice import extract_choice, extract_direct_choice
-from custom_metrics.extract.number import extract_number
+from custom_metrics.extract.number import extract_number, extract_number_lm_eval
 
 INVALID = "[invalid]"
 
@@ -115,6 +115,14 @@ def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 def final_number(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the final number; see `custom_metrics.extract.number.extract_number`."""
     return _apply(lambda text, _: extract_number(text), resps, docs)
+
+
+def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read the number by lm-eval's flexible rule, thinking traces included; for `results.number_lm_eval`."""
+    return [
+        [extract_number_lm_eval(str(text or "")) or INVALID for text in replies]
+        for replies, _ in zip(resps, docs, strict=True)
+    ]
 
 
 def majority(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:

@@ -149,7 +149,8 @@ def number(doc: Doc, results: Results) -> Values:
     Returns:
         `exact_match` and `unparsed`, 0 or 1.
     """
-    from custom_metrics.extract.number import canonical_number, extract_number, same_number
+    from custom_metrics.extract.number import extract_number
+    from custom_metrics.extract.numeral import canonical_number, same_number
 
     answer = _reply(results)
     if answer == INVALID or not answer.strip():
@@ -157,6 +158,24 @@ def number(doc: Doc, results: Results) -> Values:
     gold = _gold(doc)
     gold = canonical_number(gold) or extract_number(gold) or gold
     return {"exact_match": float(same_number(answer, gold))}
+
+
+@_averaged
+@_never_raising(exact_match=0.0, unparsed=0.0)
+def number_lm_eval(doc: Doc, results: Results) -> Values:
+    """Compare a number with `doc["target"]` as lm-eval's gsm8k does: as texts, without commas, dollars, a full stop.
+
+    18.00 is not 18 here. For comparison with other people's numbers, behind the filter `final_number_lm_eval`.
+
+    Returns:
+        `exact_match` and `unparsed`, 0 or 1.
+    """
+    answer = _reply(results)
+    if answer == INVALID or not answer.strip():
+        return {"unparsed": 1.0}
+    from custom_metrics.extract.number import as_lm_eval_compares
+
+    return {"exact_match": float(as_lm_eval_compares(answer) == as_lm_eval_compares(_gold(doc)))}
 
 
 def math_gold(doc: Doc) -> str:

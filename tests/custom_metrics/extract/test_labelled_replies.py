@@ -1,7 +1,8 @@
 """Replies as chat, base and reasoning models write them, each labelled by hand with the answer that it gives.
 
 The tables lie in `tests/data/replies`. Names tell whose style a reply follows, or what it does; those called "unseen"
-were labelled before the extractors had met them.
+were labelled before the extractors had met them, and so were all in the tables `choice_real` and `number_real`. A row
+with `open` is one that the extractors are known to miss.
 """
 
 import json
@@ -19,7 +20,10 @@ FOLDER = Path(__file__).parents[2] / "data/replies"
 
 def cases(name):
     rows = [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    return pytest.mark.parametrize("row", rows, ids=[row["name"] for row in rows])
+    missed = pytest.mark.xfail(strict=True, reason="known to be missed")
+    return pytest.mark.parametrize(
+        "row", [pytest.param(row, id=row["name"], marks=missed if row.get("open") else ()) for row in rows]
+    )
 
 
 @cases("choice")
@@ -32,9 +36,20 @@ def test_letter(row):
     assert readers[row["reader"]](row["reply"], row["letters"]) == row["answer"]
 
 
+@cases("choice_real")
+def test_letter_of_a_lifelike_reply(row):
+    doc = {"choices": list(row["letters"])}
+    assert filters.choice_letter([[row["reply"]]], [doc]) == [[row["answer"] or filters.INVALID]]
+
+
 @cases("number")
 def test_number(row):
     assert extract_number(row["reply"]) == row["answer"]
+
+
+@cases("number_real")
+def test_number_of_a_lifelike_reply(row):
+    assert filters.final_number([[row["reply"]]], [{}]) == [[row["answer"] or filters.INVALID]]
 
 
 @cases("bbh")

@@ -1,0 +1,93 @@
+# ruff: noqa: RUF001 - replies use typographic quotes, dashes, full-width marks and other scripts; the patterns name them
+"""What takes a letter back, or makes it a word: the other half of the vocabulary of `custom_metrics.extract.choice`."""
+
+from __future__ import annotations
+
+import re
+
+from custom_metrics.extract.choice_patterns import CLOSE, ENGLISH_LABEL, OPEN
+
+# "A or B", "A/C", "A, B and D", "(A)(B)", "A B C": no choice was made. "B, and A is wrong" is one: a verb follows.
+_ROMAN = r"(?:[A-Z]|I{2,3}|I?V|VI{1,3}|IX)(?![^\W_]|['’]\w)"
+_JOIN = (
+    r"(?:、|\b(?:or|and|oder|und|ou|et|o|y|e|или|и)\b(?:\s+(?:maybe|perhaps|possibly|also|even))?|/|&|\+|或|和|または|또는"
+    r"|,(?:\s{0,2}(?:or|and)\b)?|(?<=[)\]])(?=[(\[]))"
+)
+HEDGE = re.compile(
+    rf"{CLOSE}{{0,8}},?\s+or\s+(?:it\s+)?(?:could|might|may)\s+be\b|{CLOSE}{{0,8}}(?:\((?:or|and)\b|{_JOIN})\s{{0,4}}(?:{ENGLISH_LABEL})?{OPEN}{{0,16}}(?!I\s+(?!and\b|or\b)[a-z]{{2}}){_ROMAN}"
+    rf"(?!{CLOSE}{{1,6}}(?:is|are|was|has|have|can|cannot|does|do|would|fails?|uses?|gives?|says?|ignores?|assumes?)\b)"
+    r"|(?:\s{1,3}(?:[-*•]\s)?\(?[A-Z]\)?){1,25}[\s.]*\Z|(?:[ \t]+[A-Z]){1,25}[ \t.]*\n"
+)
+# The same seen from the last of the letters: "A, B or" stands before it.
+HEDGED = re.compile(
+    rf"(?<![^\W_])[A-Z]{CLOSE}{{0,4}}(?:,?\s*\b(?:or|and|nor|oder|und|ou|et)\b|[/&,])\s*(?:{ENGLISH_LABEL})?\s{{0,2}}\Z"
+)
+REFUSED = re.compile(
+    r"(?:\b(?:not|or|never|cannot|neither|nor|except|unlike|without|than|instead\s+of|against|about|at|out|consider(?:ing)?|check(?:ing)?|"
+    r"examine|evaluate|eliminat(?:e|es|ed|ing)|exclude[sd]?|excluding|reject(?:s|ed|ing)?|discard(?:s|ed)?|analy[sz]e|wrong|see)|n['’]t)\b"
+    r"[^.!?\n,;]{0,24}\Z",
+    re.IGNORECASE,
+)
+"""What stands before a letter that is named without being chosen."""
+DENIED = re.compile(
+    r"(?:\bcan(?:not|['’]t)\s+\w+|\b(?:do|did|does)(?:n['’]t|\s+not)\s+(?:think|believe|mean)|\bunlikely|\bimpossible|\bdoubt"
+    r"|(?<!\bI\s)(?<!\bwe\s)\b(?:might|may|could|would)\s+(?:be\s+tempted\s+to\s+)?(?:say|think|argue|believe|guess|claim)|\bwhether|\bif|\bsuppose|\bassum(?:e|ing))\b[^.!?\n,;:]{0,25}\Z",
+    re.IGNORECASE,
+)
+"""What stands before a statement that is denied, or made for the sake of argument."""
+REJECTED = re.compile(
+    rf"{CLOSE}{{0,8}}[:,–—-]?\s(?:(?:is|are|was|seems?|looks?|must\s+be|can|cannot|does|would)\s+)?(?:(?:clearly|also|therefore|definitely)\s+)?"
+    r"(?:wrong|incorrect|false|not\b|out\b|eliminated|excluded|invalid|fails?\b|(?:be|been)\s+(?:eliminated|excluded|ruled|rejected)"
+    r"|(?:is|does|was)n['’]t|ruled)",
+    re.IGNORECASE,
+)
+RETRACTED = re.compile(
+    rf"{CLOSE}{{0,4}}(?:\?|[,;…–—-]\s{{0,3}}(?:no|wait|hmm|sorry|scratch\s+that)\b(?!\s+(?:doubt|other|need|change|effect|difference))"
+    # "(B) No, because ..." and "C. No effect" are texts of options; "B. No, wait" is none.
+    r"|\s{0,3}(?:no\b(?=[,.:;!…–—-]{0,2}\s{1,2}(?:wait|sorry|that|i\b|hold|actually|scratch|it\b|this|[A-Z]\b(?!\s))|\s[a-z]?\Z)|wait|hmm|sorry|scratch\s+that)\b)",
+    re.IGNORECASE,
+)
+"""What follows a letter that is named without being chosen: a verdict against it, a question mark, second thoughts."""
+
+# "Answer: A triangle has ..." and "The answer is G proteins" hold words, "Answer: A because ..." holds a letter.
+_GOES_ON = (
+    "because|since|as|and|or|for|due|given|which|is|with|based|but|by|if|when|while|"
+    "the|this|that|these|it|they|we|he|she"
+)
+_GOES_ON_LONGER = (
+    _GOES_ON
+    + "|not|are|was|were|has|have|would|can|could|cannot|must|should|does|do|from|in|on|to|at|here|rather|instead|"
+    "where|although|though|however|after|then|thus|therefore|only|correct|right|so|i|you|there|according|over|best|also|"
+    "again|indeed|will|richtig|korrekt|correcta?e?|corretta|correta|represents|describes|states|explains|says|matches|fits|seems|makes|gives|shows|satisfies|works|remains"
+)
+WORD_AFTER = re.compile(rf"[*_]{{0,3}}[ \t]+(?!(?:{_GOES_ON})\b)[a-z]")
+NOUN_AFTER = re.compile(rf"[ \t]+(?!(?:{_GOES_ON_LONGER})\b)[a-z]{{2}}")
+BLANK_THEN_MORE = re.compile(r"[ \t]+\S")
+SPECIES = re.compile(
+    r"\.\s(?:coli|pylori|elegans|melanogaster|subtilis|difficile|botulinum|albicans|perfringens|tetani|anthracis|cereus|"
+    r"thaliana|gondii|faecalis|influenzae|vulgaris|sapiens|baumannii)\b"
+)
+# "(H) Rods and (G) Cones", "(G) for the first part and (H) for the second": two options with their texts.
+WITH_ANOTHER = re.compile(
+    r"\s?[).\]}*]{1,4}\s(?!because|since|as\b|while|whereas|not\b|rather)(?:(?!\b(?:because|since|while|whereas|not|than|unlike|but|"
+    r"with|contradicts?|as)\b)[^.\n()]){1,60}?(?:\b(?:and|or)|,)\s(?:also,?\s)?(?:the\s)?(?:option\s)?(?:\([A-J]\)\s?|[A-J][.)]\s)[A-Za-z\d]"
+)
+# "The best-known vitamin is C.": the letter names a thing of its kind.
+NAMES = re.compile(
+    r"\b(?:vitamin|hepatitis|type|group|class|grade|plan|point|company|firm|theorem|schedule|section|part|figure|table|case|event|set|"
+    r"matrix|language|variable|person|student|team|planet|city|town|line|angle|side|patient|factor|compound|element|gas|substance|"
+    r"defendant|plaintiff|party|phase|state|node|vertex|station|school|bank|country|letter|note|key|scale|blood)\b"
+    r"[^.\n]{0,12}\b(?:is|are|was|of|in|by|as)\s{1,2}[(*\"']{0,3}\Z",
+    re.IGNORECASE,
+)
+# Behind a small letter, a sentence: "(a) The work is 12 J", but neither "b) 12 m/s" nor "b) is right".
+PART_TEXT = re.compile(r"[).:]{1,2}\s(?!is\b|because|since|as\b)(?:[\w'’]+\s){3}")
+DENIED_NEAR = re.compile(
+    r"(?:\bcannot|\bcan['’]t|\bnot|\bnever|n['’]t|\bneither|\bnor)\s(?:\w{1,10}\s)?[(*\"']{0,3}\Z", re.IGNORECASE
+)
+OPEN_END = re.compile(r"\b(?:and|or|while|whereas|but|for|if)\s(?:option\s|choice\s|statement\s)?\(?[A-J]\)?\s*\Z")
+ENDS_IN_A_LETTER = re.compile(
+    r"[.!?)]\s{1,3}(?:→|⇒|[-=]>|[Ss]o|[Tt]hus|[Tt]herefore|[Hh]ence|[Aa]nswer:?)[\s,:]{1,3}\(?[A-J][)\]*]{0,3}\s*\Z"
+)
+# "Option (A) holds for gases": the start of a discussion, where other options follow.
+SUBJECT = re.compile(rf"{CLOSE}{{0,4}}\s(?!because\b|since\b|due\b|as\b|for\b)[a-z]")

@@ -1,0 +1,152 @@
+# ruff: noqa: RUF001 - replies use typographic marks and other scripts; the patterns name them
+"""The number that a sentence is about: "Thus 12 cookies go to each of the 5 friends" says 12."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from custom_metrics.extract.numeral import CURRENCY, NUMBER, Unclear, read
+
+MAX_SENTENCE = 400
+_ABBREVIATED = "".join(
+    rf"(?<!\b{word})" for word in ("i\\.e", "e\\.g", "Mr", "Mrs", "Dr", "No", "vs", "approx", "etc", "oz", "lb")
+)
+SENTENCE_END = re.compile(rf"{_ABBREVIATED}[.!?]{{1,3}}(?=[\"'”’)*_\]}}`$]{{0,4}}(?:\s(?!\s?=)|\Z))|[。！？।]|\n")
+_LIST_MARK = re.compile(r"[\s>#]{0,8}(?:\d{1,3}[.)](?=\s)|[-*•](?=\s))?\s{0,4}")
+# What the number of the sentence comes behind, where a sentence has several: the last of these with a number after it.
+_RESULT = re.compile(
+    r"[=≈]|(?:[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)\d[\d.,]{0,12}(?:\s[a-z]{1,12})?,?\s+or\b|\b(?:so|therefore|thus|hence|meaning|leaving|leaves?|giving|gives?|to\s+get|we\s+get|resulting\s+in|results\s+in|"
+    r"makes?|making|equals?|equal\s+to|comes?\s+to|amounts?\s+to|totall?ing|(?:which|that|this)\s+(?:is|means)|"
+    r"(?:a|the)\s+(?:grand\s+)?total\s+of|for\s+a\s+total\s+of|i\.e\.,?)(?!\w)",
+    re.IGNORECASE,
+)
+_OF_WHAT = (
+    "total|sum|average|mean|amount|cost|price|profit|distance|height|length|width|weight|area|volume|value|loss|gain|score|"
+    "speed|rate|balance|number|maximum|minimum|bill|income|salary|discount|change|percentage|capacity|age|perimeter|"
+    "temperature|increase|decrease|difference|probability|chance|ratio|revenue|savings|earnings|raise|reduction"
+)
+_MEASURED = re.compile(rf"\b(?:{_OF_WHAT})\s(?:[a-z]{{3,9}}\s)?of\s(?:about\s|only\s)?{CURRENCY}?\s?\Z", re.IGNORECASE)
+# What a number in the background stands behind: "in 2010", "for the 16 glasses", "all 54 sacks", "step 3".
+_BACKGROUND = re.compile(
+    r"(?:\b(?:after|in|on|for|within|per|all|over|every|each|during|between|than|of|among|through|since|until|before|"
+    r"with|from|at|by|the|these|those|this|his|its|their|our|my|your|first|last|next|other|if|when|because|"
+    r"steps?|questions?|parts?|days?|weeks?|months?|years?|grades?|rooms?|problems?|chapters?|equations?|level|phase|figure|"
+    rf"table|aged?)\s{{1,2}}(?:(?:the|all|each|these|those|his|her|their|its|about|another|only)\s)?{CURRENCY}?\s?)\Z",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(
+    r"[\s*_]{0,4}(?:since|as|because|if|when|given\s+that|after|for|in|on|over|with|at|by|of|from)\b[^,\n]{1,160},\s",
+    re.IGNORECASE,
+)
+_ADJECTIVE = re.compile(r"-[A-Za-z]")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+_OPERAND = re.compile(
+    r"\s?(?:%|[A-Za-z]{1,12})?\s?(?:[+×÷]|\*\s?[\w$(]|\\times|\\cdot|\\div|[-−–]\s?[$€£]?\d|/\s?\d)|\sin\s\d"
+)
+AND_MORE = re.compile(
+    rf"[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷]|\s-\s|\\times|\\cdot)\s?{CURRENCY}?\d"
+    r"|\s?(?:hours?|h|feet|foot|ft|pounds?|lbs?|years?|weeks?|days?|minutes?|dollars?)(?:,|\s+and)?\s+\d+\s?[a-z]",
+    re.IGNORECASE,
+)
+_MORE_AND = re.compile(rf"\d[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷])\s?{CURRENCY}?\Z", re.IGNORECASE)
+# "341 pencils and 297 crayons": two answers, with no verb between them.
+PAIRED = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,3}},?\s(?:and|or)\s{CURRENCY}?\d")
+_PAIR = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,4}},?\s(?:and|or|but)\s(?:also\s|only\s)?{CURRENCY}?\Z")
+_LISTED = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,4}},\s{CURRENCY}?\Z")
+_LEFT = re.compile(r"\b(?:left|remaining|in\s+total|altogether|in\s+all)\b(?!\s+over)", re.IGNORECASE)
+_VERB = re.compile(
+    r"\s(?:is|are|was|has|have|will|would|needs?|gets?|makes?|can|had|went|costs?|spends?)\s", re.IGNORECASE
+)
+_ENGLISH = re.compile(
+    r"\b(?:the|of|is|are|has|have|had|will|to|for|and|in|that|he|she|they|it|there|we)\b", re.IGNORECASE
+)
+_ASIDE = re.compile(r"\([^()\n]{0,200}\)")
+
+
+def sentences_from_the_end(text: str, most: int) -> Iterator[str]:
+    """Yield the last sentences of a text, the very last one first, without list marks.
+
+    Args:
+        text: A reply.
+        most: How many at most.
+    """
+    end = len(text)
+    count = 0
+    while end > 0 and count < most:
+        start = text.rfind("\n", 0, end) + 1
+        line = text[max(start, end - 4 * MAX_SENTENCE) : end]
+        mark = _LIST_MARK.match(line)
+        begin = mark.end() if mark else 0
+        parts = []
+        for stop in SENTENCE_END.finditer(line, begin):
+            parts.append(line[begin : stop.end()])
+            begin = stop.end()
+        parts.append(line[begin:])
+        for part in reversed(parts):
+            if re.search(r"\w", part):
+                count += 1
+                yield part.strip()
+                if count == most:
+                    return
+        end = start - 1
+
+
+def _is_background(text: str, match: re.Match[str]) -> bool:
+    before = text[max(match.start() - 40, 0) : match.start()]
+    if _ADJECTIVE.match(text, match.end()) or _ORDINAL.match(text, match.end()):
+        return True
+    return _BACKGROUND.search(before) is not None and _MEASURED.search(before) is None
+
+
+def _behind_the_result(sentence: str) -> int:
+    """Tell where in a sentence the part begins that follows the last sign of a result with a number behind it."""
+    last = max((match.start() for match in NUMBER.finditer(sentence)), default=0)
+    start = max((sign.end() for sign in _RESULT.finditer(sentence) if sign.end() <= last), default=0)
+    start += len(sentence[start:]) - len(sentence[start:].lstrip(" ,"))
+    opening = _SUBORDINATE.match(sentence, start)
+    return opening.end() if opening and opening.end() <= last else start
+
+
+def sentence_number(sentence: str) -> str | Unclear | None:
+    """Read the number that a sentence is about.
+
+    What follows the last "=", "so", "which is" counts; there the first number that is not in the background ("in 2010",
+    "for the 16 glasses", "all 54 sacks").
+
+    Args:
+        sentence: One sentence.
+
+    Returns:
+        The number in canonical spelling; `unclear` for several, or for one that is part of a sum; None without one.
+
+    >>> sentence_number("Kylar needs to pay $64 for the 16 glasses.")
+    '64'
+    >>> sentence_number("Faye has 341 pencils and 297 crayons in total.")
+    'unclear'
+    """
+    sentence = sentence.replace("**", "").replace("__", "")
+    without = _ASIDE.sub(" ", sentence)
+    text = without if NUMBER.search(without) else sentence
+    found = ((match, read(text, match)) for match in NUMBER.finditer(text, _behind_the_result(text)))
+    values = [(match, value) for match, value in found if value is not None]
+    if not values:
+        return None
+    ahead = [pair for pair in values if not _is_background(text, pair[0])] or values
+    ends = [pair[0].start() for pair in ahead[1:]] + [len(text)]
+    between = [text[pair[0].end() : end] for pair, end in zip(ahead, ends, strict=True)]
+    left = [place for place, words in enumerate(between) if _LEFT.search(words)]
+    place = left[0] if len(left) == 1 else 0 if "=" in text or _ENGLISH.search(text) else len(ahead) - 1
+    match, value = ahead[place]
+    if _OPERAND.match(text, match.end()) or AND_MORE.match(text, match.end()):
+        return "unclear"
+    if _MORE_AND.search(text[max(match.start() - 24, 0) : match.start()]):
+        return "unclear"
+    joined = [len(words) <= 60 and not _VERB.search(words) for words in between[:-1]]
+    paired = [short and bool(_PAIR.fullmatch(words)) for short, words in zip(joined, between, strict=False)]
+    listed = [short and bool(_LISTED.fullmatch(words)) for short, words in zip(joined, between, strict=False)]
+    if any(paired[at : at + 1] == [True] for at in (place - 1, place) if at >= 0) or (
+        listed[:1] == [True] and any(paired)
+    ):
+        return "unclear"
+    return value
