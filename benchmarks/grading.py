@@ -3,9 +3,12 @@
     python benchmarks/grading.py [--labelled FILE.jsonl] [--json FILE] [--load]
 
 Two sets: `ordinary`, 1,000 generated replies with short answers of which 70 % equal the gold answer literally; and
-`hard`, the labelled pairs of the test suite, or the rows `{gold, response, expected}` of FILE. Every grader runs in a
-fresh process; CPU time is user plus system of that process and its children, without imports, but with the start of our
-worker. `--load` grades 1,000 answers with the machine idle and with every core busy, and compares the verdicts.
+`hard`, the labelled pairs of the test suite. With `--labelled` the rows `{gold, response, expected}` of FILE are graded
+instead, for each `source` in them and together; rows with `firm` false, on which people would differ, are left out.
+Every grader runs in a fresh process; CPU time is user plus system of that process and its children, without imports,
+but with the start of our worker. `slowest` is the CPU time of one reply, caller and running worker together. `unparsed`
+are the replies in which a grader finds no answer. `--load` grades 1,000 answers with the machine idle and with every
+core busy, and compares the verdicts.
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 Case = dict[str, object]
-Grader = Callable[[str, str], bool]
+Grader = Callable[[str, str], tuple[bool, bool | None]]
+"""Gold answer and reply -> right or not, and whether no answer was found (None where that is not known)."""
 GRADERS = ("ours", "math-verify", "lm-eval minerva", "lm-eval leaderboard")
 TEMPLATE = "We work through the problem step by step.\n\nTherefore, the final answer is: ${}$. I hope it is correct."
 
@@ -58,65 +64,139 @@ def ordinary(count: int = 1_000, seed: int = 0) -> list[Case]:
     return found
 
 
-def hard(path: Path | None) -> list[Case]:
-    """Labelled cases: the rows of a file, else the tables of the tests."""
-    if path is not None:
-        return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+def hard() -> list[Case]:
+    """The tables of the tests, each answer in a box; without those that a box changes, such as `5}`."""
+    from custom_metrics.math import extract_boxed
     from tests.custom_metrics.math.cases import CASES
+    from tests.custom_metrics.math.causes import CAUSES
 
-    return [
-        {"gold": gold, "response": TEMPLATE.format(rf"\boxed{{{answer}}}"), "expected": expected}
-        for cases in CASES.values()
-        for gold, answer, expected in cases
-    ]
+    pairs = [pair for cases in (CASES | CAUSES).values() for pair in cases]
+    found: list[Case] = []
+    for gold, answer, expected in pairs:
+        response = TEMPLATE.format(rf"\boxed{{{answer}}}")
+        if extract_boxed(response) == answer.strip():
+            found.append({"gold": gold, "response": response, "expected": expected})
+    return found
 
 
-def grader(name: str) -> tuple[Grader, Callable[[], None]]:
-    """Import one grader; returns it and what closes it."""
+def labelled(path: Path) -> list[Case]:
+    """The rows of a file on which people would agree."""
+    rows: list[Case] = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    return [row for row in rows if row.get("firm", True)]
+
+
+def ours() -> tuple[Grader, Callable[[], float], Callable[[], None]]:
+    """Our grader, the CPU time of its worker without its start, and what closes it."""
+    from custom_metrics.math import grade
+    from custom_metrics.math.grade import _WORKER
+
+    spent = [0.0]
+    ask = _WORKER.ask
+
+    def worker_cpu() -> float:
+        running = 0.0
+        if _WORKER.pid is not None:
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                running = sum(psutil.Process(_WORKER.pid).cpu_times()[:2])
+        return running + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+    def timed(request: dict[str, object], **limits: float | None) -> dict[str, object]:
+        if _WORKER.pid is None:
+            ask({"kind": "equal", "gold": "e", "answer": "e+1", "thousands": True})
+        before = worker_cpu()
+        try:
+            return ask(request, **limits)
+        finally:
+            spent[0] += worker_cpu() - before
+
+    def judge(gold: str, response: str) -> tuple[bool, bool | None]:
+        verdict = grade(gold, response)
+        return verdict.correct, not verdict.extracted
+
+    _WORKER.ask = timed  # type: ignore[method-assign]
+    return judge, lambda: spent[0], _WORKER.close
+
+
+def grader(name: str) -> tuple[Grader, Callable[[], float], Callable[[], None]]:
+    """Import one grader; returns it, the CPU time of its worker so far, and what closes it."""
     if name == "ours":
-        from custom_metrics.math import grade
-        from custom_metrics.math.grade import _WORKER
-
-        return lambda gold, response: grade(gold, response).correct, _WORKER.close
+        return ours()
     if name == "math-verify":
         from math_verify import parse, verify
 
-        return lambda gold, response: bool(verify(parse(f"${gold}$"), parse(response))), lambda: None
+        def judge(gold: str, response: str) -> tuple[bool, bool | None]:
+            found = parse(response)
+            return bool(verify(parse(f"${gold}$"), found)), not found
+
+        return judge, float, lambda: None
     from custom_metrics.math import original_scorers
 
     original_scorers.load()
     scorer = name.split()[1]
-    return lambda gold, response: bool(original_scorers.score(scorer, gold, response)["equal"]), lambda: None
+
+    def score(gold: str, response: str) -> tuple[bool, bool | None]:
+        return bool(original_scorers.score(scorer, gold, response)["equal"]), None
+
+    return score, float, lambda: None
 
 
 def measure(name: str, cases: list[Case]) -> dict[str, object]:
     """Grade all cases in this process and measure."""
-    judge, close = grader(name)
-    logging.disable(logging.CRITICAL)
-    verdicts, slowest, raised = [], 0.0, 0
+    import custom_metrics.math  # noqa: F401 - imports do not count
+
     before = _cpu()
+    judge, worker_cpu, close = grader(name)
+    if name != "ours":
+        before = _cpu()  # theirs are imported here; our worker's start counts
+    logging.disable(logging.CRITICAL)
+    verdicts: list[bool] = []
+    unparsed: list[bool | None] = []
+    slowest, raised = 0.0, 0
     for case in cases:
-        started = time.process_time()
+        started = time.process_time() + worker_cpu()
         try:
             with contextlib.redirect_stdout(io.StringIO()):
-                verdicts.append(judge(str(case["gold"]), str(case["response"])))
+                verdict, missing = judge(str(case["gold"]), str(case["response"]))
         except Exception:  # noqa: BLE001 - the graders of others may raise; that is part of the result
             raised += 1
-            verdicts.append(False)
-        slowest = max(slowest, time.process_time() - started)
+            verdict, missing = False, None
+        verdicts.append(verdict)
+        unparsed.append(missing)
+        slowest = max(slowest, time.process_time() + worker_cpu() - started)
     close()
     spent = _cpu() - before
-    pairs = list(zip(verdicts, (bool(case["expected"]) for case in cases), strict=True))
     return {
         "grader": name,
+        **counts(cases, verdicts, unparsed),
+        "raised": raised,
+        "cpu_s_per_1000": round(spent / len(cases) * 1000, 3),
+        "slowest_cpu_s": round(slowest, 2),
+        "sources": {
+            source: counts(
+                *zip(
+                    *(
+                        (c, v, u)
+                        for c, v, u in zip(cases, verdicts, unparsed, strict=True)
+                        if c.get("source") == source
+                    ),
+                    strict=True,
+                )
+            )
+            for source in dict.fromkeys(str(case["source"]) for case in cases if "source" in case)
+        },
+        "verdicts": verdicts,
+    }
+
+
+def counts(cases: Sequence[Case], verdicts: Sequence[bool], unparsed: Sequence[bool | None]) -> dict[str, object]:
+    """Right and wrong verdicts, and replies without an answer where the grader says so."""
+    pairs = list(zip(verdicts, (bool(case["expected"]) for case in cases), strict=True))
+    return {
         "cases": len(cases),
         "right": sum(verdict == expected for verdict, expected in pairs),
         "false_accepts": sum(verdict and not expected for verdict, expected in pairs),
         "false_rejects": sum(expected and not verdict for verdict, expected in pairs),
-        "raised": raised,
-        "cpu_s_per_1000": round(spent / len(cases) * 1000, 3),
-        "slowest_cpu_s": round(slowest, 2),
-        "verdicts": verdicts,
+        "unparsed": None if None in unparsed else sum(map(bool, unparsed)),
     }
 
 
@@ -124,11 +204,11 @@ def _cpu() -> float:
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def in_fresh_process(name: str, which: str, labelled: Path | None) -> dict[str, object]:
+def in_fresh_process(name: str, which: str, path: Path | None) -> dict[str, object]:
     """Run `measure` in a process of its own."""
     arguments = [sys.executable, __file__, "--one", name, "--set", which]
-    if labelled is not None:
-        arguments += ["--labelled", str(labelled)]
+    if path is not None:
+        arguments += ["--labelled", str(path)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -146,40 +226,45 @@ def every_core_busy() -> Iterator[None]:
             process.wait()
 
 
-def load_changes(labelled: Path | None) -> int:
+def load_changes(path: Path | None) -> int:
     """Number of verdicts that differ between an idle and a busy machine, over 1,000 answers."""
-    idle = in_fresh_process("ours", "load", labelled)["verdicts"]
+    idle = in_fresh_process("ours", "load", path)["verdicts"]
     with every_core_busy():
-        busy = in_fresh_process("ours", "load", labelled)["verdicts"]
+        busy = in_fresh_process("ours", "load", path)["verdicts"]
     assert isinstance(idle, list)
     assert isinstance(busy, list)
     return sum(one != other for one, other in zip(idle, busy, strict=True))
 
 
-def cases_of(which: str, labelled: Path | None) -> list[Case]:
+def cases_of(which: str, path: Path | None) -> list[Case]:
     """The named set."""
     if which == "ordinary":
         return ordinary()
-    found = hard(labelled)
+    found = hard() if path is None else labelled(path)
     return (found + ordinary(1_000, seed=1))[:1_000] if which == "load" else found
 
 
 def table(rows: list[dict[str, object]], title: str) -> None:
     """Print one set as a table with ratios to ours."""
     ours = float(str(rows[0]["cpu_s_per_1000"]))
+    head = ("right", "false acc.", "false rej.", "unparsed", "raised", "CPU s/1000", "x ours", "slowest")
+    widths = (7, 11, 11, 10, 8, 12, 8, 9)
     print(f"\n{title}: {rows[0]['cases']} cases")
-    head = ("right", "false acc.", "false rej.", "raised", "CPU s/1000", "x ours", "slowest")
-    print(
-        "grader".ljust(22)
-        + "".join(name.rjust(width) for name, width in zip(head, (7, 11, 11, 8, 12, 8, 9), strict=True))
-    )
+    print("grader".ljust(22) + "".join(name.rjust(width) for name, width in zip(head, widths, strict=True)))
     for row in rows:
         spent = float(str(row["cpu_s_per_1000"]))
         row["ratio"] = round(spent / ours, 1)
-        print(
-            f"{row['grader']:22}{row['right']:>7}{row['false_accepts']:>11}{row['false_rejects']:>11}{row['raised']:>8}"
-            f"{spent:>12.2f}{row['ratio']:>8}{row['slowest_cpu_s']:>9}"
-        )
+        shown = [row[key] for key in ("right", "false_accepts", "false_rejects", "unparsed", "raised")]
+        shown += [f"{spent:.2f}", row["ratio"], row["slowest_cpu_s"]]
+        cells = ("-" if cell is None else str(cell) for cell in shown)
+        print(f"{row['grader']:22}" + "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+    for row in rows:
+        for source, found in dict(row["sources"]).items():  # type: ignore[call-overload]
+            share = f"{100 * int(found['right']) / int(found['cases']):.2f} %"
+            print(
+                f"{row['grader']:22}{source}: {found['right']} of {found['cases']} right ({share}), "
+                f"{found['false_accepts']} false accepts, {found['false_rejects']} false rejects"
+            )
 
 
 def main() -> None:
@@ -200,9 +285,9 @@ def main() -> None:
         "machine": {"cores": os.cpu_count()},
     }
     print("versions:", ", ".join(f"{name} {version}" for name, version in dict(result["versions"]).items()))  # type: ignore[call-overload]
-    for which in ("ordinary", "hard"):
+    for which in ("ordinary", "hard") if args.labelled is None else ("labelled",):
         rows = [in_fresh_process(name, which, args.labelled) for name in GRADERS]
-        table(rows, which)
+        table(rows, which if args.labelled is None else args.labelled.name)
         result[which] = [{key: value for key, value in row.items() if key != "verdicts"} for row in rows]
     if args.load:
         result["verdicts_changed_by_load"] = load_changes(args.labelled)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 _TEXT = r"\\(?:text|textbf|textrm|mathrm|mathbf)"
-_BOLD = re.compile(rf"\s*{_TEXT}\s*\{{\s*(?:\\textbf\s*\{{)?\(?([A-J])[).:]\s*\}}+")
+_BOLD = re.compile(rf"\s*{_TEXT}\s*\{{\s*(?:\\textbf\s*\{{)?\(?([A-J])[).:](?:\s|~|\\[ ,;:])*\}}+")
 _WITH_WORDS = re.compile(
     rf"\s*(?P<macro>{_TEXT}\s*\{{\s*)?(?:\((?P<round>[A-J])\)|(?P<half>[A-J])\)|(?P<stop>[A-J])[.:])"
-    r"(?:\s|~|\\[ ,;:]|\\q?quad)+"
-    r"(?P<rest>(?:[A-Z][A-Za-z]|\d|\$|\\(?:text|mathrm|frac|dfrac|sqrt|\()|-\s?\d|[a-z]{3}).*)",
+    r"(?:(?:\s|~|\\[ ,;:]|\\q?quad(?![a-zA-Z]))+|(?<=\))(?=[\d\\$]))"
+    r"(?P<rest>(?:[A-Z][A-Za-z]|\d|\$|\\(?:text|mathrm|[dt]?frac|sqrt|pi|\()|-\s?\d|[a-z]{3}).*)",
     re.DOTALL,
 )
+_MARKED = re.compile(r"\s*(?:\(([A-Ja-j])\)|([A-J])\))[.:]?\s*")
 _BLANKS = re.compile(r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*")
-_MORE = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or|nor|is|are|only|implies|but)(?![a-z])", re.IGNORECASE)
+_MORE = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or|nor|is|are|implies|but)(?![a-z])", re.IGNORECASE)
 
 
 def split(answer: str) -> tuple[str, str] | None:
@@ -36,7 +37,14 @@ def split(answer: str) -> tuple[str, str] | None:
     rest = found["rest"]
     if found["stop"] and rest[0].islower():
         return None
-    if not found["macro"] and not found["stop"] and not found["half"] and rest[0] in "-\\":
+    if not found["macro"] and found["round"] and rest[0] == "-":
         return None  # `(A) - 5` is a difference
     letter = found["round"] or found["half"] or found["stop"]
     return letter.lower(), (r"\text{" + rest) if found["macro"] else rest
+
+
+def same_letter(gold: str, answer: str) -> bool:
+    """Whether a choice is named by its letter in brackets, which may be small: `C)`, `(c)` for `C`."""
+    marked = _MARKED.fullmatch(answer)
+    letter = marked and (marked.group(1) or marked.group(2))
+    return letter is not None and letter.upper() == gold.strip("() ") and len(gold.strip("() ")) == 1

@@ -13,7 +13,19 @@ FUNCTIONS = {
     "det",
 }  # fmt: skip
 _INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot", "sec": "arcsec", "csc": "arccsc"}
-ACCENTS = {"vec", "hat", "tilde", "overline", "dot", "widehat", "widetilde", "overleftrightarrow", "acute", "check"}
+ACCENTS = {
+    "vec",
+    "hat",
+    "tilde",
+    "overline",
+    "dot",
+    "ddot",
+    "widehat",
+    "widetilde",
+    "overleftrightarrow",
+    "acute",
+    "check",
+}
 MATRICES = {
     "begin:matrix",
     "begin:pmatrix",

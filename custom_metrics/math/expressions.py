@@ -158,6 +158,9 @@ class ExpressionParser(NumeralParser):
             elif self.is_op("_"):
                 self.position += 1
                 subscript = "".join(spell(token) for token in self.group_tokens()).strip("{}")
+                if node.op == "sym" and "{" in str(node.value) and "_" not in str(node.value):  # an accented letter
+                    node = node._replace(value=f"{node.value}_{{{subscript}}}")
+                    continue
                 base = words.NUMBER_WORDS.get(subscript.strip('"'), subscript)
                 node = Node("based", value=f"{digits(node)}_{str(base).strip('()')}")
             elif self.is_cmd("circ") and node.op == "num":

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from custom_metrics.math import compare, exact, relations, times
+from custom_metrics.math import choices, compare, exact, relations, times
 from custom_metrics.math.bounded import Stopped, Worker
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.extract import extract_boxed
@@ -101,6 +101,8 @@ def _decide(gold: str, answer: str, algebra: bool) -> Decision:
     same_time = times.same_time(gold, answer)
     if same_time is not None:
         return same_time, "structure", f"{'the same time' if same_time else 'different times'} of day"
+    if choices.same_letter(gold, answer):
+        return True, "structure", "the same choice"
     if _same_letter_numeral(gold, answer):
         return True, "structure", "same numeral"
     decision = _parsed(gold, answer, algebra, thousands=True)

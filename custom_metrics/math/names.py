@@ -68,6 +68,8 @@ _LONGER = (
     rf"\\Delta {_SYM}{_SUB}?{_STAR}?{_SUB}?",
     rf"{_SYM}{_SUB}?{_STAR}{_SUB}?",  # E^\circ_{cell}, x^*
     rf"{_LENGTH}\^\{{?\d\}}?",  # BC^2
+    r"m?<angle>[A-Z]{1,3}(?:[+-]m?<angle>[A-Z]{1,3}){1,3}",
+    r"[A-Z]{2}(?:\^\{?2\}?)?(?:[-+*][A-Z]{2}(?:\^\{?2\}?)?){1,3}",  # AB+BC, AB*CD
     rf"<(?:sin|cos|tan)>\^\{{?2\}}?(?:{_SYM}|\({_SYM}\)|<angle>[A-Z]{{1,3}})",
     rf"<frac>\{{{_TERM}\}}\{{{_TERM}\}}",
     rf"{_TERM}/{_TERM}",

@@ -77,7 +77,8 @@ SAME = {
     "tbinom": "binom",
     "leq": "le", "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne",
     "lt": "<", "gt": ">",
-    "times": "*", "cdot": "*", "ast": "*", "star": "*", "div": "/", "varnothing": "emptyset", "empty": "emptyset",
+    "times": "*", "cdot": "*", "ast": "*", "star": "*", "div": "/", "varnothing": "emptyset", "oslash": "emptyset",
+    "empty": "emptyset",
     "lbrace": "{",
     "rbrace": "}", "backslash": "setminus", "smallsetminus": "setminus", "vert": "|", "lvert": "|", "rvert": "|",
     "mid": "|",
@@ -147,5 +148,5 @@ WORD_COMMANDS = {
     "gcd": "gcd", "lcm": "lcm", "Re": "Re", "Im": "Im", "cis": "cis", "theta": "theta", "alpha": "alpha",
     "beta": "beta",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "abs": "abs", "cot^{-1}": "arccot", "det": "det",
-    "choose": "choose",
+    "choose": "choose", "arccot": "arccot", "arcsec": "arcsec", "arccsc": "arccsc", "coth": "coth",
 }  # fmt: skip

@@ -97,7 +97,7 @@ def number_asked_for(node: Node) -> Node:
     if any(symbols(arg) for arg in node.args[1:-1]) and first.op in {"sym", "div"}:
         return node
     summed = first.op == "add" and all(
-        term.op == "sym" and re.fullmatch("[a-w]", str(term.value)) for term in first.args
+        term.op == "sym" and re.fullmatch("[A-Wa-w]", str(term.value)) for term in first.args
     )
     named = summed and len(set(first.args)) == len(first.args)
     return node.args[-1] if named or (len(node.args) > 2 and symbols(first)) else node

@@ -59,6 +59,9 @@ _SPELLINGS = [
     (re.compile(r"\\Bbb\s?\{?\s?([A-Z])\s?\}?"), r"\\mathbb{\1}"),
     (re.compile(r"\{\\(?:rm|text)\s+([^{}\\]*)\}|\\(?:rm|text)\s+(?=[A-Za-z])([A-Za-z]+)"), r"\\mathrm{\1\2}"),
     (re.compile(r"\\rm\s*\{"), r"\\mathrm{"),
+    (re.compile(r"\^\s*\{\s*\\prime\s*\}|\^\s*\\prime(?![A-Za-z])"), "'"),
+    (re.compile(r"\^\s*\{\s*\\prime\s*\\prime\s*\}"), "''"),
+    (re.compile(r"(?<![A-Za-z\\])(?:np|numpy|math)\.(?=[a-z])"), ""),
     (re.compile(r"\\AA(?![A-Za-z])|\\mathring\s*\{?\s*A\s*\}?"), r"\\text{angstrom}"),
 ]
 _BARE_POINT = re.compile(
@@ -67,6 +70,9 @@ _BARE_POINT = re.compile(
 """A decimal point without digits behind it, `3./2`."""
 _MICRO = re.compile(
     r"(?<=[\d)}])\s*(?:\\[ ,;:]|~)?\s*\\mu\s*\\(?:mathrm|text|textrm)\s*\{\s*([A-Za-z]{1,3})\s*\}(?=\s*\.?\s*$)"
+)
+_PIECES = re.compile(
+    r"\\left\s*\\\{\s*\\begin\{array\}\s*\{[a-z|\s]{0,12}\}(?P<lines>.*?)\\end\{array\}\s*(?:\\right\s*\.)?", re.DOTALL
 )
 _MEGA = re.compile(
     r"(\\(?:text|mathrm|textrm|mbox)\s*\{\s*)M"
@@ -151,6 +157,8 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
         text = text[1:]
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
+    if r"\left\{" in text:
+        text = _PIECES.sub(r"\\begin{cases}\g<lines>\\end{cases}", text)
     if "{M" in text or "{ M" in text:
         text = _MEGA.sub(r"\1mega", text)
     if "." in text:

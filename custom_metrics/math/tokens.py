@@ -50,7 +50,7 @@ _SCAN = re.compile(
 _ARGUMENT = re.compile(r"\s*\{")
 _INNER_SPACING = re.compile(r"\\(?:[,;:! ]|cdot(?![A-Za-z]))|~")
 _FORMULA_MARK = re.compile(r"(?<!\\)\$")
-_FUNCTION_WORDS = {"lcm", "gcd", "cis", "sin", "cos", "tan", "log", "ln", "exp", "arcsin", "arccos", "arctan"}
+_FUNCTION_WORDS = {"lcm", "gcd", "cis", "sin", "cos", "tan", "log", "ln", "exp", "arcsin", "arccos", "arctan", "arccot"}
 _LETTERS = re.compile(r"\(?[A-Z]\)?(?:\s*(?:,\s*and|,|and|or)\s*\(?[A-Z]\)?)+")
 """Several choices in one text: `A, C and D`."""
 
@@ -92,12 +92,17 @@ def _scan(text: str) -> list[Token]:
         elif kind == "newline":
             tokens.append(Token("op", "\\\\"))
         elif kind == "word":
-            tokens.extend(_word(value))
+            tokens.extend([Token("text", value)] if value == "min" and _ends_value(tokens) else _word(value))
         elif kind == "op":
             tokens.extend(_operator(value))
         elif kind == "cmd":
             position = _command(value, text, position, tokens)
     return tokens
+
+
+def _ends_value(tokens: list[Token]) -> bool:
+    """Whether a number or a fraction stands at the end, so that `min` behind it means minutes."""
+    return bool(tokens) and (tokens[-1].kind == "num" or tokens[-1] == Token("op", "}"))
 
 
 def _operator(value: str) -> list[Token]:
@@ -149,7 +154,9 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
         pass
     elif name in TEXTS:
         content, position = _argument(text, position)
-        tokens.extend(_text(content, upright=name in {"mathrm", "operatorname"}))
+        minutes = content.strip(" ~") == "min" and _ends_value(tokens)
+        upright = name in {"mathrm", "operatorname"}
+        tokens.extend([Token("text", "min")] if minutes else _text(content, upright=upright))
     elif name in {"begin", "end", "mathbb"}:
         content, position = _argument(text, position)
         tokens.append(Token("cmd", f"{name}:{content.strip().rstrip('*')}"))
