@@ -98,7 +98,7 @@ def cause_of(change: Change, models: Models = ("", "")) -> str:
     wrong, model = (other, models[1]) if change.gained else (sample, models[0])
     if wrong is None:
         return ANSWER_DIFFERS
-    if truncated(wrong, token_counter(model) if model else None):
+    if truncated(wrong, token_counter(model) if model else None):  # None, not known, is no cause
         return TRUNCATED
     return EXTRACTION_FAILED if extraction_failed(wrong) else ANSWER_DIFFERS
 

@@ -95,7 +95,9 @@ def _counts(comparison: Comparison) -> Any:
         *((name, "right") for name in ("n", "candidate", "baseline", "gained", "lost", "agreement", "unparsed")),
     )
     rows: list[tuple[str, Difference, str]] = [
-        (task.name, task.difference, str(task.unparsed)) for task in comparison.tasks if task.difference.n
+        (task.name, task.difference, "-" if task.unparsed is None else str(task.unparsed))
+        for task in comparison.tasks
+        if task.difference.n
     ]
     if comparison.pooled is not None:
         rows.append(("pooled", comparison.pooled.difference, ""))

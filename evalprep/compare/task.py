@@ -16,6 +16,7 @@ from evalprep.compare.flips import Change, Flip, Models, cause_of, make_flip
 from evalprep.compare.pairing import Pairs
 from evalprep.results import UNKNOWN, Sample, Table
 from evalprep.results.facts import FactDifference
+from evalprep.results.reply import knows_parsing
 
 _DOMINANT = 0.4  # share of the rows from which one document is named
 _NAMED = 20  # ids that a list of problems names
@@ -40,7 +41,8 @@ class TaskComparison(Conclusion):
     Args:
         metric, filter: What was compared.
         declared: Whether the task names that metric itself.
-        unparsed: Replies of the run from which nothing could be extracted, among the pairs.
+        unparsed: Replies of the run from which nothing could be extracted, among the pairs; None where the task does
+            not tell.
         identical_outputs: Pairs with byte-identical replies; None against published verdicts.
         macro_previous, macro_now: Means of subtask means; None without subtasks.
         subtasks: One row per subtask.
@@ -54,7 +56,7 @@ class TaskComparison(Conclusion):
     metric: str = ""
     filter: str = ""
     declared: bool = True
-    unparsed: int = 0
+    unparsed: int | None = 0
     identical_outputs: int | None = None
     macro_previous: float | None = None
     macro_now: float | None = None
@@ -138,7 +140,7 @@ def compare_task(
         difference=difference(
             pairs.now, pairs.before, cluster, confidence=confidence, higher_is_better=higher_is_better
         ),
-        unparsed=int(np.sum(table.unparsed[pairs.rows] == 1)),
+        unparsed=int(np.sum(table.unparsed[pairs.rows] == 1)) if knows_parsing(table) else None,
         subtasks=_subtasks(table, pairs, higher_is_better=higher_is_better),
         pairs=pairs,
         table=table,

@@ -8,9 +8,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from evalprep.results import UNKNOWN, Run, Sample, Table, TaskRun
-from evalprep.results.reply import CountTokens, extraction_failed, text_of, truncated
+from evalprep.results.reply import (
+    CountTokens,
+    at_one_length,
+    default_limit,
+    ends_a_sentence,
+    extraction_failed,
+    knows_parsing,
+    text_of,
+    truncated,
+)
 
-UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT = 1, 2, 4, 8  # bits of a reply's flags
+# Bits of a reply's flags; UNSURE: whether it was cut off is not known.
+UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT, UNSURE = 1, 2, 4, 8, 16
 
 
 @dataclass
@@ -23,6 +33,8 @@ class Replies:
         rows: Row of `table` for each aligned row; -1 where the run lacks it.
         flags: `UNPARSED`, `TRUNCATED`, `EMPTY` and `OTHER_PROMPT`, added; filled while the samples are read.
         lengths: Characters of each reply, -1 where the run lacks it; filled likewise.
+        ended: Whether each reply ends as a whole one does; filled likewise.
+        limit: Tokens of a reply whose request names no limit; None where that is not known.
     """
 
     task: TaskRun
@@ -30,10 +42,28 @@ class Replies:
     rows: list[int]
     flags: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
+    ended: list[bool] = field(default_factory=list)
+    limit: int | None = None
 
     def count(self, flag: int) -> int:
         """How many replies carry a flag."""
         return sum(1 for value in self.flags if value & flag)
+
+    @property
+    def unparsed(self) -> int | None:
+        """Replies from which nothing could be read; None where the task does not tell."""
+        return self.count(UNPARSED) if knows_parsing(self.table) else None
+
+    @property
+    def cut_off(self) -> int | None:
+        """Replies that ended at their limit; None where not one is known and some may have."""
+        found = self.count(TRUNCATED)
+        return None if not found and self.count(UNSURE) else found
+
+    @property
+    def suspected(self) -> int:
+        """Replies that end inside a sentence at one length, where it is not known whether they were cut off."""
+        return at_one_length(self.lengths, self.ended) if self.count(UNSURE) else 0
 
     def score(self, at: int) -> float | None:
         """The primary metric of an aligned row; None where it has none."""
@@ -62,12 +92,15 @@ class Replies:
         if sample is None:
             self.flags.append(0)
             self.lengths.append(UNKNOWN)
+            self.ended.append(True)
             return UNKNOWN
         text = text_of(sample)
-        flags = UNPARSED * extraction_failed(sample) + TRUNCATED * truncated(sample, count)
+        cut = truncated(sample, count, self.limit)
+        flags = UNPARSED * extraction_failed(sample) + TRUNCATED * bool(cut) + UNSURE * (cut is None)
         flags += EMPTY * (not text.strip()) + OTHER_PROMPT * (sample.prompt_hash != first.prompt_hash)
         self.flags.append(flags)
         self.lengths.append(len(text))
+        self.ended.append(ends_a_sentence(text))
         return flags
 
 
@@ -104,7 +137,8 @@ def align(name: str, runs: Sequence[Run]) -> TaskRows:
         for row, one in enumerate(table.ids):
             found[place.setdefault((one, seen[one]), len(place))] = row
             seen[one] += 1
-        replies.append(Replies(task, table, [found.get(at, UNKNOWN) for at in range(len(place))]))
+        rows = [found.get(at, UNKNOWN) for at in range(len(place))]
+        replies.append(Replies(task, table, rows, limit=default_limit(run.results)))
     for reply in replies:
         if reply is not None:
             reply.rows += [UNKNOWN] * (len(place) - len(reply.rows))

@@ -91,6 +91,17 @@ def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
         ]
 
 
+def _known(count: int | None) -> str:
+    return "not known" if count is None else str(count)
+
+
+def _cut(run: dict[str, Any]) -> str:
+    text = _known(run["truncated"])
+    if run["truncated"] is not None and run["truncated_unknown"]:
+        text += f" ({run['truncated_unknown']} not known)"
+    return f"{text}, {run['truncated_suspected']} end at one length" if run["truncated_suspected"] else text
+
+
 def render_markdown(report: Report) -> str:
     """The report's numbers as Markdown tables; samples are left to the page and the spreadsheet."""
     document = report.document
@@ -111,7 +122,9 @@ def render_markdown(report: Report) -> str:
         [
             escape(task["name"]),
             label,
-            *(str(run[kind]) for kind in ("rows", "unparsed", "truncated", "empty", "damaged")),
+            *(_known(run[kind]) for kind in ("rows", "unparsed")),
+            _cut(run),
+            *(_known(run[kind]) for kind in ("empty", "damaged")),
         ]
         for task in document["tasks"]
         for label, run in zip(labels, task["runs"], strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalprep.report.align import TRUNCATED, UNPARSED, TaskRows
+from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, TaskRows
 from evalprep.report.document import Report
 from evalprep.results import UNKNOWN
 from evalprep.results.reply import text_of
@@ -53,7 +53,8 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Cell]]:
                 row += [None] * 5
                 continue
             flags = replies.flags[at]
-            row += [replies.score(at), int(bool(flags & UNPARSED)), int(bool(flags & TRUNCATED))]
+            unparsed = int(bool(flags & UNPARSED)) if replies.unparsed is not None else None
+            row += [replies.score(at), unparsed, None if flags & UNSURE else int(bool(flags & TRUNCATED))]
             row += [one[0].answer, text_of(one[0])]
         row.append(first.previous_output)
         for flips in report.flips:

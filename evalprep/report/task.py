@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.report.align import EMPTY, OTHER_PROMPT, TRUNCATED, UNPARSED, Replies, TaskRows
+from evalprep.report.align import EMPTY, OTHER_PROMPT, UNSURE, Replies, TaskRows
 from evalprep.report.text import plain
 from evalprep.results import UNKNOWN, Table
+from evalprep.results.reply import knows_parsing
 from evalprep.score.builtin import Scored, collect, micro
 from evalprep.score.task import score_task
 
@@ -41,12 +42,18 @@ def _published(table: Table, mask: Mask | None = None) -> dict[str, Any] | None:
     return {"n": int(known.size), "value": float(np.mean(known))} if known.size else None
 
 
+def _unparsed(table: Table, mask: Mask | None = None) -> int | None:
+    """Replies from which nothing could be read; None where the task does not tell."""
+    flags = table.unparsed if mask is None else table.unparsed[mask]
+    return int((flags == 1).sum()) if knows_parsing(table) else None
+
+
 def _subtasks(table: Table, scored: Scored) -> list[dict[str, Any]]:
     found = []
     for code, name in enumerate(table.subtasks):
         mask = table.subtask == code
         entry = {"name": name, **estimate(scored, scored.groups == code), "published": _published(table, mask)}
-        found.append(entry | {"unparsed": int((table.unparsed[mask] == 1).sum()), "rows": int(mask.sum())})
+        found.append(entry | {"unparsed": _unparsed(table, mask), "rows": int(mask.sum())})
     return sorted(found, key=lambda entry: entry["name"])
 
 
@@ -57,7 +64,7 @@ def _filters(replies: Replies, metric: str) -> list[dict[str, Any]]:
         table = replies.table if name == replies.table.filter else replies.task.table(name)
         values = table.metrics.get(metric)
         value = None if values is None or np.isnan(values).all() else float(np.nanmean(values))
-        found.append({"name": name, "n": len(table), "value": value, "unparsed": int((table.unparsed == 1).sum())})
+        found.append({"name": name, "n": len(table), "value": value, "unparsed": _unparsed(table)})
     return found
 
 
@@ -95,8 +102,10 @@ def _one_run(replies: Replies) -> dict[str, Any]:
         "subtasks": _subtasks(table, scored),
         "filters": _filters(replies, metric),
         "opinions": [asdict(opinion) | {"samples": opinion.samples[:_NAMED_SAMPLES]} for opinion in score.opinions],
-        "unparsed": replies.count(UNPARSED),
-        "truncated": replies.count(TRUNCATED),
+        "unparsed": replies.unparsed,
+        "truncated": replies.cut_off,
+        "truncated_unknown": replies.count(UNSURE),
+        "truncated_suspected": replies.suspected,
         "empty": replies.count(EMPTY),
         "other_prompt": replies.count(OTHER_PROMPT),
         "not_as_prepared": int((table.prompt_as_prepared == 0).sum()),

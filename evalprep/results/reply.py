@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from evalprep.results.facts import model_arguments
+from evalprep.results.primary import as_mapping
 from evalprep.results.sample import INVALID, Sample
+from evalprep.results.table import Table
 
 _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")  # as the harness ranks them
 # A budget this small is spent on purpose (one letter, ten tokens); running into it means nothing by itself.
@@ -15,6 +19,14 @@ _SHORT_BUDGET = 64
 _CHARACTERS_PER_TOKEN = 2.5  # low for any text: a reply below this is not at its limit
 _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 
+PARSE_RATES = ("unparsed", "not_parsed")  # metrics that are 1 where nothing could be read from a reply
+_DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
+_WITH_DEFAULT = frozenset(
+    (
+        *("hf", "hf-auto", "huggingface", "vllm", "sglang", "local-completions", "local-chat-completions"),
+        *("openai-completions", "openai-chat-completions", "anthropic-completions"),
+    )
+)
 CountTokens = Callable[[str], int]
 
 
@@ -41,27 +53,85 @@ def text_of(sample: Sample) -> str:
 
 def extraction_failed(sample: Sample) -> bool:
     """Whether nothing could be extracted from the reply."""
-    return sample.filtered == INVALID or sample.metrics.get("unparsed") in (True, 1)
+    return sample.filtered == INVALID or any(sample.metrics.get(name) in (True, 1) for name in PARSE_RATES)
 
 
-def truncated(sample: Sample, count: CountTokens | None = None) -> bool:
-    """Whether a reply ended at its token limit.
+def knows_parsing(table: Table) -> bool:
+    """Whether a task tells at all which replies nothing could be read from; else their number is not known, not 0.
 
-    The harness logs no finish reason. A task's own metric `truncated` decides where there is one; else the token count,
-    where the model's tokenizer is at hand; else a reply counts that has at least 2.5 characters per allowed token and
-    stops inside a sentence.
+    It does where it logs a parse rate of its own, or where the filter extracts something.
+    """
+    own = any(name in table.metrics for name in PARSE_RATES)
+    return own or table.filter != "none" or bool((table.unparsed == 1).any())
+
+
+def limit_of_reply(sample: Sample, default: int | None = None) -> int | None:
+    """Tokens that a reply could have: as the request says, else the back end's default; None where neither is known."""
+    generation = sample.generation
+    limits = [generation[key] for key in _LENGTH_KEYS if isinstance(generation.get(key), int)]
+    return limits[0] if limits else default
+
+
+def default_limit(results: Mapping[str, Any]) -> int | None:
+    """The token limit of requests that name none: `max_gen_toks` of the model, else what lm-eval's back ends use."""
+    config = as_mapping(results.get("config"))
+    arguments = model_arguments(config.get("model_args"))
+    for key in _LENGTH_KEYS:
+        if str(arguments.get(key, "")).isdigit():
+            return int(arguments[key])
+    return _DEFAULT_LIMIT if str(config.get("model", "")) in _WITH_DEFAULT else None
+
+
+def truncated(sample: Sample, count: CountTokens | None = None, default: int | None = None) -> bool | None:
+    """Whether a reply ended at its token limit; None where that cannot be known.
+
+    The harness logs no finish reason. A task's own metric `truncated` decides where there is one; else the token
+    count, where the model's tokenizer is at hand. Without it, a reply of fewer bytes than allowed tokens was not cut,
+    JSON that does not close was, and so was a reply of at least 2.5 characters per allowed token that stops inside a
+    sentence; one that ends a sentence was not. What is left is not known.
     """
     own = sample.metrics.get("truncated")
     if own is not None:
         return own in (True, 1)
-    generation = sample.generation
-    limits = [generation[key] for key in _LENGTH_KEYS if isinstance(generation.get(key), int)]
-    text = sample.response
-    if not limits or not isinstance(text, str):
-        return False
-    if limits[0] < _SHORT_BUDGET and not extraction_failed(sample):
+    limit, text = limit_of_reply(sample, default), sample.response
+    if not isinstance(text, str):
+        return None
+    if limit is None:
+        return True if _open_json(text) else None
+    if limit < _SHORT_BUDGET and not extraction_failed(sample):
         return False
     if count is not None:
         # Decoding and encoding again may merge a few tokens.
-        return bool(count(text) >= limits[0] * 0.98 - 1)
-    return len(text) >= _CHARACTERS_PER_TOKEN * limits[0] and not text.rstrip().endswith(_SENTENCE_ENDS)
+        return bool(count(text) >= limit * 0.98 - 1)
+    if len(text.encode("utf-8", "replace")) < limit:
+        return False  # a token has at least one byte
+    if _open_json(text):
+        return True
+    if text.rstrip().endswith(_SENTENCE_ENDS):
+        return False
+    return True if len(text) >= _CHARACTERS_PER_TOKEN * limit else None
+
+
+def _open_json(text: str) -> bool:
+    """Whether a reply begins as JSON and does not close."""
+    start = text.strip()
+    return start[:1] in ("{", "[") and not start.endswith(("}", "]", "```")) and len(start) > 1
+
+
+def at_one_length(lengths: Sequence[int], ended: Sequence[bool]) -> int:
+    """Replies that end inside a sentence at about the same, greatest length: a limit that no file names.
+
+    At least five, and a twentieth of all, within a tenth of the longest reply, most replies of that length among them.
+    """
+    known = [(length, end) for length, end in zip(lengths, ended, strict=True) if length >= 0]
+    if not known:
+        return 0
+    longest = max(length for length, _ in known)
+    near = [end for length, end in known if length >= 0.9 * longest and longest >= _SHORT_BUDGET]
+    cut = sum(not end for end in near)
+    return cut if cut >= 5 and cut >= len(known) / 20 and cut > len(near) / 2 else 0
+
+
+def ends_a_sentence(text: str) -> bool:
+    """Whether a reply ends as a whole one does."""
+    return not text.strip() or text.rstrip().endswith(_SENTENCE_ENDS)

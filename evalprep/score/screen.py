@@ -100,8 +100,9 @@ def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
         cells.append(number((task.macro or {}).get("agg_value")))
         if with_published:
             cells.append(task.withheld or _published(task.published, sources))
-        # A run without scores did not look for answers either: what it lacks is not known.
-        table.add_row(Text(task.task), *cells, str(task.unparsed) if task.unparsed or task.metric else "-")
+        # What a task does not tell is not known; a run without scores did not look for answers either.
+        known = task.unparsed is not None and (task.unparsed or task.metric)
+        table.add_row(Text(task.task), *cells, str(task.unparsed) if known else "-")
     return table
 
 

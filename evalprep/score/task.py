@@ -11,6 +11,7 @@ import numpy as np
 
 from evalprep.results import Run, TaskRun
 from evalprep.results.primary import logged_scores
+from evalprep.results.reply import knows_parsing
 from evalprep.score.builtin import collect, macro, micro
 from evalprep.score.opinions import Opinion, second_opinions
 from evalprep.score.published import Published
@@ -24,7 +25,7 @@ class TaskScore:
         task, metric, filter: What was scored.
         declared: Whether the task names that metric itself.
         n: Rows.
-        unparsed: Replies from which nothing could be extracted.
+        unparsed: Replies from which nothing could be extracted; None where the task does not tell.
         micro, macro: Results of the built-in scores; `macro` is None without subtasks.
         subtasks: `subtask`, `n`, `value` per subtask.
         harness: What lm-eval itself reports for this metric and filter.
@@ -40,7 +41,7 @@ class TaskScore:
     filter: str
     declared: bool
     n: int
-    unparsed: int
+    unparsed: int | None
     micro: dict[str, Any]
     macro: dict[str, Any] | None
     subtasks: list[dict[str, Any]] = field(default_factory=list)
@@ -84,7 +85,7 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
         filter=task.primary.filter,
         declared=task.primary.declared,
         n=len(table),
-        unparsed=int(np.sum(table.unparsed == 1)),
+        unparsed=int(np.sum(table.unparsed == 1)) if knows_parsing(table) else None,
         micro=micro(scored),
         macro=macro(scored) if len(scored.names) > 1 else None,
         without_score=task.without_score,

@@ -14,6 +14,7 @@ from custom_metrics.unlearning import bootstrap, by_row
 
 Result = dict[str, Any]
 LEAST_DRAWN = 1e-12
+_TOLERATED = 0.01  # share of the rows by which two logs of one split may differ
 #: Score name -> result.
 Inputs = Mapping[str, Mapping[str, Any]]
 
@@ -85,11 +86,23 @@ def drawn(ratios: Iterable[float]) -> list[float]:
 
 
 def other_split(own: Mapping[str, Any], other: Mapping[str, Any]) -> Result | None:
-    """A result without a value where the reference was computed on other rows; logs of others do not say."""
+    """A result without a value where the reference was computed on other rows.
+
+    Logs of others do not name their split; their number of rows tells.
+    """
     mine, theirs = own.get("split"), other.get("split")
-    if not mine or not theirs or mine == theirs:
-        return None
-    return no_value(f"the reference is of {theirs} and this run of {mine}: their rows have nothing in common")
+    if mine and theirs and mine != theirs:
+        return no_value(f"the reference is of {theirs} and this run of {mine}: their rows have nothing in common")
+    rows, others = _rows(own), _rows(other)
+    if rows and others and abs(rows - others) > _TOLERATED * max(rows, others):
+        return no_value(
+            f"not comparable: this run has {rows} rows and the reference {others}: of another split or limit"
+        )
+    return None
+
+
+def _rows(result: Mapping[str, Any]) -> int:
+    return len(by_index(result)) or len(by_index(result.get("forget", {})))
 
 
 def digest(reference: Inputs | None) -> dict[str, str]:

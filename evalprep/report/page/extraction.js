@@ -14,7 +14,13 @@ function auditTable() {
       if (!run) return null;
       const base = ["tasks", number, "runs", which];
       const share = (kind) =>
-        run[kind] === 0 ? num([...base, kind], "count") : [
+        run[kind] === null
+          ? [
+            el("span", { class: "none" }, "not known"),
+            kind === "truncated" && run.truncated_suspected > 0 &&
+            el("span", { class: "quiet small below" }, num([...base, "truncated_suspected"], "count"), " end at one length"),
+          ]
+          : run[kind] === 0 ? num([...base, kind], "count") : [
           link({ task: task.name, run: which, reply: kind }, num([...base, kind], "count")),
           svg(
             "svg",

@@ -360,3 +360,42 @@ def test_w20_groups_of_several_metrics_are_not_pooled(tmp_path, run_verb):
     assert "lm-eval says acc 0.5000" in out
     data = json.loads(run_verb("score", home, "--no-write", "--json")[1])
     assert data["groups"][0]["micro"]["agg_value"] is None
+
+
+def audit(run_verb, tmp_path, home):
+    run_verb("report", home, "--out", tmp_path / "page", "--format", "json,md")
+    assert "| - |" not in (tmp_path / "page" / "report.md").read_text().partition("## Replies")[2]
+    return json.loads((tmp_path / "page" / "report.json").read_text())["tasks"][0]["runs"][0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "limit", "model", "cut"),
+    [
+        pytest.param("word " * 400, None, "hf", 20, id="lm-eval's own limit"),
+        pytest.param("word " * 400, None, "somebody's", None, id="no limit known"),
+        pytest.param("word " * 60 + "word", 200, "hf", None, id="may or may not"),
+        pytest.param('{"answer": "a long tex' + "t" * 300, 300, "hf", 20, id="JSON that does not close"),
+        pytest.param("short", 200, "hf", 0, id="fewer bytes than tokens"),
+        pytest.param("word " * 60 + "word.", 200, "hf", 0, id="a whole sentence"),
+    ],
+)
+def test_w19_what_is_not_known_is_never_zero(tmp_path, run_verb, reply, limit, model, cut):
+    home = write_run(tmp_path, {"t": rows_of([1.0] * 20, response=reply)}, extra={"config": {"model": model}})
+    (samples,) = home.glob("samples_*")
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    for line in lines:
+        line["arguments"]["gen_args_0"]["arg_1"] = {"until": []} | ({"max_gen_toks": limit} if limit else {})
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run = audit(run_verb, tmp_path, home)
+    assert run["truncated"] == cut
+    assert run["unparsed"] is None  # no filter, no parse rate
+    if cut is None:
+        assert "not known" in (tmp_path / "page" / "report.md").read_text()
+        assert run["truncated_suspected"] == 20  # all end inside a sentence at one length
+    assert json.loads(run_verb("score", home, "--no-write", "--json")[1])["tasks"][0]["unparsed"] is None
+
+
+def test_w19_a_task_of_its_own_parse_rate_is_asked(tmp_path, run_verb):
+    rows = [Row(f"r{at}", metrics={"exact_match": 0.0, "unparsed": float(at < 3)}) for at in range(20)]
+    run = audit(run_verb, tmp_path, write_run(tmp_path, {"t": rows}))
+    assert run["unparsed"] == 3

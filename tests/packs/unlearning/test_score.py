@@ -207,15 +207,15 @@ def test_ratios_of_a_destroyed_model_are_drawn_on_a_log_scale(pack):
     assert list(result["distributions"].values()) == [[-12, -12, 2], pytest.approx([0, 1, -1])]
 
 
-def test_a_reference_of_another_length_is_pointed_out(pack):
+def test_a_reference_of_another_length_is_refused(pack):
     own, other = (
         {"agg_value": 0.5, "value_by_index": {str(i): {"score": i / 10} for i in range(size)}} for size in (6, 4)
     )
     result = pack.module("headline").forget_quality(
         inputs={"forget_truth_ratio": own}, reference={"forget_truth_ratio": other}
     )
-    assert result["agg_value"] == 1
-    assert any("6 rows and the reference 4" in note for note in result["notes"])
+    assert result["agg_value"] is None
+    assert "not comparable: this run has 6 rows and the reference 4" in result["reason"]
 
 
 def test_privleak_follows_its_reference(membership, leakage):
