@@ -45,6 +45,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/mypy environment prepare_eval.py
 	$(BIN)/typos
+	$(BIN)/python -m tests.rooms
 
 bench: setup
 	@for script in benchmarks/*.py; do echo "== $$script"; $(OFFLINE) $(BIN)/python "$$script"; done
