@@ -80,12 +80,17 @@ def lock(handle: IO[Any], taken: Problem) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process has the file locked; False where there is no such file."""
+    """Whether some process has the file or folder locked; False where there is none."""
     try:
-        with path.open() as handle:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
         return False
+    finally:
+        os.close(descriptor)
     return False

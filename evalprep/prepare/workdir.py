@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
+import glob
 import hashlib
 import json
 import os
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.files import file_sha256, lock
+from evalprep.files import file_sha256, is_locked, lock, sync
 
 MANIFEST = "manifest.json"
 _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
@@ -74,7 +76,8 @@ def check_place(work_dir: Path) -> list[Problem]:
 def building(work_dir: Path) -> Iterator[Path]:
     """Give an empty folder beside `work_dir`; it is removed again unless `swap_in` took it.
 
-    A lock keeps two preparations of one work folder apart; leftovers of a killed one are cleared.
+    A lock beside the work folder keeps two preparations of it apart, whatever their environment; build folders whose
+    owner is gone are cleared.
 
     Raises:
         BadInput: another preparation of this folder is under way, or the place cannot be written.
@@ -82,50 +85,71 @@ def building(work_dir: Path) -> Iterator[Path]:
     try:
         work_dir.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(
-            Problem(
-                what=f"cannot be written: {error.strerror}", where=str(work_dir.parent), fix="choose another work_dir"
-            )
-        ) from None
-    with _lock_file(work_dir) as handle:
-        lock(
-            handle,
-            Problem(
-                what="another preparation of this folder is under way",
-                where=str(work_dir),
-                fix="wait for it, or choose another work_dir",
-            ),
-        )
+        raise _cannot_make(work_dir.parent, work_dir, error) from None
+    with _locked(work_dir):
         _repair(work_dir)
-        build = work_dir.parent / f".{work_dir.name}.build"
         try:
-            build.mkdir()
+            build = Path(tempfile.mkdtemp(prefix=f".{work_dir.name}.build-", dir=work_dir.parent))
+            build.chmod(0o777 & ~_umask())
+            owner = os.open(build, os.O_RDONLY)
         except OSError as error:
-            raise BadInput(
-                Problem(
-                    what=f"nothing can be made in {build.parent}: {error.strerror}",
-                    where=str(work_dir),
-                    fix="choose another work_dir",
-                )
-            ) from None
+            raise _cannot_make(work_dir.parent, work_dir, error) from None
         try:
+            with contextlib.suppress(OSError):  # a file system without locks has the lock beside it alone
+                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield build
         finally:
             shutil.rmtree(build, ignore_errors=True)
+            os.close(owner)
 
 
-def _lock_file(work_dir: Path) -> IO[bytes]:
-    """A file that stands for the folder, kept out of the user's own folders.
+def _cannot_make(folder: Path, work_dir: Path, error: OSError) -> BadInput:
+    what = f"nothing can be made in {folder}: {error.strerror}"
+    return BadInput(Problem(what=what, where=str(work_dir), fix="choose another work_dir"))
+
+
+def _umask() -> int:
+    """The mask for new files, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextlib.contextmanager
+def _locked(work_dir: Path) -> Iterator[None]:
+    """Hold the lock of a work folder: a file beside it, removed again by whoever holds it.
 
     Raises:
-        BadInput: something else has the place of our folder for such files, where everybody may write.
+        BadInput: another preparation holds it, or it cannot be made.
     """
-    folder = Path(tempfile.gettempdir()) / f"evalprep-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
-        raise BadInput(Problem(what="is not a folder of yours", where=str(folder), fix="remove it, or set TMPDIR"))
-    return (folder / f"{hashlib.sha256(os.fsencode(work_dir)).hexdigest()[:32]}.lock").open("wb")
+    path = work_dir.parent / f".{work_dir.name}.lock"
+    taken = Problem(
+        what="another preparation of this folder is under way",
+        where=str(work_dir),
+        fix="wait for it, or choose another work_dir",
+    )
+    while True:
+        try:
+            handle = path.open("wb")
+        except OSError as error:
+            raise _cannot_make(path.parent, work_dir, error) from None
+        with handle:
+            lock(handle, taken)
+            # Whoever held it may have removed the file since it was opened; then this lock is on nothing.
+            if not _is_at(handle, path):
+                continue
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+            return
+
+
+def _is_at(handle: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _repair(work_dir: Path) -> None:
@@ -134,11 +158,27 @@ def _repair(work_dir: Path) -> None:
     if old.exists() and not work_dir.exists():
         old.rename(work_dir)
     shutil.rmtree(old, ignore_errors=True)
-    shutil.rmtree(work_dir.parent / f".{work_dir.name}.build", ignore_errors=True)
+    # The first release built in one folder for all.
+    leftovers = [work_dir.parent / f".{work_dir.name}.build", *work_dir.parent.glob(f"{_quoted(work_dir)}.build-*")]
+    for build in leftovers:
+        if build.is_dir() and not build.is_symlink() and not is_locked(build):
+            shutil.rmtree(build, ignore_errors=True)
+
+
+def _quoted(work_dir: Path) -> str:
+    return "." + glob.escape(work_dir.name)
 
 
 def swap_in(build: Path, work_dir: Path) -> None:
-    """Put the built folder in place of `work_dir`."""
+    """Put the built folder in place of `work_dir`, all of it on the disk before."""
+    for path in [*build.rglob("*"), build]:
+        if not path.is_symlink():
+            sync(path)
+    _swap(build, work_dir)
+    sync(work_dir.parent)
+
+
+def _swap(build: Path, work_dir: Path) -> None:
     if not work_dir.exists():
         build.rename(work_dir)
         return
