@@ -1,4 +1,9 @@
-"""What looks like a credential: it must not reach a file or a command line."""
+"""What looks like a credential: it must not reach a file, a log, a page, a message or a command line.
+
+Three rules: the name of a setting (`api_key`, `X-Auth-Token`, `passwd`), the form of a value that a provider publishes
+(`sk-...`, `github_pat_...`, `AKIA...`, a JSON web token), and the place in a URL (`http://user:password@host`,
+`?api_key=...`). Long random texts alone say nothing: commit hashes and digests look the same.
+"""
 
 from __future__ import annotations
 
@@ -6,42 +11,190 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_SECRET_KEY = re.compile(r"(?i)(^|_)((hf|auth|access|bearer)_?token|token|api_?key|secret|password|authorization)$")
-_SECRET_VALUE = re.compile(r"(?i)^(hf_[a-z0-9]{8,}|sk-[a-z0-9_-]{8,}|bearer \S{8,}$)")
+HIDDEN = "***"
+
+# Names whose last words say that the value is secret, whatever stands before.
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:"
+    r"pass(?:word|wd|phrase|code)|passwort|pwd|secrets?|credentials?|authorization|cookies?|jwt|bearer"
+    r"|api_?keys?|(?:access|secret|private|account|storage|subscription|signing|encryption|master|service|deploy|admin)_?keys?"
+    r"|(?:auth|access|bearer|refresh|session|api|id|personal|security|secret|service|user|csrf|private|deploy|bot)_?tokens?"
+    r"|signature|sig|sas|connection_?string"
+    r")(?:_?(?:value|text|string|plain|raw|b64|base64))?$"
+)
+_SERVICES = (
+    r"(?:hf|hugging_?face|hub|open_?ai|anthropic|claude|azure|aws|google|gemini|vertex|cohere|mistral|groq|together|fireworks"
+    r"|deep_?seek|replicate|nvidia|nim|perplexity|xai|open_?router|databricks|wand_?b|comet|github|gh|gitlab|slack|discord"
+    r"|telegram|stripe|twilio|sendgrid|pinecone|modal|runpod|vllm|litellm|langsmith|serp|tavily|kaggle|npm|pypi|docker"
+    r"|ibm|watsonx|ai21|cerebras|sambanova|anyscale|octo|dashscope|zhipu|moonshot|minimax|baidu|proxy)"
+)
+_OF_A_SERVICE = re.compile(rf"(?:^|_){_SERVICES}_?(?:keys?|tokens?|pat|auth|secrets?)$")
+# In URLs and headers every key, token or code is one that opens something.
+_IN_A_REQUEST = re.compile(r"(?:^|_)(?:key|token|auth|sig|signature|credential|cookie|secret|password)$")
+_TOKEN = re.compile(r"^tokens?$")
+_HEADERS = re.compile(r"(?:^|_)headers?$")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-.\s]+")
+
+# Forms of the keys of providers, as their documentation or public scanners name them.
+_FORMS = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"sk-(?:[a-z0-9]{2,10}-){0,3}(?=[A-Za-z_]{0,60}\d)[A-Za-z0-9_]{10,200}(?:-[\w-]{1,100})?"  # OpenAI, Anthropic
+    r"|hf_(?:(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{16,100}|[A-Za-z0-9]{30,100})|api_org_[A-Za-z0-9]{20,100}"
+    r"|github_pat_[A-Za-z0-9_]{10,200}|gh[oprsu]_[A-Za-z0-9]{16,255}|glpat-[\w-]{16,100}"
+    r"|(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{12,24}"
+    r"|AIza[\w-]{20,60}|ya29\.[\w-]{20,400}|GOCSPX-[\w-]{16,60}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[A-Za-z0-9-]{10,250}"
+    r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,250}|SG\.[\w-]{16,80}\.[\w-]{16,80}"
+    r"|npm_[A-Za-z0-9]{20,60}|pypi-[\w-]{30,400}|dop_v1_[0-9a-f]{40,70}|hvs\.[\w-]{20,200}"
+    r"|nvapi-[\w-]{16,100}|gsk_[A-Za-z0-9]{16,100}|xai-[A-Za-z0-9]{16,120}|pplx-[A-Za-z0-9]{16,100}|r8_[A-Za-z0-9]{16,60}"
+    r"|dapi[0-9a-f]{32}|lsv2_[a-z]{2}_[0-9a-f_]{20,80}|AGE-SECRET-KEY-1[A-Z0-9]{20,80}"
+    r"|\d{8,10}:AA[\w-]{30,40}"  # Telegram
+    r"|eyJ[\w-]{6,4000}\.eyJ[\w-]{6,4000}\.?[\w-]{0,4000}"  # JSON web token
+    r")"
+)
+# As the whole value the shorter ones are keys too; inside of a text they may be the name of a model or a folder.
+_WHOLE = re.compile(r"(?i)(?:hf_[a-z0-9]{8,}|sk-[a-z0-9_-]{8,})")
+_PEM = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,10000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?")
+_BEARER = re.compile(
+    r"(?i)(?<![A-Za-z0-9])(bearer|basic|apikey|negotiate)[ \t]{1,4}(?=[^\s\d]{0,60}\d)[\w.~+/-]{8,4000}={0,2}"
+)
+_USERINFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)([^\s/?#@'\"<>]{1,1000})@")
+# `name=value`, `name: value`, `"name": "value"`, as in model arguments, query strings, headers and JSON in a text.
+_NAME = re.compile(
+    r"""(?P<start>[?&;]?)(?<![\w.-])(?P<name>[A-Za-z][\w.-]{0,60})"""
+    r"""(?P<between>\\?["']?[ \t]{0,2}[=:][ \t]{0,2}\\?(?P<quote>["']?))"""
+)
+_VALUE = re.compile(r"""[^\s,;&'"(){}\[\]<>$%*|\\][^\s,;&'"<>\\]{0,4000}""")
+_OPTION = re.compile(r"(?<![\w-])--?(?P<name>[A-Za-z][\w-]{1,60})[ \t]{1,4}(?P<value>[^\s\-][^\s]{3,4000})")
+_HEADER_LINE = re.compile(
+    r"""(?i)(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie)(\\?["']?[ \t]{0,2}[:=][ \t]{0,2}\\?["']?)"""
+    r"""[^\n"'\\*$]{4,4000}"""
+)
+# What stands for a credential without being one: references to the environment, and what local servers are given.
+_STANDS_FOR = re.compile(r"(?i)\$\{?\w+\}?|env:\w+|<[^<>]*>|\*+|empty|none|null|true|false|dummy|no|not[-_]needed|")
 
 
-def is_secret(key: str, value: Any) -> bool:
+def _plain_name(name: str) -> str:
+    """A name in lower case with one underscore between its words: `X-Api-Key`, `apiKey` -> x_api_key, api_key."""
+    return _WORDS.sub("_", name.strip()).strip("_").lower()
+
+
+def secret_name(name: str, *, within: str = "") -> bool:
+    """Whether a setting of this name holds a credential.
+
+    Args:
+        name: The key.
+        within: The key of the mapping that it stands in; in headers more names are secret.
+
+    >>> [secret_name(one) for one in ("openai_key", "passwd", "X-Api-Key", "think_end_token", "tokenizer")]
+    [True, True, True, False, False]
+    """
+    plain = _plain_name(name)
+    if _SECRET_NAME.search(plain) or _OF_A_SERVICE.search(plain) or _TOKEN.match(plain):
+        return True
+    return bool(_HEADERS.search(_plain_name(within)) and _IN_A_REQUEST.search(plain))
+
+
+def redacted(text: str) -> str:
+    """A text with every credential in it replaced.
+
+    >>> redacted("base_url=http://ann:pw@host/v1?api_key=abc,model=org/name")
+    'base_url=http://***@host/v1?api_key=***,model=org/name'
+    """
+    if len(text) < 4:  # shorter than any name with its value
+        return text
+    text = _PEM.sub(HIDDEN, text)
+    text = _USERINFO.sub(_hide_userinfo, text)
+    text = _FORMS.sub(HIDDEN, text)
+    text = _HEADER_LINE.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", text)
+    text = _OPTION.sub(_hide_option, text)
+    text = _BEARER.sub(lambda match: f"{match[1]} {HIDDEN}", text)
+    return _hide_values(text)
+
+
+def _hide_userinfo(match: re.Match[str]) -> str:
+    scheme, user = match.groups()
+    if ":" not in user and len(user) < 16 and not _FORMS.search(user):
+        return match[0]  # a user's name, as in ssh://git@host
+    return match[0] if _STANDS_FOR.fullmatch(user.partition(":")[2] or user) else f"{scheme}{HIDDEN}@"
+
+
+def _hide_values(text: str) -> str:
+    """Replace what stands behind a name that says secret."""
+    kept, done = [], 0
+    for found in _NAME.finditer(text):
+        name, end = found["name"], found.end()
+        value = _VALUE.match(text, end) if end >= done else None
+        if value is None or _STANDS_FOR.fullmatch(value[0]):
+            continue
+        in_url = found["start"] in {"?", "&"}
+        if not (secret_name(name) or (in_url and _IN_A_REQUEST.search(_plain_name(name)))):
+            continue
+        prose = found["between"].strip() == ":" and not found["quote"] and value[0].isalpha() and len(value[0]) < 8
+        if not prose:  # "Password: yes"
+            kept += [text[done:end], HIDDEN]
+            done = value.end()
+    return "".join([*kept, text[done:]])
+
+
+def _hide_option(match: re.Match[str]) -> str:
+    if not secret_name(match["name"]) or _STANDS_FOR.fullmatch(match["value"]):
+        return match[0]
+    return match[0][: match.start("value") - match.start()] + HIDDEN
+
+
+def is_secret(key: str, value: Any, *, within: str = "") -> bool:
     """Whether a setting looks like a credential, by its name or by its value.
 
     >>> is_secret("api_key", "x"), is_secret("tokenizer", "org/model"), is_secret("add_bos_token", True)
     (True, False, False)
     """
-    return isinstance(value, str) and bool(value) and bool(_SECRET_KEY.search(key) or _SECRET_VALUE.match(value))
+    if not isinstance(value, str) or not value:
+        return False
+    if secret_name(key, within=within) and not _STANDS_FOR.fullmatch(value.strip()):
+        return True
+    return bool(_WHOLE.fullmatch(value.strip())) or redacted(value) != value
 
 
-def secret_paths(data: Any, key: str = "") -> Iterator[tuple[str | int, ...]]:
+def variable_for(path: str, value: object) -> str:
+    """The environment variable that is read in place of a setting, with the usual ones where that is not known.
+
+    >>> variable_for("model_args.hf_token", "x")
+    'HF_TOKEN'
+    """
+    named = f"{path} {value}".lower()
+    known = (("hf_", "HF_TOKEN"), ("hugging", "HF_TOKEN"), ("hub", "HF_TOKEN"), ("sk-ant", "ANTHROPIC_API_KEY"),
+             ("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY"), ("sk-", "OPENAI_API_KEY"),
+             ("api_key", "OPENAI_API_KEY"), ("akia", "AWS_ACCESS_KEY_ID"), ("aws", "AWS_SECRET_ACCESS_KEY"),
+             ("wandb", "WANDB_API_KEY"))  # fmt: skip
+    return next((variable for mark, variable in known if mark in named), "OPENAI_API_KEY, HF_TOKEN, ...")
+
+
+def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[tuple[str | int, ...]]:
     """Where in nested data something looks like a credential, as paths of keys and positions.
 
     >>> list(secret_paths({"headers": [{"Authorization": "Bearer 0123456789"}]}))
     [('headers', 0, 'Authorization')]
     """
     if isinstance(data, dict):
-        items: Iterator[tuple[str | int, Any]] = iter(data.items())
+        for name, value in data.items():
+            for path in secret_paths(value, str(name), key or within):
+                yield (name, *path)
     elif isinstance(data, list | tuple):
-        items = iter(enumerate(data))
-    else:
-        if is_secret(key, data):
-            yield ()
-        return
-    for name, value in items:
-        for path in secret_paths(value, name if isinstance(name, str) else key):
-            yield (name, *path)
+        for place, value in enumerate(data):
+            for path in secret_paths(value, key, within):
+                yield (place, *path)
+    elif is_secret(key, data, within=within):
+        yield ()
 
 
-def without_secrets(data: Any) -> Any:
-    """The same data with everything that looks like a credential replaced."""
+def without_secrets(data: Any, key: str = "", within: str = "") -> Any:
+    """The same data with everything that looks like a credential replaced, and the rest of a text kept."""
     if isinstance(data, dict):
-        return {key: "***" if is_secret(str(key), value) else without_secrets(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [without_secrets(item) for item in data]
-    return data
+        return {name: without_secrets(value, str(name), key or within) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [without_secrets(item, key, within) for item in data]
+    if not is_secret(key, data, within=within):
+        return data
+    hidden = redacted(data)
+    return HIDDEN if hidden == data or (secret_name(key, within=within) and "://" not in data) else hidden

@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from evalprep.credentials import redacted
+
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
@@ -33,11 +35,13 @@ class Problem:
             lines.append(f"  allowed: {self.allowed}")
         if self.fix:
             lines.append(f"  fix: {self.fix}")
-        return "\n".join(lines)
+        # A message repeats what it was given: values of settings, lines of files, answers of servers.
+        return redacted("\n".join(lines))
 
     def as_dict(self) -> dict[str, str]:
         """The same as data, for `--json`."""
-        return {"what": self.what, "where": self.where, "allowed": self.allowed, "fix": self.fix}
+        said = {"what": self.what, "where": self.where, "allowed": self.allowed, "fix": self.fix}
+        return {key: redacted(text) for key, text in said.items()}
 
 
 class BadInput(Exception):  # noqa: N818 - it reads as what it says: the input is bad, nothing in the tool failed

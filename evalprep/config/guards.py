@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evalprep.credentials import secret_paths
+from evalprep.credentials import secret_paths, variable_for
 from evalprep.errors import Problems
 from evalprep.packs.finding import TEMPLATES
 from evalprep.places import flaw
@@ -23,16 +23,21 @@ def _inside(inner: Path, outer: Path) -> bool:
     return inner == outer or outer in inner.parents
 
 
-def check_secrets(core: Core, source: YamlFile, problems: Problems) -> None:
+def check_secrets(source: YamlFile, problems: Problems) -> None:
     """A command line is public on its machine, and lm-eval writes model arguments and tasks into every result file."""
-    for name in ("model_args", "gen_kwargs", "tasks"):
-        for path in secret_paths(getattr(core, name)):
-            problems.add(
-                f"{'.'.join(map(str, (name, *path)))} looks like a credential, "
-                "which would end up on the command line or in result files",
-                where=source.where(name, *path),
-                fix="remove it and set the environment variable instead (HF_TOKEN, OPENAI_API_KEY, ...)",
-            )
+    for path in secret_paths(source.data):
+        name = ".".join(map(str, path))
+        problems.add(
+            f"{name} looks like a credential, which would end up in files, logs or on the command line",
+            where=source.where(*path),
+            fix=f"remove it and set the environment variable instead ({variable_for(name, _value(source.data, path))})",
+        )
+
+
+def _value(data: Any, path: tuple[str | int, ...]) -> Any:
+    for key in path:
+        data = data[key]
+    return data
 
 
 def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:

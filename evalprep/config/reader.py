@@ -182,6 +182,7 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, template_dir: tu
         BadInput: unknown or repeated keys, wrong types, impossible values, paths that would destroy each other.
     """
     reader = Reader(source, packs)
+    check_secrets(source, reader.problems)
     raw_core, raw_sections = reader.sort()
     if "tasks" in raw_core:
         raw_core["tasks"] = split_tasks(raw_core["tasks"])
@@ -197,7 +198,6 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, template_dir: tu
     if isinstance(core, Core):
         core = _absolute(core, source.folder, template_dir)
         check_paths(core, source, reader.problems)
-        check_secrets(core, source, reader.problems)
         config = Config(core, sections, source)
     reader.problems.raise_if_any()
     assert config is not None

@@ -104,7 +104,7 @@ def building(work_dir: Path) -> Iterator[Path]:
 
 
 def _cannot_make(folder: Path, work_dir: Path, error: OSError) -> BadInput:
-    what = f"nothing can be made in {folder}: {error.strerror}"
+    what = f"{folder} cannot be written: {error.strerror}"
     return BadInput(Problem(what=what, where=str(work_dir), fix="choose another work_dir"))
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs.manifest import as_mapping, plan_of
 from evalprep.packs.plan import Excluded, Plan, TaskPlan, leaves
@@ -303,7 +304,8 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         except ValueError as error:
             notes.append(f"{file.name} is damaged ({error}); metric and filter of each task are guessed")
         else:
-            decoded_files[file] = decoded if isinstance(decoded, dict) else {}
+            # Whoever ran it may have passed credentials, which lm-eval writes into config and metadata.
+            decoded_files[file] = without_secrets(decoded) if isinstance(decoded, dict) else {}
             results = _merged(results, decoded_files[file])
     _as_chosen(results, files.sources, decoded_files)
 

@@ -1,0 +1,118 @@
+"""What is a credential and what only looks like one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalprep.check.patterns import slowness
+from evalprep.credentials import is_secret, redacted, secret_paths, without_secrets
+
+# Every one of these is made up. Name -> (setting, the part that must not be seen again).
+PLANTED = {
+    "password in a URL": ({"base_url": "http://ann:Pw4ann99@host:8000/v1"}, "Pw4ann99"),
+    "token in a URL": ({"base_url": "https://a1B2c3D4e5F6g7H8i9J0@host/v1"}, "a1B2c3D4e5F6g7H8i9J0"),
+    "key in a query": ({"base_url": "https://host/v1?api_key=q1w2e3r4t5&model=m"}, "q1w2e3r4t5"),
+    "short key in a query": ({"base_url": "https://host/v1?model=m&key=zz9plural"}, "zz9plural"),
+    "header map": ({"header": {"X-Api-Key": "alpha-beta-gamma"}}, "alpha-beta-gamma"),
+    "header map of a bearer": ({"default_headers": {"Authorization": "Bearer letmeinplease"}}, "letmeinplease"),
+    "header in a text": ({"header": "Authorization: Bearer letmeinplease"}, "letmeinplease"),
+    "JSON in a text": ({"header": '{"X-Auth-Token": "alphabetagamma7"}'}, "alphabetagamma7"),
+    "cookie": ({"headers": {"Cookie": "session=deadbeefcafe"}}, "deadbeefcafe"),
+    "GitHub": ({"revision": "github_pat_11ABCDEFG0aBcDeFgHiJkL_mNoPqRsTuVwXyZ"}, "11ABCDEFG0"),
+    "GitHub, classic": ({"note": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}, "ghp_abc"),
+    "AWS": ({"note": "AKIAABCDEFGHIJKLMNOP"}, "AKIAABCD"),
+    "JSON web token": ({"note": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcDEF123_-"}, "eyJhbGci"),
+    "name of a service": ({"openai_key": "whatever"}, "whatever"),
+    "passwd": ({"passwd": "whatever"}, "whatever"),
+    "camel case": ({"apiKey": "whatever"}, "whatever"),
+    "a token by name": ({"hf_token": "whatever"}, "whatever"),
+    "sk- inside a value": ({"extra": "--header x=sk-proj-abcDEF123456789012345"}, "abcDEF1234"),
+    "option inside a value": ({"extra": "serve --api-key whatever9 --port 1"}, "whatever9"),
+    "model arguments in one text": ({"model_args": "model=m,api_key=whatever,dtype=auto"}, "whatever"),
+    "hub token": ({"extra": "use hf_AbCdEfGhIjKlMnOpQrStUvWxYz please"}, "hf_AbCd"),
+    "Slack": ({"note": "xoxb-123456789012-abcdefghijkl"}, "xoxb-1234"),
+    "Google": ({"note": "AIzaSyA1234567890abcdefghijklmnopqrstu"}, "AIzaSyA"),
+    "NVIDIA": ({"note": "nvapi-abcdefghij_klmnopqrst"}, "nvapi-abc"),
+    "private key": ({"note": "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\n-----END RSA PRIVATE KEY-----"}, "MIIEabc"),
+    "connection text": ({"store": "Server=db;User=ann;Password=hunter22;"}, "hunter22"),
+    "a list": ({"model_args": {"headers": [{"name": "a"}, {"api-key": "whatever"}]}}, "whatever"),
+}
+HARMLESS = {
+    "commit": {"revision": "0e9e39f249a16976918f6564b8830bc894c89659"},
+    "digest": {"sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},
+    "hub id": {"pretrained": "meta-llama/Llama-3.1-8B-Instruct"},
+    "hub id with many words": {"pretrained": "org/sk-3b-instruct-v2024-hf_transformers"},
+    "path": {
+        "pretrained": "/data/models/hf_cache/models--org--name/snapshots/0e9e39f249a16976918f6564b8830bc894c89659"
+    },
+    "think_end_token": {"think_end_token": "</think>"},
+    "eos_token": {"eos_token": "<|eot_id|>"},
+    "pad_token": {"pad_token": "<pad>"},
+    "add_bos_token": {"add_bos_token": True},
+    "max_tokens": {"max_tokens": 512},
+    "token as a switch": {"token": True},
+    "tokenizer": {"tokenizer": "org/tokenizer"},
+    "tokenized_requests": {"tokenized_requests": "False"},
+    "base_url": {"base_url": "http://127.0.0.1:8000/v1/completions"},
+    "URL with a query": {"base_url": "https://host.example/v1?model=a&version=2024-10-21"},
+    "ssh": {"source": "ssh://git@host.example/repository.git"},
+    "environment": {"api_key": "$OPENAI_API_KEY"},
+    "environment in braces": {"api_key": "${OPENAI_API_KEY}"},
+    "local server": {"api_key": "EMPTY"},
+    "stop string": {"until": ["Question:", "</s>", "\n\nQ: "]},
+    "keyword": {"primary_key": "sample_id"},
+    "sort key": {"sort_key": "subject"},
+    "key of a mapping": {"key": "answer"},
+    "column": {"columns": {"question": "prompt", "answer": "target_token"}},
+    "prose": {"description": "Answer the question. Basic mathematics is enough; a token is a word."},
+    "prose with a password": {"doc_to_text": "Is a password: yes or no?"},
+    "template": {"doc_to_text": "{{question}}\nAnswer: {{answer}}"},
+    "mail": {"contact": "ann@example.org"},
+    "dtype": {"dtype": "bfloat16"},
+    "limits": {"gpu_memory_utilization": 0.9, "max_model_len": 8192},
+    "uuid": {"run": "123e4567-e89b-12d3-a456-426614174000"},
+    "run id": {"metadata": "run=r0123456789a,command=c1-plain"},
+    "a name with sk": {"task": "ask-a-question-of-2000-words-and-risk-taking-behaviour-1234567890"},
+    "regex": {"regex_pattern": r"(?i)answer\s*(?:is|:)\s*\(?([A-J])\)?"},
+}
+
+
+@pytest.mark.parametrize(("setting", "secret"), PLANTED.values(), ids=PLANTED)
+def test_planted_credentials_are_found_and_hidden(setting, secret):
+    assert list(secret_paths(setting))
+    hidden = str(without_secrets(setting))
+    assert secret not in hidden
+    assert "***" in hidden
+
+
+@pytest.mark.parametrize("setting", HARMLESS.values(), ids=HARMLESS)
+def test_harmless_settings_pass_unchanged(setting):
+    assert list(secret_paths(setting)) == []
+    assert without_secrets(setting) == setting
+
+
+def test_the_rest_of_a_text_is_kept():
+    text = "curl -H 'Authorization: Bearer abc12345' http://ann:pw@host/v1?model=m&api_key=abc --port 1"
+    hidden = redacted(text)
+    assert all(secret not in hidden for secret in ("abc12345", "ann:pw", "api_key=abc"))
+    assert all(kept in hidden for kept in ("curl -H 'Authorization: ", "@host/v1?model=m", "--port 1"))
+
+
+@given(st.text(max_size=300))
+def test_hiding_twice_is_hiding_once(text):
+    once = redacted(text)
+    assert redacted(once) == once
+
+
+def test_a_switch_or_a_number_is_no_credential():
+    assert not is_secret("api_key", None)
+    assert not is_secret("token", 3)
+
+
+def test_the_patterns_are_linear():
+    from evalprep import credentials
+
+    for name, value in vars(credentials).items():
+        if hasattr(value, "pattern"):
+            slow = slowness(value.pattern, value.flags)
+            assert slow is None, (name, slow)
