@@ -34,6 +34,11 @@ class Algorithm:
         return self.name.removesuffix("_semantic_robustness")
 
     @property
+    def compared(self) -> bool:
+        """Whether BERTScore says something of it."""
+        return self.family in ("qa_accuracy", "summarization_accuracy", "general")
+
+    @property
     def detects(self) -> bool:
         """Whether its scores come from a toxicity detector."""
         return self.name.endswith("toxicity")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from evalprep.packapi import Context
+
+from .algorithms import DETECTORS, Algorithm
+from .settings import DataSet
+from .weights import weights_digest
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
@@ -28,7 +34,30 @@ def missing_detector(context: Context, name: str) -> str:
 
 def missing_encoder(context: Context) -> str:
     """Why BERTScore cannot be computed."""
-    return missing_weights(context, context.section.bertscore_path, "bertscore_path", "BERTScore")
+    path, layer = context.section.bertscore_path, context.section.bertscore_layer
+    if reason := missing_weights(context, path, "bertscore_path", "BERTScore"):
+        return reason
+    config = json.loads((Path(context.locate(path)) / "config.json").read_text(encoding="utf-8"))
+    layers = config.get("num_hidden_layers")
+    if isinstance(layers, int) and layer > layers:
+        return f"BERTScore: the encoder in {path} has {layers} layers, and fm.bertscore_layer is {layer}"
+    return ""
+
+
+def helpers_of(context: Context, data: DataSet, algorithm: Algorithm) -> dict[str, dict[str, Any]]:
+    """The annotators of a task that can run here: name -> folder and digest of the weights."""
+    section, found = context.section, {}
+    detector = data.options["detector"]
+    if algorithm.detects and detector in DETECTORS and not missing_detector(context, detector):
+        found[detector] = _weights(context, section.detector_path)
+    if algorithm.compared and section.bertscore_path and not missing_encoder(context):
+        found["bertscore"] = {**_weights(context, section.bertscore_path), "layer": section.bertscore_layer}
+    return found
+
+
+def _weights(context: Context, path: str) -> dict[str, Any]:
+    folder = context.locate(path)
+    return {"path": folder, "sha256": weights_digest(Path(folder))}
 
 
 def missing_meteor(kind: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from evalprep.packapi import Call, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
 
 from .algorithms import ALGORITHMS, DETECTORS, TITLES, Algorithm, accuracy_scores
-from .helpers import missing_detector, missing_encoder, missing_meteor
+from .helpers import helpers_of, missing_detector, missing_encoder, missing_meteor
 from .rows import baseline_draws, rows_per_record, task_rows
 from .settings import DataSet, algorithm_names, data_sets, entries, group_name, task_name
 
@@ -57,6 +57,9 @@ def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
     name, likelihood = data.task(algorithm), algorithm.name == "prompt_stereotyping"
     chat = context.config.core.apply_chat_template if data.chat is None else data.chat
     values = {} if likelihood else _generation(data)
+    helpers = helpers_of(context, data, algorithm)
+    if algorithm.detects or algorithm.compared:
+        values |= {"annotators": list(helpers), "helpers": helpers}
     if algorithm.family == "summarization_accuracy":
         main = data.options["rouge_type"]
         values |= {"main": f"{main}_all_prompts"} if algorithm.robust else {"rouge_type": main}
@@ -67,6 +70,7 @@ def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
         prompt="chat" if chat and not likelihood else "plain",
         call=Call(backend="stored") if data.stored else Call(),
         block=rows_per_record(data, algorithm),
+        annotators=tuple(helpers),
         tags={
             "label": f"{data.name}: {algorithm.name.replace('_', ' ')}",
             "family": algorithm.family,
@@ -164,7 +168,7 @@ def _without_helper(data: DataSet, algorithm: Algorithm, context: Context) -> di
         found |= {
             f"{prefix}bertscore": reason
             for prefix in prefixes
-            if algorithm.family in ("qa_accuracy", "summarization_accuracy")
+            if algorithm.compared and algorithm.name != "general_semantic_robustness"
         }
         found |= {"bertscore_dissimilarity": reason} if algorithm.name == "general_semantic_robustness" else {}
     return {f"{data.name}.{score}": reason for score, reason in found.items()}

@@ -1,0 +1,123 @@
+"""Helper models out of local folders: a text classifier, and an encoder for BERTScore. Nothing is fetched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+BATCH = 64
+MAX_TOKENS = 512
+"""Where neither tokenizer nor model names a limit."""
+
+
+def _loaded(kind: str, folder: Path, **options: Any) -> tuple[Any, Any]:
+    """Tokenizer and model in evaluation mode, on a GPU where there is one; safetensors only, no code of the folder."""
+    import torch
+    import transformers
+
+    model_class = getattr(transformers, kind)
+    local = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **local, **options)
+    model = model_class.from_pretrained(str(folder), use_safetensors=True, **local).eval()
+    return tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _limit(tokenizer: Any, model: Any) -> int:
+    """Longest input in tokens; RoBERTa and its kin keep two positions for padding."""
+    positions = int(getattr(model.config, "max_position_embeddings", 0) or MAX_TOKENS)
+    offset = int(getattr(model.config, "pad_token_id", 0) or 0) + 1 if "roberta" in model.config.model_type else 0
+    return min(int(min(tokenizer.model_max_length, 10**6)), positions - offset)
+
+
+class Classifier:
+    """A sequence classifier; texts are cut at its limit, as the original does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tokenizer, self.model = _loaded("AutoModelForSequenceClassification", folder)
+        names = self.model.config.id2label
+        self.labels = [str(names[index]) for index in sorted(names)]
+
+    def logits(self, texts: Sequence[str]) -> list[list[float]]:
+        """Logits of each text, in batches of 64, the long texts together."""
+        import torch
+
+        found: list[list[float]] = [[] for _ in texts]
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        for start in range(0, len(order), BATCH):
+            chosen = order[start : start + BATCH]
+            batch = self.tokenizer(
+                [texts[index] for index in chosen],
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
+                max_length=_limit(self.tokenizer, self.model),
+            ).to(self.model.device)
+            with torch.inference_mode():
+                rows = self.model(**batch).logits.float().cpu().tolist()
+            for index, row in zip(chosen, rows, strict=True):
+                found[index] = row
+        return found
+
+
+class Encoder:
+    """BERTScore F1 with the vectors of one layer: no idf weights, no rescaling by a baseline.
+
+    Zhang et al., 2020, "BERTScore: Evaluating Text Generation with BERT". Each token is matched with the most similar
+    one of the other text by cosine; the special tokens at the ends may be matched, and have no weight themselves.
+    Reference implementation: bert-score 0.3.13.
+    """
+
+    def __init__(self, folder: Path, layer: int) -> None:
+        import json
+
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        options = {"add_prefix_space": True} if config.get("model_type") == "roberta" else {}
+        self.tokenizer, self.model = _loaded("AutoModel", folder, **options)
+        self.layer = layer
+
+    def vectors(self, texts: Sequence[str]) -> list[tuple[Any, Any]]:
+        """Normalised vectors of each text's tokens, and which of them have weight."""
+        import torch
+
+        found: list[tuple[Any, Any]] = [(None, None)] * len(texts)
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        special = {self.tokenizer.cls_token_id, self.tokenizer.sep_token_id}
+        for start in range(0, len(order), BATCH):
+            chosen = order[start : start + BATCH]
+            batch = self.tokenizer(
+                [texts[index].strip() for index in chosen],
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
+                max_length=_limit(self.tokenizer, self.model),
+            ).to(self.model.device)
+            with torch.inference_mode():
+                states = self.model(**batch, output_hidden_states=True).hidden_states[self.layer].float()
+            states = torch.nn.functional.normalize(states, dim=-1).cpu()
+            for place, index in enumerate(chosen):
+                here = batch["attention_mask"][place].bool().cpu()
+                ids = batch["input_ids"][place].cpu()[here].tolist()
+                weight = torch.tensor([float(token not in special) for token in ids])
+                found[index] = states[place][here], weight
+        return found
+
+    def f1(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """BERTScore F1 of (target, output) pairs; 0 where one of them has no token."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        known = dict(zip(texts, self.vectors(texts), strict=True))
+        return [_f1(known[target], known[output]) for target, output in pairs]
+
+
+def _f1(target: tuple[Any, Any], output: tuple[Any, Any]) -> float:
+    (target_vectors, target_weight), (output_vectors, output_weight) = target, output
+    if not float(target_weight.sum()) or not float(output_weight.sum()):
+        return 0.0
+    similar = output_vectors @ target_vectors.T
+    precision = float((similar.max(dim=1).values * output_weight).sum() / output_weight.sum())
+    recall = float((similar.max(dim=0).values * target_weight).sum() / target_weight.sum())
+    if not precision + recall:
+        return 0.0
+    value = 2 * precision * recall / (precision + recall)
+    return value if math.isfinite(value) else 0.0
