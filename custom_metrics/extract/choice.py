@@ -41,7 +41,9 @@ def _is_word(text: str, start: int, end: int) -> bool:
     return doubts.SPECIES.match(text, end) is not None
 
 
-def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = False) -> Iterator[tuple[int, str]]:
+def _letters(
+    pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = False, undecided: list[int] | None = None
+) -> Iterator[tuple[int, str]]:
     """Yield position and letter of each match that chooses exactly one offered letter.
 
     Args:
@@ -49,6 +51,7 @@ def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = 
         text: What is searched.
         offered: The letters that count.
         weak: The pattern alone says little, so a negation before the letter or a verdict after it takes it back.
+        undecided: Takes the positions where several letters are named.
     """
     for match in pattern.finditer(text):
         start, end = match.span("letter")
@@ -58,9 +61,12 @@ def _letters(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool = 
         if doubts.DENIED.search(text[max(match.start() - _NEAR, 0) : match.start()]):
             continue
         before = text[max(start - _NEAR, 0) : start]
-        if doubts.WITH_ANOTHER.match(text, end):
+        before = text[max(start - _NEAR, 0) : start]
+        if doubts.WITH_ANOTHER.match(text, end) or doubts.HEDGE.match(text, end):
+            if undecided is not None:
+                undecided.append(start)
             continue
-        if doubts.HEDGE.match(text, end) or doubts.RETRACTED.match(text, end) or doubts.HEDGED.search(before):
+        if doubts.RETRACTED.match(text, end) or doubts.HEDGED.search(before):
             continue
         if weak and (doubts.REFUSED.search(before) or doubts.REJECTED.match(text, end)):
             continue
@@ -83,10 +89,13 @@ def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
 
 def _stated(text: str, offered: str, prefer: Prefer, *, complete: bool) -> str | None:
     """Read the letter of the last (or first) statement or box, else the one letter that all claims favour."""
-    found = [each for pattern in phrases.STATEMENTS for each in _letters(pattern, text, offered)]
+    undecided: list[int] = []
+    found = [each for pattern in phrases.STATEMENTS for each in _letters(pattern, text, offered, undecided=undecided)]
     found.extend(_boxed_letters(text, offered))
     if found:
-        return (max if prefer == "last" else min)(found)[1]
+        position, letter = (max if prefer == "last" else min)(found)
+        # Who ends with "the answer is A and C" has not chosen the A of a sentence before.
+        return letter if prefer == "first" or max(undecided, default=0) <= position else None
     if not complete:
         return None  # what was said in favour of a letter on the way is no claim yet
     claims = {letter for pattern in phrases.CLAIMS for _, letter in _letters(pattern, text, offered, weak=True)}

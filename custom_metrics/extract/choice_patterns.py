@@ -47,7 +47,7 @@ _SUBJECT = (
 )
 _ADVERB = r"(?:(?:clearly|therefore|thus|indeed|definitely|actually|really|still)\s+)?"
 
-_EASTERN_CHOICE = r"(?<![不没未别勿])(?:选择|選擇|选|選)(?:选项|項|项|是|为|[:：])?"
+_EASTERN_CHOICE = r"(?<![不没未别勿])(?:选择|選擇|选(?!项)|選(?!項))(?:选项|項|项|是|为|[:：])?"
 
 _FOREIGN_ARTICLE = r"la\s+|el\s+|die\s+|le\s+|a\s+|il\s+"
 

@@ -56,7 +56,7 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 # The rest of a sum stands before an equals sign, with no clause between: "144 miles - 90 miles = 54 miles".
-_SUM = re.compile(r"[^=,;\n]{0,80}=")
+_SUM = re.compile(r"(?:[^=,;\n]|,(?=\d)){0,120}=")
 _NO_STATEMENT = re.compile(
     r"\s{0,4}(?:as\s+follows|found|obtained|given|calculated|correct|right|wrong|incorrect|reasonable|consistent|based|in\s+the|"
     r"the\s+(?:sum|difference|product|total|number|amount|same|one)\b|clear|to\b|not\b|asked|expected|required|simple|just\b|represented|"
@@ -66,14 +66,16 @@ _NO_STATEMENT = re.compile(
 _NO_ANSWER = (
     r"can(?:not|['’]t)\s+(?:be\s+(?:\w+\s)?(?:answered|determined|solved|known|found|calculated|computed|said|split|done)|answer|determine|"
     r"solve|help|open|see|tell|say|provide|compute|calculate|give)|not\s+(?:enough|sufficient)\s+information|insufficient|not\s+solvable|"
-    r"impossible|unknown|undefined|undetermined|indeterminate|infinit|n/a\b|no\s+solution|does\s+not\s+exist|(?:is|are|was)\s+missing|"
+    r"n/a\b|no\s+solution|does\s+not\s+exist|(?:is|are|was)\s+missing|"
     r"not\s+(?:given|specified|provided)|kann\s+man\s+nicht|unbestimmt|无法|不能|не\s+хватает"
 )
+_WITHOUT_VALUE = r"(?:impossible|unknown|undefined|undetermined|indeterminate|infinit)"
 _REFUSAL = re.compile(
-    _NO_ANSWER + r"|\bsorry,?\s+(?:but|i)\b|\bas\s+an\s+ai\b|\bplease\s+(?:tell|provide|give|specify|clarify)\b",
+    rf"{_NO_ANSWER}|(?:\b(?:is|are|remains?)|['’]s)\s+{_WITHOUT_VALUE}"
+    r"|\bsorry,?\s+(?:but|i)\b|\bas\s+an\s+ai\b|\bplease\s+(?:tell|provide|give|specify|clarify)\b",
     re.IGNORECASE,
 )
-_REFUSED_ANSWER = re.compile(rf"[^.\n]{{0,60}}?(?:{_NO_ANSWER})", re.IGNORECASE)
+_REFUSED_ANSWER = re.compile(rf"[^.\n]{{0,60}}?(?:{_NO_ANSWER}|{_WITHOUT_VALUE})", re.IGNORECASE)
 # Closing words that are no conclusion, and the details that may follow one.
 _CLOSING = re.compile(
     r"(?:i\s+hope|hope\s+this|let\s+me\s+know|feel\s+free|thank|please\s+note|note\b|if\s+you\s+(?:have|need)|is\s+there\s+any|"

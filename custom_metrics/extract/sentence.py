@@ -16,7 +16,7 @@ SENTENCE_END = re.compile(rf"{_ABBREVIATED}[.!?]{{1,3}}(?=[\"'”’)*_\]}}`$]{{
 _LIST_MARK = re.compile(r"[\s>#]{0,8}(?:\d{1,3}[.)](?=\s)|[-*•](?=\s))?\s{0,4}")
 # What the number of the sentence comes behind, where a sentence has several: the last of these with a number after it.
 _RESULT = re.compile(
-    r"[=≈]|(?:[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)\d[\d.,]{0,12}(?:\s[a-z]{1,12})?,?\s+or\b|\b(?:so|therefore|thus|hence|meaning|leaving|leaves?|giving|gives?|to\s+get|we\s+get|resulting\s+in|results\s+in|"
+    r"[=≈]|(?:[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)\d[\d.,]{0,12}(?:\s[a-z]{1,12})?,?\s+or\b|\),?\s+or\b|\b(?:so|therefore|thus|hence|meaning|leaving|leaves?|giving|gives?|to\s+get|we\s+get|resulting\s+in|results\s+in|"
     r"makes?|making|equals?|equal\s+to|comes?\s+to|amounts?\s+to|totall?ing|(?:which|that|this)\s+(?:is|means)|"
     r"(?:a|the)\s+(?:grand\s+)?total\s+of|for\s+a\s+total\s+of|i\.e\.,?)(?!\w)",
     re.IGNORECASE,
@@ -51,7 +51,9 @@ AND_MORE = re.compile(
 )
 _MORE_AND = re.compile(rf"\d[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷])\s?{CURRENCY}?\Z", re.IGNORECASE)
 # "341 pencils and 297 crayons": two answers, with no verb between them.
-PAIRED = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,3}},?\s(?:and|or)\s{CURRENCY}?\d")
+PAIRED = re.compile(
+    rf"(?:\s[^\W\d_][\w'’-]*){{1,3}}(?:,?\s(?:and|or)\s{CURRENCY}?\d|,\s{CURRENCY}?\d[\d.,]{{0,20}}\s[a-z]{{3,20}}\W{{0,4}}\Z)"
+)
 _PAIR = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,4}},?\s(?:and|or|but)\s(?:also\s|only\s)?{CURRENCY}?\Z")
 _LISTED = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,4}},\s{CURRENCY}?\Z")
 _LEFT = re.compile(r"\b(?:left|remaining|in\s+total|altogether|in\s+all)\b(?!\s+over)", re.IGNORECASE)
@@ -61,7 +63,7 @@ _VERB = re.compile(
 _ENGLISH = re.compile(
     r"\b(?:the|of|is|are|has|have|had|will|to|for|and|in|that|he|she|they|it|there|we)\b", re.IGNORECASE
 )
-_ASIDE = re.compile(r"\([^()\n]{0,200}\)")
+_ASIDE = re.compile(r"(?<![-−+*/×÷=]\s)(?<![-−+*/×÷=])\([^()\n]{0,200}\)")
 
 
 def sentences_from_the_end(text: str, most: int) -> Iterator[str]:

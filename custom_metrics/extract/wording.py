@@ -38,6 +38,7 @@ _RESULT_LINE = re.compile(
     r"(?:\s?[%°/]|\s?(?!(?:and|or|but|so|that|which|who|if|when|because|since|to|of|by|per|for|with|in|from|the|an?|has|have|"
     r"been|is|are)\b)[^\W\d_][\w'’/²³-]{0,20}){0,6}\Z"
 )
+_ALONE = re.compile(r"[\W_]{0,12}\d[\d.,]{0,30}(?:\s?[^\W\d_]{1,12}){0,2}[\W_]{0,8}")
 _SENTENCE_WITHIN = re.compile(r"[^\W\d][.!?]\s+[A-Z]|\d[.!?]\s+[A-Z][a-z]")
 _MAX_SHORT = 60
 _MAX_RESULT_LINE = 240
@@ -87,7 +88,7 @@ def is_complete(text: str, *, short_line: bool = False) -> bool:
         return not _OPEN_NUMBER.search(line)
     if len(line) <= _MAX_SHORT and (short_line or "\n" not in text):
         return not _UNFINISHED.search(line) and not _SENTENCE_WITHIN.search(line, 4)
-    alone = "\n" in text and re.fullmatch(r"[\W_]{0,12}[A-Z\d][\d.,]{0,30}[\W_]{0,8}", line)
+    alone = "\n" in text and _ALONE.fullmatch(line)
     result = "\n" in text and _RESULT_LINE.search(line) and not _SENTENCE_WITHIN.search(line, 4)
     return bool(alone or result) and len(line) < _MAX_RESULT_LINE
 
