@@ -169,11 +169,11 @@ class Asker:
             answer = await service.ask(request, _identity(row, attempts))
         except RefusedError as error:
             cost = 0.0
-            await self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
+            self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
             raise Stopped(str(error), refused=True) from None
         except UnansweredError as error:
             cost = None if error.billed else 0.0
-            await self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
+            self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
             if error.wait is not None and error.wait > LONGEST_ASKED:
                 raise Stopped(f"the service asks to wait {error.wait:.0f} s; {error}", refused=False) from None
             if error.wait is not None:
@@ -195,7 +195,7 @@ class Asker:
                 provider_id=storable(answer.provider_id),
                 reason=storable(answer.reason) or "",
             )
-            await self._end(writer, attempts, ended)
+            self._end(writer, attempts, ended)
             return question.judgement().status != "ok", None, True
         finally:
             self._budget.settle(reserved, cost)
@@ -218,9 +218,11 @@ class Asker:
                 await self._settled.wait()
             return reserved
 
-    async def _end(self, writer: Writer, attempts: list[Attempt], row: Attempt) -> None:
-        # Shielded: an interruption must not keep an answer that is here from the disk.
-        await asyncio.shield(asyncio.wrap_future(writer.put(row)))
+    @staticmethod
+    def _end(writer: Writer, attempts: list[Attempt], row: Attempt) -> None:
+        # Not waited for: rows are written in order, so the next request of this worker, whose own row is waited for,
+        # leaves only when this one is on the disk; and the writer's end waits for all.
+        writer.put(row)
         attempts[row.attempt - 1] = row
 
     def _count(self, tokens_in: int | None, tokens_out: int | None, cost: float | None) -> None:

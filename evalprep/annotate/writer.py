@@ -27,6 +27,7 @@ class Writer:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._rows: queue.SimpleQueue[_Row | None] = queue.SimpleQueue()
+        self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
 
     def __enter__(self) -> Self:
@@ -38,6 +39,8 @@ class Writer:
     ) -> None:
         self._rows.put(None)
         self._thread.join()
+        if self._failed is not None and error is None:
+            raise self._failed
 
     def put(self, attempt: Attempt, uses: Sequence[Use] = ()) -> concurrent.futures.Future[None]:
         """Write a row; the future is done when it is on the disk, or has the reason why it is not."""
@@ -65,6 +68,7 @@ class Writer:
         try:
             self._ledger.put([one for one, _, _ in rows], [use for _, uses, _ in rows for use in uses])
         except BaseException as error:  # noqa: BLE001 - whoever waits for the row raises it
+            self._failed = error
             for _, _, done in rows:
                 done.set_exception(error)
         else:

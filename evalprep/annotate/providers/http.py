@@ -7,6 +7,7 @@ second would hold it for ever, and its bodies are as large as the server likes, 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
 import email.utils
 import json
@@ -21,6 +22,8 @@ from urllib.parse import urljoin, urlsplit
 from evalprep.annotate.providers.wire import UnansweredError, one_line
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 #: Bytes of a reply, unpacked. A reply of a million tokens has about 5 MB.
@@ -79,21 +82,46 @@ class Http:
         self._headers = {**headers, "Accept-Encoding": "gzip, deflate"}
         self._secret, self._connections = secret, connections
         self._deadline, self._limit = deadline, limit
-        self._client: httpx.AsyncClient | None = None
+        self._idle: list[httpx.AsyncClient] = []
+        self._made: list[httpx.AsyncClient] = []
+        self._free: asyncio.Semaphore | None = None
+        self._context: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Self:
+        self._free = asyncio.Semaphore(self._connections)
+        return self
+
+    @contextlib.asynccontextmanager
+    async def _connected(self) -> AsyncIterator[httpx.AsyncClient]:
+        """A client for one exchange at a time.
+
+        Each has one connection: the common pool of httpx looks through all connections at every request, which with 32
+        of them takes longer than the request itself.
+        """
         import httpx
 
-        # Proxies and certificates come from the environment, as everywhere else. The deadline replaces its timeouts.
-        limits = httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections)
-        self._client = httpx.AsyncClient(timeout=None, limits=limits, follow_redirects=False)  # noqa: S113 - see above
-        return self
+        assert self._free is not None
+        async with self._free:
+            if not self._idle:
+                # Proxies and certificates come from the environment, as everywhere else; they are read once. The
+                # deadline replaces its timeouts.
+                if self._context is None:
+                    self._context = httpx.create_ssl_context()
+                client = httpx.AsyncClient(timeout=None, follow_redirects=False, verify=self._context)  # noqa: S113
+                self._made.append(client)
+                self._idle.append(client)
+            client = self._idle.pop()
+            try:
+                yield client
+            finally:
+                self._idle.append(client)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._client is not None:
-            await self._client.aclose()
+        for client in self._made:
+            await client.aclose()
+        self._made, self._idle = [], []
 
     async def post_json(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Response:
         """Post data as JSON.
@@ -187,8 +215,8 @@ class Http:
         import httpx
 
         try:
-            async with asyncio.timeout(deadline):
-                return await self._follow(method, self._base + path, content, headers, into, limit)
+            async with asyncio.timeout(deadline), self._connected() as client:
+                return await self._follow(client, method, self._base + path, content, headers, into, limit)
         except TimeoutError:
             raise UnansweredError(f"no whole answer within {deadline:g} s", again=True, billed=True) from None
         except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
@@ -200,6 +228,7 @@ class Http:
 
     async def _follow(
         self,
+        client: httpx.AsyncClient,
         method: str,
         url: str,
         content: bytes | AsyncIterator[bytes] | None,
@@ -207,10 +236,9 @@ class Http:
         into: BinaryIO,
         limit: int,
     ) -> tuple[int, Mapping[str, str]]:
-        assert self._client is not None
         for _ in range(_REDIRECTS):
-            request = self._client.build_request(method, url, content=content, headers={**self._headers, **headers})
-            response = await self._client.send(request, stream=True)
+            request = client.build_request(method, url, content=content, headers={**self._headers, **headers})
+            response = await client.send(request, stream=True)
             try:
                 if not 300 <= response.status_code < 400:
                     whole = response.status_code == 200
