@@ -18,7 +18,7 @@ from custom_metrics.statistics.agreement import (
     pearson_correlation,
     spearman_correlation,
 )
-from custom_metrics.statistics.mean import Estimate, mean_interval, wilson_interval
+from custom_metrics.statistics.mean import Estimate, mean_interval, proportion_interval, wilson_interval
 from evalprep.annotate.answers import Question
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.rubric import PREFERENCE
@@ -177,11 +177,11 @@ def preferences(questions: Sequence[Question]) -> Preferences:
     ]
     low, high = wilson_interval(flips, len(whole)) if whole else (None, None)
     return Preferences(
-        len(whole), _plain(mean_interval(list(means.values()))),
+        len(whole), _share(list(means.values())),
         sum(one > 0.5 for one in means.values()), sum(one == 0.5 for one in means.values()),
         sum(one < 0.5 for one in means.values()),
         {"value": flips / len(whole) if whole else None, "low": low, "high": high, "count": flips},
-        _plain(mean_interval(places)), _plain(mean_interval(longer)),
+        _share(places, len(whole)), _share(longer),
     )  # fmt: skip
 
 
@@ -194,6 +194,16 @@ def length_bias(questions: Sequence[Question], lengths: Mapping[tuple[str, str],
         keys = [key for key in rated if name in rated[key] and key in lengths]
         found[name] = _plain(spearman_correlation([lengths[key] for key in keys], [rated[key][name] for key in keys]))
     return found
+
+
+def _share(numbers: Sequence[float], n: int | None = None) -> dict[str, Any]:
+    """Mean of numbers of 0 to 1 with Wilson's interval, which has a width also where all are equal."""
+    if not numbers:
+        return {"value": None, "low": None, "high": None, "n": 0}
+    count = len(numbers) if n is None else n
+    mean = min(1.0, max(0.0, math.fsum(numbers) / len(numbers)))
+    low, high = proportion_interval(mean, count)
+    return {"value": mean, "low": low, "high": high, "n": count}
 
 
 def _number(value: float) -> float | None:

@@ -32,6 +32,7 @@ class Report:
         chunks: Its packed texts.
         rows: The aligned rows of each task, for tables of samples.
         flips: The flips of each comparison.
+        judgements: What judges said of the samples of each run.
     """
 
     document: dict[str, Any] = field(repr=False)
@@ -39,6 +40,7 @@ class Report:
     chunks: list[str] = field(repr=False)
     rows: list[TaskRows] = field(default_factory=list, repr=False)
     flips: list[Flips] = field(default_factory=list, repr=False)
+    judgements: Sequence[Judgements] = field(default=(), repr=False)
 
 
 def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
@@ -113,4 +115,4 @@ def build_report(
         ],
         "samples": {"rows": browser.total, "shown": len(browser.columns["task"]), "max_chars": max_chars},
     }
-    return Report(plain(document), index, chunks, rows, flips)
+    return Report(plain(document), index, chunks, rows, flips, judgements or [{} for _ in runs])

@@ -23,6 +23,30 @@ def comparison_names(report: Report) -> list[str]:
     return found
 
 
+def _ratings(report: Report, run: int) -> list[str]:
+    """Names of the ratings of a run, over all of its tasks."""
+    judged = report.judgements[run].values() if report.judgements else ()
+    return sorted({name for task in judged for one in task.values() for name in one["ratings"] or ()})
+
+
+def _judged_columns(report: Report, run: int) -> list[str]:
+    """Columns of what judges said of a run; none without a judge."""
+    if not report.judgements or not report.judgements[run]:
+        return []
+    return [*(f"rating {name}" for name in _ratings(report, run)), "judge", "judge_status", "judge_reply"]
+
+
+def _judged(report: Report, run: int, task: str, index: int) -> list[Cell]:
+    """What judges said of a sample, in the order of `_judged_columns`."""
+    if not report.judgements or not report.judgements[run]:
+        return []
+    one = report.judgements[run].get(task, {}).get(index)
+    if one is None:
+        return [None] * len(_judged_columns(report, run))
+    ratings = one["ratings"] or {}
+    return [*(ratings.get(name) for name in _ratings(report, run)), one["judge"], one["status"], one["reply"]]
+
+
 def header(report: Report) -> list[str]:
     """Column names of `sample_rows`."""
     labels = [run["label"] for run in report.document["runs"]]
@@ -31,6 +55,7 @@ def header(report: Report) -> list[str]:
     for label in labels:
         of = f" ({label})" if several else ""
         names += [f"{name}{of}" for name in ("score", "unparsed", "truncated", "answer", "output")]
+        names += [f"{name}{of}" for name in _judged_columns(report, labels.index(label))]
     names += ["published_output"]
     for name in comparison_names(report):
         names += [f"flip {name}", f"cause {name}"]
@@ -48,14 +73,14 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Cell]]:
         previous = int(base.table.previous[base.rows[at]])
         row: list[Cell] = [sample_id, first.doc_id, None if subtask is None else str(subtask), first.target]
         row.append(None if previous < 0 else previous)
-        for replies, one in zip(task.replies, found, strict=True):
+        for run, (replies, one) in enumerate(zip(task.replies, found, strict=True)):
             if replies is None or one is None:
-                row += [None] * 5
+                row += [None] * (5 + len(_judged_columns(report, run)))
                 continue
             flags = replies.flags[at]
             unparsed = int(bool(flags & UNPARSED)) if replies.unparsed is not None else None
             row += [replies.score(at), unparsed, None if flags & UNSURE else int(bool(flags & TRUNCATED))]
-            row += [one[0].answer, text_of(one[0])]
+            row += [one[0].answer, text_of(one[0]), *_judged(report, run, task.name, one[0].doc_id)]
         row.append(first.previous_output)
         for flips in report.flips:
             direction, cause = flips.of(task.name, sample_id)

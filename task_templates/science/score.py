@@ -144,7 +144,7 @@ def judged(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
     if not known:
         return result | {"agg_value": None, "reason": "no judge has rated it: `evalprep judge RUN --model NAME`"}
     rated = [row["sample_id"] for row, one in zip(samples, ratings, strict=True) if isinstance(one, (int, float))]
-    result |= {"agg_value": statistics.fmean(known), "n": len(known)}
+    result |= {"agg_value": statistics.fmean(known), "n": len(known), "distributions": {"rating, scaled": known}}
     result["influence"] = partial(influence_of_mean, [f"{next(iter(rows))}#{one}" for one in rated], known)
     if judgements:
         result["notes"] = [f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"]

@@ -7,6 +7,7 @@ import pytest
 from evalprep.cli import main
 from evalprep.packs.finding import find_packs
 from evalprep.report import build_report, judgements_of, write_report
+from evalprep.report.rows import header
 from evalprep.results import load_run
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.conftest import SUMMARY, change_reply
@@ -65,6 +66,24 @@ def test_judgements_that_cannot_be_read_leave_a_note_and_the_report(judged, tmp_
 
 def test_a_run_without_a_judge_has_no_judgements(two_runs):
     assert judgements_of(two_runs[0], PACKS) == {}
+
+
+def test_the_tables_have_ratings_and_words(judged, tmp_path):
+    import csv
+
+    assert main(["report", str(judged), "--out", str(tmp_path / "out"), "--format", "csv,xlsx"]) == 0
+    with (tmp_path / "out" / "samples.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["judge"] for row in rows} == {"the-judge"}
+    by_status = {row["judge_status"]: row for row in rows}
+    assert by_status["parse_error"]["rating judge_rating"] == ""
+    assert by_status["parse_error"]["judge_reply"] == "no <b>idea</b>"
+    assert by_status["ok"]["judge_reply"].startswith(f"Rating: {by_status['ok']['rating judge_rating'][0]}")
+
+
+def test_a_run_without_a_judge_has_no_columns_for_one(two_runs, tmp_path):
+    report = build_report(two_runs)
+    assert not any("judge" in name for name in header(report))
 
 
 @pytest.mark.browser
