@@ -6,7 +6,7 @@ The conclusions are those of `evalprep.compare`; here a policy is applied to the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -168,11 +168,28 @@ def _conclusions(
         suite = compare_suite(
             run, other, packs, confidence=policy.confidence, allow=policy.allow, tolerated_missing=policy.missing
         )
-        by_name = {key: one for one in suite for key in (one.name, one.name.rpartition("/")[2])}
-        found += [("suite", name, by_name.get(name), rule) for name, rule in policy.suite.items()]
+        found += [("suite", name, _named(suite, name), rule) for name, rule in policy.suite.items()]
     if policy.overall is not None:
         found.append(("overall", "overall", None if whole is None else whole.overall, policy.overall))
     return found, list(warnings), other.label if other is not None else "published verdicts"
+
+
+def _named(suite: Sequence[Conclusion], name: str) -> Conclusion | None:
+    """The suite score of a name, or of `pack/name` where two packs have one of that name.
+
+    Raises:
+        BadInput: the name alone means two scores.
+    """
+    found = [one for one in suite if name in (one.name, one.name.rpartition("/")[2])]
+    if len(found) > 1 and all(one.name != name for one in found):
+        raise BadInput(
+            Problem(
+                what=f"{name!r} is a score of several packs",
+                where="policy (suite)",
+                allowed=", ".join(one.name for one in found),
+            )
+        )
+    return next((one for one in found if one.name == name), found[0] if found else None)
 
 
 def _known_on_both(run: Run, other: Run | None, names: list[str]) -> bool:

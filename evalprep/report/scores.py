@@ -25,9 +25,9 @@ def suite_of(scores: Sequence[Scores], notes: Mapping[str, str] | None = None) -
 
     Args:
         scores: One entry per run.
-        notes: Score name -> its `note` in pack.yaml.
+        notes: `pack/name` of a score -> its `note` in pack.yaml.
     """
-    by_name = [{score.name: score for score in one.suite} for one in scores]
+    by_name = [{score.id: score for score in one.suite} for one in scores]
     names = dict.fromkeys(name for one in by_name for name in one)
     return [_line_up([one.get(name) for one in by_name], (notes or {}).get(name, "")) for name in names]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from evalprep.score.published import Published
-from evalprep.score.suite import Scores, SuiteScore
+from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.terminal import plain_table
 
 
@@ -128,7 +128,7 @@ def _groups(scores: Scores) -> Any:
     return table
 
 
-def _remarks(suite: Iterable[SuiteScore], *, missing: bool) -> dict[str, list[str]]:
+def _remarks(suite: Sequence[SuiteScore], *, missing: bool) -> dict[str, list[str]]:
     """Why scores have no value, or what there is to say of those that have one; each text once, with its scores."""
     remarks: dict[str, list[str]] = {}
     for score in suite:
@@ -139,7 +139,7 @@ def _remarks(suite: Iterable[SuiteScore], *, missing: bool) -> dict[str, list[st
             texts = [notes] if isinstance(notes, str) else [str(note) for note in notes]
             texts += [f"{count} left out: {reason}" for reason, count in (score.result.get("skipped") or {}).items()]
         for text in dict.fromkeys(texts):
-            remarks.setdefault(text, []).append(score.name)
+            remarks.setdefault(text, []).append(name_among(score, suite))
     return remarks
 
 
@@ -159,13 +159,13 @@ def _suite(scores: Scores, sources: dict[str, str]) -> Any:
         if with_published:
             cells.append(score.withheld or _published(score.published, sources))
         cells.append("" if score.n is None else str(score.n))
-        table.add_row(Text(_name(score)), *cells)
+        table.add_row(Text(_name(score, scores.suite)), *cells)
     return table
 
 
-def _name(score: SuiteScore) -> str:
+def _name(score: SuiteScore, suite: Sequence[SuiteScore]) -> str:
     arrow = {"up": " ↑", "down": " ↓", "zero": " →0"}.get(score.better, "")
-    return f"{score.name}{arrow}"
+    return f"{name_among(score, suite)}{arrow}"
 
 
 def _published(entries: list[Published], sources: dict[str, str]) -> str:

@@ -65,6 +65,11 @@ class SuiteScore:
     made_of: str = ""
     tasks: tuple[str, ...] = ()
 
+    @property
+    def id(self) -> str:
+        """`pack/name`: two packs may give one name to two scores."""
+        return f"{self.pack}/{self.name}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without the full result."""
         bare = asdict(replace(self, result={}, influence=None))
@@ -91,7 +96,7 @@ class Scores:
             "tasks": [asdict(task) for task in self.tasks],
             "groups": [asdict(group) for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
-            "results": {score.name: score.result for score in self.suite},
+            "results": {score.id: score.result for score in self.suite},
             "notes": self.notes,
         }
         return dict(_strict(plain))
@@ -104,6 +109,11 @@ class Scores:
         return pd.DataFrame(
             [{key: value for key, value in vars(score).items() if key not in hidden} for score in self.suite]
         )
+
+
+def name_among(score: SuiteScore, suite: Iterable[SuiteScore]) -> str:
+    """How people see a score: its name, with its pack where another pack has a score of that name."""
+    return score.id if any(one.name == score.name and one.pack != score.pack for one in suite) else score.name
 
 
 def _strict(value: Any) -> Any:
@@ -326,8 +336,12 @@ def partial_rows(run: Run, names: Iterable[str]) -> str:
 
 
 def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[str]) -> Results | None:
+    if reference is None:
+        return None
     if not isinstance(reference, Run):
-        return reference
+        # Scores of ours go by `pack/name`, foreign logs by the pack's own names.
+        own = {name.removeprefix(f"{pack.name}/"): result for name, result in reference.items()}
+        return {name: result for name, result in own.items() if "/" not in name or name in pack.suite_scores}
     if not wanted:
         return {}
     # Also those that nothing needs, so that the reference's own value stands beside each score.

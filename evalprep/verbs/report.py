@@ -155,6 +155,6 @@ def _scores(
         if args.reference is not None:
             raise
         return [], {}, [], [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
-    declared = {name: spec for pack in packs.values() for name, spec in pack.suite_scores.items()}
+    declared = {f"{pack.name}/{name}": spec for pack in packs.values() for name, spec in pack.suite_scores.items()}
     judgements = [judgements_of(run, packs) for run in runs]
     return scores, {name: spec.note for name, spec in declared.items() if spec.note}, judgements, []

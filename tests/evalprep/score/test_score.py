@@ -373,7 +373,7 @@ def test_the_command_writes_scores_and_the_packs_own_files(tmp_path, capsys):
     assert "needs a reference run" in capsys.readouterr().out
     folder = home / f"scores_{STAMP}"
     assert json.loads((folder / "OWN.json").read_text())["share"] == 0.5
-    assert json.loads((folder / "scores.json").read_text())["results"]["share"]["agg_value"] == 0.5
+    assert json.loads((folder / "scores.json").read_text())["results"]["toy/share"]["agg_value"] == 0.5
     assert load_run(tmp_path / "out").files.stamp == STAMP  # our own files are not taken for a run
     assert main([*arguments, "--json", "--no-write", "--reference", str(home)]) == 0
     data = json.loads(capsys.readouterr().out)

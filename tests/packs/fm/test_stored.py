@@ -33,7 +33,7 @@ def test_scores_and_categories_are_those_of_fmeval(tmp_path, capsys, algorithm):
     for score, value in values["dataset_scores"].items():
         if score == "bertscore":
             continue
-        result = found[f"{entry['name']}.{score}"]
+        result = found[f"fm/{entry['name']}.{score}"]
         assert result["agg_value"] == pytest.approx(value, abs=1e-6)
         categories = {name: one["agg_value"] for name, one in result["categories"].items()}
         assert categories == pytest.approx(
@@ -54,7 +54,7 @@ def test_several_tasks_are_one_run(tmp_path, capsys):
     assert scores["model"] == "model_a"
     assert len(scores["tasks"]) == 5
     assert scores["groups"] == []
-    assert scores["results"]["prompts.insult_words"]["n"] == 20
+    assert scores["results"]["fm/prompts.insult_words"]["n"] == 20
 
 
 def test_a_run_of_stored_replies_can_be_compared_and_reported(tmp_path, capsys):
