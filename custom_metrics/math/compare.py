@@ -132,7 +132,7 @@ class _Comparison:
         if any(node == INFINITY for side in (left, right) for node in side.walk()):
             return False
         try:
-            return self.oracle.same(_plain(left), _plain(right))
+            return self.oracle.same(leaves.plain(left), leaves.plain(right))
         except UndefinedError:
             return False
 
@@ -282,7 +282,7 @@ class _Comparison:
         (left_operator, left), (right_operator, right) = first, second
         if left_operator != right_operator or any(node.op in SHAPES for side in (left, right) for node in side.walk()):
             return False
-        left, right = _plain(left), _plain(right)
+        left, right = leaves.plain(left), leaves.plain(right)
         try:
             if left_operator in {"=", "!="}:
                 return self.oracle.same_equation(left, right)
@@ -351,19 +351,3 @@ def _rationals(items: list[Node]) -> list[Fraction] | None:
 
 
 _SETS = {"set", "named", "union", "inter", "minus", "builder"}
-_TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
-
-
-def _plain(node: Node) -> Node:
-    """An expression in which a percentage is its share, and degrees count only inside trigonometric functions."""
-    if not node.args:
-        return node
-    if node.op == "percent":
-        return Node("div", (_plain(node.args[0]), number(100)))
-    if node.op == "deg":
-        return _plain(node.args[0])
-    if node.op == "fn" and node.value in _TRIGONOMETRY:
-        angle = node.args[0]
-        if angle.op == "deg" or any(item.op == "deg" for item in angle.walk()):
-            return node._replace(args=(Node("deg", (_plain(angle),)),))
-    return node._replace(args=tuple(_plain(arg) for arg in node.args))

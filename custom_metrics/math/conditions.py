@@ -29,9 +29,7 @@ def split(tokens: list[Token]) -> list[Token] | None:
 
     A word announces it (`for`, `where`, `provided`); a comma or a bracket does so before `\ne` alone.
     """
-    last = max(
-        (place for place, token in enumerate(tokens) if token.kind in {"op", "cmd"} and token.text in _SIGNS), default=0
-    )
+    last = max((place for place, token in enumerate(tokens) if _is_sign(token)), default=0)
     if not last or last < len(tokens) - MAX_CONDITION:
         return None
     for place in range(last - 1, max(0, last - MAX_CONDITION), -1):
@@ -58,19 +56,15 @@ def split(tokens: list[Token]) -> list[Token] | None:
 def _fits(body: list[Token], condition: list[Token], word: str | None) -> bool:
     if not body or not _balanced(body) or not _balanced(condition):
         return False
-    if any(token.kind in {"op", "cmd"} and token.text in _SIGNS | {"in"} for token in _outside(body)):
+    outside = _outside(body)
+    if _COMMA in outside or any(_is_sign(token) or token == Token("cmd", "in") for token in outside):
         return False
-    if word == "unless" or any(
-        token.kind == "text" and token.text.strip().lower() not in {"and", "or"} for token in condition
-    ):
+    spoken = {token.text.strip().lower() for token in condition if token.kind == "text"}
+    signs = {token.text for token in condition if _is_sign(token)}
+    if word == "unless" or spoken - {"and", "or"} or not signs or _is_sign(condition[0]):
         return False
-    signs = {token.text for token in condition if token.kind in {"op", "cmd"} and token.text in _SIGNS}
-    if not signs or condition[0].text in _SIGNS:
-        return False
-    if signs != {"ne"} and (word in {None, "if", "when"} or _EQUALS in _outside(body)):
+    if signs != {"ne"} and (word in {None, "if", "when"} or _EQUALS in outside):
         return False  # a piece; or the domain of a function, which belongs to it
-    if _COMMA in _outside(body):
-        return False
     names = {token.text for token in condition if token.kind == "name"}
     return bool(names) and names <= {token.text for token in body if token.kind == "name"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from custom_metrics.math.tree import Node
+from custom_metrics.math.tree import Node, number
 from custom_metrics.math.words import CURRENCIES
 
 _NUMERAL = re.compile(r"[a-z]|i{1,3}|iv|vi{0,3}|ix")
@@ -77,3 +77,21 @@ def same_numeral(left: Node, right: Node) -> bool:
 def is_numeral(node: Node) -> bool:
     """Whether the node is a numeral with a base, with or without a sign."""
     return node.op == "based" or (node.op == "neg" and node.args[0].op == "based")
+
+
+_TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
+
+
+def plain(node: Node) -> Node:
+    """Return an expression in which a percentage is its share, and degrees count in trigonometric functions only."""
+    if not node.args:
+        return node
+    if node.op == "percent":
+        return Node("div", (plain(node.args[0]), number(100)))
+    if node.op == "deg":
+        return plain(node.args[0])
+    if node.op == "fn" and node.value in _TRIGONOMETRY:
+        angle = node.args[0]
+        if angle.op == "deg" or any(item.op == "deg" for item in angle.walk()):
+            return node._replace(args=(Node("deg", (plain(angle),)),))
+    return node._replace(args=tuple(plain(arg) for arg in node.args))
