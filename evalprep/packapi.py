@@ -32,6 +32,7 @@ from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
 from evalprep.packs.annotator import Earlier, Item, SampleRef, Value, Values
 from evalprep.packs.entries import TaskSpec
+from evalprep.packs.own import is_own_file, remember_file
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leaves
 from evalprep.packs.rubric import Rubric, read_rubric
@@ -70,11 +71,13 @@ __all__ = [
     "config_names",
     "file_sha256",
     "is_folder",
+    "is_own_file",
     "join",
     "near",
     "place",
     "read_fields",
     "read_rubric",
+    "remember_file",
     "write_atomically",
 ]
 

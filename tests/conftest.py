@@ -22,6 +22,7 @@ def pytest_configure(config):
     config.stash[_caches] = tempfile.TemporaryDirectory(prefix="evalprep-tests-")
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["HF_DATASETS_CACHE"] = config.stash[_caches].name
+    os.environ["EVALPREP_STATE"] = str(Path(config.stash[_caches].name) / "state")
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     # A shell without job control starts background jobs with Ctrl-C ignored, and their children inherit that; the tests
     # of interruption need it to arrive.

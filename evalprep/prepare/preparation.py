@@ -15,6 +15,7 @@ from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
 from evalprep.packs.manifest import manifest_data, record_of, run_id
+from evalprep.packs.own import remember_folder
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Command, Excluded, limited
 from evalprep.prepare.commands import (
@@ -156,6 +157,7 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         if errors := [one.as_problem() for one in findings if one.level == "error"]:
             raise BadInput(errors)
         swap_in(build, work_dir)
+        remember_folder(work_dir)
     if check:
         keep_record(config.core.output_path, manifest)
     lines = [line for step in steps for line in step.lines(work_dir)]

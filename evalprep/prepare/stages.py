@@ -17,7 +17,9 @@ from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import file_sha256, write_atomically
 from evalprep.packapi import Context
 from evalprep.packs.file import read_pack
+from evalprep.packs.finding import TEMPLATES
 from evalprep.packs.manifest import as_mapping, commands_of, plan_of, read_manifest
+from evalprep.packs.own import remember_folder, why_foreign
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Plan, TaskPlan, limited
 from evalprep.places import is_file
@@ -138,7 +140,10 @@ def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: P
     limit = whole_blocks(context.config.core.limit, task.block, rows)
     facts |= {"rows": rows, "expected": limited(rows, limit), "made_from": origin}
     manifest["files"][target.relative_to(work_dir).as_posix()] = file_sha256(target)
+    own = not why_foreign(work_dir)
     write_atomically(work_dir / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    if own:
+        remember_folder(work_dir)
     return Stage(name, "made", rows)
 
 
@@ -157,6 +162,9 @@ def _context(manifest: Mapping[str, Any], name: str, work_dir: Path) -> tuple[Pa
     problems = Problems()
     if not (folder / "pack.yaml").is_file():
         raise BadInput(Problem(what=f"the pack {name} is no longer in {folder}", fix="prepare again"))
+    if folder.resolve().parent != TEMPLATES.resolve() and (reason := why_foreign(work_dir)):
+        what = f"{work_dir} names code of a pack in {folder}, and {reason}"
+        raise BadInput(Problem(what=what, fix="prepare it again from its config, which names that folder"))
     pack = read_pack(folder / "pack.yaml", problems)
     problems.raise_if_any()
     given = dict(as_mapping(manifest.get("config")))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.packs.own import why_foreign
 from evalprep.results import Run, Sample, TaskRun
 from evalprep.results.record import prepared_folder
 
@@ -69,15 +70,38 @@ def load_task(place: ScorerPlace) -> Any:
 
 
 def find_scorer(run: Run, task: TaskRun, work_dir: Path | None) -> ScorerPlace:
-    """Where the YAML of a task lies: `work_dir`, the folder it was prepared in, or the place that the run names."""
+    """Where the YAML of a task lies: the folder that the user names, or the one that she prepared it in.
+
+    The results file names a place as well. Loading a task runs code, and anybody may have written that file, so what
+    it names is run only where `why_foreign` has no reason against it; lm-eval's own tasks are the installed ones.
+
+    Raises:
+        BadInput: the task's code lies in a folder that the user neither named nor prepared.
+    """
     if work_dir is not None:
         return ScorerPlace(task.name, (str(work_dir.resolve()),))
+    prepared = prepared_folder(run)
+    if prepared is not None and prepared.is_dir():
+        if reason := why_foreign(prepared):
+            raise BadInput(_unnamed(task.name, prepared, reason))
+        return ScorerPlace(task.name, (str(prepared.resolve()),))
     source = task.metadata.get("config_source")
-    candidates = [prepared_folder(run), Path(source).parent if isinstance(source, str) else None]
-    for folder in candidates:
-        if folder is not None and folder.is_dir() and "lm_eval" not in folder.parts:
-            return ScorerPlace(task.name, (str(folder.resolve()),))
+    if isinstance(source, str) and Path(source).is_file() and not _of_lm_eval(Path(source)):
+        raise BadInput(_unnamed(task.name, Path(source).parent, "only the results file names it"))
     return ScorerPlace(task.name, ())
+
+
+def _unnamed(task: str, folder: Path, reason: str) -> Problem:
+    return Problem(
+        what=f"task {task} would run code of {folder}, and {reason}",
+        fix=f"look at what lies there, then name it: --work_dir {folder}",
+    )
+
+
+def _of_lm_eval(path: Path) -> bool:
+    import lm_eval
+
+    return path.resolve().is_relative_to(Path(str(lm_eval.__file__)).resolve().parent)
 
 
 def _replies(task: Any, resps: Sequence[Any]) -> list[Any]:

@@ -84,6 +84,23 @@ def order(needs: Mapping[str, tuple[str, ...]], owner: str = "") -> list[str]:
     return list(done)
 
 
+def _refuse_foreign(spec: ScoreSpec, stem: str, pack: Pack, where: str) -> None:
+    """Import nothing that only the record of a run names: whoever wrote it could name any module.
+
+    Raises:
+        BadInput: the function is none of the pack's pack.yaml, and no formula of ours.
+    """
+    declared = {entry.function for entry in pack.suite_scores.values()}
+    if spec.function not in declared and stem.partition(".")[0] != "custom_metrics":
+        raise BadInput(
+            Problem(
+                what=f"the run's record asks for {spec.function!r}, a module that is not imported for it",
+                where=where,
+                allowed=f"{', '.join(BUILT_IN)}, a function of {pack.folder}, or one of custom_metrics",
+            )
+        )
+
+
 def resolve(spec: ScoreSpec, pack: Pack) -> ScoreFunction:
     """The function that a score names: `<stem>.name` from `<stem>.py` of the pack, else from an importable module.
 
@@ -94,6 +111,7 @@ def resolve(spec: ScoreSpec, pack: Pack) -> ScoreFunction:
     where = f"{pack.folder / 'pack.yaml'} (suite_scores.{spec.name}.function)"
     module = pack.module(stem) if stem and "." not in stem else None
     if module is None and stem:
+        _refuse_foreign(spec, stem, pack, where)
         try:
             module = importlib.import_module(stem)
         except ImportError as error:

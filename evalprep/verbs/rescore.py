@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
     add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
-    add("--work_dir", type=Path, help="folder of the task YAMLs (default: where the run's tasks were prepared)")
+    add("--work_dir", type=Path, help="folder of the task YAMLs, whose code is run (default: where you prepared them)")
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--jobs", type=int, help="processes (default: one per 2,000 rows, at most one per core)")

@@ -69,7 +69,7 @@ class Judge:
             BadInput: a prompt file of the user's is missing or fails.
         """
         file = (metadata.get(self.task, {}).get("unlearning") or {}).get("judge_prompt")
-        make = load_prompt(Path(file)) if file else create_prompt
+        make = load_prompt(Path(file), prepared=True) if file else create_prompt
         for row in rows[self.task]:
             doc = row["doc"]
             texts = (doc.get("prompt", row.get("prompt")) or "", doc.get("target", row.get("target")) or "")

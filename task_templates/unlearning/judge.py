@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from evalprep.packapi import BadInput, Problem
+from evalprep.packapi import BadInput, Problem, is_own_file
 
 from .results import Result, data_set, no_value, with_mean_interval
 from .samples import Rows, position, single
@@ -39,12 +39,24 @@ def broken_prompt(file: Any, what: str) -> Problem:
     )
 
 
-def load_prompt(file: Path) -> Prompt:
+def load_prompt(file: Path, *, prepared: bool = False) -> Prompt:
     """`create_prompt` of the user's file.
 
+    Args:
+        file: The file.
+        prepared: A run names it, which anybody may have written: it must be as a preparation of this user named it.
+
     Raises:
-        BadInput: there is no such file, it cannot be imported, or it has no `create_prompt`.
+        BadInput: there is no such file, it is not the user's, it cannot be imported, or it has no `create_prompt`.
     """
+    if prepared and file.is_file() and not is_own_file(file):
+        raise BadInput(
+            Problem(
+                what="only the run names this file of code, and no preparation of yours on this machine did",
+                where=str(file),
+                fix="look at it, then prepare once with `unlearning.judge_prompt` naming it",
+            )
+        )
     spec = importlib.util.spec_from_file_location("unlearning_judge_prompt", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise BadInput(broken_prompt(file, "there is no such Python file"))

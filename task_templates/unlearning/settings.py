@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalprep.packapi import BadInput, Context, Plan, near, place
+from evalprep.packapi import BadInput, Context, Plan, near, place, remember_file
 
 from .datasets import TEXT_TOKENS, data_of
 from .judge import load_prompt
@@ -64,6 +64,7 @@ def _check_values(context: Context) -> None:
     if section.judge_prompt:
         try:
             load_prompt(Path(context.locate(section.judge_prompt)))
+            remember_file(Path(context.locate(section.judge_prompt)))
         except BadInput as error:
             problems.extend(error.problems)
     reference = retain_results(context)

@@ -82,14 +82,19 @@ def offline(runs, monkeypatch):
 def test_an_unchanged_scorer_changes_nothing(runs, jobs):
     run = load_run(runs / "full")
     for name in TASKS:
-        result = rescore_task(run, name, jobs=jobs)
+        result = rescore_task(run, name, jobs=jobs, work_dir=runs / "tasks")
         assert (result.n, result.up, result.down, result.first_scored, result.errors) == (ROWS, 0, 0, 0, {})
         assert result.scorer_changed == []
         assert result.now == result.previous == run.tasks[name].scores[f"{result.metric},{result.filter}"]
 
 
+def test_code_that_only_the_results_name_is_not_run(runs, capsys):
+    assert main(["rescore", str(runs / "full")]) == 2
+    assert f"--work_dir {runs / 'tasks'}" in capsys.readouterr().err
+
+
 def test_the_scorer_and_the_model_are_told_apart(runs):
-    replay = rescore_task(load_run(runs / "full"), "says_lol").replay
+    replay = rescore_task(load_run(runs / "full"), "says_lol", work_dir=runs / "tasks").replay
     rows = range(ROWS)
     published = [bool(at % 4) for at in rows]
     again = [bool(at % 3) and bool(at % 2) for at in rows]  # "lol" is right, was published, and is extracted
@@ -121,7 +126,7 @@ def test_a_changed_scorer_is_named_with_every_changed_verdict(runs, tmp_path):
 def test_a_run_that_was_never_scored_gets_the_scores_of_one_that_was(runs, tmp_path):
     bare, full = load_run(runs / "bare"), load_run(runs / "full")
     writer = RunWriter(bare, tmp_path / "rescored")
-    results = [rescore_task(bare, name, writer=writer) for name in TASKS]
+    results = [rescore_task(bare, name, work_dir=runs / "tasks", writer=writer) for name in TASKS]
     writer.finish()
     assert [result.first_scored for result in results] == [ROWS, ROWS]
     assert [result.previous for result in results] == [None, None]
@@ -154,13 +159,27 @@ def test_a_scorer_that_fails_on_some_replies_is_reported_and_goes_on(runs, tmp_p
 
 def test_the_command(runs, tmp_path, capsys):
     out = tmp_path / "out"
-    assert main(["rescore", str(runs / "bare"), "--out", str(out)]) == 0
+    assert main(["rescore", str(runs / "bare"), "--work_dir", str(runs / "tasks"), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "published outputs through this scorer" in printed
     assert f"next: evalprep compare {out}" in printed
     assert main(["compare", str(out), "--no-flips", "--exit-zero"]) == 0
     capsys.readouterr()
-    assert main(["rescore", str(runs / "full"), "--tasks", "says_lol", "--no-write", "--json"]) == 0
+    assert (
+        main(
+            [
+                "rescore",
+                str(runs / "full"),
+                "--work_dir",
+                str(runs / "tasks"),
+                "--tasks",
+                "says_lol",
+                "--no-write",
+                "--json",
+            ]
+        )
+        == 0
+    )
     data = json.loads(capsys.readouterr().out)
     assert data["tasks"][0]["replay"]["n"] == ROWS
     assert "lm_eval" in data["versions"]

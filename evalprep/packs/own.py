@@ -1,0 +1,82 @@
+"""Which code on this machine is the user's own: prepared folders and files that a preparation of hers named.
+
+A results file says which task files, packs and modules it was made with, and whoever wrote it may say anything. So code
+that files name is run only where a preparation of this user on this machine has noted its digest, in
+`$EVALPREP_STATE`, else `$XDG_STATE_HOME/evalprep`, else `~/.local/state/evalprep`; anything else has to be named by the
+user herself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from evalprep.files import file_sha256, read_object, write_atomically
+
+MANIFEST = "manifest.json"
+_KEPT = 500
+_CODE = {".py", ".yaml", ".yml"}
+"""What lm-eval reads or imports of a folder; its templates of prompts may run anything, too."""
+
+
+def state_folder() -> Path:
+    """Where digests are noted."""
+    if chosen := os.environ.get("EVALPREP_STATE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "evalprep"
+
+
+def _note(kind: str, key: str) -> Path:
+    return state_folder() / kind / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}.json"
+
+
+def _keep(path: Path, content: dict[str, str]) -> None:
+    """Note something; a home folder that cannot be written costs a question later, nothing else."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(path, json.dumps(content) + "\n")
+        for old in sorted(path.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)[:-_KEPT]:
+            old.unlink(missing_ok=True)
+
+
+def remember_folder(work_dir: Path) -> None:
+    """Note that this user prepared a folder, with the digest of its manifest, which holds those of the files."""
+    place = str(work_dir.resolve())
+    _keep(_note("prepared", place), {"work_dir": place, MANIFEST: file_sha256(work_dir / MANIFEST)})
+
+
+def remember_file(path: Path) -> None:
+    """Note that a preparation of this user named a file of code."""
+    _keep(_note("code", file_sha256(path)), {"path": str(path)})
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether a file has the content of one that a preparation of this user named."""
+    try:
+        return _note("code", file_sha256(path)).is_file()
+    except OSError:
+        return False
+
+
+def why_foreign(work_dir: Path) -> str:
+    """Why code in a prepared folder is not run unless the user names it; empty where it is her own, unchanged."""
+    place = str(work_dir.resolve())
+    noted = read_object(_note("prepared", place))
+    try:
+        digest = file_sha256(work_dir / MANIFEST)
+    except OSError:
+        return "it has no manifest"
+    if noted.get("work_dir") != place:
+        return "it was not prepared by you on this machine"
+    if noted.get(MANIFEST) != digest:
+        return "its manifest is not the one of your last preparation"
+    files = read_object(work_dir / MANIFEST).get("files")
+    known = files if isinstance(files, dict) else {}
+    for path in sorted(work_dir.rglob("*")):
+        name = path.relative_to(work_dir).as_posix()
+        if path.suffix in _CODE and path.is_file() and known.get(name) != file_sha256(path):
+            return f"{name} is not as it was prepared"
+    return ""
