@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.annotate.answers import Judgement, Question
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
+from evalprep.annotate.promptfile import recorded_judgements
 from evalprep.errors import BadInput
 from evalprep.packs.annotator import NOT_ASKED, Annotator
 from evalprep.packs.pack import Pack
@@ -74,7 +75,7 @@ def kept_judgements(pack: Pack, run: Run, task: str, rows: Rows | None = None) -
         with Kept(run, stamp_for(run, task)) as kept:
             if not kept:
                 return "", {}, ""
-            for annotator in annotators_for(pack_annotators(pack), task, run.tasks[task].metadata):
+            for annotator in annotators_for(pack_annotators(pack), run.tasks[task]):
                 who = kept.who(annotator)
                 if who is None:
                     continue
@@ -96,7 +97,13 @@ def rubric_judgements(
     try:
         with Kept(run, stamp_for(run, task)) as kept:
             for name, chosen in kept.chosen().items():
-                spec = json.loads(chosen.settings).get("rubric")
+                settings = json.loads(chosen.settings)
+                if isinstance(record := settings.get("prompt_file"), dict):
+                    rows = row_mappings(run.tasks[task]) if rows is None else rows
+                    if judged := recorded_judgements(record, task, rows, kept.attempts):
+                        found[name] = (chosen.model, judged)
+                    continue
+                spec = settings.get("rubric")
                 if not isinstance(spec, dict):
                     continue
                 rubric = Rubric.from_spec(spec)
@@ -109,8 +116,8 @@ def rubric_judgements(
                     found[name] = (who.model, by_sample(questions))
     except BadInput as error:
         return {}, f"ratings are not used: {error.problems[0].what}"
-    except (ValueError, TypeError, KeyError) as error:
-        return {}, f"ratings are not used: a rubric in the ledger cannot be read: {error}"
+    except Exception as error:  # noqa: BLE001 - a ledger from elsewhere may hold anything, and must not stop the scores
+        return {}, f"ratings are not used: a rubric in the ledger cannot be read: {type(error).__name__}: {error}"
     return found, ""
 
 

@@ -12,6 +12,7 @@ from evalprep.annotate.answers import Question, Who
 from evalprep.annotate.attach import stamp_for
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
+from evalprep.annotate.promptfile import PromptFile
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.annotator import Annotator, Item
 from evalprep.packs.finding import find_task
@@ -71,7 +72,7 @@ def collect(
     *,
     tasks: Sequence[str],
     limit: int | None = None,
-    rubric: Rubric | None = None,
+    rubric: Rubric | PromptFile | None = None,
     other: Run | None = None,
 ) -> Asked:
     """Every question of paid annotators about some tasks of a run, with what is known of each.
@@ -93,7 +94,7 @@ def collect(
     known = {name: one for pack in packs.values() for name, one in pack_annotators(pack).items() if one.paid}
     for task in tasks:
         metadata = run.tasks[task].metadata
-        wanted = [rubric] if rubric is not None else annotators_for(known, task, metadata)
+        wanted: list[Annotator] = [rubric] if rubric is not None else annotators_for(known, run.tasks[task])
         if rubric is not None and rubric.tasks and task not in rubric.tasks:
             continue
         for annotator in wanted:

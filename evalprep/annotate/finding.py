@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
+from evalprep.annotate.promptfile import PromptFile, read_prompt_file
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs.annotator import Annotator
 from evalprep.packs.pack import Pack
 from evalprep.packs.rubric import Rubric, read_rubric
+from evalprep.results import TaskRun
 
 #: Rubrics that fit any generation.
 GENERAL = Path(__file__).parent / "rubrics"
@@ -61,15 +62,16 @@ def _refuse_old(pack: Pack) -> None:
         )
 
 
-def annotators_for(annotators: Mapping[str, Annotator], task: str, metadata: Mapping[str, Any]) -> list[Annotator]:
-    """Those that are asked about a task: it names them in its metadata, or they name it."""
-    named = metadata.get("annotators")
-    wanted = named if isinstance(named, list) else []
-    return [one for one in annotators.values() if one.name in wanted or task in one.tasks]
+def annotators_for(annotators: Mapping[str, Annotator], task: TaskRun) -> list[Annotator]:
+    """Those that are asked about a task: its metadata or its plan name them, or they name it."""
+    named = task.metadata.get("annotators")
+    wanted = set(named) if isinstance(named, list) else set()
+    wanted |= set(task.planned.annotators) if task.planned is not None else set()
+    return [one for one in annotators.values() if one.name in wanted or task.name in one.tasks]
 
 
-def find_rubric(name: str, packs: Iterable[Pack]) -> Rubric:
-    """A rubric by name, of a pack (`pack/name` too) or a general one, or from a file.
+def find_rubric(name: str, packs: Iterable[Pack]) -> Rubric | PromptFile:
+    """A rubric by name, of a pack (`pack/name` too) or a general one, or from a file (YAML, or Python of the user's).
 
     Raises:
         BadInput: there is none, or its file has mistakes.
@@ -77,6 +79,8 @@ def find_rubric(name: str, packs: Iterable[Pack]) -> Rubric:
     path = Path(name)
     if path.suffix in {".yaml", ".yml"} and path.is_file():
         return read_rubric(path)
+    if path.suffix == ".py":
+        return read_prompt_file(path)
     known: dict[str, Path] = {file.stem: file for file in sorted(GENERAL.glob("*.yaml"))}
     for pack in packs:
         for file in sorted((pack.folder / "rubrics").glob("*.yaml")):

@@ -35,7 +35,7 @@ def compute(packs: Mapping[str, Pack], run: Run) -> list[str]:
         except BadInput as error:
             notes.append(f"annotators of {pack.name} are not used: {error.problems[0].what}")
             continue
-        wanted += [(task, one) for task in run.tasks for one in annotators_for(free, task, run.tasks[task].metadata)]
+        wanted += [(task, one) for task in run.tasks for one in annotators_for(free, run.tasks[task])]
     if not wanted:
         return notes
     try:

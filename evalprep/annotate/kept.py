@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 from evalprep.annotate.answers import Question, Who, questions_of
@@ -13,6 +14,11 @@ from evalprep.annotate.keys import answer_key, input_sha256
 from evalprep.annotate.ledger import Attempt, Chosen, Ledger, find_ledger
 from evalprep.packs.annotator import Annotator, Item
 from evalprep.results import Run
+
+
+def run_folders(run: Run) -> list[Path]:
+    """Every folder that holds samples of a run."""
+    return list(dict.fromkeys([run.files.folder, *(task.path.parent for task in run.tasks.values())]))
 
 
 class Kept:
@@ -27,7 +33,7 @@ class Kept:
     def __init__(self, run: Run, stamp: str, ledger: Ledger | None = None) -> None:
         self.stamp = stamp
         self._own = ledger is None
-        if ledger is None and (place := find_ledger([run.files.folder])) is not None:
+        if ledger is None and (place := find_ledger(run_folders(run))) is not None:
             ledger = Ledger(place)
         self.ledger = ledger
         self.former = Former(run.files.folder, stamp)

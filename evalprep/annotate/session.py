@@ -12,9 +12,10 @@ from typing import Any
 from evalprep.annotate.answers import Question, Who
 from evalprep.annotate.asking import Asker, Stopped
 from evalprep.annotate.collect import Asked
-from evalprep.annotate.kept import Kept
+from evalprep.annotate.kept import Kept, run_folders
 from evalprep.annotate.keys import canonical
 from evalprep.annotate.ledger import Chosen, Ledger, Use, ledger_place, now
+from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.service import Service
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.packs.rubric import Rubric
@@ -28,7 +29,7 @@ def opened(run: Run) -> Iterator[Ledger]:
     Raises:
         BadInput: it cannot be written, or another process is asking.
     """
-    place = ledger_place([run.files.folder])
+    place = ledger_place(run_folders(run))
     # The folder is locked and not the file, on which SQLite has locks of its own.
     try:
         descriptor = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -157,6 +158,8 @@ def sign(ledger: Ledger, stamps: Mapping[str, str], asked: Asked, who: Who, sett
             judgements = [one.judgement() for one in own]
             free = all(one.item.fixed is not None for one in own)
             if any(one.status == "ok" and (one.attempts or free) for one in judgements):
-                rubric = annotator.spec() if isinstance(annotator, Rubric) else None
-                more = canonical({**settings, "rubric": rubric})
+                rubric: dict[str, Any] = {"rubric": annotator.spec()} if isinstance(annotator, Rubric) else {}
+                if isinstance(annotator, PromptFile):
+                    rubric = {"prompt_file": annotator.record(own)}
+                more = canonical({**settings, **rubric})
                 ledger.choose(Chosen(stamp, name, who.model, canonical(dict(who.overrides)), more, now()))

@@ -73,6 +73,7 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.annotate.collect import Asked, chosen_tasks, collect
     from evalprep.annotate.kept import Kept
     from evalprep.packs.finding import find_packs
+    from evalprep.packs.rubric import Rubric
     from evalprep.results import load_run
     from evalprep.verbs.judging import checks, reports
     from evalprep.verbs.judging.arguments import checked
@@ -87,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
     other = load_run(args.other) if args.other else None
     stamp = next(iter(stamps.values()), run.files.stamp)
     with Kept(run, stamp) as kept:
-        if args.calibrate and settings.rubric is not None:
+        if args.calibrate and isinstance(settings.rubric, Rubric):
             tasks = [checks.CALIBRATION]
             stamps = {checks.CALIBRATION: f"{checks.CALIBRATION} of {settings.rubric.name}"}
             asked = Asked(annotators={settings.rubric.name: settings.rubric})

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from evalprep.annotate.answers import Who
 from evalprep.annotate.finding import find_rubric
 from evalprep.annotate.prices import Price, output_at_most, read_prices
+from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.secret import read_key
 from evalprep.annotate.providers.service import WIRES, Service
 from evalprep.annotate.providers.wire import Wire
@@ -34,7 +35,7 @@ class Settings:
     wire: Wire
     base_url: str
     key: str | None
-    rubric: Rubric | None
+    rubric: Rubric | PromptFile | None
     price: Price | None
     connections: int
     deadline: float
@@ -102,25 +103,32 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     return Settings(who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout)
 
 
-def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Problems) -> Rubric | None:
-    rubric = None
+def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Problems) -> Rubric | PromptFile | None:
+    rubric: Rubric | PromptFile | None = None
     if args.rubric is not None:
         try:
             rubric = find_rubric(args.rubric, packs.values())
         except BadInput as error:
             problems.extend(error.problems)
             return None
-        if args.votes is not None:
+        if isinstance(rubric, PromptFile):
+            if args.votes is not None:
+                problems.add("--votes with a Python file", fix="write the rubric as YAML, with draws")
+        elif args.votes is not None:
             rubric = replace(rubric, draws=args.votes)
-        if rubric.is_pair and args.other is None:
+        if _is_pair(rubric) and args.other is None:
             problems.add(f"--rubric {args.rubric} compares two runs", fix="evalprep judge RUN OTHER --rubric ...")
     elif args.votes is not None:
         problems.add("--votes without --rubric", fix="name a rubric; what packs ask has its own number of draws")
-    if args.other is not None and (rubric is None or not rubric.is_pair):
+    if args.other is not None and not _is_pair(rubric):
         problems.add("a second run without a rubric that compares two", allowed="--rubric preference")
-    if args.calibrate and (rubric is None or not rubric.calibration):
+    if args.calibrate and not (isinstance(rubric, Rubric) and rubric.calibration):
         problems.add("--calibrate without calibration questions", allowed="--rubric with `calibration:` in its file")
     return rubric
+
+
+def _is_pair(rubric: Rubric | PromptFile | None) -> bool:
+    return isinstance(rubric, Rubric) and rubric.is_pair
 
 
 def _price(args: argparse.Namespace, problems: Problems) -> Price | None:

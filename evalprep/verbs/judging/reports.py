@@ -11,12 +11,14 @@ from typing import Any
 
 from evalprep.annotate.asking import Stopped, Sum
 from evalprep.annotate.collect import Asked
+from evalprep.annotate.kept import run_folders
 from evalprep.annotate.ledger import Ledger, find_ledger
 from evalprep.annotate.quality import agreement, preferences, ratings_of
 from evalprep.annotate.screen import plan, show, show_plan, show_sum
 from evalprep.annotate.session import waiting
 from evalprep.annotate.tally import tally
 from evalprep.errors import BadInput, Problem, cannot_write
+from evalprep.packs.rubric import Rubric
 from evalprep.results import Run
 from evalprep.verbs.judging import checks
 from evalprep.verbs.judging.arguments import Settings
@@ -47,10 +49,11 @@ def outcome(
     rated = any(one.n_ok for one in tallies)
     more: dict[str, Any] = {}
     lines: list[str] = []
-    if settings.rubric is not None and args.calibrate:
-        found = agreement(ratings_of(asked.every), checks.expected_ratings(settings.rubric))
+    rubric = settings.rubric if isinstance(settings.rubric, Rubric) else None
+    if rubric is not None and args.calibrate:
+        found = agreement(ratings_of(asked.every), checks.expected_ratings(rubric))
         more["calibration"] = [one.to_dict() for one in found]
-    elif settings.rubric is not None and settings.rubric.is_pair:
+    elif rubric is not None and rubric.is_pair:
         more["preferences"] = preferences(asked.every).to_dict()
         lines = checks.preference_lines(more["preferences"])
     if args.json:
@@ -86,7 +89,7 @@ def outcome(
 
 def export(run: Run, args: argparse.Namespace) -> int:
     """Write the ledger's answers about a run as JSON Lines: one per attempt, with the samples that it is about."""
-    place = find_ledger([run.files.folder])
+    place = find_ledger(run_folders(run))
     if place is None:
         raise BadInput(
             Problem(what="there is no ledger", where=str(run.files.folder), fix="evalprep judge RUN --model NAME")

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from evalprep.annotate.attach import attach
 from evalprep.annotate.finding import find_rubric
 from evalprep.cli import main
 from evalprep.errors import BadInput
@@ -11,6 +12,7 @@ from evalprep.packs.fence import fence
 from evalprep.packs.finding import find_packs
 from evalprep.packs.rubric import read_rubric
 from evalprep.results import load_run
+from evalprep.results.rows import row_mappings
 from evalprep.score import score_run
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.conftest import SUMMARY, change_reply
@@ -67,9 +69,6 @@ def test_a_rubric_of_ones_own_joins_the_metrics(science_run, judge, own):
     assert outcome["tasks"][0]["distributions"] == {"clarity": {"7": 12}}
     own.unlink()  # the ledger has it
     run = load_run(science_run)
-    from evalprep.annotate.attach import attach
-    from evalprep.results.rows import row_mappings
-
     rows = row_mappings(run.tasks[SUMMARY])
     assert attach(PACKS["science"], run, SUMMARY, rows) == ""
     assert {row["metrics"]["clarity.clarity"] for row in rows} == {7}
@@ -198,6 +197,45 @@ class TestTrust:
         (one,) = found["calibration"]
         assert (code, one["n"], one["same"]["value"], one["kappa"]["value"]) == (0, 4, 1, 1)
         assert len(server.requests) == 4
+
+
+class TestPromptFile:
+    TEXT = (
+        "METRICS = ['CLARITY', 'TONE']\nRANGE = (0, 10)\nSAMPLING = {'temperature': 0}\n"
+        "def create_prompt(context_type, input_text, ground_truth, generation):\n"
+        "    return f'{context_type}|{generation}'\n"
+    )
+
+    def test_its_ratings_join_the_metrics_without_running_it_again(self, science_run, judge, tmp_path):
+        file = tmp_path / "mine.py"
+        file.write_text(self.TEXT)
+        with serve(lambda *_: 'So. {"CLARITY": 7.5, "TONE": 3}') as server:
+            code, outcome, _ = judge(science_run, server.url, "--rubric", file, "--tasks", SUMMARY)
+        assert (code, outcome["tasks"][0]["means"]) == (0, {"CLARITY": 7.5, "TONE": 3})
+        assert all(prompt.startswith(f"{SUMMARY}|") for prompt in server.prompts)
+        assert {request["temperature"] for request in server.requests} == {0}
+        file.write_text("raise SystemExit")
+        change_reply(science_run, SUMMARY, 0, "another")
+        run = load_run(science_run)
+        rows = row_mappings(run.tasks[SUMMARY])
+        assert attach(PACKS["science"], run, SUMMARY, rows) == ""
+        assert [row["metrics"].get("mine.CLARITY") for row in rows] == [None] + [7.5] * 11
+
+    @pytest.mark.parametrize(
+        ("text", "what"),
+        [
+            (None, "no such Python file"), ("def create_prompt(:", "SyntaxError"), ("x = 1", "has no create_prompt"),
+            ("METRICS = 3\ndef create_prompt(*_): return ''", "METRICS = 3"),
+            ("def create_prompt(*_): return 1 / 0", "ZeroDivisionError"),
+            ("def create_prompt(*_): return 1", "returns int"),
+        ],
+    )  # fmt: skip
+    def test_what_does_not_work_is_said(self, science_run, judge, tmp_path, text, what):
+        file = tmp_path / "mine.py"
+        if text is not None:
+            file.write_text(text)
+        code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", "--rubric", file)
+        assert (code, what in outcome["problems"][0]["what"]) == (2, True)
 
 
 class TestBadInput:

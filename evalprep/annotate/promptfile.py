@@ -1,0 +1,150 @@
+"""A rubric in Python: a file with `create_prompt(context_type, input_text, ground_truth, generation) -> str`.
+
+Only the file that the user names on the command line is run. What scores need later stands in the ledger as data, so
+that reading a run never runs a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalprep.annotate.answers import Judgement, Question, judgement_of
+from evalprep.annotate.keys import canonical
+from evalprep.annotate.ledger import Attempt
+from evalprep.errors import BadInput, Problem
+from evalprep.packs.annotator import Item, SampleRef, Value, Values
+from evalprep.packs.rubric import Rubric, text_at
+
+_ALLOWED = "create_prompt(context_type, input_text, ground_truth, generation) -> str; METRICS = [...], RANGE = (0, 10)"
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """The annotator that a Python file describes; every rating stands in a JSON object or behind its name.
+
+    Attributes:
+        name: The file's name without its ending.
+        version: `VERSION` of the file, "1" without one; what it asks is part of the key anyway.
+        make: Its `create_prompt`; `context_type` is the name of the task.
+        reader: How replies are read.
+        sampling: `SAMPLING` of the file.
+        digest: SHA-256 of the file.
+    """
+
+    name: str
+    version: str
+    make: Callable[..., str]
+    reader: Rubric
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+    tasks: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    paid: bool = True
+    schema: None = None
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """What its ratings mean."""
+        return self.reader.values
+
+    def items(
+        self,
+        rows: Mapping[str, Sequence[Mapping[str, Any]]],
+        metadata: Mapping[str, Mapping[str, Any]],  # noqa: ARG002
+    ) -> Iterator[Item]:
+        """One question per row.
+
+        Raises:
+            BadInput: the file's function fails or returns no text.
+        """
+        for task, several in rows.items():
+            for row in several:
+                texts = [text_at(row, place) for place in ("prompt", "target", "response")]
+                try:
+                    prompt = self.make(task, *texts)
+                except Exception as error:
+                    raise _broken(self.name, f"create_prompt fails: {type(error).__name__}: {error}") from error
+                if not isinstance(prompt, str):
+                    raise _broken(self.name, f"create_prompt returns {type(prompt).__name__}")
+                about = {"row": row_digest(row)}
+                yield Item((SampleRef(task, str(row["sample_id"]), int(row["index"])),), prompt, about=about)
+
+    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
+        """Status and values of a reply."""
+        return self.reader.read(item, reply)
+
+    def record(self, questions: Iterable[Question]) -> dict[str, Any]:
+        """What the ledger keeps of it, from which `recorded_judgements` reads without the file."""
+        entries: dict[str, dict[str, list[str]]] = {}
+        for one in questions:
+            sample = one.item.samples[0]
+            if one.key is not None:
+                entries.setdefault(sample.task, {})[sample.sample_id] = [one.key, one.item.about["row"]]
+        return {"reader": self.reader.spec(), "sha256": self.digest, "entries": entries}
+
+
+def row_digest(row: Mapping[str, Any]) -> str:
+    """By which a row is known to be the one that was asked about."""
+    texts = [text_at(row, place) for place in ("prompt", "target", "response")]
+    return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def recorded_judgements(
+    record: Mapping[str, Any],
+    task: str,
+    rows: Sequence[Mapping[str, Any]],
+    attempts_of: Callable[[Iterable[str]], Mapping[str, list[Attempt]]],
+) -> dict[int, Judgement]:
+    """Judgements by position for the rows that are as they were when they were asked about."""
+    entries = record["entries"].get(task, {})
+    reader = Rubric.from_spec(record["reader"])
+    wanted = {
+        int(row["index"]): str(entry[0])
+        for row in rows
+        if (entry := entries.get(str(row["sample_id"]))) is not None and entry[1] == row_digest(row)
+    }
+    known = attempts_of(wanted.values())
+    return {index: judgement_of(reader, Item((), ""), known.get(key, [])) for index, key in wanted.items()}
+
+
+def read_prompt_file(file: Path) -> PromptFile:
+    """The annotator of a Python file.
+
+    Raises:
+        BadInput: it cannot be imported, or lacks what it needs.
+    """
+    spec = importlib.util.spec_from_file_location("evalprep_prompt_file", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise _broken(str(file), "there is no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _broken(str(file), f"cannot be imported: {type(error).__name__}: {error}") from error
+    make = getattr(module, "create_prompt", None)
+    if not callable(make):
+        raise _broken(str(file), "has no create_prompt")
+    names = getattr(module, "METRICS", ["rating"])
+    bounds = getattr(module, "RANGE", (0, 10))
+    sampling = getattr(module, "SAMPLING", {})
+    wrong = _broken(str(file), f"METRICS = {names!r}, RANGE = {bounds!r}")
+    try:
+        low, high = (float(one) for one in bounds)
+        names = tuple(str(one) for one in names)
+    except (TypeError, ValueError):
+        raise wrong from None
+    if not names or not low < high or not isinstance(sampling, dict):
+        raise wrong
+    reader = Rubric(file.stem, "1", (), {}, names, low, high, whole=False)
+    version = str(getattr(module, "VERSION", "1"))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return PromptFile(file.stem, version, make, reader, sampling, digest)
+
+
+def _broken(file: str, what: str) -> BadInput:
+    return BadInput(Problem(what=what, where=file, allowed=_ALLOWED, fix="mend the file"))
