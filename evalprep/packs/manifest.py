@@ -20,6 +20,17 @@ from evalprep.files import file_sha256, read_object
 from evalprep.packs.plan import Command, Excluded, Plan, ScoreSpec, as_json, command_from, leaves, task_from
 
 SCHEMA = 2
+#: Keys of the config that are part of the question, beside the task files.
+QUESTION_KEYS = (
+    "model_revision",
+    "num_fewshot",
+    "apply_chat_template",
+    "system_instruction",
+    "fewshot_as_multiturn",
+    "gen_kwargs",
+)
+#: Folder of the groups that a command asks for where lm-eval's own tasks have settings of their own.
+STOCK_GROUPS = "_groups"
 # What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.
 _PACKAGES = (
     "evalprep",
@@ -164,15 +175,16 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def run_id(model: str, revision: str | None, plan: Plan, folder: Path, work_dir: Path) -> str:
+def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work_dir: Path) -> str:
     """The name of a run: `r` and 11 hexadecimal digits over everything that decides its prompts and scores.
 
-    The model and its revision, the plan, and the task files and data of the first stage, without the folder that they
-    lie in: another preparation of the same has the same id, an edit of a task another one.
+    The model and its revision, what the config says of prompts and generation for all tasks, the plan, and task files
+    and data of the first stage, without the folder that they lie in: another preparation of the same has the same id,
+    an edit of a task another one. How the question is asked (engine, dtype, limit) is not in it.
 
     Args:
         model: Model id or absolute folder.
-        revision: The model's revision.
+        config: The core keys of the configuration.
         plan: The plan.
         folder: Where the task files lie now.
         work_dir: The folder that they name.
@@ -180,8 +192,8 @@ def run_id(model: str, revision: str | None, plan: Plan, folder: Path, work_dir:
     later = {name for name, task in plan.tasks.items() if task.after}
     content: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
-        if path.parent == folder or path.stem in later or not path.is_file():
-            continue  # run configurations and the manifest; files of later stages
+        if path.parent in {folder, folder / STOCK_GROUPS} or path.stem in later or not path.is_file():
+            continue  # run configurations, the manifest, groups that the plan tells; files of later stages
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".parquet":
             content[name] = file_sha256(path)
@@ -189,7 +201,8 @@ def run_id(model: str, revision: str | None, plan: Plan, folder: Path, work_dir:
             text = path.read_bytes().replace(str(work_dir).encode(), b"")
             content[name] = hashlib.sha256(text).hexdigest()
     kept = Plan(plan.tasks, plan.groups, plan.scores, {})
-    facts = json.dumps([model, revision, as_json(kept), content], sort_keys=True, default=str)
+    asked = [config.get(key) for key in QUESTION_KEYS]
+    facts = json.dumps([model, asked, as_json(kept), content], sort_keys=True, default=str)
     return "r" + hashlib.sha256(facts.encode()).hexdigest()[:11]
 
 

@@ -127,7 +127,7 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         write_groups(joined, final.groups, build)
         write_inline(joined.selection, build, config.folder)
         model, _, notes = model_location(config.core, config.folder)
-        run = run_id(model, config.core.model_revision, final, build, work_dir)
+        run = run_id(model, config.core.model_dump(mode="json"), final, build, work_dir)
         expect_rows(tasks, final, config)
         steps = make_commands(config, joined.selection, final, tasks, run, build)
         (build / "command.sh").write_text(script(steps, work_dir), encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import TaskData
 from evalprep.packs.entries import TaskSpec
+from evalprep.packs.manifest import STOCK_GROUPS
 from evalprep.packs.plan import Plan
 from evalprep.places import exists
 from evalprep.prepare.joined import Joined, PlannedPack
@@ -125,7 +126,7 @@ def write_overridden(plan: Plan, names: Sequence[str], command: str, build: Path
     if not changed:
         return list(names)
     group = f"evalprep_{command.replace('-', '_')}"
-    folder = build / "groups"
+    folder = build / STOCK_GROUPS
     folder.mkdir(exist_ok=True)
     text = _group_text("# lm-eval's own tasks, with settings of the pack.", group, changed, plan)
     (folder / f"{group}.yaml").write_text(text, encoding="utf-8")

@@ -18,20 +18,21 @@ def results_files(place: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.stat().st_mtime)
 
 
-def finished(place: Path, *, since: float = 0.0) -> dict[str, TaskStatus]:
+def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, TaskStatus]:
     """Tasks in the results files of a folder; the newest file that has a task counts.
 
     Args:
         place: An output folder, or a model's folder in it.
         since: Older files are left out.
+        run: Id of a run: its files count whatever their age.
     """
     from evalprep.results.primary import primary_score
 
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
-        if path.stat().st_mtime < since:
-            continue
         data = read_object(path)
+        if path.stat().st_mtime < since and not (run and _run_of(data) == run):
+            continue
         results, configs = _mapping(data.get("results")), _mapping(data.get("configs"))
         for name, values in results.items():
             if name not in configs:
@@ -45,6 +46,12 @@ def finished(place: Path, *, since: float = 0.0) -> dict[str, TaskStatus]:
                 name, DONE, seconds, score=score, metric=metric, category=str(metadata.get("pack", ""))
             )
     return lines
+
+
+def _run_of(data: Mapping[str, Any]) -> str:
+    """Id of the run that a results file belongs to; empty where it names none."""
+    metadata = (_mapping(_mapping(one).get("metadata")) for one in _mapping(data.get("configs")).values())
+    return next((str(one["run"]) for one in metadata if "run" in one), "")
 
 
 def processes(place: Path) -> dict[str, float]:

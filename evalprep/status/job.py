@@ -145,7 +145,7 @@ def _run_now(manifest: Mapping[str, Any], work_dir: Path) -> str:
     config = as_mapping(manifest.get("config"))
     plan = plan_of(manifest)
     prepared = Path(str(config.get("work_dir") or work_dir))
-    return run_id(str(manifest.get("model", "")), config.get("model_revision"), plan, work_dir, prepared)
+    return run_id(str(manifest.get("model", "")), config, plan, work_dir, prepared)
 
 
 def _digest(manifest: Mapping[str, Any], plan: Plan, work_dir: Path, depth: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import read_object
-from evalprep.packs.manifest import read_manifest
+from evalprep.packs.manifest import as_mapping, plan_of, read_manifest
 from evalprep.status import by_hand
 from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
 from evalprep.status.job import Job, read_jobs
@@ -95,11 +95,11 @@ def read_status(path: Path) -> RunStatus:
     newest = max((file.stat().st_mtime for file in by_hand.results_files(output)), default=0.0)
     if started and not running and newest < max(_changed(run.path) for run in started) + _MOMENT:
         return _of_runs(place, runs, others, jobs)
-    lines = by_hand.finished(output, since=since)
+    lines = by_hand.finished(output, since=since, run=str((manifest or {}).get("run", "")))
     lines |= {name: TaskStatus(name, RUNNING, seconds) for name, seconds in running.items()}
     if manifest:
         categories = _categories(place)
-        for name in by_hand.resolve((name for job in jobs for name in job.tasks), manifest.get("groups") or {}):
+        for name in by_hand.resolve((name for job in jobs for name in job.leaves), manifest.get("groups") or {}):
             lines.setdefault(name, TaskStatus(name, PENDING, category=categories.get(name, "")))
     if not lines:
         raise BadInput(
@@ -170,6 +170,16 @@ def _bury(state: State) -> None:
             unit.status, unit.message = FAILED, state.message
 
 
+#: Tags of a task by which people sort a table, the first that it has; else its pack.
+_CATEGORY_TAGS = ("principle", "family", "category")
+
+
 def _categories(work_dir: Path) -> dict[str, str]:
-    tasks = read_object(work_dir / "manifest.json").get("tasks")
-    return {name: str(facts.get("pack", "")) for name, facts in (tasks if isinstance(tasks, dict) else {}).items()}
+    manifest = read_manifest(work_dir) or {}
+    packs = {name: str(facts.get("pack", "")) for name, facts in as_mapping(manifest.get("tasks")).items()}
+    tasks = plan_of(manifest).tasks
+    tagged = {
+        name: next((str(task.tags[tag]) for tag in _CATEGORY_TAGS if tag in task.tags), "")
+        for name, task in tasks.items()
+    }
+    return {name: tagged.get(name) or pack for name, pack in packs.items()}
