@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS, Backend
+from evalprep.coderunner import Limits, find_isolation
+from evalprep.coderunner import run as run_programme
 from evalprep.config.schema import Config
 from evalprep.data.fields import FieldRow, read_fields
 from evalprep.data.join import GroundTruth, JoinReport, join
@@ -53,6 +55,7 @@ __all__ = [
     "GroundTruth",
     "Item",
     "JoinReport",
+    "Limits",
     "Plan",
     "Previous",
     "Problem",
@@ -70,6 +73,7 @@ __all__ = [
     "Values",
     "config_names",
     "file_sha256",
+    "find_isolation",
     "is_folder",
     "is_own_file",
     "join",
@@ -78,6 +82,7 @@ __all__ = [
     "read_fields",
     "read_rubric",
     "remember_file",
+    "run_programme",
     "write_atomically",
 ]
 
@@ -171,6 +176,7 @@ class ExportRun:
         settings: lm-eval's own settings (`model_args`, `limit`, ...); empty without a results file.
         lm_eval_version: Which lm-eval ran it, where the results file says so.
         tasks: Task name -> task.
+        excluded: Task, group or score -> why the preparation left it out.
     """
 
     label: str
@@ -179,6 +185,7 @@ class ExportRun:
     settings: Mapping[str, Any]
     lm_eval_version: str | None
     tasks: Mapping[str, ExportTask]
+    excluded: Mapping[str, Excluded] = field(default_factory=dict)
 
 
 @dataclass

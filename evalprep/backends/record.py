@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from evalprep.config.schema import Core
 
 #: Every ability of a model that generates text from raw prompts on this machine.
-GENERATES = frozenset({"generate", "plain", "chat", "system", "draws"})
+GENERATES = frozenset({"generate", "plain", "chat", "system", "draws", "dialogue"})
 LIKELIHOODS = frozenset({"loglikelihood", "rolling"})
 
 

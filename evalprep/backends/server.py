@@ -71,7 +71,7 @@ def provider(core: Core, request: Request) -> Arguments:
 
 # All draws behind an address carry the one seed that lm-eval sends, so that repeats would be equal: no `draws`.
 _RAW = (GENERATES - {"draws"}) | LIKELIHOODS | {"prefill"}
-_CHAT = frozenset({"generate", "chat", "system"})
+_CHAT = frozenset({"generate", "chat", "system", "dialogue"})
 COMPLETIONS = Backend(
     name="local-completions",
     model_type="local-completions",

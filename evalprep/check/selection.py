@@ -103,6 +103,8 @@ class _Selection:
                 if inner in self.tree.index:
                     merged = {**override, **{key: value for key, value in member.items() if key != "group"}}
                     leaves += self.expand(inner, merged, path)
+                elif "task" not in member:
+                    leaves += self._named(file, name, inner, override, path)
                 else:
                     merged = {**_overrides(member), **override}
                     leaves += self._members(file, member, merged, (*path, f"{name}::{inner}"))

@@ -39,6 +39,7 @@ def read_specs(pack: Pack, made: Iterable[ScoreSpec] = ()) -> dict[str, ScoreSpe
             tags=entry.tags,
             made_of=entry.made_of,
             rule=entry.rule,
+            on_missing=entry.on_missing,
         )
         for name, entry in pack.suite_scores.items()
     }

@@ -168,10 +168,10 @@ class _Walk:
     def _one(self, spec: ScoreSpec) -> dict[str, Any]:
         if left_out := self.plan.excluded.get(spec.name):
             return {"agg_value": None, "reason": left_out.reason}
-        absent = [task for task in spec.tasks if task not in self.run.tasks]
-        if absent:
-            return {"agg_value": None, "reason": f"no samples of {', '.join(absent)}"}
-        tasks = {task: self.run.tasks[task] for task in spec.tasks}
+        tasks = {task: self.run.tasks[task] for task in spec.tasks if task in self.run.tasks}
+        absent = [task for task in spec.tasks if task not in tasks]
+        if absent and (spec.on_missing != "skip" or not tasks):
+            return {"agg_value": None, "reason": self._why(absent)}
         inputs = {name: self.results[name] for name in spec.needs}
         if spec.function in BUILT_IN:
             if spec.function == "mean":
@@ -190,7 +190,24 @@ class _Walk:
             return {"agg_value": None, "reason": f"{spec.function} failed: {type(error).__name__}: {error}"}
         if not isinstance(result, Mapping) or "agg_value" not in result:
             return {"agg_value": None, "reason": f"{spec.function} returned no agg_value"}
+        if notes := self._k_of_n(spec, tasks):
+            result = {**result, "notes": [*(result.get("notes") or []), *notes]}
         return _with_uncertainty(dict(result), "+".join(spec.tasks))
+
+    def _why(self, absent: list[str]) -> str:
+        """Why tasks are not there: as the plan says where it left them out."""
+        reasons = [f"{task} was left out: {one.reason}" for task in absent if (one := self.run.excluded.get(task))]
+        return "; ".join(reasons) or f"no samples of {', '.join(absent)}"
+
+    def _k_of_n(self, spec: ScoreSpec, found: Iterable[str]) -> list[str]:
+        """Say how many of a score's tasks it is made of, where some that were meant to be there are not."""
+        if not spec.tasks or spec.on_missing != "skip":
+            return []
+        record = self.run.record
+        meant = [one for one in spec.tasks if record is None or one in record.tasks or one in record.excluded]
+        left = [one for one in meant if one in set(found)]
+        absent = [one for one in meant if one not in left]
+        return [f"{len(left)} of {len(meant)} tasks, without {', '.join(absent)}"] if absent and record else []
 
     def _rows_of(self, task: str) -> list[dict[str, Any]]:
         if task not in self._rows:
@@ -424,4 +441,5 @@ def _export_run(run: Run) -> ExportRun:
             name: ExportTask(name, task.path, task.config, task.scores, task.samples)
             for name, task in run.tasks.items()
         },
+        excluded=dict(run.excluded),
     )

@@ -6,9 +6,9 @@ memory, no right to start anything, limits on CPU time, memory and files. What p
 programme does, never on the clock: a slow machine changes no score.
 """
 
-from evalprep.annotate.coderunner.isolation import Isolation, NoIsolation
-from evalprep.annotate.coderunner.limits import Limits
-from evalprep.annotate.coderunner.outcome import Outcome, Status
-from evalprep.annotate.coderunner.runner import find_isolation, run
+from evalprep.coderunner.isolation import Isolation, NoIsolation
+from evalprep.coderunner.limits import Limits
+from evalprep.coderunner.outcome import Outcome, Status
+from evalprep.coderunner.runner import find_isolation, run
 
 __all__ = ["Isolation", "Limits", "NoIsolation", "Outcome", "Status", "find_isolation", "run"]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from custom_metrics.compliance.human_eval import programme
-from evalprep.annotate.coderunner import Limits, NoIsolation, find_isolation, run, runner
-from evalprep.annotate.coderunner.isolation import candidates
-from tests.evalprep.annotate.coderunner.attacks import ATTACKS
+from evalprep.coderunner import Limits, NoIsolation, find_isolation, run, runner
+from evalprep.coderunner.isolation import candidates
+from tests.evalprep.coderunner.attacks import ATTACKS
 
 LIMITS = Limits(cpu_seconds=1, memory_mb=512, folder_mb=8, idle_seconds=1.5, clock_seconds=120.0)
 START = "import os\n\ndef tries(step):\n    try:\n        step()\n    except BaseException:\n        pass\n\n"

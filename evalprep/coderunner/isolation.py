@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from evalprep.annotate.coderunner.limits import Limits
+from evalprep.coderunner.limits import Limits
 from evalprep.errors import BadInput, Problem
 
 Kind = Literal["bubblewrap", "namespaces"]

@@ -16,10 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from evalprep.annotate.coderunner.isolation import Isolation, NoIsolation, candidates
-from evalprep.annotate.coderunner.limits import Limits
-from evalprep.annotate.coderunner.outcome import Outcome
-from evalprep.annotate.coderunner.watch import usage
+from evalprep.coderunner.isolation import Isolation, NoIsolation, candidates
+from evalprep.coderunner.limits import Limits
+from evalprep.coderunner.outcome import Outcome
+from evalprep.coderunner.watch import usage
 
 _LOOK = 0.1  # seconds between two looks at what a programme uses
 _MOST_SAID = 4096  # bytes; the two lines of `inside.py` are shorter
