@@ -1,0 +1,162 @@
+"""Files in the manner of COMPL-AI v1: a folder per benchmark, the run's JSON, tables over all runs, the report."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import re
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalprep.packapi import ExportRun, write_atomically
+
+from .modelcard import card_of
+from .registry import NO_RESULT, SUITE, Benchmark, benchmarks, scored
+from .report import Line, Report, markdown, page
+from .tables import write_tables
+
+_SHOWN_SAMPLES = 10_000  # prompts of a benchmark that are copied; all stand in lm-eval's own files
+
+Scores = Mapping[str, Mapping[str, Any]]
+
+
+def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
+    """Write everything about one run, then the tables over every run below `out_dir`.
+
+    Args:
+        scores: Suite score -> result.
+        run: The run.
+        out_dir: Where to write.
+
+    Returns:
+        What was written.
+    """
+    folder = out_dir / "compl_ai"
+    name = file_name(run.model)
+    report = make_report(scores, run)
+    day = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
+    for key in scored():
+        if any(task in run.tasks for task in benchmarks()[key].tasks):
+            _write_benchmark(folder / "runs" / name / day / key, benchmarks()[key], scores, run)
+    card = card_of(run.folder)
+    _write(folder / f"{name}_results.json", run_json(scores, card))
+    if card:
+        _write(folder / f"{name}_results_with_metadata.json", {**run_json(scores, card), **card})
+    for suffix, text in (("md", markdown(report)), ("html", page(report))):
+        path = folder / f"{name}_report.{suffix}"
+        write_atomically(path, text)
+    written = [folder / f"{name}_results.json", folder / f"{name}_report.md", folder / f"{name}_report.html"]
+    return [*written, *write_tables(folder)]
+
+
+def file_name(model: str) -> str:
+    """The model's name as the original calls its files: lower case, blanks and slashes to underscores.
+
+    >>> file_name("org/Some Model")
+    'org_some_model'
+    """
+    return re.sub(r"[ /\\\\]", "_", model.strip("/")).lower()
+
+
+def _write(path: Path, data: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def final_of(one: Benchmark, scores: Scores) -> dict[str, Any]:
+    """`aggregate_score` and `raw_metrics` of a benchmark, as the original's files hold them."""
+    result = scores.get(one.score, {})
+    value, raw = result.get("agg_value"), result.get("raw_metrics")
+    if value is None:
+        return {"aggregate_score": NO_RESULT, "raw_metrics": NO_RESULT}
+    kept = dict(raw or {})
+    if one.key == "human_eval":  # the original divides its percentages by 100 in this file
+        kept = {name: share / 100 for name, share in kept.items()}
+    if result.get("parse_rate") is not None:
+        kept["parse_rate"] = result["parse_rate"]
+    return {"aggregate_score": value, "raw_metrics": kept}
+
+
+def run_json(scores: Scores, card: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's JSON: one key per benchmark, `version` and `created_at`."""
+    del card
+    data: dict[str, Any] = {key: final_of(one, scores) for key, one in benchmarks().items() if key != "watermark"}
+    now = dt.datetime.now(tz=dt.UTC)
+    return data | {"version": "1", "created_at": now.strftime("%Y-%m-%d--%H:%M:%S"), "suite": SUITE}
+
+
+def _write_benchmark(folder: Path, one: Benchmark, scores: Scores, run: ExportRun) -> None:
+    """config.json, final_results.json, prompts.json, prompts_idx.json, eval_results.json, and error.txt on failure."""
+    tasks = [run.tasks[task] for task in one.tasks if task in run.tasks]
+    result = scores.get(one.score, {})
+    limit = run.settings.get("limit")
+    _write(folder / "config.json", {"benchmark": one.key, "tasks": {task.name: dict(task.config) for task in tasks}})
+    final = {
+        "run_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{run.label}/{one.key}")),
+        "time": time.time(),
+        "category": one.category,
+        "benchmark": one.key,
+        "suite": SUITE,
+        "FinalResult": final_of(one, scores),
+        "debug": limit is not None,
+        "subset_size": limit,
+        "n_samples": result.get("n"),
+        "lm_eval_version": run.lm_eval_version,
+        "task_versions": {task.name: task.metadata.get("version") for task in tasks},
+        "notes": result.get("notes", []),
+    }
+    _write(folder / "final_results.json", final)
+    prompts = [
+        {"task": task.name, "sample_id": sample.sample_id, "prompt": sample.prompt, "output": sample.response}
+        for task in tasks
+        for sample in islice(task.samples(), _SHOWN_SAMPLES)
+    ]
+    _write(folder / "prompts.json", prompts)
+    _write(folder / "prompts_idx.json", {f"{row['task']}/{row['sample_id']}": i for i, row in enumerate(prompts)})
+    _write(folder / "eval_results.json", {})
+    error = folder / "error.txt"
+    if result.get("agg_value") is None:
+        error.write_text(f"{result.get('reason', 'no value')}\n", encoding="utf-8")
+    else:
+        error.unlink(missing_ok=True)  # of an earlier try
+
+
+def make_report(scores: Scores, run: ExportRun) -> Report:
+    """The report of a run: every benchmark of the registry, evaluated or not, with the reason."""
+    limit = run.settings.get("limit")
+    facts = {
+        "run": run.label,
+        "suite": SUITE,
+        "lm-eval": run.lm_eval_version or "unknown",
+        "back end": str(run.settings.get("model", "unknown")),
+        "rows per task": "all" if limit is None else f"at most {limit}: a trial, no measurement",
+    }
+    lines = {key: _line(one, scores, run) for key, one in benchmarks().items()}
+    notes = [] if limit is None else [f"debug: at most {limit} rows of a task"]
+    return Report(run.model, lines, card_of(run.folder), facts, notes)
+
+
+def _line(one: Benchmark, scores: Scores, run: ExportRun) -> Line:
+    if one.unavailable:
+        return Line(one, reason=one.unavailable)
+    result = scores.get(one.score)
+    if result is None:
+        return Line(one, reason=_why_not(one, run))
+    notes = [str(note) for note in result.get("notes") or ()]
+    if result.get("parse_rate") is not None:
+        notes.insert(0, f"parse rate {result['parse_rate']:.2f}")
+    samples = [os.path.relpath(run.tasks[task].path, run.folder) for task in one.tasks if task in run.tasks]
+    raw = {name: value for name, value in (result.get("parts") or {}).items() if isinstance(value, (int, float))}
+    value = result.get("agg_value")
+    return Line(one, value, "" if value is not None else str(result.get("reason", "no value")), raw, notes, samples)
+
+
+def _why_not(one: Benchmark, run: ExportRun) -> str:
+    """Why a benchmark has no score at all: as the preparation said, else that it did not run."""
+    reasons: Iterable[str] = (run.excluded[task].reason for task in one.tasks if task in run.excluded)
+    return next(iter(reasons), "it was not part of this run")

@@ -1,0 +1,62 @@
+"""A model's card for the report: Markdown with `# Metadata` and `# environment`, and energy by codecarbon."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.compliance.reporting import environment_amounts
+
+CARD = "model_card.md"
+EMISSIONS = "emissions.csv"  # as codecarbon writes it
+_COMMENT = re.compile(r"<!--[^>]{0,4000}-->")
+
+
+def read_card(text: str) -> dict[str, dict[str, str]]:
+    r"""Top heading -> second heading -> text, headings in lower case, comments removed.
+
+    >>> read_card("# Metadata\n## model_type\napi <!-- or local -->")
+    {'metadata': {'model_type': 'api'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    top, second = "", ""
+    for line in _COMMENT.sub("", text).splitlines():
+        if line.startswith("# "):
+            top, second = line[2:].strip().lower(), ""
+            found.setdefault(top, {})
+        elif line.startswith("## ") and top:
+            second = line[3:].strip().lower()
+            found[top].setdefault(second, "")
+        elif top and second and line.strip():
+            found[top][second] = f"{found[top][second]} {line.strip()}".strip()
+    return found
+
+
+def card_of(folder: Path) -> dict[str, dict[str, Any]]:
+    """The card beside a run's results, with energy and CO2; empty where there is none."""
+    path = folder / CARD
+    card: dict[str, dict[str, Any]] = {}
+    if path.is_file():
+        card = {name: dict(values) for name, values in read_card(path.read_text(encoding="utf-8-sig")).items()}
+        if "environment" in card:
+            given = {name: value for name, value in card["environment"].items() if value not in {"", "-"}}
+            card["environment"] |= environment_amounts(environment=given)
+    if measured := _measured(folder / EMISSIONS):
+        card["evaluation"] = measured
+    return card
+
+
+def _measured(path: Path) -> dict[str, Any]:
+    """Energy and CO2 of the evaluation itself, summed over codecarbon's rows."""
+    if not path.is_file():
+        return {}
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        energy = sum(float(row["energy_consumed"]) for row in rows)
+        co2 = sum(float(row["emissions"]) for row in rows)
+    except (KeyError, ValueError, OSError):
+        return {}
+    return {"energy": energy, "energy_unit": "kWh", "co2": 1000 * co2, "co2_unit": "g", "measured_by": "codecarbon"}

@@ -1,0 +1,133 @@
+"""The 24 benchmarks, read out of pack.yaml: the one list that report, CSV, status table and readers use."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from custom_metrics.compliance.aggregate import ALIASES
+from custom_metrics.compliance.reporting import REFERENCE_MINUTES
+
+PRINCIPLES = (
+    "Human Agency and Oversight",
+    "Technical Robustness and Safety",
+    "Privacy & Data Governance",
+    "Transparency",
+    "Diversity, Non-discrimination & Fairness",
+    "Social & Environmental Well-being",
+)
+#: The subjects of MMLU, each a task of lm-eval's.
+SUBJECTS = """
+abstract_algebra anatomy astronomy business_ethics clinical_knowledge college_biology college_chemistry
+college_computer_science college_mathematics college_medicine college_physics computer_security conceptual_physics
+econometrics electrical_engineering elementary_mathematics formal_logic global_facts high_school_biology
+high_school_chemistry high_school_computer_science high_school_european_history high_school_geography
+high_school_government_and_politics high_school_macroeconomics high_school_mathematics high_school_microeconomics
+high_school_physics high_school_psychology high_school_statistics high_school_us_history high_school_world_history
+human_aging human_sexuality international_law jurisprudence logical_fallacies machine_learning management marketing
+medical_genetics miscellaneous moral_disputes moral_scenarios nutrition philosophy prehistory
+professional_accounting professional_law professional_medicine professional_psychology public_relations
+security_studies sociology us_foreign_policy virology world_religions
+""".split()  # noqa: SIM905 - 57 names read better so
+#: Own task, for rows of one's own -> lm-eval's tasks for the public data, as their samples are called.
+STOCK = {
+    "compliance_hellaswag_rows": ("hellaswag",),
+    "compliance_ai2_reasoning_rows": ("arc_challenge",),
+    "compliance_truthful_qa_mc2_rows": ("truthfulqa_mc2",),
+    "compliance_mmlu_rows": tuple(f"mmlu_{subject}" for subject in SUBJECTS),
+}
+SUITE = "COMPL-AI v1, not comparable with v2"
+NO_RESULT = "No eval results"
+_PREFIX, _SUFFIX = "compliance_", "_score"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark.
+
+    Attributes:
+        key: Its key in run files.
+        label: Its title in reports.
+        principle, requirement: Where it stands.
+        category: The original's category, which its files hold.
+        measures: What it measures, in a few words.
+        raw: Names of its raw metrics.
+        transformation: How these become the score.
+        tasks: lm-eval's tasks behind it; of own and public data the one that ran counts.
+        helpers: What rates its replies.
+        minutes: Reference time; None for none.
+        unavailable: Why no run has it.
+    """
+
+    key: str
+    label: str
+    principle: str
+    requirement: str
+    category: str = ""
+    measures: str = ""
+    raw: str = ""
+    transformation: str = ""
+    tasks: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    minutes: int | None = None
+    unavailable: str = ""
+
+    @property
+    def score(self) -> str:
+        """Its suite score.
+
+        >>> Benchmark("bbq", "", "", "").score
+        'compliance_bbq_score'
+        """
+        return f"{_PREFIX}{self.key}{_SUFFIX}"
+
+    @property
+    def status_name(self) -> str:
+        """Its name in the original's status table and run folders."""
+        return next((old for old, new in ALIASES.items() if new == self.key and old.endswith("consistency")), self.key)
+
+
+@functools.cache
+def benchmarks() -> dict[str, Benchmark]:
+    """Key -> benchmark, in the order of the principles; those that no run has come last."""
+    data = yaml.safe_load(Path(__file__).with_name("pack.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Benchmark] = {}
+    for name, entry in data["suite_scores"].items():
+        tags = entry["tags"]
+        if "principle" not in tags:
+            continue
+        key = str(tags["benchmark"])
+        if name != f"{_PREFIX}{key}{_SUFFIX}":
+            raise ValueError(f"pack.yaml: the score of {key} is called {name}")
+        found[key] = Benchmark(
+            key=key,
+            label=entry["title"],
+            principle=tags["principle"],
+            requirement=tags["requirement"],
+            category=tags["category"],
+            measures=entry["note"],
+            raw=tags["raw"],
+            transformation=tags["transformation"],
+            tasks=tuple(one for own in entry["tasks"] for one in (own, *STOCK.get(own, ()))),
+            helpers=tuple(tags.get("helpers", ())),
+            minutes=REFERENCE_MINUTES.get(key),
+        )
+    for entry in data["tasks"].values():
+        if "unavailable" in entry:
+            tags = entry["tags"]
+            found[tags["benchmark"]] = Benchmark(
+                key=tags["benchmark"],
+                label=entry["description"],
+                principle=tags["principle"],
+                requirement=tags["requirement"],
+                unavailable=entry["unavailable"],
+            )
+    return dict(sorted(found.items(), key=lambda one: PRINCIPLES.index(one[1].principle)))
+
+
+def scored() -> dict[str, Benchmark]:
+    """The benchmarks that a run can have: 24."""
+    return {key: one for key, one in benchmarks().items() if not one.unavailable}

@@ -1,0 +1,110 @@
+"""Results that users of COMPL-AI v1 have on disk: run folders and `*_results.json`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.compliance.aggregate import ALIASES, aggregate_score
+
+from .registry import NO_RESULT, benchmarks
+
+_FINAL = ("final_results.json", "final_result.json")  # the original writes the second and documents the first
+_RESULTS = "_results.json"
+_NOT_OURS = "eval_results.json"
+#: Large enough for any file of the original, small enough to refuse a wrong one.
+_MOST_BYTES = 64 << 20
+
+Results = dict[str, dict[str, Any]]
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file; None where it is too large or no JSON."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return None
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def number(value: Any) -> float | None:
+    """A finite number, and None for everything else, "No eval results" included."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if usable else None
+
+
+def run_file(data: Any) -> Results | None:
+    """Benchmark -> `raw_metrics` and `aggregate_score` of a run file; None where it is none.
+
+    Scores that are missing are computed from the raw metrics where these allow it.
+    """
+    if not isinstance(data, Mapping):
+        return None
+    found: Results = {}
+    for name, entry in data.items():
+        key = ALIASES.get(str(name), str(name))
+        if key in benchmarks() and isinstance(entry, Mapping) and "aggregate_score" in entry:
+            found[key] = _entry(key, entry)
+    return found or None
+
+
+def _entry(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    score, raw = number(entry.get("aggregate_score")), entry.get("raw_metrics")
+    if score is None and isinstance(raw, Mapping):
+        try:
+            score = aggregate_score(benchmark=key, raw=raw, compat=True)
+        except ValueError:
+            score = None
+    kept = raw if isinstance(raw, (Mapping, list)) else NO_RESULT
+    return {"raw_metrics": kept, "aggregate_score": NO_RESULT if score is None else score}
+
+
+def run_folder(folder: Path) -> Results | None:
+    """The same out of a folder with one folder per benchmark; of several of one benchmark the newest counts."""
+    found: dict[str, tuple[float, dict[str, Any]]] = {}
+    for name in _FINAL:
+        for path in sorted(folder.rglob(name)):
+            data = read_json(path)
+            final = data.get("FinalResult") if isinstance(data, Mapping) else None
+            if not isinstance(data, Mapping) or not isinstance(final, Mapping):
+                continue
+            key = _benchmark(path.parent.name, str(data.get("benchmark", "")))
+            time = number(data.get("time")) or 0.0
+            if key and (key not in found or time >= found[key][0]):
+                found[key] = (time, _entry(key, final))
+    return {key: entry for key, (_time, entry) in found.items()} or None
+
+
+def _benchmark(folder: str, said: str) -> str:
+    """Key of a benchmark by the name of its folder (`bbq__2024-06-15_18:31:29`), else by what the file says."""
+    for name in (folder.partition("__")[0], said):
+        key = ALIASES.get(name, name)
+        if key in benchmarks():
+            return key
+    return ""
+
+
+def results_at(place: Path) -> dict[str, Results]:
+    """Model -> results of everything at a place: a run file, a run folder, or a folder with many of them."""
+    if place.is_file():
+        found = run_file(read_json(place))
+        return {model_of(place): found} if found else {}
+    runs: dict[str, Results] = {}
+    for path in sorted(place.rglob(f"*{_RESULTS}")):
+        if path.name.endswith(_NOT_OURS) or path.name in _FINAL:
+            continue
+        found = run_file(read_json(path))
+        if found:
+            runs[model_of(path)] = found
+    if not runs and (inside := run_folder(place)):
+        runs[place.name] = inside
+    return runs
+
+
+def model_of(path: Path) -> str:
+    """The model's name as the run file is called after it."""
+    return path.name.removesuffix(_RESULTS)

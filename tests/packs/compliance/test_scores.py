@@ -1,0 +1,209 @@
+"""From samples to scores, files, tables and the report."""
+
+import csv
+import json
+
+import pytest
+
+from evalprep.coderunner import find_isolation
+from evalprep.packs.finding import find_packs
+from evalprep.results.run import load_run
+from evalprep.score import export, score_run
+from tests import PROJECT_ROOT
+from tests.packs.compliance.project import gold, prepared, write_run
+
+PACKS = find_packs(PROJECT_ROOT / "task_templates")
+PACK = PACKS["compliance"]
+
+
+def compute(run):
+    from evalprep.annotate.free import compute
+
+    return compute(PACKS, run)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("suite")
+    prepared(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def good(folder, tmp_path_factory):
+    run = load_run(write_run(folder, tmp_path_factory.mktemp("good") / "model"))
+    notes = compute(run)
+    return run, {one.name: one for one in score_run(run, PACKS).suite}, notes
+
+
+def isolated():
+    try:
+        find_isolation()
+    except Exception:  # noqa: BLE001 - any reason will do
+        return False
+    return True
+
+
+def test_a_good_model_scores_high(good):
+    _, scores, notes = good
+    assert not notes
+    values = {name.removeprefix("compliance_").removesuffix("_score"): one.value for name, one in scores.items()}
+    ones = (
+        "hellaswag", "ai2_reasoning", "mmlu", "human_deception", "instruction_goal_hijacking",
+        "multiturn_goal_hijacking", "forecasting_consistency", "boolq_contrast_robustness",
+        "imdb_contrast_robustness", "mmlu_robustness", "fairllm", "toxicity", "toxicity_advbench", "privacy",
+        "memorization",
+    )  # fmt: skip
+    undefined = {"reddit_bias"}  # every pair is equal, so that the test has nothing to say
+    for name in ones:
+        assert values[name] == pytest.approx(1.0), name
+    assert 0.0 <= values["decoding_trust"] <= 1.0  # right answers to uneven rows are no even ones
+    for name in undefined:
+        assert values[name] is None
+        assert scores[f"compliance_{name}_score"].reason
+    assert values["truthful_qa_mc2"] > 0.99
+    assert 0.0 <= values["bbq"] <= 1.0
+
+
+@pytest.mark.skipif(not isolated(), reason="nothing isolates a programme on this machine")
+def test_programmes_are_run(good):
+    _, scores, _ = good
+    result = scores["compliance_human_eval_score"].result
+    assert result["raw_metrics"] == {"pass@1": 100.0, "pass@5": 100.0, "pass@10": 100.0}
+
+
+def silent(task, row):
+    """A model that says nothing that can be read."""
+    told = gold(task, row)
+    return ["..."] if isinstance(told[0], str) and not told[0].startswith("{") else told
+
+
+def test_silence_is_no_good_score(folder, tmp_path):
+    run = load_run(write_run(folder, tmp_path / "model", silent))
+    scores = {one.name: one for one in score_run(run, PACKS).suite}
+    for name in ("human_deception", "bbq", "fairllm", "decoding_trust", "forecasting_consistency"):
+        one = scores[f"compliance_{name}_score"]
+        assert one.value is None, name
+        assert one.reason
+        assert one.result["parse_rate"] == 0.0
+    assert scores["compliance_privacy_score"].value == 1.0  # nothing said is nothing leaked
+
+
+def test_originals_stand_beside_the_corrected_rules(folder, tmp_path):
+    def sly(task, row):
+        return ["Yes, I know."] if task == "compliance_human_deception" else gold(task, row)
+
+    run = load_run(write_run(folder, tmp_path / "model", sly, tasks={"compliance_human_deception"}))
+    (score,) = [one for one in score_run(run, PACKS).suite if one.name == "compliance_human_deception_score"]
+    assert score.value == 0.0
+    assert score.result["parts"]["compat.accuracy"] == 0.0  # the original sees no claim in it
+
+
+def test_files_tables_and_report(good, tmp_path):
+    run, _, _ = good
+    scores = score_run(run, PACKS)
+    written = export(scores, run, PACKS, tmp_path)
+    assert not [note for note in scores.notes if "failed" in note]
+    names = {path.name for path in written}
+    assert {"some_model_results.json", "some_model_report.md", "some_model_report.html", "all_results.csv"} <= names
+    home = tmp_path / "compl_ai"
+    data = json.loads((home / "some_model_results.json").read_text())
+    assert data["version"] == "1"
+    assert set(data) == {
+        *PACK.module("registry").scored(),
+        "training_data_suitability",
+        "version",
+        "created_at",
+        "suite",
+    }
+    assert data["self_check_consistency"]["aggregate_score"] == "No eval results"
+    report = (home / "some_model_report.md").read_text()
+    for one in PACK.module("registry").benchmarks().values():
+        assert one.label in report
+    assert "not comparable with v2" in report
+    assert "no legal opinion" in report
+    assert "at most 4: a trial" in report
+    (bbq,) = (home / "runs" / "some_model").glob("*/bbq")
+    final = json.loads((bbq / "final_results.json").read_text())
+    assert final["debug"] is True
+    assert set(json.loads((bbq / "prompts.json").read_text())[0]) == {"task", "sample_id", "prompt", "output"}
+    page = (home / "some_model_report.html").read_text()
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_what_was_written_is_read_again(good, tmp_path):
+    run, _, _ = good
+    export(score_run(run, PACKS), run, PACKS, tmp_path)
+    v1 = PACK.module("v1")
+    (from_file,) = v1.results_at(tmp_path / "compl_ai").values()
+    folder = v1.run_folder(tmp_path / "compl_ai" / "runs" / "some_model")
+    for key, entry in folder.items():
+        assert entry["aggregate_score"] == from_file[key]["aggregate_score"], key
+
+
+V1 = {
+    "bbq": {"raw_metrics": {}, "aggregated_scores": {}, "aggregate_score": 0.9},
+    "forecasting_consistency": {"raw_metrics": {"violation": 0.25}, "aggregate_score": "No eval results"},
+    "hellaswag": {"raw_metrics": "No eval results", "aggregate_score": "No eval results"},
+    "privacy": {"raw_metrics": {"leak_percentage": float("nan")}, "aggregate_score": float("nan")},
+    "version": "1",
+    "created_at": "2024-11-01--10:00:00",
+}
+
+
+def test_run_files_of_v1_become_a_table(tmp_path):
+    for model, score in (("first", 0.9), ("second", 0.4)):
+        data = {**V1, "bbq": {**V1["bbq"], "aggregate_score": score}}
+        (tmp_path / f"{model}_results.json").write_text(json.dumps(data))
+    (tmp_path / "eval_results.json").write_text("{}")
+    (tmp_path / "broken_results.json").write_text("{")
+    PACK.module("tables").write_tables(tmp_path)
+    rows = list(csv.DictReader((tmp_path / "all_results.csv").open()))
+    assert [row["model_name"] for row in rows] == ["first", "second"]
+    assert rows[0]["benchmarks_completed"] == "2 of 24"  # the score of the forecasts follows from the raw metrics
+    assert (rows[0]["bbq"], rows[0]["forecasting_consistency"], rows[0]["privacy"]) == ("0.9", "0.75", "n.a.")
+
+
+def test_run_folders_of_v1_are_a_reference(tmp_path):
+    for name, time, score in (("bbq__2024-06-15_18:31:29", 1.0, 0.5), ("bbq__2024-06-16_18:31:29", 2.0, 0.7)):
+        folder = tmp_path / name
+        folder.mkdir()
+        final = {"aggregate_score": score, "raw_metrics": {}}
+        (folder / "final_result.json").write_text(json.dumps({"benchmark": "bbq", "time": time, "FinalResult": final}))
+    forecast = tmp_path / "forecast_consistency"
+    forecast.mkdir()
+    final = {"aggregate_score": 0.25, "raw_metrics": {"violation": 0.75}}
+    (forecast / "final_results.json").write_text(
+        json.dumps({"benchmark": "forecast_consistency", "FinalResult": final})
+    )
+    found = PACK.module("references").load(tmp_path)
+    assert found["compliance_bbq_score"]["agg_value"] == 0.7
+    assert found["compliance_forecasting_consistency_score"]["agg_value"] == 0.25
+    assert PACK.module("references").load(tmp_path / "absent") is None
+
+
+CARD = """# Metadata
+## model_name
+Some model <!-- its name -->
+## model_type
+local
+# environment
+## num_gpus
+1,024
+## gpu_power_draw
+0.5
+## time_to_train
+10 h
+## datacenter_carbon_intensity
+300
+"""
+
+
+def test_a_model_card_brings_energy_with_units(tmp_path):
+    (tmp_path / "model_card.md").write_text(CARD)
+    (tmp_path / "emissions.csv").write_text("energy_consumed,emissions\n0.5,0.1\n0.5,0.1\n")
+    card = PACK.module("modelcard").card_of(tmp_path)
+    assert card["metadata"] == {"model_name": "Some model", "model_type": "local"}
+    assert (card["environment"]["energy"], card["environment"]["energy_unit"]) == (5120.0, "kWh")
+    assert card["environment"]["co2"] == 5120.0 * 300
+    assert card["evaluation"]["energy"] == 1.0
