@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.credentials import without_secrets
 from evalprep.packs.manifest import commands_of
 from evalprep.results import Run
+from evalprep.results.primary import as_mapping
 from evalprep.results.record import manifest_of
 
 _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
@@ -32,7 +33,7 @@ def facts_of(run: Run) -> list[dict[str, str]]:
     long as it lies where the run read its data.
     """
     results = run.results
-    config = without_secrets(results.get("config") or {})
+    config = without_secrets(dict(as_mapping(results.get("config"))))
     arguments = config.get("model_args")
     found = [
         _entry("Run", "model", run.model),

@@ -65,7 +65,10 @@ def _as_prepared(prompt: msgspec.Raw, prompt_hash: str) -> int:
     raw = bytes(prompt)
     if not raw.startswith(b'"') or not prompt_hash:
         return UNKNOWN
-    return int(_sha256(json.loads(raw)) == prompt_hash)
+    try:
+        return int(_sha256(json.loads(raw)) == prompt_hash)
+    except ValueError:  # a text that is not UTF-8
+        return UNKNOWN
 
 
 class _Verdicts(dict[Any, int]):

@@ -156,8 +156,9 @@ def _count(run: Run, task: TaskRun, name: str) -> int | None:
 
 
 def expected_rows(run: Run, task: TaskRun) -> int | None:
-    """Rows that the run was to answer, its limit taken off; None where its results file does not say."""
-    return _count(run, task, "effective")
+    """Rows that the run was to answer: as its results file says, else as it was prepared; None where neither tells."""
+    effective = _count(run, task, "effective")
+    return effective if effective is not None else run.expected.get(task.name)
 
 
 def limit_of(run: Run, task: TaskRun) -> Any:

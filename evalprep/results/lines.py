@@ -47,6 +47,15 @@ _FIELDS: list[Any] = [
 FIELDS = tuple(field[0] for field in _FIELDS)
 
 
+class _Never:
+    """A decoder that leaves every line to the tolerant reader."""
+
+    def decode(self, _: bytes) -> Any:
+        raise msgspec.DecodeError("read by the tolerant reader")
+
+    decode_lines = decode
+
+
 class Layout:
     """Lines that log the same metrics.
 
@@ -62,8 +71,14 @@ class Layout:
         # Attributes of our own naming: metrics may be called anything.
         renamed = {f"metric_{at}": name for at, name in enumerate(self.names)}
         fields = [*_FIELDS, *((attribute, Any, None) for attribute in renamed)]
-        self.line_type: Any = msgspec.defstruct("Line", fields, rename=renamed, gc=False)
-        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.line_type)
+        self.line_type: Any
+        self.decoder: msgspec.json.Decoder[Any] | _Never
+        try:
+            self.line_type = msgspec.defstruct("Line", fields, rename=renamed, gc=False)
+            self.decoder = msgspec.json.Decoder(self.line_type)
+        except ValueError:  # a name with quotes, which msgspec cannot have as a key
+            self.line_type = msgspec.defstruct("Line", fields, gc=False)
+            self.decoder = _Never()
 
     def line(self, sample: Sample) -> Any:
         """A sample that only the tolerant reader could decode, as the decoder would have given it."""

@@ -137,7 +137,7 @@ class Run:
     @property
     def model(self) -> str:
         """The model as named on the command line, else the folder's name."""
-        arguments = self.results.get("config", {}).get("model_args")
+        arguments = as_mapping(self.results.get("config")).get("model_args")
         if isinstance(arguments, dict):
             for key in ("pretrained", "model", "path", "engine"):
                 if isinstance(arguments.get(key), str):
@@ -258,6 +258,10 @@ def _merged(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
     return {**newer, **tables}
 
 
+def _brief(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+
+
 def _task_run(results: Mapping[str, Any], task: str, path: Path, planned: TaskPlan | None = None) -> TaskRun:
     """One task of a results file, with the samples of a file."""
 
@@ -301,8 +305,8 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     for file in (*files.earlier, *filter(None, [files.results])):
         try:
             decoded = json.loads(file.read_bytes())
-        except ValueError as error:
-            notes.append(f"{file.name} is damaged ({error}); metric and filter of each task are guessed")
+        except (ValueError, RecursionError) as error:
+            notes.append(f"{file.name} is damaged ({_brief(error)}); metric and filter of each task are guessed")
         else:
             # Whoever ran it may have passed credentials, which lm-eval writes into config and metadata.
             decoded_files[file] = without_secrets(decoded) if isinstance(decoded, dict) else {}
@@ -315,8 +319,8 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     tasks = {name: _task_run(results, name, file, planned.get(name)) for name, file in files.samples.items()}
     if plan is not None:
         notes += _without_earlier_replies(tasks, plan)
-    configured = results.get("configs")
-    missing = [] if Path(path).is_file() else [name for name in configured or {} if name not in tasks]
+    configured = as_mapping(results.get("configs"))
+    missing = [] if Path(path).is_file() else [str(name) for name in configured if name not in tasks]
     if missing:
         notes.append(
             f"no samples file of {', '.join(missing)}: run without --log_samples, or the harness could not write it"

@@ -105,8 +105,9 @@ def loads(raw: bytes) -> Any:
     """
     try:
         return msgspec.json.decode(raw)
-    except msgspec.DecodeError:
-        value = json.loads(raw)  # a decode error in bytes is a ValueError too
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # One bad byte in a text costs that character, not the line; the fast reader passes over texts as well.
+        value = json.loads(raw.decode("utf-8-sig", "replace"))
     if b"\\ud" not in raw.lower():
         return value
     # Half a surrogate pair is legal JSON but no text; nothing downstream could print or write it.
@@ -158,7 +159,7 @@ def parse(raw: bytes, line: int = 0) -> Sample | Damage:
         resps=resps if isinstance(resps, list) else [],
         filtered_resps=filtered if isinstance(filtered, list) else [],
         filter=name,
-        metrics={str(key): value.get(str(key)) for key in keys if key not in RESERVED},
+        metrics={key: value.get(key) for key in keys if isinstance(key, str) and key not in RESERVED},
         doc_hash=doc_hash,
         prompt_hash=str(value.get("prompt_hash") or ""),
         line=line,
