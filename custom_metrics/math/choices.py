@@ -13,6 +13,7 @@ _WITH_WORDS = re.compile(
     re.DOTALL,
 )
 _MARKED = re.compile(r"\s*(?:\(([A-Ja-j])\)|([A-J])\))[.:]?\s*")
+_ANOTHER = re.compile(rf"(?:{_TEXT}\s*\{{\s*\(?|\()[A-J]\)")
 _BLANKS = re.compile(r"(?:\s|~|:|\\[ ,;:]|\\q?quad(?![A-Za-z]))*")
 _MORE = re.compile(r"[.,;&]|\\&|(?:\\text\s*\{\s*)?(?:and|or|nor|is|are|implies|but)(?![a-z])", re.IGNORECASE)
 
@@ -28,11 +29,11 @@ def split(answer: str) -> tuple[str, str] | None:
     bold = _BOLD.match(answer)
     blanks = bold and _BLANKS.match(answer, bold.end())
     if bold is not None and blanks is not None:
-        if blanks.end() == len(answer) or _MORE.match(answer, blanks.end()):
+        if blanks.end() == len(answer) or _MORE.match(answer, blanks.end()) or _ANOTHER.search(answer, blanks.end()):
             return None
         return bold.group(1).lower(), answer[blanks.end() :]
     found = _WITH_WORDS.fullmatch(answer)
-    if found is None or _MORE.match(found["rest"]):
+    if found is None or _MORE.match(found["rest"]) or _ANOTHER.search(found["rest"]):
         return None
     rest = found["rest"]
     if found["stop"] and rest[0].islower():

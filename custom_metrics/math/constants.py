@@ -45,13 +45,14 @@ def _free(side: Node) -> frozenset[str]:
 
 
 def _are_constants(left: Node, right: Node, first: list[str], second: list[str], common: frozenset[str]) -> bool:
-    same_letters = [name.casefold() for name in first] == [name.casefold() for name in second]
-    known = any(all(_FAMILY.fullmatch(name) for name in names) for names in (first, second))
-    partners = all(_PARTNER.fullmatch(name) for name in (*first, *second))
-    if not (known and partners) or not common or not all(_VARIABLE.fullmatch(name) for name in common):
-        return (
-            same_letters and known and bool(common) and _is_linear(left, set(first)) and _is_linear(right, set(second))
-        )
+    """Whether the letters may be constants of integration; only the case of a letter may differ beside parameters."""
+    variables = [name for name in common if _VARIABLE.fullmatch(name)]
+    if not variables or not any(all(_FAMILY.fullmatch(name) for name in names) for names in (first, second)):
+        return False
+    if [name.casefold() for name in first] != [name.casefold() for name in second]:
+        partners = all(_PARTNER.fullmatch(name) for name in (*first, *second))
+        if not partners or len(variables) < len(common):
+            return False
     return _is_linear(left, set(first)) and _is_linear(right, set(second))
 
 

@@ -15,7 +15,11 @@ def value_of(relation: Node) -> Node | None:
         return None
     last = relation.args[-1]
     if relation.label:
-        return None if len(relation.args) > 2 and last.op == "sym" else last
+        if len(relation.args) > 2 and last.op == "sym":
+            return None
+        first, *middle = relation.args[:-1]  # not `x/y = y/z = 1`, nor `y = 2y - 1 = 1`
+        equated = first.op == "div" and any(not symbols(arg) <= symbols(first) for arg in middle)
+        return None if equated or any(first == item for arg in middle for item in arg.walk()) else last
     if last.op == "sym" and not symbols(relation.args[0]):  # `11 = x`
         return relation.args[0] if len(relation.args) == 2 else None
     return None if any(symbols(arg) for arg in relation.args) else last

@@ -71,6 +71,8 @@ _BARE_POINT = re.compile(
 _MICRO = re.compile(
     r"(?<=[\d)}])\s*(?:\\[ ,;:]|~)?\s*\\mu\s*\\(?:mathrm|text|textrm)\s*\{\s*([A-Za-z]{1,3})\s*\}(?=\s*\.?\s*$)"
 )
+_FORMULAS = re.compile(r"(?<!\\)\$ *\n\s*\$")
+"""One formula ends and the next one begins in another line."""
 _PIECES = re.compile(
     r"\\left\s*\\\{\s*\\begin\{array\}\s*\{[a-z|\s]{0,12}\}(?P<lines>.*?)\\end\{array\}\s*(?:\\right\s*\.)?", re.DOTALL
 )
@@ -157,6 +159,8 @@ def rewrite(answer: str, *, thousands: bool = True) -> str:
         text = text[1:]
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
+    if "$" in text:
+        text = _FORMULAS.sub(", ", text)
     if r"\left\{" in text:
         text = _PIECES.sub(r"\\begin{cases}\g<lines>\\end{cases}", text)
     if "{M" in text or "{ M" in text:

@@ -94,10 +94,17 @@ def _scan(text: str) -> list[Token]:
         elif kind == "word":
             tokens.extend([Token("text", value)] if value == "min" and _ends_value(tokens) else _word(value))
         elif kind == "op":
-            tokens.extend(_operator(value))
+            factorial = value == "!=" and _ends_number(tokens) and not text[match.start() - 1].isspace()
+            tokens.extend([Token("op", "!"), Token("op", "=")] if factorial else _operator(value))
         elif kind == "cmd":
             position = _command(value, text, position, tokens)
     return tokens
+
+
+def _ends_number(tokens: list[Token]) -> bool:
+    """Whether a number that is no index or exponent stands at the end, so that `3!=6` is a factorial."""
+    marks = {Token("op", "^"), Token("op", "_")}
+    return bool(tokens) and tokens[-1].kind == "num" and (len(tokens) < 2 or tokens[-2] not in marks)
 
 
 def _ends_value(tokens: list[Token]) -> bool:

@@ -132,9 +132,10 @@ def text_form(text: str) -> str:
     lowered = re.sub(r"[^\w%$<>=+*/^-]+", " ", text.casefold().replace("_", " "))
     lowered = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", lowered)
     lowered = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", r"\1", lowered)
-    kept = [word for word in lowered.split() if word not in {"a", "an", "the"}]
-    if len(kept) == 2 and kept[0] in {"option", "choice", "answer"} and len(kept[1]) == 1:
-        return kept[1]
+    found = lowered.split()
+    if len(found) == 2 and found[0] in {"option", "choice", "answer"} and len(found[1]) == 1:
+        return found[1]
+    kept = [word for word in found if word not in {"a", "an", "the"}]
     return " ".join(kept) if kept else " ".join(lowered.split())
 
 
