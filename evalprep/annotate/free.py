@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from evalprep.annotate.answers import Question
@@ -21,15 +21,15 @@ from evalprep.results.rows import row_mappings
 _CHUNK = 256
 
 
-def compute(packs: Mapping[str, Pack], run: Run) -> list[str]:
-    """Compute what the free annotators of a run's tasks have not yet computed.
+def compute(packs: Iterable[Pack], run: Run) -> list[str]:
+    """Compute what the free annotators of some packs have not yet computed of a run's tasks.
 
     Returns:
         What could not be computed, and why.
     """
     wanted: list[tuple[str, Annotator]] = []
     notes: list[str] = []
-    for pack in packs.values():
+    for pack in packs:
         try:
             free = {name: one for name, one in pack_annotators(pack).items() if not one.paid and runs_here(one)}
         except BadInput as error:

@@ -56,6 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the ledger's answers about this run as JSON Lines; ask nothing",
     )
+    imported = "JSON list of ratings in row order, of the one task in --tasks"
+    add("--import_ratings", type=Path, metavar="FILE", help=imported)
     add(
         "--agreement",
         metavar="MODEL|FILE",
@@ -109,6 +111,8 @@ def main(args: argparse.Namespace) -> int:
                 print(f"{kept.former.damaged} damaged lines in {kept.former.folder} were passed over")
         if args.dry_run:
             return reports.dry_run(asked, settings, args)
+    if args.import_ratings is not None:
+        return reports.import_ratings(run, asked, args)
     if args.batch is not None:
         from evalprep.verbs.judging.batches import batch
 

@@ -55,7 +55,7 @@ def _score(
     reference = None
     if args.reference is not None:
         reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
-    computed = [] if args.no_write else compute(packs, run)
+    computed = [] if args.no_write else compute(packs_of(run, packs), run)
     scores = score_run(run, packs, reference=reference)
     scores.notes += computed
     has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)

@@ -37,7 +37,8 @@ def read_key(variable: str, file: Path | None, problems: Problems, *, needed: bo
 
 def _from_file(file: Path, problems: Problems) -> str | None:
     try:
-        with file.open("rb") as handle:
+        # Without waiting: a pipe in its place must not stop the program.
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as handle:  # noqa: PTH123 - a descriptor
             mode = os.fstat(handle.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 problems.add("is no regular file", where=str(file))

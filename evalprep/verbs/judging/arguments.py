@@ -82,7 +82,7 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         problems.add(f"--max_cost {args.max_cost}", allowed="a sum > 0")
     if args.timestamp == "each":
         problems.add("--timestamp each", allowed="newest or one time stamp", fix="judge each run by itself")
-    asks_nothing = args.export is not None or args.agreement is not None
+    asks_nothing = any(one is not None for one in (args.export, args.agreement, args.import_ratings))
     if args.model is None and args.export is None:
         problems.add("--model is missing", allowed="the judge's name at the service")
     wire = WIRES[args.api]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from evalprep.annotate.asking import Stopped, Sum
+from evalprep.annotate.attach import stamp_for
 from evalprep.annotate.collect import Asked
 from evalprep.annotate.kept import run_folders
-from evalprep.annotate.ledger import Ledger, find_ledger
+from evalprep.annotate.ledger import Attempt, Ledger, Use, find_ledger, now
 from evalprep.annotate.quality import agreement, preferences, ratings_of
 from evalprep.annotate.screen import plan, show, show_plan, show_sum
-from evalprep.annotate.session import waiting
+from evalprep.annotate.session import opened, sign, waiting
 from evalprep.annotate.tally import tally
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.packs.rubric import Rubric
@@ -114,3 +115,51 @@ def export(run: Run, args: argparse.Namespace) -> int:
     else:
         print(f"written: {args.export} ({count} lines)")
     return 0
+
+
+def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
+    """Take over ratings that another tool made: a JSON list in row order, of numbers or of one object per row.
+
+    Raises:
+        BadInput: the file does not fit the questions.
+    """
+    problem = Problem(
+        what="holds no ratings of these rows", where=str(args.import_ratings),
+        allowed="a JSON list in row order: a number per row, an object (name -> number), or null",
+        fix="name the one task that they are of: --tasks TASK",
+    )  # fmt: skip
+    try:
+        ratings = json.loads(args.import_ratings.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadInput(replace(problem, what=f"cannot be read: {error}")) from error
+    questions = [one for one in asked.every if not one.item.step]
+    last = max((one.item.samples[0].index for one in questions), default=-1)
+    if not isinstance(ratings, list) or len(asked.of_task) != 1 or len(ratings) <= last:
+        raise BadInput(problem)
+    rows: list[Attempt] = []
+    uses: list[Use] = []
+    stamp = stamp_for(run, next(iter(asked.of_task)))
+    for one in questions:
+        given = ratings[one.item.samples[0].index]
+        (name, *_others) = one.annotator.values
+        values = given if isinstance(given, dict) else {name: given}
+        if given is None or one.key is None or one.settled:
+            continue
+        rows.append(one.row("imported", len(one.attempts) + 1, reply=json.dumps(values), received_at=now()))
+        one.attempts.append(rows[-1])
+        if one.judgement().status != "ok":
+            raise BadInput(
+                replace(problem, what=f"row {one.item.samples[0].index}: {json.dumps(given)[:80]} is no rating")
+            )
+        uses += [Use(one.key, stamp, sample.task, sample.sample_id) for sample in one.item.samples]
+    with opened(run) as ledger:
+        ledger.put(rows, uses)
+        sign(
+            ledger, dict.fromkeys(asked.of_task, stamp), asked, questions[0].who, {"imported": args.import_ratings.name}
+        )
+        place = ledger.path
+    if args.json:
+        print(json.dumps({"imported": len(rows), "ledger": str(place)}, indent=2))
+    else:
+        print(f"{len(rows)} ratings taken over; ledger: {place}\nnext: evalprep score {args.run}")
+    return 0 if rows else 3
