@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import write_atomically
+
+QUIET_FILES = 2
 
 
 def hub_snapshot(location: str, revision: str | None, patterns: list[str], where: str) -> Path:
@@ -23,10 +29,83 @@ def hub_snapshot(location: str, revision: str | None, patterns: list[str], where
     Raises:
         BadInput: gated, unknown, unreachable, or not cached while offline.
     """
-    from huggingface_hub import errors, snapshot_download
+    from huggingface_hub import snapshot_download
+
+    with _failures_told(location, revision, where), _bars(shown=len(patterns) > QUIET_FILES):
+        return Path(snapshot_download(location, repo_type="dataset", revision=revision, allow_patterns=patterns))
+
+
+def is_offline() -> bool:
+    """Whether the user asked for no call to a hub."""
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "TRUE", "ON", "YES"}
+
+
+def hub_files(location: str, revision: str | None, where: str) -> tuple[str, list[str]]:
+    """The commit that a revision means now, and the names of all its files.
+
+    What the hub said of a commit is remembered, so that a later call offline finds the same files; without that,
+    offline, those are all that are in the hub cache.
+
+    Raises:
+        BadInput: as for `hub_snapshot`.
+    """
+    if not is_offline():
+        from huggingface_hub import HfApi, errors
+
+        gone = (errors.GatedRepoError, errors.RepositoryNotFoundError, errors.RevisionNotFoundError)
+        with _failures_told(location, revision, where):
+            try:
+                info = HfApi().repo_info(location, repo_type="dataset", revision=revision)
+            except (errors.HfHubHTTPError, OSError) as error:
+                if isinstance(error, gone):
+                    raise
+                # The hub is away; the cache may have what is needed.
+            else:
+                names = sorted(one.rfilename for one in info.siblings or ())
+                _remember(location, str(info.sha), names)
+                return str(info.sha), names
+    snapshot = hub_snapshot(location, revision, ["README.md"], where)
+    with contextlib.suppress(OSError, ValueError):
+        return snapshot.name, list(json.loads(_listing(location, snapshot.name).read_text(encoding="utf-8")))
+    return snapshot.name, sorted(
+        path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()
+    )
+
+
+def _listing(location: str, commit: str) -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "evalprep" / "hub" / location.replace("/", "--") / f"{commit}.json"
+
+
+def _remember(location: str, commit: str, names: list[str]) -> None:
+    file = _listing(location, commit)
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs a call
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps(names))
+
+
+@contextlib.contextmanager
+def _bars(*, shown: bool) -> Iterator[None]:
+    """A card and a file or two are fetched without a word."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if shown or are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
+
+
+@contextlib.contextmanager
+def _failures_told(location: str, revision: str | None, where: str) -> Iterator[None]:
+    """Turn what huggingface_hub raises into what the user can do."""
+    from huggingface_hub import errors
 
     try:
-        return Path(snapshot_download(location, repo_type="dataset", revision=revision, allow_patterns=patterns))
+        yield
     except errors.GatedRepoError:
         raise BadInput(
             Problem(
@@ -48,17 +127,18 @@ def hub_snapshot(location: str, revision: str | None, patterns: list[str], where
             Problem(what=f"{location} has no revision {revision!r}", where=where, fix="give a branch, tag or commit")
         ) from None
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, errors.HfHubHTTPError, OSError) as error:
-        offline = os.environ.get("HF_HUB_OFFLINE") in {"1", "true", "True", "TRUE", "ON", "YES"}
+        offline = is_offline()
         reason = (
             "HF_HUB_OFFLINE is set and it is not in the hub cache"
             if offline
             else f"the hub cannot be reached ({type(error).__name__})"
         )
+        again = "unset HF_HUB_OFFLINE once to fetch it" if offline else "try again"
         raise BadInput(
             Problem(
                 what=f"{location}: {reason}",
                 where=where,
-                fix=f"unset HF_HUB_OFFLINE once to fetch it, or give the path of a local copy of {location}",
+                fix=f"{again}, or give the path of a local copy of {location}",
             )
         ) from None
     except (errors.HFValidationError, ValueError):

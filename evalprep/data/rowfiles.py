@@ -14,7 +14,18 @@ from evalprep.errors import BadInput, Problem
 
 BATCH_ROWS = 1_000  # rows held in memory at a time
 CSV_ROWS = 10_000  # as `datasets` reads: a column's type is found anew in each part of that many rows
-DATA_SUFFIXES = (".parquet", ".parquet.gzip", ".jsonl", ".jsonlines", ".ndjson", ".json", ".csv", ".tsv")
+DATA_SUFFIXES = (
+    ".parquet",
+    ".parquet.gzip",
+    ".jsonl",
+    ".jsonlines",
+    ".ndjson",
+    ".json",
+    ".csv",
+    ".tsv",
+    ".geoparquet",
+    ".gpq",
+)
 _LINE = re.compile(r"\bline (\d+)")
 
 
@@ -23,12 +34,15 @@ def is_data_file(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
 
 
-def file_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+def file_rows(
+    path: Path, columns: Sequence[str] | None = None, *, separator: str | None = None
+) -> Iterator[dict[str, Any]]:
     """Rows of any data file, by its name.
 
     Args:
         path: The file.
         columns: Read only these; None reads all.
+        separator: Between the cells of a CSV file; by default what its ending says.
 
     Raises:
         BadInput: the file is damaged; with its line where there is one.
@@ -37,13 +51,13 @@ def file_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict
         return parquet_rows(path, columns)
     name = path.name.lower().removesuffix(".gz")
     if name.endswith((".csv", ".tsv")):
-        return csv_rows(path, columns, "\t" if name.endswith(".tsv") else ",")
+        return csv_rows(path, columns, separator or ("\t" if name.endswith(".tsv") else ","))
     return json_rows(path, columns)
 
 
-def file_columns(path: Path) -> list[str]:
+def file_columns(path: Path, *, separator: str | None = None) -> list[str]:
     """Column names: of the schema for parquet, of the head for CSV, of the first row for JSON."""
-    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path)), {}))
+    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path, separator=separator)), {}))
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -56,7 +70,7 @@ def _damaged(path: Path, error: Exception) -> BadInput:
 
 def is_parquet(path: Path) -> bool:
     """Whether the name is one of a parquet file (`x.parquet.gzip` is one: the compression is inside)."""
-    return ".parquet" in path.name
+    return ".parquet" in path.name or path.suffix in {".geoparquet", ".gpq"}
 
 
 def parquet_columns(path: Path) -> list[str]:

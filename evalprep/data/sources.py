@@ -7,21 +7,22 @@ takes milliseconds. HF_HOME, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are honour
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalprep.data.hub import hub_snapshot
-from evalprep.data.rowfiles import DATA_SUFFIXES, file_columns, file_rows, is_data_file
+from evalprep.data.card import CARD_FILES, read_card
+from evalprep.data.hub import hub_files, hub_snapshot
+from evalprep.data.layout import Card, Chosen, choose
+from evalprep.data.rowfiles import file_columns, file_rows, is_data_file
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import file_sha256
 from evalprep.places import is_file, is_folder, place
-from evalprep.yamlfile import NotYaml, yaml_value
 
 MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
 
 
 @dataclass
@@ -32,6 +33,8 @@ class Source:
         location: What the user wrote.
         files: The data files, in order.
         revision: Commit of a hub data set, None for local data.
+        renamed: New column name -> name in the files.
+        options: How the files are read (`separator`).
         rows_read: Rows that `rows()` has yielded so far; the manifest records it.
     """
 
@@ -41,14 +44,16 @@ class Source:
     split: str | None = None
     revision: str | None = None
     rows_read: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _columns: list[str] | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> list[str]:
         """Column names: of the schema for parquet, of the head for CSV, of the first row for JSON."""
         if self._columns is None:
-            self._columns = file_columns(self.files[0])
-        return self._columns
+            self._columns = file_columns(self.files[0], **self.options)
+        return list(dict.fromkeys([*self._columns, *self.renamed]))
 
     def require(self, columns: Sequence[str], *, where: str = "") -> None:
         """Refuse a source that lacks columns.
@@ -87,10 +92,15 @@ class Source:
         """
         if columns is not None:
             self.require(columns)
+        read = None if columns is None else list(dict.fromkeys(self.renamed.get(name, name) for name in columns))
         for path in self.files:
-            for row in file_rows(path, columns):
+            for row in file_rows(path, read, **self.options):
                 self.rows_read += 1
-                yield row
+                yield self._with_new_names(row, columns) if self.renamed else row
+
+    def _with_new_names(self, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
+        whole = row | {name: row.get(old) for name, old in self.renamed.items()}
+        return whole if columns is None else {name: whole.get(name) for name in columns}
 
     def facts(self) -> dict[str, Any]:
         """What the manifest records: enough to see later whether the same data were used."""
@@ -110,6 +120,9 @@ def open_source(
     config: str | None = None,
     split: str | None = None,
     revision: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    data_files: Any = None,
+    data_dir: str | None = None,
     folder: Path | None = None,
     where: str = "",
 ) -> Source:
@@ -120,6 +133,9 @@ def open_source(
         config: Config (subset) name of the data set's card.
         split: Split name; None takes the only one.
         revision: Branch, tag or commit of a hub data set.
+        columns: New name -> name in the files.
+        data_files: File patterns instead of those that the card declares.
+        data_dir: A folder of the data set to look in.
         folder: Folder that a relative path refers to; the current one by default.
         where: Which key of which file named the location, for messages.
 
@@ -127,22 +143,65 @@ def open_source(
         BadInput: nothing there, no such config or split, gated or unreachable hub data.
     """
     path = place(location, folder or Path.cwd())
+    where = where or location
     if is_file(path):
-        return Source(location, [path.resolve()], config, split)
+        return Source(location, [path.resolve()], config, split, renamed=columns or {})
+    commit: str | None = None
+    root: Path | None
     if is_folder(path):
-        path = path.resolve()
-        return Source(location, _select(path, config, split, where or location), config, split)
-    looks_local = location.startswith((".", "/", "~")) or is_data_file(path) or location.count("/") != 1
-    if looks_local or " " in location:
-        raise BadInput(
-            Problem(
-                what=f"no file or folder at {path}",
-                where=where or location,
-                allowed="a local file or folder, or a hub id like owner/name",
-                fix=_near_path(path),
+        root, names = path.resolve(), local_files(path.resolve(), where)
+    else:
+        if _looks_local(location, path):
+            raise BadInput(
+                Problem(
+                    what=f"no file or folder at {path}",
+                    where=where,
+                    allowed="a local file or folder, or a hub id like owner/name",
+                    fix=_near_path(path),
+                )
             )
+        commit, names = hub_files(location, revision, where)
+        cards = [name for name in CARD_FILES if name in names]
+        root = _fetched(location, revision, commit, cards, where) if cards else None
+    card = Card() if root is None else read_card(root)
+    chosen = choose(names, card, config=config, split=split, data_files=data_files, data_dir=data_dir, where=where)
+    if commit is not None:
+        root = _fetched(location, revision, commit, chosen.files, where)
+    assert root is not None
+    return _source(location, root, chosen, commit, columns or {}, where)
+
+
+def _source(
+    location: str, root: Path, chosen: Chosen, commit: str | None, columns: Mapping[str, str], where: str
+) -> Source:
+    files = [root / name for name in chosen.files]
+    if missing := [str(file) for file in files if not is_file(file)]:
+        raise BadInput(
+            Problem(what=f"{missing[0]} was not fetched", where=where, fix="fetch it again, or give a local copy")
         )
-    return _hub_source(location, config, split, revision, where or location)
+    for file in files:
+        if not is_data_file(file):
+            raise BadInput(
+                Problem(what=f"{file.name} is packed in a way that is not read", where=where, allowed="plain or .gz")
+            )
+    options = (
+        {"separator": separator} if (separator := chosen.options.get("sep") or chosen.options.get("delimiter")) else {}
+    )
+    return Source(location, files, chosen.config, chosen.split, commit, renamed=columns, options=options)
+
+
+def _fetched(location: str, revision: str | None, commit: str, names: Sequence[str], where: str) -> Path:
+    """The folder in the hub cache that holds these files of a commit."""
+    # By the name of the revision: that is how the cache knows it again when there is no hub.
+    root = hub_snapshot(location, revision, [glob.escape(name) for name in dict.fromkeys(names)], where)
+    if root.name != commit:
+        raise BadInput(Problem(what=f"{location} changed while it was read", where=where, fix="run it again"))
+    return root
+
+
+def _looks_local(location: str, path: Path) -> bool:
+    start = location.startswith((".", "/", "~"))
+    return start or is_data_file(path) or location.count("/") != 1 or " " in location
 
 
 def _near_path(path: Path) -> str:
@@ -153,22 +212,6 @@ def _near_path(path: Path) -> str:
     return near(path.name, siblings) or "check the spelling; relative paths start at the config file's folder"
 
 
-def card_configs(folder: Path) -> list[dict[str, Any]]:
-    """The `configs` section of a data set card (README.md front matter), empty where there is none."""
-    card = folder / "README.md"
-    if not card.is_file():
-        return []
-    front_matter = _FRONT_MATTER.match(card.read_text(encoding="utf-8-sig", errors="replace"))
-    if front_matter is None:
-        return []
-    try:
-        front = yaml_value(front_matter[1])
-    except NotYaml:
-        return []
-    configs = front.get("configs") if isinstance(front, dict) else None
-    return [entry for entry in configs if isinstance(entry, dict)] if isinstance(configs, list) else []
-
-
 def config_names(location: str, *, folder: Path | None = None, revision: str | None = None) -> list[str]:
     """Config names that a data set offers, empty when its card declares none.
 
@@ -177,85 +220,21 @@ def config_names(location: str, *, folder: Path | None = None, revision: str | N
     """
     path = place(location, folder or Path.cwd())
     if not is_folder(path):
-        path = hub_snapshot(location, revision, ["README.md"], location)
-    return [str(entry["config_name"]) for entry in card_configs(path) if "config_name" in entry]
+        path = hub_snapshot(location, revision, list(CARD_FILES), location)
+    return [str(one["config_name"]) for one in read_card(path).configs if "config_name" in one]
 
 
-def _patterns(configs: list[dict[str, Any]], config: str | None, split: str | None, where: str) -> list[str] | None:
-    """File patterns of one split as the card declares them; None when the card declares nothing for it."""
-    if not configs:
-        return None
-    names = [str(entry.get("config_name", "default")) for entry in configs]
-    if config is None:
-        default = [entry for entry in configs if entry.get("default")] or configs[:1]
-        chosen = default[0]
-    elif config in names:
-        chosen = configs[names.index(config)]
-    else:
-        raise BadInput(
-            Problem(what=f"has no config {config!r}", where=where, allowed=", ".join(names), fix=near(config, names))
-        )
-    splits = _splits(chosen.get("data_files"))
-    if not splits:
-        return None
-    if split is None and len(splits) == 1:
-        return next(iter(splits.values()))
-    if split not in splits:
-        raise BadInput(
-            Problem(
-                what=f"has no split {split!r}", where=where, allowed=", ".join(splits), fix=near(str(split), splits)
-            )
-        )
-    return splits[split]
+def local_files(folder: Path, where: str) -> list[str]:
+    """Every file below a folder, relative to it; a home folder or a whole disk given by mistake is refused.
 
-
-def _splits(data_files: Any) -> dict[str, list[str]]:
-    """Split -> file patterns, out of any of the forms that a card may have; what is none of them is left out."""
-    if isinstance(data_files, str):
-        data_files = [data_files]
-    if isinstance(data_files, dict):
-        data_files = [{"split": split, "path": paths} for split, paths in data_files.items()]
-    splits: dict[str, list[str]] = {}
-    for entry in data_files if isinstance(data_files, list) else []:
-        named = entry if isinstance(entry, dict) else {"path": entry}
-        paths = named.get("path")
-        good = [path for path in (paths if isinstance(paths, list) else [paths]) if isinstance(path, str) and path]
-        splits.setdefault(str(named.get("split", "train")), []).extend(good)
-    return {split: paths for split, paths in splits.items() if paths}
-
-
-def _select(folder: Path, config: str | None, split: str | None, where: str) -> list[Path]:
-    """The data files of one split of a local folder."""
-    patterns = _patterns(card_configs(folder), config, split, where)
-    if patterns is not None:
-        files = sorted({path for pattern in patterns for path in _glob_inside(folder, pattern)})
-        if not files:
-            raise BadInput(
-                Problem(
-                    what=f"the card's files {', '.join(patterns)} are not there", where=where, fix=f"look in {folder}"
-                )
-            )
-        return files
-    inside = folder / config if config and _stays_inside(config) and is_folder(folder / config) else folder
-    files = _data_files(inside, where)
-    named = [path for path in files if split and split in path.relative_to(inside).as_posix()]
-    chosen = named or (files if split is None or len(files) == 1 else [])
-    if not chosen:
-        raise BadInput(
-            Problem(
-                what=f"no data file for split {split!r} in {inside}",
-                where=where,
-                allowed=", ".join(path.relative_to(inside).as_posix() for path in files[:20]) or "no data files there",
-            )
-        )
-    return chosen
-
-
-def _data_files(folder: Path, where: str) -> list[Path]:
-    """Every data file below a folder, in order; a home folder or a whole disk given by mistake is refused."""
-    files = []
-    for number, path in enumerate(folder.rglob("*")):
-        if number == MAX_ENTRIES:
+    Raises:
+        BadInput: more than `MAX_ENTRIES` files and folders.
+    """
+    found: list[str] = []
+    count = 0
+    for base, folders, names in os.walk(folder, followlinks=False):
+        count += len(folders) + len(names)
+        if count > MAX_ENTRIES:
             raise BadInput(
                 Problem(
                     what=f"{folder} holds more than {MAX_ENTRIES} files and folders",
@@ -263,40 +242,6 @@ def _data_files(folder: Path, where: str) -> list[Path]:
                     allowed="a data file, or the folder of one data set",
                 )
             )
-        if is_data_file(path) and path.is_file():
-            files.append(path)
-    return sorted(files)
-
-
-def _stays_inside(path: str) -> bool:
-    """A card or a config name must not make us read files outside of its data set."""
-    return not Path(path).is_absolute() and ".." not in Path(path).parts
-
-
-def _glob_inside(folder: Path, pattern: str) -> Iterable[Path]:
-    if not _stays_inside(pattern):
-        return []
-    try:
-        return [path for path in folder.glob(pattern) if path.is_file()]
-    except ValueError:  # no pattern, such as `**x`
-        return []
-
-
-def _hub_source(location: str, config: str | None, split: str | None, revision: str | None, where: str) -> Source:
-    snapshot = hub_snapshot(location, revision, ["README.md"], where)
-    patterns = _patterns(card_configs(snapshot), config, split, where)
-    if patterns is None:
-        patterns = [f"{config or ''}*{split or ''}*{suffix}" for suffix in DATA_SUFFIXES]
-        patterns += [f"{config}/*{split or ''}*{suffix}" for suffix in DATA_SUFFIXES] if config else []
-        patterns += [f"data/*{split or ''}*{suffix}" for suffix in DATA_SUFFIXES]
-    snapshot = hub_snapshot(location, revision, patterns, where)
-    files = sorted({path for pattern in patterns for path in _glob_inside(snapshot, pattern)})
-    if not files:
-        raise BadInput(
-            Problem(
-                what=f"no data files match {', '.join(patterns[:4])}",
-                where=where,
-                fix="download the data set and give its local folder",
-            )
-        )
-    return Source(location, files, config, split, revision=snapshot.name)
+        inside = Path(base).relative_to(folder)
+        found += [(inside / name).as_posix() for name in names if is_file(Path(base, name))]
+    return sorted(found)

@@ -1,9 +1,7 @@
 """Sources: local files, folders with and without card, a hub mirror; every failure says what to do."""
 
 import gzip
-import http.server
 import json
-import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +10,7 @@ import pytest
 from evalprep.data import sources
 from evalprep.data.sources import config_names, open_source
 from evalprep.errors import BadInput
+from tests.evalprep.data.mirror import hub
 
 ROWS = [{"q": "one", "n": 1}, {"q": "zwei \u00fc", "n": None}]
 CARD = """---
@@ -179,7 +178,7 @@ def test_a_config_name_is_no_way_out_of_the_folder(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "secret.jsonl").write_text('{"q": "secret"}')
     for config in ("..", str(tmp_path)):
-        assert "no data file" in problem(str(tmp_path / "in"), config=config, split="x")
+        assert "has no config" in problem(str(tmp_path / "in"), config=config, split="x")
 
 
 @pytest.mark.parametrize("location", ["x" * 5000, "~nobody-of-this-name/x", "a/b/c", "./x", ""])
@@ -200,83 +199,14 @@ def test_missing_things_are_named(dataset):
 def test_a_card_cannot_reach_outside_of_its_folder(dataset):
     (dataset.parent / "secret.jsonl").write_text('{"q": "secret"}')
     (dataset / "README.md").write_text("---\nconfigs:\n- config_name: x\n  data_files: ../secret.jsonl\n---\n")
-    assert "are not there" in problem(str(dataset), config="x", split="train")
-
-
-class _Mirror(http.server.BaseHTTPRequestHandler):
-    """The few routes of the hub that a snapshot download uses."""
-
-    folder = None
-    log: list[str] = []  # noqa: RUF012 - one server per test process
-
-    def do_GET(self, *, body=True):
-        self.log.append(self.path)
-        path = self.path.split("?")[0]
-        if "gated" in path:
-            return self._send(403, b"", {"X-Error-Code": "GatedRepo"})
-        if "/org/some-set" not in path:
-            return self._send(401, b"", {"X-Error-Code": "RepoNotFound"})
-        if "/tree/" in path:
-            tree = [
-                {
-                    "type": "file",
-                    "path": entry.relative_to(self.folder).as_posix(),
-                    "size": entry.stat().st_size,
-                    "oid": "0" * 40,
-                }
-                for entry in self.folder.rglob("*")
-                if entry.is_file()
-            ]
-            return self._send(200, json.dumps(tree).encode(), {"Content-Type": "application/json"}, body=body)
-        if path.startswith("/api/datasets/"):
-            files = [entry.relative_to(self.folder).as_posix() for entry in self.folder.rglob("*") if entry.is_file()]
-            data = {
-                "id": "org/some-set",
-                "sha": "c" * 40,
-                "siblings": [{"rfilename": name} for name in files],
-                "private": False,
-                "gated": False,
-                "disabled": False,
-                "downloads": 0,
-                "likes": 0,
-                "tags": [],
-                "lastModified": "2026-01-01T00:00:00.000Z",
-            }
-            return self._send(200, json.dumps(data).encode(), {"Content-Type": "application/json"}, body=body)
-        content = (self.folder / path.split("/resolve/", 1)[1].split("/", 1)[1]).read_bytes()
-        return self._send(200, content, {"ETag": f'"{abs(hash(content)):x}"', "X-Repo-Commit": "c" * 40}, body=body)
-
-    def do_HEAD(self):
-        self.do_GET(body=False)
-
-    def _send(self, code, content, headers, *, body=True):
-        self.send_response(code)
-        for name, value in {"Content-Length": str(len(content)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if body:
-            self.wfile.write(content)
-
-    def log_message(self, *_):
-        pass
+    assert "outside of the data set" in problem(str(dataset), config="x", split="train")
 
 
 @pytest.fixture
 def mirror(dataset, tmp_path):
-    """A hub on 127.0.0.1, and the environment of a process that uses it."""
-    handler = type("Mirror", (_Mirror,), {"folder": dataset, "log": []})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield (
-        handler,
-        {
-            "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-            "HF_HOME": str(tmp_path / "hf"),
-            "HF_HUB_OFFLINE": "0",
-            "HF_HUB_DISABLE_XET": "1",
-        },
-    )
-    server.shutdown()
+    """A hub on 127.0.0.1 with `org/some-set`, and the environment of a process that uses it."""
+    with hub(dataset.parent, tmp_path) as served:
+        yield served
 
 
 def in_process(code, env):

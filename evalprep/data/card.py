@@ -1,0 +1,36 @@
+"""What a data set declares of itself: the front matter of README.md, and `.huggingface.yaml` over it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from evalprep.data.layout import Card
+from evalprep.yamlfile import NotYaml, yaml_value
+
+#: The files that `read_card` looks at.
+CARD_FILES = ("README.md", ".huggingface.yaml")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
+
+
+def read_card(folder: Path) -> Card:
+    """The card of a data set in a folder; an empty one where there is none that can be read."""
+    data: dict[str, Any] = {}
+    for name in CARD_FILES:
+        file = folder / name
+        if not file.is_file():
+            continue
+        text = file.read_text(encoding="utf-8-sig", errors="replace")
+        if name == "README.md":
+            front = _FRONT_MATTER.match(text)
+            text = front[1] if front else ""
+        try:
+            found = yaml_value(text)
+        except NotYaml:
+            continue
+        data |= found if isinstance(found, dict) else {}
+    configs, infos = data.get("configs"), data.get("dataset_info")
+    entries = [one for one in configs if isinstance(one, dict)] if isinstance(configs, list) else []
+    named = [one for one in (infos if isinstance(infos, list) else [infos]) if isinstance(one, dict)]
+    return Card(entries, [str(one.get("config_name", "default")) for one in named])
