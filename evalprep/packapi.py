@@ -28,12 +28,14 @@ from evalprep.coderunner import run as run_programme
 from evalprep.config.schema import Config
 from evalprep.data.fields import FieldRow, read_fields
 from evalprep.data.join import GroundTruth, JoinReport, join
+from evalprep.data.lock import commit_of, read_lock
 from evalprep.data.prepared import Repeats
 from evalprep.data.sources import Source, config_names, open_source
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
 from evalprep.packs.annotator import Earlier, Item, SampleRef, Value, Values
-from evalprep.packs.entries import TaskSpec
+from evalprep.packs.entries import SourceSpec, TaskSpec
+from evalprep.packs.mistakes import source_spec
 from evalprep.packs.own import is_own_file, remember_file
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leaves
@@ -66,6 +68,7 @@ __all__ = [
     "SampleRef",
     "ScoreSpec",
     "Source",
+    "SourceSpec",
     "TaskData",
     "TaskPlan",
     "TaskSpec",
@@ -231,26 +234,45 @@ class Context:
 
     def open(
         self,
-        location: str,
+        location: str | Mapping[str, Any] | SourceSpec,
         *,
         config: str | None = None,
         split: str | None = None,
         revision: str | None = None,
+        columns: Mapping[str, str] | None = None,
         where: str = "",
     ) -> Source:
         """Open a data set (local or hub) and record it for the manifest.
 
+        Args:
+            location: A path or hub id; or, as a user may write it, with more keys (`SourceSpec`), which win.
+            config: Config that the pack asks for.
+            split: Split that the pack asks for.
+            revision: Branch, tag or commit that the pack asks for.
+            columns: New column name -> name in the files.
+            where: Which key of the config named the location, for messages.
+
         Raises:
-            BadInput: see `evalprep.data.sources.open_source`.
+            BadInput: see `evalprep.data.sources.open_source`; or a mapping with other keys.
         """
+        given = source_spec(location, where)
+        where = where or given.path
+        found = self.locate(given.path)
+        asked = given.revision or revision
+        lock = self.config.lock_file
+        pinned = asked if lock is None else commit_of(read_lock(lock), found, asked)
         source = open_source(
-            self.locate(location),
-            config=config,
-            split=split,
-            revision=revision,
+            found,
+            config=given.config or config,
+            split=given.split or split,
+            revision=pinned,
+            columns={**(columns or {}), **given.columns},
+            data_files=given.data_files,
+            data_dir=given.data_dir,
             folder=self.folder,
-            where=where or location,
+            where=where,
         )
+        source.asked = asked
         self.sources.append(source)
         return source
 

@@ -68,6 +68,7 @@ class Core(BaseModel):
     limit: Annotated[int, Field(strict=True, ge=1)] | Annotated[float, Field(strict=True, gt=0, lt=1)] | None = Field(
         None, description="a number of samples >= 1, a share between 0 and 1, or null for all"
     )
+    lock: StrictBool = False
     log_samples: StrictBool = True
     show_config: StrictBool = False
     verbosity: Verbosity = "INFO"
@@ -102,6 +103,11 @@ class Config:
         """Folder that relative paths refer to."""
         return self.source.folder
 
+    @property
+    def lock_file(self) -> Path | None:
+        """Where the commits of hub data sets are kept; None where they are not."""
+        return self.path.with_suffix(".lock") if self.core.lock and self.path is not None else None
+
     def where(self, *keys: str | int) -> str:
         """How a message names a key: `file:line (key)`."""
         return self.source.where(*keys)
@@ -124,6 +130,7 @@ _PYTHON_TYPES: dict[str, Any] = {
     "float": Annotated[float, Field(strict=True)],
     "bool": StrictBool,
     "path": StrictStr,
+    "source": StrictStr | dict[StrictStr, Any],  # its keys are read where it is opened
     "list": list[Any],
     "map": dict[str, Any],
     "any": Any,

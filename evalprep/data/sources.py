@@ -33,6 +33,7 @@ class Source:
         location: What the user wrote.
         files: The data files, in order.
         revision: Commit of a hub data set, None for local data.
+        asked: The revision that was asked for, before a lock file.
         renamed: New column name -> name in the files.
         options: How the files are read (`separator`).
         rows_read: Rows that `rows()` has yielded so far; the manifest records it.
@@ -44,6 +45,7 @@ class Source:
     split: str | None = None
     revision: str | None = None
     rows_read: int = 0
+    asked: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     _columns: list[str] | None = field(default=None, repr=False)

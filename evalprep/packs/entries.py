@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from evalprep.packs.plan import Ability, Call, Prompt, TaskPlan
 
-Type = Literal["str", "int", "float", "bool", "path", "list", "map", "any"]
+Type = Literal["str", "int", "float", "bool", "path", "source", "list", "map", "any"]
 Names = tuple[StrictStr, ...]
 Number = StrictInt | StrictFloat
 Map = dict[StrictStr, Any]

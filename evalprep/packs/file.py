@@ -20,6 +20,7 @@ Entry = TypeVar("Entry", ConfigKey, TaskSpec, GroupSpec, ScoreEntry)
 _DEFAULTS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "path": (str,),
+    "source": (str, dict),
     "int": (int,),
     "float": (int, float),
     "bool": (bool,),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from evalprep.errors import Problems, near
+from evalprep.packs.entries import SourceSpec
 from evalprep.yamlfile import YamlFile
 
 Entry = TypeVar("Entry")
@@ -161,3 +163,25 @@ def _inside(annotation: Any) -> Iterator[Any]:
     yield annotation
     for one in get_args(annotation):
         yield from _inside(one)
+
+
+def source_spec(given: str | Mapping[str, Any] | SourceSpec, where: str) -> SourceSpec:
+    """A source as a config may write it: a path or hub id alone, or with the keys of `SourceSpec`.
+
+    Args:
+        given: What stands in the config.
+        where: Which key of it, for messages.
+
+    Raises:
+        BadInput: other keys, or values of other types.
+    """
+    if isinstance(given, SourceSpec):
+        return given
+    if isinstance(given, str):
+        return SourceSpec(given)
+    problems = Problems()
+    source = YamlFile({str(key): value for key, value in given.items()}, {}, name=where, folder=Path(), path=None)
+    spec = read_entry(SourceSpec, given, source, (), problems)
+    problems.raise_if_any()
+    assert spec is not None
+    return spec

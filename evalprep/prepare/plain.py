@@ -28,17 +28,15 @@ def plain_data(context: Context, spec: TaskSpec) -> TaskData:
                 fix="name one under `source:`, or write prepare.py",
             )
         )
-    source = context.open(given.path, config=given.config, split=given.split, revision=given.revision)
-    columns = {**given.columns, **spec.columns}
-    source.require(list(columns.values()))
-    return TaskData(rows=_named(source.rows(), columns))
+    source = context.open(given, columns=spec.columns)
+    source.require(list(source.renamed.values()))
+    return TaskData(rows=_named(source.rows()))
 
 
-def _named(rows: Iterable[dict[str, Any]], columns: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Rows with the columns that the template speaks of; ids from the content when the source has none."""
+def _named(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows with ids, from the content when the source has none."""
     repeats = Repeats()
     for row in rows:
-        row.update({new: row.get(old) for new, old in columns.items()})
         if row.get("sample_id") in (None, ""):
             digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()[:16]
             row["sample_id"] = repeats.unique(digest)

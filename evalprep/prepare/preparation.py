@@ -11,6 +11,7 @@ from typing import Any
 
 from evalprep.check import Finding, check_tree
 from evalprep.config.schema import Config, section_for
+from evalprep.data.lock import lock_text, moved, read_lock
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
@@ -138,6 +139,9 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         notes = [*(note for facts in tasks.values() for note in facts.pop("notes")), *notes]
         notes += list(dict.fromkeys(note for step in steps for note in step.call.notes))
         notes += carry_over(work_dir, build, force=force)
+        locked = {} if config.lock_file is None else read_lock(config.lock_file)
+        sources = [source for item in joined.packs for source in item.context.sources]
+        notes += moved(locked, sources)
         manifest = manifest_data(
             run=run,
             model=model,
@@ -158,6 +162,8 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
             raise BadInput(errors)
         swap_in(build, work_dir)
         remember_folder(work_dir)
+    if config.lock_file is not None:
+        write_atomically(config.lock_file, lock_text(locked, sources))
     if check:
         keep_record(config.core.output_path, manifest)
     lines = [line for step in steps for line in step.lines(work_dir)]

@@ -87,11 +87,15 @@ def _check_keys(context: Context) -> None:
                 where=context.where("max_gen_toks", name),
                 allowed="a whole number >= 1",
             )
-    texts = {"ground_truth": "a hub id or a path", "revision": "text; a commit of digits alone needs quotes"}
+    texts = {
+        "ground_truth": "a hub id, a path, or {path: owner/name, split: test, ...}",
+        "revision": "text; a commit of digits alone needs quotes",
+    }
     for key, allowed in texts.items():
         given = getattr(section, key)
         for name, value in given.items() if isinstance(given, dict) else ():
-            if value is not None and not isinstance(value, str):
+            long_form = key == "ground_truth" and isinstance(value, dict)  # checked where it is opened
+            if value is not None and not isinstance(value, str) and not long_form:
                 context.problems.add(f"{key}.{name} is {value!r}", where=context.where(key, name), allowed=allowed)
 
 

@@ -1,0 +1,78 @@
+"""eval_config.lock: which commit of each hub data set a preparation read, so that a later one reads the same.
+
+    {"org/set": {"main": "0a1b..."}}
+
+The names are the location, and the revision that was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from evalprep.data.hub import hub_files, is_offline
+from evalprep.data.sources import Source
+from evalprep.errors import BadInput, Problem
+
+#: What is asked for where nothing is.
+NEWEST = "main"
+Locked = Mapping[str, Mapping[str, str]]
+
+
+def read_lock(path: Path) -> Locked:
+    """The commits of a lock file; none where there is no file.
+
+    Raises:
+        BadInput: the file is damaged.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or not all(
+        isinstance(one, dict) and all(isinstance(commit, str) for commit in one.values()) for one in data.values()
+    ):
+        raise BadInput(
+            Problem(
+                what="is no lock file",
+                where=str(path),
+                allowed='{"owner/name": {"main": "commit"}}',
+                fix="remove it: the next preparation writes it anew, from what the hub has then",
+            )
+        )
+    return data
+
+
+def commit_of(locked: Locked, location: str, revision: str | None) -> str | None:
+    """The commit that is locked for a revision, else the revision itself."""
+    return locked.get(location, {}).get(revision or NEWEST, revision)
+
+
+def lock_text(locked: Locked, sources: Iterable[Source]) -> str:
+    """The lock file with what these sources read; entries for other data sets stay."""
+    data = {location: dict(commits) for location, commits in locked.items()}
+    for source in sources:
+        if source.revision is not None:
+            data.setdefault(source.location, {})[source.asked or NEWEST] = source.revision
+    ordered = {location: dict(sorted(data[location].items())) for location in sorted(data)}
+    return json.dumps(ordered, indent=2) + "\n"
+
+
+def moved(locked: Locked, sources: Iterable[Source]) -> list[str]:
+    """Sentences about branches and tags that are no longer where the lock file has them; none offline."""
+    said: dict[str, None] = {}
+    for source in sources:
+        asked = source.asked or NEWEST
+        commit = locked.get(source.location, {}).get(asked)
+        if commit is None or commit == asked or is_offline():
+            continue
+        try:
+            now, _ = hub_files(source.location, asked, source.location)
+        except BadInput:
+            continue  # it is gone, and the commit that is locked was read all the same
+        if now != commit:
+            said[f"{source.location}: {asked} is now {now[:12]}, the lock file keeps {commit[:12]}"] = None
+    return list(said)
