@@ -73,7 +73,8 @@ def _module_of(spec: str, pack: Path) -> Path | Problem | None:
     if is_file(pack / file):
         return file
     # As the folders of a clone stand: found from there alone, and not where the command runs.
-    if pack.name in parts[:-1] and is_file(pack / Path(*parts[parts.index(pack.name) + 1 :]).with_suffix(".py")):
+    clone = parts[0] in {"task_templates", pack.parent.name} and parts[1:2] == [pack.name] and len(parts) > 2
+    if clone and is_file(pack / Path(*parts[2:]).with_suffix(".py")):
         short = spec.split(f"{pack.name}.", 1)[1]
         return Problem(
             what=f"!function {spec} is found only where lm_eval is started beside the packs",
