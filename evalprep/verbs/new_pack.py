@@ -1,4 +1,10 @@
-"""Write the skeleton of a task pack that renders, checks and runs as it is."""
+r"""Write a task pack that renders, checks and runs as it is: on two examples, or on rows of your own.
+
+    evalprep new-pack capitals --data capitals.csv --prompt 'Capital of {country}?' --target capital
+    evalprep new-pack sums --data sums.jsonl --prompt question --target answer --kind number
+
+--prompt is a column, or a text with columns in braces (or a Jinja text); \n in it is a line break.
+"""
 
 from __future__ import annotations
 
@@ -6,97 +12,67 @@ import argparse
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evalprep.errors import BadInput, Problem
+from evalprep.errors import BadInput, Problems, near
 
-PACK = """\
-# One task on rows of your own. docs/writing-a-pack.md explains every key.
-name: {name}
-title: {title}
-description: What this pack measures, in one sentence.
-tasks:
-  {name}_qa:
-    template: {name}_qa.yaml
-    source: data/questions.jsonl          # or a hub id: {{path: owner/name, split: test}}
-    columns: {{prompt: question, target: answer}}
-    description: Short answers, exact match
-groups:
-  {name}_all: {{tasks: [{name}_qa]}}
-suite_scores:
-  {name}_micro: {{function: micro, tasks: [{name}_qa], title: Share of right answers, range: [0, 1], better: up}}
-"""
-TEMPLATE = """\
-# ${{name}} is filled at preparation; everything else is a plain lm-eval task.
-task: ${{task}}
-dataset_path: parquet
-dataset_kwargs:
-  data_files:
-    test: ${{data_file}}
-test_split: test
-output_type: generate_until
-doc_to_text: prompt
-doc_to_target: target
-generation_kwargs:
-  until: ["\\n"]
-  do_sample: false
-  temperature: 0.0
-  max_gen_toks: 32
-metric_list:
-  - metric: exact_match
-    aggregation: mean
-    higher_is_better: true
-    ignore_case: true
-    ignore_punctuation: true
-num_fewshot: 0
-fewshot_config: {{sampler: first_n, samples: []}}
-metadata:
-  version: 1.0
-  pack: {name}
-  primary_metric: exact_match
-  primary_filter: none
-"""
-ROWS = [
-    {"question": "Question: What is the capital of France?\nAnswer:", "answer": "Paris"},
-    {"question": "Question: How many legs does a spider have?\nAnswer:", "answer": "8"},
-]
-README = """\
-# {title}
+if TYPE_CHECKING:
+    from evalprep.data.sources import Source
+    from evalprep.packs.skeleton import Questions
 
-What it measures, where the data come from and under which licence, and what a good score is.
-"""
+_KINDS = ("exact", "choice", "number", "math", "regex", "json", "judge")
+_COMMAND_OF_LATEX = re.compile(r"\\[A-Za-z]+\{[^{}]*\}")
+_PLACE = re.compile(r"\{([^{}\n]+)\}")
+MAX_COPIED = 50_000_000  # bytes; a larger file is read where it is
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("name", help="lower-case letters, digits and _")
-    parser.add_argument("--template_dir", type=Path, default=None, help="folder of the packs")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add = parser.add_argument
+    add("name", help="lower-case letters, digits and _")
+    add("--data", metavar="FILE", help="rows: CSV, TSV, JSON, JSON Lines or parquet (.gz too), a folder, or a hub id")
+    add("--prompt", metavar="TEXT", help="a column, or a text with columns in braces")
+    add("--target", metavar="COLUMN", help="the column with the right answer")
+    add("--kind", choices=_KINDS, default="exact", help="how replies are scored (exact)")
+    add("--choices", metavar="COLUMNS", help="for --kind choice: columns of the options, or one column with a list")
+    add("--pattern", metavar="REGEX", help="for --kind regex: its first group is the answer")
+    add("--config", metavar="NAME", help="configuration of the data set")
+    add("--split", metavar="NAME", help="split of the data set")
+    add("--template_dir", type=Path, default=None, help="folder of packs to write into")
+    add("--json", action="store_true", help="print the result as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write the folder."""
     from evalprep.config.schema import Core
-    from evalprep.packs.finding import TEMPLATES
+    from evalprep.packs.finding import TEMPLATES, find_packs
+    from evalprep.packs.skeleton import skeleton
 
     templates: Path = (args.template_dir or TEMPLATES).resolve()
     folder = templates / args.name
+    problems = Problems()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name) or args.name in Core.model_fields:
-        raise BadInput(
-            Problem(
-                what=f"{args.name!r} is no pack name",
-                where="NAME",
-                allowed="lower-case letters, digits and _, and no key of eval_config.yaml",
-            )
+        problems.add(
+            f"{args.name!r} is no pack name",
+            where="NAME",
+            allowed="lower-case letters, digits and _, and no key of eval_config.yaml",
         )
-    if folder.exists():
-        raise BadInput(Problem(what="exists already", where=str(folder), fix="choose another name"))
-    words = {"name": args.name, "title": args.name.replace("_", " ").capitalize()}
-    (folder / "data").mkdir(parents=True)
-    (folder / "pack.yaml").write_text(PACK.format(**words), encoding="utf-8")
-    (folder / f"{args.name}_qa.yaml").write_text(TEMPLATE.format(**words), encoding="utf-8")
-    (folder / "README.md").write_text(README.format(**words), encoding="utf-8")
-    (folder / "data" / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    elif folder.exists():
+        problems.add("exists already", where=str(folder), fix="choose another name")
+    elif args.name in find_packs():
+        problems.add(f"{args.name!r} is a pack of the project", where="NAME", fix="choose another name")
+    given, copied = _questions(args, problems)
+    problems.raise_if_any()
+    folder.mkdir(parents=True)
+    for name, text in skeleton(args.name, args.kind, given).items():
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    if copied is not None:
+        (folder / "data").mkdir(exist_ok=True)
+        shutil.copyfile(copied, folder / "data" / copied.name)
     program = ["python", "prepare_eval.py"] if Path("prepare_eval.py").is_file() else ["evalprep", "prepare"]
     command = [*program, "--set", f"tasks={args.name}_all"]
     if templates != TEMPLATES:
@@ -106,3 +82,101 @@ def main(args: argparse.Namespace) -> int:
     else:
         print(f"wrote {folder}\nnext: {shlex.join(command)}")
     return 0
+
+
+def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions | None, Path | None]:
+    """What the arguments say of the rows, and the file that goes into the pack; every mistake is a problem."""
+    from evalprep.data.sources import open_source
+    from evalprep.packs.skeleton import Questions
+
+    needed = {"--data": args.data, "--prompt": args.prompt, "--target": args.target}
+    if not any(needed.values()):
+        if args.choices or args.pattern or args.kind == "choice":
+            problems.add("needs rows", where=f"--kind {args.kind}", fix="give --data, --prompt and --target")
+        return None, None
+    for name, value in needed.items():
+        if not value:
+            problems.add("is missing", where=name, allowed="--data FILE --prompt TEXT --target COLUMN")
+    if problems.found:
+        return None, None
+    try:
+        source = open_source(args.data, config=args.config, split=args.split, where="--data")
+        columns = source.columns
+        count = sum(1 for _ in source.rows()) if source.revision is None else None
+    except BadInput as error:
+        problems.extend(error.problems)
+        return None, None
+    if count == 0:
+        problems.add("holds no rows", where=f"--data {args.data}")
+    prompt, renamed = _prompt(args.prompt, columns, problems)
+    options = [one.strip() for one in (args.choices or "").split(",") if one.strip()]
+    for where, names in (("--target", [args.target]), ("--choices", options)):
+        for name in names:
+            if name not in columns:
+                problems.add(
+                    f"there is no column {name!r}", where=where, allowed=", ".join(columns), fix=near(name, columns)
+                )
+    if options and args.kind != "choice":
+        problems.add("is for --kind choice", where="--choices")
+    pattern = {"pattern": _pattern(args.pattern, problems)} if args.pattern else {}
+    if options and "listed" not in prompt and not any(f"{{{{{name}}}}}" in prompt for name in options):
+        prompt = f"{{{{{prompt}}}}}" if prompt in columns else prompt
+        prompt += "\n{{listed}}\nAnswer with the letter of the right option."
+    location, copied = _location(args, source)
+    return Questions(location, prompt, args.target, columns, options, renamed=renamed, **pattern), copied
+
+
+def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str, str], Path | None]:
+    """How pack.yaml names the source, and the file that is copied into the pack."""
+    path = Path(args.data).expanduser()
+    if path.is_file() and path.stat().st_size <= MAX_COPIED:
+        return f"data/{path.name}", path
+    location = str(path.resolve()) if path.exists() else args.data
+    chosen = {"config": source.config, "split": source.split}
+    return {"path": location, **{key: value for key, value in chosen.items() if value}}, None
+
+
+def _pattern(text: str, problems: Problems) -> str:
+    try:
+        if not re.compile(text).groups:
+            problems.add("has no group", where="--pattern", fix="put the answer in brackets: 'answer is (.+)'")
+    except re.error as error:
+        problems.add(f"is no regular expression: {error}", where="--pattern")
+    return text
+
+
+def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dict[str, str]]:
+    """The prompt as a column's name or a Jinja text, and new names for columns whose own cannot stand in one."""
+    if text in columns:
+        return text, {}
+    text = text.replace("\\n", "\n").replace("\\t", "\t") if "\n" not in text else text
+    renamed: dict[str, str] = {}
+    if "{{" not in text and "{%" not in text:
+        latex = {one.start() + one[0].index("{") for one in _COMMAND_OF_LATEX.finditer(text)}
+        for one in reversed([one for one in _PLACE.finditer(text) if one.start() not in latex]):
+            name = one[1] if one[1].isidentifier() else re.sub(r"\W+", "_", f"column {one[1]}")
+            renamed |= {name: one[1]} if name != one[1] else {}
+            text = f"{text[: one.start()]}{{{{{name}}}}}{text[one.end() :]}"
+    used = _variables(text, problems)
+    for name in sorted({renamed.get(name, name) for name in used} - {*columns, "listed"}):
+        problems.add(
+            f"there is no column {name!r}", where="--prompt", allowed=", ".join(columns), fix=near(name, columns)
+        )
+    if not used:
+        problems.add(
+            f"{text!r} names no column, so all prompts would be equal",
+            where="--prompt",
+            allowed=f"a column ({', '.join(columns)}), or a text with columns in braces",
+            fix=near(text, columns),
+        )
+    return text, renamed
+
+
+def _variables(text: str, problems: Problems) -> set[str]:
+    from jinja2 import Environment, TemplateSyntaxError, meta
+
+    try:
+        return meta.find_undeclared_variables(Environment(autoescape=False).parse(text))  # noqa: S701 - no HTML
+    except TemplateSyntaxError as error:
+        problems.add(f"is no Jinja text: {error.message}", where="--prompt", fix="or write columns in single braces")
+        return {"listed"}

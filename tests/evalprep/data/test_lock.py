@@ -11,7 +11,7 @@ import yaml
 from evalprep.data.lock import commit_of, lock_text, moved, read_lock
 from evalprep.data.sources import Source
 from evalprep.errors import BadInput
-from evalprep.verbs.new_pack import TEMPLATE
+from evalprep.packs.skeleton import task_yaml
 from tests import PROJECT_ROOT
 from tests.evalprep.data.mirror import COMMIT, hub
 
@@ -29,7 +29,7 @@ def project(tmp_path):
     (pack / "pack.yaml").write_text(
         yaml.safe_dump({"tasks": {"quiz_qa": {"template": "t.yaml"}}, "config": {"data": {"type": "source"}}})
     )
-    (pack / "t.yaml").write_text(TEMPLATE.format(name="quiz"))
+    (pack / "t.yaml").write_text(task_yaml("quiz"))
     (pack / "prepare.py").write_text(
         "from evalprep.packapi import TaskData\n\n\ndef prepare(context, task):\n"
         "    rows = context.open(context.section.data, where=context.where('data')).rows(['prompt', 'target'])\n"

@@ -11,8 +11,8 @@ import yaml
 from evalprep.config.file import load_config
 from evalprep.errors import BadInput
 from evalprep.packs.finding import TEMPLATES, find_packs
+from evalprep.packs.skeleton import task_yaml
 from evalprep.prepare.preparation import plan, prepare
-from evalprep.verbs.new_pack import TEMPLATE
 
 SCORER = '''"""A scorer of the pack's own."""
 
@@ -44,7 +44,7 @@ def quiz(tmp_path):
     (pack / "pack.yaml").write_text(
         yaml.safe_dump({"tasks": {"quiz_qa": task}, "groups": {"quiz_all": ["quiz_qa", "arc_easy"]}})
     )
-    (pack / "quiz_qa.yaml").write_text(TEMPLATE.format(name="quiz") + FUNCTION)
+    (pack / "quiz_qa.yaml").write_text(task_yaml("quiz") + FUNCTION)
     (pack / "q.jsonl").write_text('{"question": "1 + 1?", "target": "Two"}\n{"question": "2?", "target": "two"}\n')
     for name, text in MODULES.items():
         (pack / name).write_text(text)

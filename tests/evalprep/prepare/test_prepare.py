@@ -345,7 +345,7 @@ def prepare(context, task):
 @pytest.fixture
 def made_pack(tmp_path):
     """A pack whose tasks are the data sets that the config lists."""
-    from evalprep.verbs.new_pack import TEMPLATE
+    from evalprep.packs.skeleton import task_yaml
 
     pack = tmp_path / "packs/own"
     pack.mkdir(parents=True)
@@ -354,7 +354,7 @@ def made_pack(tmp_path):
         "groups": {"own_sets": {"tasks": []}, "own_all": {"tasks": ["own_sets"]}},
     }
     (pack / "pack.yaml").write_text(yaml.safe_dump(declared))
-    (pack / "own.yaml").write_text(TEMPLATE.format(name="own"))
+    (pack / "own.yaml").write_text(task_yaml("own"))
     (pack / "prepare.py").write_text(MADE)
     (tmp_path / "one.jsonl").write_text('{"q": "1 + 1?"}\n')
     (tmp_path / "two.jsonl").write_text('{"frage": "2 + 2?"}\n{"frage": "3 + 3?"}\n')

@@ -1,0 +1,146 @@
+"""`evalprep new-pack` on rows of one's own: every kind renders, checks, and gives credit to a right reply."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evalprep.config.file import load_config
+from evalprep.packs.skeleton import KINDS
+from evalprep.prepare.preparation import prepare
+from evalprep.verbs.new_pack import _KINDS
+from tests import PROJECT_ROOT
+
+OPTIONS = {"a": "two", "b": "three", "c": "four", "d": "five", "e": "six"}
+ROWS = [
+    {"question": "1 + 1?", "answer": "2", **OPTIONS, "My Text": "x"},
+    {"question": "3 + 3?", "answer": "6", **OPTIONS, "My Text": "y"},
+]
+
+
+def write(folder, name, rows=None):
+    rows = rows or ROWS
+    path = folder / name
+    head = list(rows[0])
+    cells = [head, *([str(row[key]) for key in head] for row in rows)]
+    quoted = "\n".join(",".join(f'"{cell}"' for cell in line) for line in cells)
+    content = {
+        "csv": quoted.encode(),
+        "tsv": quoted.replace(",", "\t").encode(),
+        "json": json.dumps(rows).encode(),
+        "jsonl": "".join(json.dumps(row) + "\n" for row in rows).encode(),
+    }
+    if name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        data = content[name.removesuffix(".gz").rpartition(".")[2]]
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def new_pack(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "evalprep", "new-pack", "mine", "--template_dir", str(folder / "packs"), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PROJECT_ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def loaded(folder):
+    """The task as lm-eval has it, after a preparation by the command that `new-pack` prints."""
+    from lm_eval.tasks import TaskManager
+
+    path = folder / "eval_config.yaml"
+    config = {"model_name": "a/b", "backend": "dummy", "tasks": "mine_all", "template_dir": "packs"}
+    path.write_text(yaml.safe_dump(config))
+    done = prepare(*load_config(path))
+    manager = TaskManager(include_path=str(folder / "work_dir"), include_defaults=False)
+    return done, manager.load(["mine_qa"])["tasks"]["mine_qa"]
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q.tsv", "q.json", "q.jsonl", "q.parquet", "q.csv.gz", "q.jsonl.gz"])
+def test_rows_in_any_format(tmp_path, name):
+    data = write(tmp_path, name)
+    made = new_pack(tmp_path, "--data", str(data), "--prompt", r"Q: {question}\nA ({My Text}):", "--target", "answer")
+    assert made.returncode == 0, made.stderr
+    assert "prepare" in made.stdout
+    _, task = loaded(tmp_path)
+    assert [task.doc_to_text(doc) for doc in task.eval_docs] == ["Q: 1 + 1?\nA (x):", "Q: 3 + 3?\nA (y):"]
+    assert [str(task.doc_to_target(doc)) for doc in task.eval_docs] == ["2", "6"]
+
+
+RIGHT = {
+    "exact": (["--prompt", "question"], "6", "7"),
+    "number": (["--prompt", "question"], "The answer is 6.0", "It is 7"),
+    "math": (["--prompt", r"{question} Answer in \boxed{}."], r"So \boxed{6}.", r"\boxed{7}"),
+    "regex": (["--prompt", "question"], "The answer is 6.", "The answer is 7."),
+    "json": (["--prompt", "{{question}} As JSON."], 'Sure: {"x": [6]}', "no"),
+    "judge": (["--prompt", "question"], "6", "7"),
+    "choice": (["--prompt", "question", "--choices", "a,b,c,d,e"], "The answer is (E).", "A"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_right_reply_has_credit(tmp_path, kind):
+    arguments, right, wrong = RIGHT[kind]
+    rows = [{**row, "answer": '{"x": [6]}'} for row in ROWS] if kind == "json" else ROWS
+    rows = [{**row, "answer": "six"} for row in ROWS] if kind == "choice" else rows
+    data = write(tmp_path, "q.jsonl", rows)
+    made = new_pack(tmp_path, "--data", str(data), "--target", "answer", "--kind", kind, *arguments)
+    assert made.returncode == 0, made.stderr
+    done, task = loaded(tmp_path)
+    assert [one for one in done.findings if one.level != "note"] == []
+    doc = task.eval_docs[1]
+    assert (scored(task, doc, right), scored(task, doc, wrong)) == (1, 0)
+    if kind == "choice":
+        assert task.doc_to_text(doc).endswith("E. six\nAnswer with the letter of the right option.")
+
+
+def scored(task, doc, reply):
+    """What the task's own filters and scorer make of a reply."""
+    from lm_eval.api.instance import Instance
+
+    one = Instance(request_type="generate_until", doc=doc, arguments=("", {}), idx=0, metadata=("mine_qa", 0, 1))
+    one.resps = [reply]
+    task._instances = [one]
+    task.apply_filters()
+    (filtered,) = one.filtered_resps.values()
+    return task.process_results(doc, [filtered])["exact_match"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--prompt", "question", "--target", "answer"], ["--data: is missing"]),
+        (["--data", "q.jsonl"], ["--prompt: is missing", "--target: is missing"]),
+        (["--data", "q.jsonl", "--prompt", "{qestion}", "--target", "anwser"],
+         ["no column 'qestion'", "did you mean question", "no column 'anwser'", "did you mean answer"]),
+        (["--data", "q.jsonl", "--prompt", "Answer!", "--target", "answer"], ["names no column"]),
+        (["--data", "q.jsonl", "--prompt", "{{question", "--target", "answer"], ["is no Jinja text"]),
+        (["--data", "q.jsonl", "--prompt", "question", "--target", "answer", "--kind", "regex", "--pattern", "x"],
+         ["has no group"]),
+        (["--data", "nowhere.csv", "--prompt", "question", "--target", "answer"], ["no file or folder"]),
+        (["--kind", "choice"], ["needs rows"]),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_at_once_and_nothing_is_written(tmp_path, arguments, said):
+    write(tmp_path, "q.jsonl")
+    made = new_pack(tmp_path, *arguments)
+    assert made.returncode == 2
+    for part in said:
+        assert part in made.stderr
+    assert not (tmp_path / "packs").exists()
+
+
+def test_the_verb_offers_every_kind():
+    assert set(_KINDS) == set(KINDS)
