@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalprep.backends import dummy, hf, server, stored, vllm
+from evalprep.backends.foreign import FOREIGN
 from evalprep.backends.record import Arguments, Backend, Machine, Request
 
 BACKENDS: dict[str, Backend] = {
@@ -25,7 +26,7 @@ def find_backend(name: str | None) -> Backend | None:
     """The record of a back end by our name or lm-eval's; None for one of lm-eval's that we know nothing of."""
     if name in BACKENDS:
         return BACKENDS[name]
-    return next((one for one in BACKENDS.values() if one.model_type and one.model_type == name), None)
+    return next((one for one in (*BACKENDS.values(), *FOREIGN) if name and one.model_type == name), None)
 
 
 __all__ = ["BACKENDS", "Arguments", "Backend", "Machine", "Request", "find_backend"]

@@ -16,4 +16,6 @@ def arguments(_core: Core, _request: Request) -> Arguments:
     return Arguments({}, options={"batch_size": None})
 
 
-BACKEND = Backend(name="dummy", model_type="dummy", abilities=frozenset(ABILITIES), arguments=arguments, samples=True)
+BACKEND = Backend(
+    name="dummy", model_type="dummy", abilities=frozenset(ABILITIES), arguments=arguments, samples=True, stands_in=True
+)

@@ -74,6 +74,9 @@ class Backend:
         package: The module that must be importable here; empty where none.
         environment: Names of variables that must be set.
         loads_model: The weights are loaded by the lm_eval process itself.
+        shrinks_float32: With `dtype: auto`, float32 weights run in 16 bits.
+        stands_in: Answers by itself, without any model.
+        engine: The engine whose own generation arguments a task may set; empty where any are passed on.
         splits_model: Takes `tensor_parallel_size` and `data_parallel_size`.
         samples: Generates by sampling where a task sets no temperature.
         stops: How many stop strings it sends; None for all.
@@ -89,6 +92,9 @@ class Backend:
     package: str = ""
     environment: tuple[str, ...] = ()
     loads_model: bool = False
+    shrinks_float32: bool = False
+    stands_in: bool = False
+    engine: str = ""
     splits_model: bool = False
     samples: bool = False
     stops: int | None = None

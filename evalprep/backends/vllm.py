@@ -55,7 +55,9 @@ BACKEND = Backend(
     arguments=arguments,
     package="vllm",
     loads_model=True,
+    engine="vllm",
     splits_model=True,
+    shrinks_float32=True,
     samples=True,
     defaults=("samples at temperature 1 where a task sets none",),
 )

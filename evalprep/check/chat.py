@@ -66,7 +66,7 @@ def check_template(tokenizer: Tokenizer | None, settings: RunSettings, generates
         findings: Gets EP615, EP724 and EP725.
     """
     given = settings.model_args.get("chat_template_args")
-    if isinstance(given, Mapping) and "enable_thinking" in given and settings.backend == "vllm":
+    if isinstance(given, Mapping) and "enable_thinking" in given and settings.splits_model:
         findings.add("EP725", "model_args.chat_template_args", f"enable_thinking: {given['enable_thinking']}")
     if not settings.apply_chat_template or tokenizer is None:
         return

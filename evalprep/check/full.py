@@ -82,7 +82,7 @@ def _check(
     progress("files")
     static = check_static(roots, requested, settings, findings)
     tokenizer = find_tokenizer(settings)
-    if tokenizer is None and static.leaves and settings.backend != "dummy":
+    if tokenizer is None and static.leaves and settings.has_model:
         findings.add("EP601", "tokenizer", f"{settings.tokenizer or settings.model or 'no model named'}")
     progress("loading tasks")
     loaded = load_tasks(static, settings, findings)

@@ -10,10 +10,6 @@ from evalprep.check.settings import DEFAULT_LENGTH, RunSettings, whole_number
 from evalprep.check.tree import Leaf
 
 LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-# Back ends whose own default is sampling at temperature 1; the others fill in 0. The dummy stands in for any.
-_SAMPLES_BY_DEFAULT = {"vllm", "vllm-vlm", "sglang", "dummy", None}
-# Back ends that send the first four stop strings only (models/openai_completions.py).
-_FOUR_STOPS = {"local-chat-completions", "openai-chat-completions"}
 # Fields of vllm.SamplingParams 0.32, and what lm-eval itself takes out before it passes the rest on.
 _SAMPLING = frozenset(
     {
@@ -82,7 +78,7 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
     length, context = reply_length(merged, settings.reply_length), settings.max_model_len
     if context is not None and length >= context:
         findings.add("EP605", where, f"max_gen_toks {length} against max_model_len {context}", task=task)
-    if settings.backend == "vllm" or settings.backend is None:
+    if settings.backend is None or (settings.record is not None and settings.record.engine == "vllm"):
         unknown = sorted(set(merged) - _SAMPLING - _LM_EVAL)
         if unknown:
             findings.add(
@@ -102,7 +98,12 @@ def _complete(kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, finding
     missing = [key for key in ("do_sample", "temperature") if key not in kwargs]
     samples_at_one = len(missing) == 2 or (missing == ["temperature"] and kwargs["do_sample"] is True)
     if missing:
-        code = "EP201" if samples_at_one and settings.backend in _SAMPLES_BY_DEFAULT else "EP231"
+        code = (
+            "EP201"
+            if samples_at_one
+            and (settings.backend is None or (settings.record is not None and settings.record.samples))
+            else "EP231"
+        )
         findings.add(code, where, f"{' and '.join(missing)} not given", task=task)
     elif kwargs["do_sample"] is True and _number(kwargs["temperature"]) and "top_p" not in kwargs:
         findings.add("EP231", where, "top_p not given", task=task)
@@ -122,7 +123,7 @@ def _stops(kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: 
     for one in stops:
         if not isinstance(one, str) or not one:
             findings.add("EP226", where, f"the stop string {one!r}", task=task)
-    if settings.backend in _FOUR_STOPS and len(stops) > 4:
+    if settings.record is not None and settings.record.stops and len(stops) > settings.record.stops:
         findings.add("EP616", where, f"{', '.join(map(repr, stops[4:]))} will not act", task=task)
 
 

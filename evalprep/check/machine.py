@@ -24,16 +24,6 @@ _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.
 _LATEX = re.compile(r"(^|[._])(math|minerva|latex)")
 _NLTK_IFEVAL = re.compile(r"lm_eval\.tasks\.ifeval|^instructions")
-_CHAT_ONLY = {
-    "local-chat-completions",
-    "openai-chat-completions",
-    "azure-openai-chat-completions",
-    "anthropic-chat",
-    "anthropic-chat-completions",
-    "litellm",
-    "litellm-chat",
-    "litellm-chat-completions",
-}
 MIN_DISK = 512 * 2**20
 # lm-eval writes each prompt twice into the sample log, and datasets keeps an uncompressed copy.
 DISK_FACTOR = 4
@@ -51,7 +41,7 @@ def check_machine(leaves: list[Leaf], settings: RunSettings, findings: Findings,
 def check_model(settings: RunSettings, findings: Findings) -> None:
     """The model's path and shape."""
     name = settings.model
-    if not name or settings.backend in {"dummy", None}:
+    if not name or settings.backend is None or not settings.has_model:
         return
     # The command that we print has the absolute path.
     if not settings.ours and (name.startswith("./") or (name.endswith("/") and name != "/")):
@@ -69,12 +59,12 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     if shape is None:
         return
     gpus = settings.tensor_parallel_size
-    if settings.backend == "vllm" and shape.heads % gpus:
+    if settings.splits_model and shape.heads % gpus:
         findings.add("EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {gpus} GPUs")
-    elif settings.backend == "vllm" and max(shape.kv_heads, gpus) % min(shape.kv_heads, gpus):
+    elif settings.splits_model and max(shape.kv_heads, gpus) % min(shape.kv_heads, gpus):
         # vLLM divides them, or gives several GPUs the same one.
         findings.add("EP710", "tensor_parallel_size", f"{shape.kv_heads} key and value heads over {gpus} GPUs")
-    if settings.backend == "vllm" and settings.device != "cpu" and (names := gpu_names()):
+    if settings.splits_model and settings.device != "cpu" and (names := gpu_names()):
         check_memory(shape, settings, names[0], findings)
     if settings.max_model_len and shape.context and settings.max_model_len > shape.context:
         findings.add(
@@ -83,7 +73,7 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
 
 
 def _check_gpus(settings: RunSettings, findings: Findings) -> None:
-    if settings.backend != "vllm":
+    if not settings.splits_model:
         return
     pipeline = whole_number(settings.model_args.get("pipeline_parallel_size")) or 1
     wanted = settings.tensor_parallel_size * pipeline * settings.data_parallel_size
@@ -111,7 +101,7 @@ def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Finding
             findings.add("EP707", "lm_eval", f"version {'.'.join(map(str, found))}")
     except PackageNotFoundError:
         findings.add("EP707", "lm_eval", "is not installed")
-    module = {"vllm": "vllm", "hf": "transformers"}.get(settings.backend or "")
+    module = settings.record.package if settings.record is not None else ""
     if module and importlib.util.find_spec(module) is None:
         findings.add("EP712", "backend", f"{module} is not installed here")
     latex = [leaf.name for leaf in leaves if any(_LATEX.search(ref.spec) for ref in function_refs(leaf.config))]
@@ -178,7 +168,7 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
             findings.add(
                 "EP719", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
             )
-    if settings.backend in _CHAT_ONLY:
+    if settings.record is not None and "loglikelihood" not in settings.record.abilities:
         for leaf in likelihood:
             findings.add(
                 "EP722", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
@@ -191,7 +181,7 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
         findings.add("EP714", "gen_kwargs", ", ".join(f"{key}={value}" for key, value in settings.gen_kwargs.items()))
     if not settings.log_samples:
         findings.add("EP716", "log_samples", "is false")
-    if settings.backend == "vllm" and isinstance(settings.batch_size, int):
+    if settings.splits_model and isinstance(settings.batch_size, int):
         findings.add("EP720", "batch_size", f"is {settings.batch_size}")
 
 

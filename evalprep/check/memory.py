@@ -89,7 +89,7 @@ def value_bytes(shape: ModelShape, settings: RunSettings) -> int:
     """Bytes of one number while the model runs. vLLM's `auto` runs float32 weights in 16 bits."""
     saved = BYTES.get(shape.dtype, 2)
     if settings.dtype == "auto":
-        return min(saved, 2) if settings.backend == "vllm" else saved
+        return min(saved, 2) if settings.record is not None and settings.record.shrinks_float32 else saved
     return BYTES.get(settings.dtype, saved)
 
 

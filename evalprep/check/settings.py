@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.backends import Backend, find_backend
+
 if TYPE_CHECKING:  # pydantic would take most of the time of `evalprep check --help`
     from evalprep.config.schema import Core
 
@@ -62,6 +64,21 @@ class RunSettings:
     def of(self, task: str) -> RunSettings:
         """The same for one task: whether it gets the chat template."""
         return replace(self, apply_chat_template=True) if task in self.chat_tasks else self
+
+    @property
+    def record(self) -> Backend | None:
+        """What is known of the back end; None for one that nothing is known of."""
+        return find_backend(self.backend)
+
+    @property
+    def splits_model(self) -> bool:
+        """Whether `tensor_parallel_size` and its like are the back end's own."""
+        return self.record is not None and self.record.splits_model
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model is loaded or asked at all."""
+        return self.record is None or not self.record.stands_in
 
     @property
     def reply_length(self) -> int:

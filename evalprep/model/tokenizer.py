@@ -14,10 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from evalprep.backends import find_backend
 from evalprep.files import read_object
-
-# Back ends that send token ids made without special tokens unless told otherwise.
-_NO_BOS_BY_DEFAULT = {"local-completions", "sglang"}
 
 
 def _text(value: Any) -> str:
@@ -76,7 +74,9 @@ class Tokenizer:
         if self.bos and text.startswith(self.bos):
             return []
         if add_bos_token is None:
-            return [] if backend in _NO_BOS_BY_DEFAULT else self.own_prefix
+            record = find_backend(backend)
+            # Some send token ids made without special tokens unless told otherwise.
+            return [] if record is not None and record.adds_bos is False else self.own_prefix
         if not add_bos_token or self.bos_id is None:
             return []
         return self.own_prefix or [self.bos_id]

@@ -16,6 +16,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from evalprep.backends import find_backend
 from evalprep.packs.manifest import versions
 from evalprep.results.primary import primary_score
 from evalprep.run.harness import configuration, evaluate, save
@@ -158,7 +159,8 @@ def _load_model(model_class: Any, config: Any, folder: RunFolder, state: State) 
         config.model_args,
         {"batch_size": config.batch_size, "max_batch_size": config.max_batch_size, "device": config.device},
     )
-    if config.model == "dummy" and not config.apply_chat_template:
+    record = find_backend(config.model)
+    if record is not None and record.stands_in and not config.apply_chat_template:
         lm.__dict__["tokenizer"] = None  # lm-eval would try to download one after every unit, only to note its name
     state.loads = time.time() - started
     return lm

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from evalprep.backends import find_backend
 from evalprep.check.selection import asks_stock
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.manifest import commands_of, read_manifest
@@ -181,7 +182,8 @@ def _announce(job: Job, folder: RunFolder, before: State) -> None:
     if done := before.count(DONE):
         print(f"resumed: {done} of {len(before.units)} units are finished and will not be generated again", flush=True)
     copies = int(job.model_args.get("data_parallel_size", 1) or 1)
-    if job.model == "vllm" and copies > 1:
+    record = find_backend(job.model)
+    if record is not None and record.splits_model and copies > 1:
         print(
             f"note: with data_parallel_size {copies} lm-eval loads the model anew for every task; "
             "to load it once, start a server (`vllm serve`) and prepare with backend: local-completions",

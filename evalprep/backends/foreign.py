@@ -1,0 +1,37 @@
+"""Back ends of lm-eval that the config does not offer: what `check` has to know of them in other people's folders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request
+
+if TYPE_CHECKING:
+    from evalprep.config.schema import Core
+
+
+def _none(_core: Core, _request: Request) -> Arguments:
+    return Arguments({})
+
+
+def _chat(name: str, *, stops: int | None = None) -> Backend:
+    abilities = frozenset({"generate", "chat", "system"})
+    return Backend(name=name, model_type=name, abilities=abilities, arguments=_none, stops=stops)
+
+
+FOREIGN = (
+    _chat("azure-openai-chat-completions", stops=4),
+    _chat("anthropic-chat"),
+    _chat("litellm"),
+    _chat("litellm-chat"),
+    _chat("litellm-chat-completions"),
+    Backend(name="vllm-vlm", model_type="vllm-vlm", abilities=GENERATES, arguments=_none, samples=True),
+    Backend(
+        name="sglang",
+        model_type="sglang",
+        abilities=GENERATES | LIKELIHOODS,
+        arguments=_none,
+        samples=True,
+        adds_bos=False,
+    ),
+)
