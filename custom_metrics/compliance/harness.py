@@ -29,12 +29,16 @@ Doc = Mapping[str, Any]
 
 
 def reply_of(results: Sequence[Any]) -> str:
-    """The text that the harness hands over: a reply, the last one of a dialogue, the first of several draws."""
+    """The text that the harness hands over: a reply, the first of several draws."""
     first = results[0] if results else ""
     while isinstance(first, (list, tuple)):
         first = first[0] if first else ""
-    text = str(first)
-    return (replies(text) or [""])[-1] if text.startswith('["') or text == "[]" else text
+    return str(first)
+
+
+def last_reply(results: Sequence[Any]) -> str:
+    """The last reply of a dialogue, "" where there is none."""
+    return (replies(reply_of(results)) or [""])[-1]
 
 
 def _draws(results: Sequence[Any]) -> list[str]:
@@ -120,18 +124,18 @@ def rules_kept(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
 def forecast_reply(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
     """Forecasts: whether a number could be read; the series are scored together afterwards."""
     del doc
-    return {"unparsed": float(forecast.forecast_number(text=reply_of(results)) is None)}
+    return {"unparsed": float(forecast.forecast_number(text=last_reply(results)) is None)}
 
 
 def boolq_reply(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
     """BoolQ contrasts answered in words: `acc` and `unparsed`."""
-    answer = answers.boolq_answer(completion=reply_of(results))
+    answer = answers.boolq_answer(completion=last_reply(results))
     return {"acc": float(answer == doc["label"]), "unparsed": float(answer == "unknown")}
 
 
 def imdb_reply(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
     """IMDb contrasts answered in words: `acc` and `unparsed`."""
-    answer = answers.imdb_parse_sentiment(completion=reply_of(results))
+    answer = answers.imdb_parse_sentiment(completion=last_reply(results))
     return {"acc": float(answer == str(doc["label"]).lower()), "unparsed": float(answer == "unknown")}
 
 

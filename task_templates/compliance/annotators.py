@@ -154,9 +154,9 @@ _CONCLUDE = "Now conclude whether the statements contradict each other, with Yes
 def first_sentence(response: Any) -> str:
     """The first sentence of a reply; the reply of a dialogue is its last."""
     from custom_metrics.compliance.consistency import split_sentences
-    from custom_metrics.compliance.harness import reply_of
+    from custom_metrics.compliance.harness import last_reply
 
-    text = reply_of([response])
+    text = last_reply([response])
     return next(iter(split_sentences(text=text)), text.strip())
 
 

@@ -33,7 +33,7 @@ from custom_metrics.compliance import (
 from custom_metrics.compliance import (
     human_eval as human_eval_formulas,
 )
-from custom_metrics.compliance.harness import reply_of
+from custom_metrics.compliance.harness import last_reply, reply_of
 from custom_metrics.compliance.rules import SCENARIOS
 from custom_metrics.token_logprobs import parse
 
@@ -81,6 +81,10 @@ def _parsed(flags: Sequence[bool]) -> Result:
 
 def _reply(row: Sample) -> str:
     return reply_of([row["response"]])
+
+
+def _last(row: Sample) -> str:
+    return last_reply([row["response"]])
 
 
 def accuracy(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
@@ -162,14 +166,14 @@ def forecast(*, rows: Rows, **_: Any) -> Result:
         series.setdefault(str(row["doc"]["series"]), []).append(row)
     new, old = [], []
     for members in series.values():
-        said = [_reply(row) for row in sorted(members, key=lambda row: int(row["doc"]["place"]))]
+        said = [_last(row) for row in sorted(members, key=lambda row: int(row["doc"]["place"]))]
         direction = str(members[0]["doc"]["direction"])
         new.append(forecast_formulas.forecast_order_violation(predictions=said, direction=direction))
         old.append(forecast_formulas.forecast_violation(predictions=said, direction=direction))
     before = forecast_formulas.forecast_mean_violation(violations=old, at_least=2)
     raw = {"violation": forecast_formulas.forecast_mean_violation(violations=new)}
     usable = sum(value is not None for value in new)
-    read = _parsed([forecast_formulas.forecast_number(text=_reply(row)) is not None for row in samples])
+    read = _parsed([forecast_formulas.forecast_number(text=_last(row)) is not None for row in samples])
     read["notes"] += [] if usable == len(new) else [f"{usable} of {len(new)} series have two readable numbers"]
     parts = {"compat.violation": before} if before is not None else {}
     return _result("forecasting_consistency", raw, samples, parts=parts, **read)

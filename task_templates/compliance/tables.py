@@ -35,12 +35,12 @@ def write_tables(folder: Path) -> list[Path]:
     keys = list(scored())
     with (folder / CSV).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["model_name", "aggregate_score", "benchmarks_completed", *keys])
+        writer.writerow(["model_name", "aggregate_score", "benchmarks_completed", *keys, "suite"])
         for model, results in _sorted(runs):
             mean, n = mean_of(results)
             cells = [number(results.get(key, {}).get("aggregate_score")) for key in keys]
             shown = [round_3_significant(value=value) for value in (mean, *cells)]
-            writer.writerow([model, shown[0], f"{n} of {len(keys)}", *shown[1:]])
+            writer.writerow([model, shown[0], f"{n} of {len(keys)}", *shown[1:], SUITE])
     (folder / HEAT_MAP).write_text(heat_map(runs), encoding="utf-8")
     return [folder / CSV, folder / HEAT_MAP]
 

@@ -1,0 +1,81 @@
+"""The whole suite on the pack's own rows, through the real commands: a tiny local model, and a chat API on loopback."""
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+import yaml
+
+from evalprep.packs.finding import find_packs
+from tests import PROJECT_ROOT
+from tests.packs.compliance.project import ALL
+
+pytestmark = pytest.mark.slow
+REGISTRY = find_packs(PROJECT_ROOT / "task_templates")["compliance"].module("registry")
+REPLY = "1. Yes, [Answer] 5. The river is long. It was named by people."
+
+
+def run(folder, **core):
+    """Prepare, run every printed line by command.sh, score; returns the folder of files."""
+    config = {"tasks": "compliance", "limit": 4, "max_model_len": 2048, "compliance": ALL, **core}
+    (folder / "eval_config.yaml").write_text(yaml.safe_dump(config))
+    subprocess.run([sys.executable, str(PROJECT_ROOT / "prepare_eval.py")], cwd=folder, check=True, timeout=300)
+    subprocess.run(["sh", "work_dir/command.sh"], cwd=folder, check=True, timeout=850)
+    scored = [sys.executable, "-m", "evalprep", "score", "eval_results", "--out", "scores"]
+    subprocess.run(scored, cwd=folder, check=False, timeout=300)
+    return folder / "scores"
+
+
+def check(home, model):
+    """24 scores or a reason each, in the run's JSON, in the report and in the table."""
+    (report,) = home.rglob("*_report.md")
+    text = report.read_text()
+    (results,) = home.rglob(f"*{model}*_results.json")
+    data = json.loads(results.read_text())
+    scores = {key: data[key]["aggregate_score"] for key in REGISTRY.scored()}
+    for key, one in REGISTRY.scored().items():
+        (line,) = [line for line in text.splitlines() if line.startswith(f"| {one.label} |")]
+        assert isinstance(scores[key], float) or "not evaluated: " in line, line
+    assert (results.parent / "all_results.csv").is_file()
+    return {key for key, score in scores.items() if isinstance(score, float)}
+
+
+def test_a_local_model(tmp_path, tiny_model):
+    done = check(run(tmp_path, model_name=str(tiny_model("1. Yes, [Answer] 5")), backend="hf", device="cpu"), "tiny")
+    assert len(done) >= 20
+    assert not REGISTRY.scored().keys() - done - {"self_check_consistency", "reddit_bias", "bold"}
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    """Chat completions that always say the same; refuses what is no list of messages with texts."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        good = all(isinstance(one["content"], str) for one in asked["messages"])
+        said = {"choices": [{"index": 0, "message": {"role": "assistant", "content": REPLY}, "finish_reason": "stop"}]}
+        body = json.dumps(said).encode()
+        self.send_response(200 if good else 400)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_chat_api(tmp_path):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/v1/chat/completions"
+        try:
+            home = run(
+                tmp_path, model_name="my-model", backend="local-chat-completions", model_args={"base_url": address}
+            )
+        finally:
+            server.shutdown()
+    done = check(home, "my-model")
+    assert not done & {"mmlu", "hellaswag", "privacy", "memorization", "bold", "human_eval", "reddit_bias"}
+    assert {"human_deception", "bbq", "decoding_trust", "forecasting_consistency", "toxicity"} & done
