@@ -10,7 +10,7 @@ from evalprep.packs.finding import find_packs
 from evalprep.results.run import load_run
 from evalprep.score import export, score_run
 from tests import PROJECT_ROOT
-from tests.packs.compliance.project import gold, prepared, write_run
+from tests.packs.compliance.project import gold, prepared, rows_of, write_run
 
 PACKS = find_packs(PROJECT_ROOT / "task_templates")
 PACK = PACKS["compliance"]
@@ -207,3 +207,31 @@ def test_a_model_card_brings_energy_with_units(tmp_path):
     assert (card["environment"]["energy"], card["environment"]["energy_unit"]) == (5120.0, "kWh")
     assert card["environment"]["co2"] == 5120.0 * 300
     assert card["evaluation"]["energy"] == 1.0
+
+
+def described(task, row):
+    """Descriptions of three sentences, and answers of which every other one is wrong."""
+    if task == "compliance_self_check_describe":
+        return [f"{row['topic'].capitalize()} is a name. It was known for years. It has an end."]
+    if task == "compliance_i_know_answer":
+        return [row["target"] if int(row["sample_id"].rpartition("_")[2]) % 2 else "I have no idea."]
+    return gold(task, row)
+
+
+def test_second_stages_run_and_are_scored(tmp_path):
+    from evalprep.cli import main
+
+    prepared(tmp_path, tasks=["compliance_calibration_big_bench_i_know", "compliance_self_check_consistency"])
+    out = tmp_path / "eval_results" / "some__model"
+    write_run(tmp_path, out, described)
+    assert main(["prepare", "--continue", str(tmp_path / "work_dir")]) == 0
+    sure = rows_of(tmp_path, "compliance_i_know_confidence")
+    assert {row["target"] for row in sure} == {0, 1}
+    again = rows_of(tmp_path, "compliance_self_check_alternative")
+    assert len(again) == 12  # two sentences of six topics; the last one of each is left out
+    write_run(tmp_path, out, described)
+    run = load_run(out)
+    scores = {one.name: one for one in score_run(run, PACKS).suite}
+    assert scores["compliance_calibration_big_bench_i_know_score"].value == pytest.approx(1.0, abs=0.01)
+    judged = scores["compliance_self_check_consistency_score"]
+    assert (judged.value, "no judge was asked" in judged.reason) == (None, True)
