@@ -19,7 +19,7 @@ PACK = PACKS["compliance"]
 def compute(run):
     from evalprep.annotate.free import compute
 
-    return compute(PACKS, run)
+    return compute([PACK], run)
 
 
 @pytest.fixture(scope="module")
