@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.compare.flips import harmless
 from evalprep.report.document import Report
-from evalprep.report.rows import Cell, header, sample_rows
+from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, sample_rows
 
 
 def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
@@ -45,9 +45,12 @@ def score_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
 
 
 def write_csv(report: Report, folder: Path) -> list[Path]:
-    """Write `scores.csv` and `samples.csv`, and return their paths."""
-    scores, samples = folder / "scores.csv", folder / "samples.csv"
+    """Write `scores.csv`, `comparisons.csv` where there are any, and `samples.csv`; return their paths."""
+    scores, compared, samples = (folder / f"{name}.csv" for name in ("scores", "comparisons", "samples"))
     _write(scores, SCORE_COLUMNS, score_rows(report.document))
     rows = ([task.name, *row] for task in report.rows for row in sample_rows(report, task))
     _write(samples, ["task", *header(report)], rows)
-    return [scores, samples]
+    if not report.document["comparisons"]:
+        return [scores, samples]
+    _write(compared, COMPARISON_COLUMNS, comparison_rows(report))
+    return [scores, compared, samples]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evalprep import __version__
-from evalprep.compare import Comparison, compare_runs
+from evalprep.compare import Comparison, compare_runs, compare_suite
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
@@ -88,6 +88,13 @@ def build_report(
     labels = [run.named for run in runs] if all(run.named for run in runs) else label_runs(runs)
     pairs = _pairs(runs)
     compared = [_compare(runs, now, before, allow) for now, before in pairs]
+    if scores:
+        for (now, before), (comparison, _) in zip(pairs, compared, strict=True):
+            if before is not None:
+                both = scores[now], scores[before]
+                comparison.suite = compare_suite(
+                    runs[now], runs[before], {}, allow=allow, scores=both, tasks=comparison
+                )
     flips = [one for _, one in compared]
     browser = Browser(runs, flips, judgements=judgements, max_chars=max_chars, max_samples=max_samples)
     names = list(dict.fromkeys(name for run in runs for name in run.tasks))

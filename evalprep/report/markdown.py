@@ -8,7 +8,7 @@ from typing import Any
 
 from evalprep.compare.screen import percent, probability
 from evalprep.report.document import Report
-from evalprep.report.rows import comparison_names
+from evalprep.report.rows import comparison_names, conclusions_of
 from evalprep.score.screen import number
 
 # An underscore inside a word is no markup, and task names are full of them.
@@ -72,22 +72,22 @@ def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
-    items = [(task["task"], task, task["p_holm"], task["verdict"]) for task in comparison["tasks"]]
-    if len(items) > 1:
-        together = [comparison[part] for part in ("overall", "pooled") if comparison[part]]
-        items += [(one["name"], one, one["p"], one["verdict"]) for one in together]
-    for name, item, p, verdict in items:
-        binary = item["binary"]
-        before = percent(item["previous"], binary=binary or comparison["before"] is None)
-        delta = percent(item["delta"], binary=binary, sign=True)
+    for one in conclusions_of(comparison):
+        scaled = one["kind"] in {"task", "overall"} and one["binary"]
+        before = percent(one["previous"], binary=scaled or (comparison["before"] is None and one["kind"] == "task"))
+        delta = percent(one["delta"], binary=scaled, sign=True) + _range(
+            one["low"], one["high"], binary=scaled, sign=True
+        )
+        p = one["p_holm"] if one["p_holm"] is not None else one["p"]
         yield [
-            escape(name),
-            str(item["n"]),
-            f"{percent(item['now'], binary=binary)} / {before}",
-            delta + _range(item["low"], item["high"], binary=binary, sign=True),
-            f"+{item['gained']} / -{item['lost']}",
+            escape(one["name"]),
+            str(one["n"]),
+            f"{percent(one['now'], binary=scaled)} / {before}",
+            f"log ratio {delta}" if one["unit"] == "ratio" else delta,
+            f"+{one['gained']} / -{one['lost']}" if one["kind"] in {"task", "overall"} else "",
             probability(p),
-            verdict,
+            one["verdict"],
+            escape(one["words"]),
         ]
 
 
@@ -114,7 +114,16 @@ def render_markdown(report: Report) -> str:
     for name, comparison in zip(comparison_names(report), document["comparisons"], strict=True):
         lines += [f"## {escape(name[0].upper() + name[1:])}", ""]
         lines += [f"> {escape(warning)}\n" for warning in comparison["warnings"]]
-        names = ["Task", "n", "candidate / baseline", "difference in points", "gained / lost", "p (Holm)", "verdict"]
+        names = [
+            "Task",
+            "n",
+            "candidate / baseline",
+            "difference in points",
+            "gained / lost",
+            "p (Holm)",
+            "verdict",
+            "in words",
+        ]
         lines += _table(names, _compared(comparison))
     lines += ["## Replies", ""]
     names = ["Task", "run", "rows", "no answer found", "cut off", "empty", "damaged lines"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, TaskRows
 from evalprep.report.document import Report
@@ -45,6 +46,31 @@ def _judged(report: Report, run: int, task: str, index: int) -> list[Cell]:
         return [None] * len(_judged_columns(report, run))
     ratings = one["ratings"] or {}
     return [*(ratings.get(name) for name in _ratings(report, run)), one["judge"], one["status"], one["reply"]]
+
+
+COMPARED = (
+    *("n", "now", "previous", "delta", "low", "high", "gained", "lost", "agreement", "p", "p_holm", "mde"),
+    *("verdict", "words"),
+)
+_HEADS = {"now": "candidate", "previous": "baseline", "delta": "difference", "mde": "detectable"}
+COMPARISON_COLUMNS = ("comparison", "kind", "name", *(_HEADS.get(column, column) for column in COMPARED))
+#: What a comparison holds, in the order in which it is shown.
+CONCLUSIONS = ("tasks", "metrics", "stored", "suite")
+
+
+def conclusions_of(comparison: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every conclusion of a comparison, those over all tasks last and only where there are several."""
+    for part in CONCLUSIONS:
+        yield from comparison[part]
+    if len(comparison["tasks"]) > 1:
+        yield from (comparison[part] for part in ("overall", "pooled") if comparison[part])
+
+
+def comparison_rows(report: Report) -> Iterator[list[Cell]]:
+    """Every conclusion of every comparison, one per row; see `COMPARISON_COLUMNS`."""
+    for name, comparison in zip(comparison_names(report), report.document["comparisons"], strict=True):
+        for one in conclusions_of(comparison):
+            yield [name, one["kind"], one["name"], *(one[column] for column in COMPARED)]
 
 
 def header(report: Report) -> list[str]:

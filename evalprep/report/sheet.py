@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.report.csvfile import SCORE_COLUMNS, score_rows
 from evalprep.report.document import Report
-from evalprep.report.rows import Cell, comparison_names, header, sample_rows
+from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, sample_rows
 
 _CELL = 32_767  # characters that a cell may hold
 _ROWS = 1_048_576  # rows that a sheet may hold
@@ -39,23 +39,6 @@ def _put(sheet: Any, row: int, cells: Sequence[Cell], style: Any = None) -> None
             sheet.write_number(row, column, cell, style)
 
 
-_COMPARED = ("n", "now", "previous", "delta", "low", "high", "gained", "lost", "agreement", "p", "p_holm", "mde")
-
-
-def _headed(column: str) -> str:
-    return {"now": "candidate", "previous": "baseline", "delta": "difference", "mde": "detectable"}.get(column, column)
-
-
-def _comparisons(report: Report) -> Iterable[list[Cell]]:
-    for name, comparison in zip(comparison_names(report), report.document["comparisons"], strict=True):
-        for task in comparison["tasks"]:
-            yield [name, task["task"], *(task[column] for column in _COMPARED), task["verdict"], task["words"]]
-        for part in ("overall", "pooled"):
-            if together := comparison[part]:
-                numbers = [together.get(column) for column in _COMPARED]
-                yield [name, together["name"], *numbers, together["verdict"], together["words"]]
-
-
 def write_xlsx(report: Report, path: Path) -> None:
     """Write the workbook: `Scores`, `Comparisons`, `Runs`, then one sheet per task with every sample.
 
@@ -79,7 +62,7 @@ def write_xlsx(report: Report, path: Path) -> None:
         ]
         summaries: list[tuple[str, Sequence[str], Iterable[Sequence[Cell]]]] = [
             ("Scores", SCORE_COLUMNS, score_rows(report.document)),
-            ("Comparisons", ("comparison", "task", *map(_headed, _COMPARED), "verdict", "words"), _comparisons(report)),
+            ("Comparisons", COMPARISON_COLUMNS, comparison_rows(report)),
             ("Runs", ("run", "group", "fact", "value"), facts),
         ]
         for title, names, rows in summaries:

@@ -115,6 +115,41 @@ function problems(comparison, which) {
   const all = [...tasks, ...items, ...notes];
   return all.length > 0 && [el("h4", {}, "What to know about the pairs"), el("ul", { class: "plain" }, all)];
 }
+// Metrics over all rows, stored scores and suite scores: what has no verdict per row.
+const OTHERS = [
+  ["metrics", "Metrics over all rows"],
+  ["stored", "Stored scores of tasks without samples, unpaired"],
+  ["suite", "Suite scores"],
+];
+function otherTables(comparison, which) {
+  return OTHERS.map(([part, title]) => {
+    const rows = comparison[part].map((item, row) => {
+      const path = ["comparisons", which, part, row];
+      const moved = item.unit === "ratio" ? "difference" : item.unit === "points" ? "points" : "difference";
+      return [
+        item.name,
+        [verdict(item.verdict, SHORT), el("span", { class: "quiet small below" }, item.words)],
+        num([...path, "n"], "count"),
+        [el("b", {}, num([...path, "now"], "plain")), " / ", num([...path, "previous"], "plain")],
+        [
+          item.unit === "ratio" && "log ratio ",
+          el("b", {}, num([...path, "delta"], moved)),
+          " ",
+          range([...path, "low"], [...path, "high"], moved),
+        ],
+        num([...path, "p_holm"], "p"),
+      ];
+    });
+    return rows.length > 0 && table(title, [
+      ["Score"],
+      ["Verdict"],
+      ["n", "number"],
+      ["Candidate / baseline", "number"],
+      ["Difference", "score"],
+      ["p (Holm)", "number"],
+    ], rows);
+  });
+}
 function comparisonSection(which) {
   const comparison = DOC.comparisons[which];
   const base = ["comparisons", which];
@@ -169,6 +204,7 @@ function comparisonSection(which) {
       rows,
       { class: "paired" },
     ),
+    otherTables(comparison, which),
     causesTable(comparison, which),
     problems(comparison, which),
   );

@@ -1,6 +1,8 @@
 """What was once concluded wrongly from files on disk, each through the command line, with its exit code."""
 
+import csv
 import json
+import zipfile
 
 import pytest
 
@@ -399,3 +401,47 @@ def test_w19_a_task_of_its_own_parse_rate_is_asked(tmp_path, run_verb):
     rows = [Row(f"r{at}", metrics={"exact_match": 0.0, "unparsed": float(at < 3)}) for at in range(20)]
     run = audit(run_verb, tmp_path, write_run(tmp_path, {"t": rows}))
     assert run["unparsed"] == 3
+
+
+def test_one_pair_of_runs_says_the_same_everywhere(pair, gate, run_verb, tmp_path):
+    folder = tmp_path / "packs" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "pack.yaml").write_text(
+        "name: toy\nsuite_scores: {all: {function: macro, tasks: [t, g], range: [0, 1], title: All}}\n"
+    )
+    now = {"t": rows_of([0.0] * 30 + [1.0] * 70), "g": rows_of([0.3, 0.6] * 40)}
+    before = {"t": rows_of([1.0] * 90 + [0.0] * 10), "g": rows_of([0.3, 0.5] * 40)}
+    homes, options = pair(now, before), ["--template_dir", str(tmp_path / "packs")]
+    _, data = compared(run_verb, homes, *options)
+    expected = {}
+    for part in ("tasks", "suite"):
+        expected |= {one["name"]: (one["low"], one["high"], one["verdict"]) for one in data[part]}
+    assert [verdict for *_, verdict in expected.values()] == ["better", "worse", "worse"]
+
+    out = gate(homes, "{defaults: {max_drop: 0}, suite: {toy/all: {max_drop: 0}}}", options=[*options, "--json"])[1]
+    checks = {check["name"]: (check["low"], check["high"]) for check in json.loads(out)["checks"]}
+    assert checks == {name: ends for name, (*ends, _) in expected.items() for ends in [tuple(ends)]}
+
+    where = tmp_path / "page"
+    formats = ["--format", "html,csv,md,json,xlsx"]
+    code, _ = run_verb("report", homes[0], "--baseline", homes[1], "--out", where, *formats, *options)
+    assert code == 0
+    document = json.loads((where / "report.json").read_text())["comparisons"][0]
+    shown = {
+        one["name"]: (one["low"], one["high"], one["verdict"]) for key in ("tasks", "suite") for one in document[key]
+    }
+    assert shown == expected
+    with (where / "comparisons.csv").open(newline="") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    assert {
+        name: (float(rows[name]["low"]), float(rows[name]["high"]), rows[name]["verdict"]) for name in expected
+    } == expected
+    text = (where / "report.md").read_text()
+    assert all(name.replace("_", "\\_") in text or name in text for name in expected)
+    assert zipfile.is_zipfile(where / "report.xlsx")
+    with zipfile.ZipFile(where / "report.xlsx") as book:
+        cells = book.read("xl/worksheets/sheet2.xml").decode()
+    for low, high, _ in expected.values():
+        assert f"<v>{low:.16g}</v>" in cells
+        assert f"<v>{high:.16g}</v>" in cells
+    assert "toy/all" in run_verb("compare", *homes, "--no-flips", *options)[1]

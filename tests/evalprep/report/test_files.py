@@ -128,7 +128,8 @@ def test_the_verb_prints_the_document(run, tmp_path, capsys):
     assert main(["report", str(run), "--out", str(tmp_path / "r"), "--format", "md,csv", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["tasks"][0]["runs"][0]["score"]["value"] == 17 / 20
-    assert [path.rpartition("/")[2] for path in printed["files"]] == ["report.md", "scores.csv", "samples.csv"]
+    names = ["report.md", "scores.csv", "comparisons.csv", "samples.csv"]
+    assert [path.rpartition("/")[2] for path in printed["files"]] == names
 
 
 def test_all_mistakes_are_said_at_once(run, tmp_path, capsys):
