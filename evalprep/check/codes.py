@@ -68,6 +68,10 @@ CODES: dict[str, Code] = {
                   "`aggregation: mean`, `weight_by_size`.", "mend the entry"),
     "EP122": Code("warning", "A group aggregates a metric or filter that some of its tasks do not have; lm-eval leaves those tasks out, or "
                   "the number.", "see metric_list and filter_list of the tasks"),
+    "EP125": Code("error", "A task file has `group:` beside the name of one task, as older versions of lm-eval allowed. lm-eval "
+                  "0.4.13 takes it for a group and does not register the task.", "rename `group:` to `tag:`"),
+    "EP126": Code("warning", "A tag, declared by a file that comes earlier in path order, has the name of a group or task. lm-eval "
+                  "keeps the tag and skips the file, so that nothing of the group but its name is used.", "rename one of them"),
     "EP124": Code("note", "The task's rows are made from the replies of earlier tasks; it is checked once they are there.", ""),
     "EP123": Code("error", "YAML reads a bare yes, no, on or off as true or false, where lm-eval wants a text.", "put it into quotes"),
     # EP2: settings
@@ -127,6 +131,12 @@ CODES: dict[str, Code] = {
                   "repeat nothing that repeats itself, e.g. (a|b)+ for (a+|b)+"),
     "EP235": Code("warning", "A regular expression of a filter takes quadratic time, which is long for replies of this task's length.",
                   "give repeats an upper bound, e.g. .{0,2000}? for .*?, or lower max_gen_toks"),
+    "EP236": Code("error", "A filter is given an argument that lm-eval does not know. It raises when the replies are filtered, after "
+                  "all generation, and the run is lost.", "correct the name of the argument"),
+    "EP237": Code("warning", "A filter looks for a mark that no prompt of the task asks for or shows, so that most replies of a model "
+                  "that was not told to write it are unparsed.", "ask for the mark in the prompt, show it in examples, or filter for what the prompt asks"),
+    "EP238": Code("warning", "The gold answer is a single letter and nothing takes the letter out of the reply: only a reply that is "
+                  "that letter and nothing else is right.", "add a filter that extracts the letter"),
     # EP3: loading
     "EP301": Code("error", "lm-eval cannot load the task.", "see the message"),
     "EP302": Code("note", "The data set is not on this machine and there is no network; rows, prompts and scoring were not checked.",
@@ -154,6 +164,10 @@ CODES: dict[str, Code] = {
     "EP415": Code("error", "A choice or continuation is empty: its likelihood is 1, so that it always wins, or the back end stops on it.", "mend the row"),
     "EP416": Code("warning", "The same choice stands twice in one row, so that its gold answer is ambiguous.", "mend the row"),
     "EP417": Code("note", "The gold answer of some rows is an empty text; an empty reply to them is right.", "look at the rows"),
+    "EP418": Code("warning", "The gold answer is the same choice in every row, so that always naming that choice is right.",
+                  "shuffle the choices, or look at doc_to_target"),
+    "EP419": Code("error", "The gold index counts from one: it is never 0, and in some rows it is the number of choices, which lm-eval, "
+                  "counting from zero, does not have.", 'subtract one in doc_to_target: "{{answer - 1}}" or `!function`'),
     # EP5: scoring
     "EP501": Code("error", "A filter or scorer raises. lm-eval writes nothing before all tasks are scored, so the whole run is lost.",
                   "return a value for every reply"),
@@ -237,6 +251,10 @@ CODES: dict[str, Code] = {
     "EP725": Code("warning", "lm-eval discards enable_thinking inside chat_template_args.", "write enable_thinking itself into model_args"),
     "EP726": Code("note", "Results of adapters (lora_local_path) go into the folder of the base model.", "use one output_path for each"),
 }  # fmt: skip
+
+
+HOUSE_STYLE = frozenset({"EP211", "EP212", "EP224", "EP231", "EP402"})
+"""Advice on how this project writes its own tasks; other people's folders are spared it unless asked for."""
 
 
 def markdown() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -62,15 +63,20 @@ def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate = lambda
         for text in paths:
             if "://" in text:
                 continue
-            path = Path(text)
-            if not path.is_absolute():
-                findings.add("EP214", where, f"{text} is relative", task=task)
-                path = leaf.file.path.parent / path
-            path = relocate(path)
+            path = relocate(Path(text)) if Path(text).is_absolute() else Path(text)
             matches = sorted(path.parent.glob(path.name)) if any(sign in path.name for sign in "*?[") else [path]
             missing = [one for one in matches if not one.is_file()]
             if missing or not matches:
-                findings.add("EP215", where, f"{text} does not exist", task=task)
+                # lm-eval resolves a relative path against the folder in which it is started, which is tried here.
+                beside = leaf.file.path.parent / path
+                if path.is_absolute():
+                    findings.add("EP215", where, f"{text} does not exist", task=task)
+                elif beside.is_file():
+                    what = f"{text} lies beside the task file and not below {Path.cwd()}"
+                    findings.add("EP214", where, what, task=task, fix=f"write {beside}")
+                else:
+                    findings.add("EP215", where, f"{text} does not exist below {Path.cwd()}", task=task,
+                                 fix="start lm_eval where it does, or write an absolute path")  # fmt: skip
             elif split == wanted.partition("[")[0]:
                 found += matches
     return found
@@ -91,7 +97,7 @@ def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool)
             for batch in _batches(path, str(leaf.config.get("dataset_path")), scan):
                 scan.add(batch)
                 rows += batch.num_rows
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
             findings.add("EP407", str(path), f"cannot be read: {error}", task=leaf.name)
             return rows
     if files and rows == 0:
@@ -108,10 +114,13 @@ def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
         with pq.ParquetFile(path) as file:
             yield from file.iter_batches(columns=scan.columns(file.schema_arrow))
     else:
+        import pyarrow as pa
         import pyarrow.json as pj
 
-        if path.read_bytes().strip():
-            table = pj.read_json(path)
+        content = path.read_bytes().strip()
+        if content:
+            # `datasets` reads a list of objects as well as one object per line.
+            table = pa.Table.from_pylist(json.loads(content)) if content[:1] == b"[" else pj.read_json(path)
             yield from table.select(scan.columns(table.schema)).to_batches()
 
 

@@ -55,6 +55,7 @@ class Finding:
             "task": self.task,
             "where": self.where,
             "what": self.what,
+            "meaning": CODES[self.code].meaning,
             "fix": self.advice,
         }
 

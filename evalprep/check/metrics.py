@@ -75,6 +75,19 @@ FILTERS = frozenset(
         "uppercase",
     }
 )
+_PATTERN_ARGUMENTS = frozenset({"regex_pattern", "group_select", "fallback"})
+FILTER_ARGUMENTS = {
+    "format_span": frozenset[str](),
+    "lowercase": frozenset[str](),
+    "majority_vote": frozenset[str](),
+    "map": frozenset({"mapping_dict", "default_value"}),
+    "multi_choice_regex": _PATTERN_ARGUMENTS | {"ignore_case", "ignore_punctuation", "regexes_to_ignore"},
+    "regex": _PATTERN_ARGUMENTS,
+    "regex_pos": _PATTERN_ARGUMENTS,
+    "take_first": frozenset[str](),
+    "uppercase": frozenset[str](),
+}
+"""What the filters take; those that are not here take anything."""
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
 TASK_KEYS = frozenset(
     {
@@ -267,6 +280,13 @@ def _check_step(
         return
     if function not in filters:
         findings.add("EP219", where, f"the filter function {function!r}", task=task, fix=near(function, filters))
+    allowed = FILTER_ARGUMENTS.get(function)
+    for name in sorted(set(map(str, step)) - {"function"} - allowed) if allowed is not None else ():
+        what = f"the filter {function} has no argument {name!r}"
+        fix = near(name, allowed or ()) or (
+            f"it takes {', '.join(sorted(allowed or ()))}" if allowed else f"remove {name}"
+        )
+        findings.add("EP236", where, what, task=task, fix=fix)
     if function == "custom" and not isinstance(step.get("filter_fn"), FunctionRef):
         findings.add("EP210", where, "`function: custom` needs `filter_fn: !function ...`", task=task)
     pattern = step.get("regex_pattern")

@@ -16,6 +16,10 @@ from evalprep.check.settings import RunSettings
 from evalprep.errors import near
 
 ChatTemplate = Callable[..., str]
+MARKS = ("####", "\\boxed", "<answer>", "[[")
+"""Marks that a model writes where it is told to, and hardly ever of its own accord."""
+SEVERAL = 8  # rows from which it says something that all of them agree
+SHORT_REPLY = 4  # tokens up to which a reply is taken to be the letter alone
 BUILDING_SECONDS = 300.0  # CPU seconds after which a task's templates are taken to run for ever
 
 
@@ -118,6 +122,8 @@ def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
         _check_examples(loaded, findings)
         _check_repeated(loaded, findings)
         _check_continuations(loaded, findings)
+        if generates and prompts:
+            _check_extraction(loaded, findings)
         if leaf.output_type == "multiple_choice":
             _check_choices(loaded, findings)
 
@@ -190,7 +196,10 @@ def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
         pairs = [one.args for one in requests if one.request_type == "loglikelihood" and len(one.args) > 1]
         if any(not continuation for _, continuation in pairs):
             empty.append(loaded.row_name(number))
-        if any(context.endswith(" ") and continuation.startswith(" ") for context, continuation in pairs):
+        if any(
+            continuation.startswith("  ") or (context.endswith(" ") and continuation.startswith(" "))
+            for context, continuation in pairs
+        ):
             blanks.append(loaded.row_name(number))
         if any(_is_word(context[-1:]) and _is_word(continuation[:1]) for context, continuation in pairs):
             joined.append(loaded.row_name(number))
@@ -202,6 +211,40 @@ def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
         findings.add("EP612", where, f"{task}: no blank between two words in {listed(joined, len(joined))}", task=task)
 
 
+def _check_extraction(loaded: LoadedTask, findings: Findings) -> None:
+    """Filters that look for what no prompt asks for, and letters that nothing takes out of the reply."""
+    leaf, task = loaded.leaf, loaded.name
+    prompts = [loaded.prompt(number) for number in loaded.instances]
+    entries = leaf.config.get("filter_list")
+    steps = [
+        (str(entry.get("name")), step)
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+        for step in entry.get("filter") or []
+        if isinstance(step, dict)
+    ]
+    for name, step in steps:
+        pattern = str(step.get("regex_pattern") or "").replace("\\\\", "\\")
+        marks = [mark for mark in MARKS if mark in pattern]
+        if marks and not any(mark in prompt for mark in marks for prompt in prompts):
+            what = f"{task}: the filter {name} looks for {marks[0]}, which is in none of {len(prompts)} prompts"
+            findings.add("EP237", leaf.where("filter_list"), what, task=task)
+    takes = [step for _, step in steps if step.get("function") not in {"take_first", "remove_whitespace"}]
+    scored = leaf.config.get("process_results") is not None or takes
+    metrics = leaf.config.get("metric_list")
+    own = any(isinstance(entry, dict) and "regexes_to_ignore" in entry for entry in metrics or [])
+    if scored or own or len(loaded.instances) < SEVERAL:
+        return
+    golds = set()
+    for requests in loaded.instances.values():
+        with contextlib.suppress(Exception):  # reported as EP304
+            golds.add(str(loaded.task.doc_to_target(requests[0].doc)).strip())
+    length = (leaf.generation.get("max_gen_toks") or 0) if isinstance(leaf.generation.get("max_gen_toks"), int) else 256
+    if golds and all(re.fullmatch(r"\(?[A-Z]\)?", gold) for gold in golds) and length > SHORT_REPLY:
+        what = f"{task}: gold answers are {', '.join(sorted(golds)[:4])}, and replies have up to {length} tokens"
+        findings.add("EP238", leaf.where("filter_list"), what, task=task)
+
+
 def _is_word(character: str) -> bool:
     """Letters of scripts that part words with blanks; others write them without."""
     return character.isascii() and character.isalnum()
@@ -209,6 +252,7 @@ def _is_word(character: str) -> bool:
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
     bad, twice = [], []
+    golds: list[tuple[Any, int]] = []
     for number, requests in loaded.instances.items():
         try:
             choices = loaded.task.doc_to_choice(requests[0].doc)
@@ -219,11 +263,21 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
             continue
         if len(set(map(str, choices))) < len(choices):
             twice.append(loaded.row_name(number))
+        golds.append((gold, len(choices)))
         for one in gold if isinstance(gold, list) else [gold]:
             if not (one in choices if isinstance(one, str) else isinstance(one, int) and 0 <= one < len(choices)):
                 bad.append(loaded.row_name(number))
                 break
-    if bad:
+    where = loaded.leaf.where("doc_to_target")
+    numbers = [(gold, count) for gold, count in golds if isinstance(gold, int)]
+    from_one = len(numbers) == len(golds) and bool(bad) and all(1 <= gold <= count for gold, count in numbers)
+    if from_one:
+        what = f"{loaded.name}: the gold index is from 1 to {max(gold for gold, _ in numbers)}"
+        findings.add("EP419", where, what, task=loaded.name)
+    elif not bad and len(golds) >= SEVERAL and len({str(gold) for gold, _ in golds}) == 1 and golds[0][1] > 1:
+        what = f"{loaded.name}: the gold answer is {golds[0][0]!r} in all {len(golds)} rows"
+        findings.add("EP418", where, what, task=loaded.name)
+    if bad and not from_one:
         findings.add(
             "EP411",
             loaded.leaf.where("doc_to_target"),

@@ -80,9 +80,10 @@ class _Selection:
             }
             return [Leaf(name, file, {**config, "task": name})]
         if name in path:
-            self.findings.add(
-                "EP116", file.where("task"), f"the group {name} contains itself: {' > '.join((*path, name))}", task=name
-            )
+            what = f"the group {name} contains itself: {' > '.join((*path, name))}"
+            if name in tree.tags:
+                what += f"; the tag of that name, in {tree.index[tree.tags[name][0]].path}, comes later and is not seen"
+            self.findings.add("EP116", file.where("task"), what, task=name)
             return []
         return self._members(file, file.data, {**_overrides(file.data), **override}, (*path, name))
 

@@ -36,6 +36,9 @@ _TEXTS = {
 }
 
 
+_GROUP_KEYS = {"group", "group_alias", "task", "tag", "task_list", "aggregate_metric_list", "metadata"}
+
+
 @dataclass(frozen=True)
 class FunctionRef:
     """A `!function module.name` that was not imported.
@@ -228,25 +231,45 @@ def read_tree(roots: Iterable[Path], findings: Findings) -> Tree:
     for root in tree.roots:
         files = [file for path in yaml_files(root) if (file := read_file(path, findings)) is not None]
         own: dict[str, TaskFile] = {}
+        tagged: dict[str, TaskFile] = {}  # tags that came before any file of their name
         for file in files:
             name = file.name
-            if not name:
-                _explain_nameless(file, findings)
+            old = _old_group(file)
+            if old or not name:
+                if old:
+                    what = f"`group: {old}` stands beside `task: {file.data['task']}`"
+                    findings.add("EP125", file.where("group"), what, task=str(file.data["task"]))
+                else:
+                    _explain_nameless(file, findings)
                 continue
+            key = "group" if file.kind == "group" else "task"
             if name in own:
-                findings.add(
-                    "EP104",
-                    file.where("group" if file.kind == "group" else "task"),
-                    f"the name {name!r} is already taken by {own[name].path}",
-                    task=name,
-                )
+                what = f"the name {name!r} is already taken by {own[name].path}"
+                findings.add("EP104", file.where(key), what, task=name)
+                continue
+            if name in tagged:
+                what = f"{name!r} is already a tag of {tagged[name].path}; this file is skipped"
+                # A group's tasks run through the tag all the same; a task is gone, and its name runs others.
+                findings.add("EP126" if file.kind == "group" else "EP106", file.where(key), what, task=name)
                 continue
             own[name] = file
+            if file.kind == "group":
+                continue  # lm-eval registers the tags of tasks alone
             tag = file.data.get("tag")
             for one in [tag] if isinstance(tag, str) else tag or []:
                 tree.tags.setdefault(str(one), []).append(name)
+                if str(one) not in own:
+                    tagged.setdefault(str(one), file)
         tree.index.update(own)
     return tree
+
+
+def _old_group(file: TaskFile) -> str:
+    """What stands behind `group:` in a file that declares one task, as lm-eval allowed before 0.4.4; else nothing."""
+    group, task = file.data.get("group"), file.data.get("task")
+    if file.kind != "group" or not isinstance(task, str) or set(file.data) <= _GROUP_KEYS:
+        return ""
+    return ", ".join(map(str, group)) if isinstance(group, list) else str(group or "")
 
 
 def _explain_nameless(file: TaskFile, findings: Findings) -> None:

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+_TAGS = re.compile(rb"""^["']?tag["']?:[ \t]*(\[[^\]]*\]|(?:\r?\n[ \t]*- [^\r\n]+)+)""", re.MULTILINE)
 _NAME = re.compile(rb"""^["']?(?:task|group|tag)["']?:[ \t]*(?:\r?\n[ \t]*- )?([^\r\n#]+)""", re.MULTILINE)
 
 
@@ -58,16 +59,20 @@ def _cache_file() -> Path | None:
     except (PackageNotFoundError, OSError):
         return None
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "evalprep" / f"lm-eval-names-{stamp}.json"
+    return base / "evalprep" / f"lm-eval-names-2-{stamp}.json"
 
 
 def _scan() -> set[str]:
     names: set[str] = set()
     for folder, _, files in os.walk(_tasks_folder() or ""):
         for file in files:
-            if file.endswith(".yaml"):
+            # What is only included bears names like _arc_yaml, and may hold the tags.
+            if file.endswith((".yaml", "yaml")):
                 with open(os.path.join(folder, file), "rb") as handle:  # noqa: PTH118, PTH123 - as above
-                    names.update(
-                        match.strip().strip(b"\"'").decode("utf-8", "replace") for match in _NAME.findall(handle.read())
-                    )
+                    text = handle.read()
+                found = _NAME.findall(text) if file.endswith(".yaml") else []
+                found += [
+                    item for block in _TAGS.findall(text) for item in re.split(rb"[\[\],\n]+(?:[ \t]*- )?", block)
+                ]
+                names.update(name for one in found if (name := one.strip().strip(b"\"'").decode("utf-8", "replace")))
     return names

@@ -7,17 +7,15 @@ import contextlib
 import json
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_static
-from evalprep.check.codes import markdown
+from evalprep.check.codes import HOUSE_STYLE, markdown
+from evalprep.check.folds import WIDTH, fold, paragraph
 from evalprep.errors import BadInput, Problem
 from evalprep.prepare.target import Target, add_arguments, at_least_one, targets
 from evalprep.terminal import counted
-
-NOTES = 3  # notes of one code that are printed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--hard", action="store_true", help="also score replies on which extraction gets slow; up to minutes per task"
+    )
+    parser.add_argument(
+        "--house-style", action="store_true", help="hold other people's task folders to the style of this project too"
     )
     parser.add_argument("--estimate", action="store_true", help="also estimate tokens, time and memory of the run")
     parser.add_argument(
@@ -109,6 +110,8 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
                 work_dir=target.roots[0] if target.settings.ours else None,
                 findings=findings,
             )
+    if not target.settings.ours and not args.house_style:
+        findings.take(lambda one: one.code in HOUSE_STYLE)
     found = target.final(findings)
     return {
         "target": target.label,
@@ -117,6 +120,7 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         "findings": [one.as_dict() for one in found],
         "estimate": estimate.as_dict() if estimate else None,
         "_found": found,
+        "_roots": [target.moved[1] if target.moved else str(root.resolve()) for root in target.roots],
         "_estimate": estimate,
     }
 
@@ -135,14 +139,9 @@ def _progress(silent: bool) -> Iterator[Callable[[str], None]]:
 
 def _print(report: dict[str, Any]) -> None:
     found: list[Finding] = report["_found"]
-    shown: Counter[str] = Counter()
-    for one in found:
-        shown[one.code] += 1
-        if one.level != "note" or shown[one.code] <= NOTES:
-            print(one)
-    for code, number in shown.items():
-        if CODES[code].level == "note" and number > NOTES:
-            print(f"note {code}: {number - NOTES} more like it; --json lists all")
+    width = min(shutil.get_terminal_size((WIDTH, 24)).columns, 120) if sys.stdout.isatty() else WIDTH
+    for folded in fold(found):
+        print(paragraph(folded, report["_roots"], width))
     if found:
         print()
     if report["_estimate"] is not None:

@@ -198,9 +198,35 @@ def test_notes_of_one_kind_are_counted(tmp_path):
     tasks = [{**task, "task": f"own_{number}"} for number in range(6)]
     config.write_text(yaml.safe_dump({"model_name": "dummy", "backend": "dummy", "tasks": tasks}))
     done, _ = command("check", "--config_path", config)
-    assert done.stdout.count("note EP231") == 4
-    assert "note EP231: 3 more like it" in done.stdout
-    assert "6 tasks, 6 rows: 0 errors, 0 warnings, 6 notes" in done.stdout
+    assert done.stdout.count("note EP231: 6 tasks: ") == 1
+    assert "(and 5 more like it)" in " ".join(done.stdout.split())
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if "/" not in line)
+
+
+def test_a_thousand_tasks_with_one_mistake_are_one_paragraph(tmp_path):
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    for number in range(1_000):
+        text = f"group: [old]\ntask: capital_{number}\ndataset_path: nowhere/capitals\noutput_type: generate_until\n"
+        (folder / f"{number}.yaml").write_text(text)
+    done, _ = command("check", "--static", "--include_path", folder)
+    assert done.returncode == 2
+    assert len(done.stdout.splitlines()) < 20
+    assert done.stdout.startswith("error EP125: 1000 tasks: A task file has")
+
+
+def test_json_says_what_a_code_means_and_what_to_do(tmp_path):
+    (tmp_path / "task.yaml").write_text("task: capital\ndataset_path: nowhere/capitals\ntest_split: test\n")
+    done, _ = command("check", "--static", "--json", "--include_path", tmp_path)
+    assert all(one["meaning"] and one["fix"] for one in json.loads(done.stdout)["findings"])
+
+
+def test_house_style_is_for_our_own_folders_or_on_request(tmp_path):
+    (tmp_path / "task.yaml").write_text("task: capital\ndataset_path: nowhere/capitals\ntest_split: test\n")
+    plain, _ = command("check", "--static", "--include_path", tmp_path)
+    styled, _ = command("check", "--static", "--house-style", "--include_path", tmp_path)
+    assert "EP212" not in plain.stdout
+    assert "EP212" in styled.stdout
 
 
 def test_lm_evals_own_tasks_get_notes_not_advice_to_their_author(tmp_path):

@@ -1,0 +1,101 @@
+"""Findings as people read them: one paragraph per cause, 80 columns wide, errors first.
+
+A cause is a code with what it says, names of tasks, files and rows left out: 528 tasks with the same mistake are one
+paragraph that names the first places.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from evalprep.check.codes import CODES
+from evalprep.check.finding import Finding
+from evalprep.terminal import counted
+
+WIDTH = 80
+CAUSES = 3  # of one code, written out
+_QUOTED = re.compile(r"'[^'\n]{1,300}'|\"[^\"\n]{1,300}\"")
+_PATH = re.compile(r"(?:[\w.+-]*/)[\w./+:-]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass
+class Fold:
+    """Findings of one code.
+
+    Attributes:
+        code: Their code.
+        causes: What they say without names -> the findings that say it.
+    """
+
+    code: str
+    causes: dict[str, list[Finding]] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All of them, in order."""
+        return [one for found in self.causes.values() for one in found]
+
+
+def cause(finding: Finding) -> str:
+    """What a finding says, without the names of tasks, files and rows."""
+    text = finding.what
+    if finding.task:
+        text = text.replace(finding.task, "…")
+    if len(finding.where) > 1:
+        text = text.replace(finding.where, "…")
+    return _NUMBER.sub("…", _PATH.sub("…", _QUOTED.sub("…", text)))
+
+
+def fold(findings: Iterable[Finding]) -> list[Fold]:
+    """Put findings of one code together, in the order in which the codes come."""
+    folds: dict[str, Fold] = {}
+    for one in findings:
+        folds.setdefault(one.code, Fold(one.code)).causes.setdefault(cause(one), []).append(one)
+    return list(folds.values())
+
+
+def paragraph(folded: Fold, roots: Sequence[str] = (), width: int = WIDTH) -> str:
+    """One fold as text.
+
+    Args:
+        folded: Findings of one code.
+        roots: Folders that are cut from the places.
+        width: Characters in a line.
+    """
+    code = CODES[folded.code]
+    found = folded.findings
+    tasks = len({one.task for one in found if one.task})
+    many = f" {counted(tasks, 'task') if tasks > 1 else counted(len(found), 'place')}:" if len(found) > 1 else ""
+    lines = _wrapped(f"{code.level} {folded.code}:{many} {code.meaning}", "", "  ", width)
+    by_size = sorted(folded.causes.values(), key=len, reverse=True)
+    for same in by_size[:CAUSES]:
+        first = same[0]
+        what = f"{_short(first.what, roots)}".rstrip(".")
+        more = f" (and {len(same) - 1} more like it)" if len(same) > 1 else ""
+        where = _short(first.where, roots)
+        said = what if not where or where in what else f"{where}: {what}"
+        lines += _wrapped(f"- {said}{more}", "  ", "    ", width)
+        if first.fix and first.fix != code.fix:
+            lines += _wrapped(f"fix: {first.fix}", "    ", "    ", width)
+    if len(by_size) > CAUSES:
+        rest = sum(map(len, by_size[CAUSES:]))
+        lines.append(f"  - {counted(rest, 'more with another cause', 'more with other causes')}; --json lists all")
+    if code.fix and not (len(by_size) == 1 and by_size[0][0].fix):
+        lines += _wrapped(f"fix: {code.fix}", "  ", "    ", width)
+    return "\n".join(lines)
+
+
+def _short(text: str, roots: Sequence[str]) -> str:
+    for root in roots:
+        text = text.replace(f"{root}/", "")
+    return text
+
+
+def _wrapped(text: str, first: str, other: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=other, break_long_words=False, break_on_hyphens=False
+    )
