@@ -3,7 +3,9 @@
 A score's result may bring more than its number, and any pack may use that: `explain` (one sentence; without it, the
 `note` in pack.yaml is shown), `parts` (name -> number), `notes`, `skipped`, and `distributions` (name -> numbers),
 which are drawn over one another, for instance the truth ratios of a model and of its reference. Without
-`distributions`, graded values in `value_by_index` are drawn.
+`distributions`, graded values in `value_by_index` are drawn. `categories` (name -> result) are drawn as bars with a
+line at the score, `records` (`best` and `worst`, each a list of `sample_id`, `value`, `prompt`, `target`, `reply`) as
+tables.
 """
 
 from __future__ import annotations
@@ -65,8 +67,32 @@ def _result(score: SuiteScore) -> dict[str, Any]:
         | {
             "notes": [str(note) for note in ([notes] if isinstance(notes, str) else notes)],
             "distributions": {str(name): thin(values) for name, values in drawn.items()},
+            "categories": _categories(result.get("categories")),
+            "records": _records(result.get("records")),
         }
     )
+
+
+def _categories(found: Any) -> list[dict[str, Any]]:
+    """The categories of a score, the highest first; those without a value are left out."""
+    made = []
+    for name, one in found.items() if isinstance(found, Mapping) else ():
+        value = one.get("agg_value") if isinstance(one, Mapping) else None
+        if isinstance(value, (int, float)) and math.isfinite(value):
+            low, high = one.get("interval") or (None, None)
+            made.append({"name": str(name), "agg_value": value, "low": low, "high": high, "n": one.get("n")})
+    return [dict(plain(one)) for one in sorted(made, key=lambda one: -one["agg_value"])]
+
+
+def _records(found: Any) -> dict[str, list[dict[str, Any]]]:
+    """The best and the worst records of a score, as far as they have the keys that the page shows."""
+    keys = ("sample_id", "value", "prompt", "target", "reply")
+    lists = {end: found.get(end) for end in ("best", "worst")} if isinstance(found, Mapping) else {}
+    return {
+        end: [dict(plain({key: one.get(key) for key in keys})) for one in several if isinstance(one, Mapping)]
+        for end, several in lists.items()
+        if isinstance(several, list)
+    }
 
 
 def _by_index(rows: Any) -> dict[str, list[float]]:

@@ -104,7 +104,7 @@ def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, 
         plain, direction, bounds = TITLES[value or score]
         found[f"{data.name}.{score}"] = ScoreSpec(
             function=f"score.{function}",
-            params={"value": value or score},
+            params={"value": value or score, "better": better or direction},
             title=title or plain,
             better=better or direction,
             range=bounds,

@@ -15,6 +15,7 @@ from custom_metrics.fm.robustness import above_baseline, reply_pairs
 Sample = Mapping[str, Any]
 Result = dict[str, Any]
 MIN_UNITS = 2
+RECORDS, SHOWN_CHARS = 5, 200
 
 
 def _samples(rows: Mapping[str, Sequence[Sample]]) -> tuple[str, Sequence[Sample]]:
@@ -67,15 +68,51 @@ def _result(
     by_index: Mapping[str, float | None],
     name: str,
     skipped: Mapping[str, int],
-    notes: Sequence[str] = (),
+    samples: Sequence[Sample] = (),
+    better: str = "",
 ) -> Result:
     categories = _by_category(units, _mean)
     return _mean([value for _, value in units]) | {
         "value_by_index": {index: {name: value} for index, value in by_index.items()},
         "skipped": {reason: count for reason, count in skipped.items() if count},
-        "notes": list(notes),
+        "notes": [],
+        "records": _records(samples, by_index, better),
         **_categories(categories),
     }
+
+
+def _records(samples: Sequence[Sample], by_index: Mapping[str, float | None], better: str) -> dict[str, list[Result]]:
+    """The five best and the five worst records, none where all are alike; ties go by their order."""
+    by_place = {str(one["index"]): one for one in samples}
+    known = [(value, by_place[index]) for index, value in by_index.items() if value is not None and index in by_place]
+    goal = {"zero": 0.0, "0.5": 0.5}.get(better)
+    ranks = [abs(value - goal) if goal is not None else value if better == "down" else -value for value, _ in known]
+    if len(set(ranks)) < MIN_UNITS:
+        return {}
+    order = sorted(range(len(known)), key=lambda place: ranks[place])
+
+    def shown(places: Sequence[int]) -> list[Result]:
+        return [_record(*known[place]) for place in places]
+
+    half = min(RECORDS, len(order) // 2)
+    return {"best": shown(order[:half]), "worst": shown(order[::-1][:half])}
+
+
+def _record(value: float, sample: Sample) -> Result:
+    return {
+        "sample_id": sample["sample_id"],
+        "value": value,
+        "prompt": _cut(sample.get("prompt")),
+        "target": _cut(sample.get("target")),
+        "reply": _cut(sample.get("response")),
+    }
+
+
+def _cut(value: Any) -> str:
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
 
 
 def _categories(categories: dict[str, Result] | None) -> Result:
@@ -91,7 +128,12 @@ def mean_of(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], 
     values = {str(one["index"]): (_category(one), _number(one["metrics"].get(name))) for one in samples}
     known = [(category, value) for category, value in values.values() if value is not None]
     return _result(
-        known, {index: value for index, (_, value) in values.items()}, name, {"no value": len(values) - len(known)}
+        known,
+        {index: value for index, (_, value) in values.items()},
+        name,
+        {"no value": len(values) - len(known)},
+        samples,
+        str(params.get("better", "")),
     )
 
 
@@ -105,7 +147,12 @@ def original(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any],
             found[str(one["index"])] = (_category(one), _value_of_variant(one, name))
     known = [(category, value) for category, value in found.values() if value is not None]
     return _result(
-        known, {index: value for index, (_, value) in found.items()}, name, {"no value": len(found) - len(known)}
+        known,
+        {index: value for index, (_, value) in found.items()},
+        name,
+        {"no value": len(found) - len(known)},
+        samples,
+        str(params.get("better", "")),
     )
 
 
@@ -184,7 +231,7 @@ def _by_record(samples: Sequence[Sample], values: Mapping[str, float | None], na
             place[record] = str(one["index"])
     known = [(category[record], value) for record, value in values.items() if value is not None]
     by_index = {place[record]: value for record, value in values.items() if record in place}
-    return _result(known, by_index, name, {"record is not whole": len(values) - len(known)})
+    return _result(known, by_index, name, {"record is not whole": len(values) - len(known)}, samples, "down")
 
 
 def _sampling_notes(samples: Sequence[Sample]) -> list[str]:

@@ -153,11 +153,58 @@ function valuesTable(sample) {
       { class: "answers" },
     );
 }
+// The words of two texts side by side: kept, left out, added. Long texts are not compared, since time grows with both.
+const MOST_WORDS = 1500;
+function changesBetween(before, after) {
+  const split = (text) => text.match(/\s+|[^\s]+/g) || [];
+  const [a, b] = [split(before), split(after)];
+  if (a.length > MOST_WORDS || b.length > MOST_WORDS) return null;
+  const width = b.length + 1;
+  const common = new Uint16Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) {
+      common[i * width + j] = a[i] === b[j]
+        ? common[(i + 1) * width + j + 1] + 1
+        : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+    }
+  }
+  const parts = [];
+  const add = (kind, text) => {
+    const last = parts[parts.length - 1];
+    if (last && last[0] === kind) last[1] += text;
+    else parts.push([kind, text]);
+  };
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      add("span", a[i]);
+      i += 1;
+      j += 1;
+    } else if (j === b.length || (i < a.length && common[(i + 1) * width + j] >= common[i * width + j + 1])) {
+      add("del", a[i]);
+      i += 1;
+    } else {
+      add("ins", b[j]);
+      j += 1;
+    }
+  }
+  return parts;
+}
+// A row that was made from another prompt by changing it says so in its column `original_prompt`.
+function originalBlock(sample, query) {
+  const original = sample.columns.original_prompt;
+  if (typeof original !== "string" || original === sample.prompt) return null;
+  const parts = changesBetween(original, sample.prompt);
+  if (!parts) return textBlock("Original prompt", original, query, "prompt");
+  const body = el("pre", { class: "text", tabindex: 0, role: "region", "aria-label": "Changes of the prompt", dir: "auto" });
+  for (const [kind, text] of parts) body.append(el(kind, {}, untrusted(text, query)));
+  return el("section", { class: "block prompt changes" }, el("h4", {}, "Changed from the original prompt"), body);
+}
 function drawSample(row, sample, state, move) {
   const columns = STORE.columns;
   const task = DOC.tasks[columns.task[row]];
   const query = (state.search || "").toLowerCase();
-  const further = Object.entries(sample.columns);
+  const further = Object.entries(sample.columns).filter(([name]) => name !== "original_prompt");
   return [
     el(
       "div",
@@ -191,6 +238,7 @@ function drawSample(row, sample, state, move) {
     answersTable(sample, query),
     replyBlocks(sample, query),
     judgeBlocks(sample, query),
+    originalBlock(sample, query),
     textBlock("Prompt", sample.prompt, query, "prompt"),
     sample.replies.map((reply, run) =>
       reply && reply.prompt && textBlock(`Prompt of ${runName(run)}`, reply.prompt, query, "prompt")

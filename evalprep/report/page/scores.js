@@ -60,6 +60,7 @@ function scoreValue(score, number, which) {
 const BETTER = {
   down: "lower is better",
   zero: "zero is best",
+  "0.5": "0.5 is best",
   reference: "best like the reference",
   helper: "part of other scores",
 };
@@ -98,7 +99,68 @@ function distributionChart(score, which) {
   })).filter((one) => one.values.length);
   return series.length ? distributions(series, score.title || score.name) : null;
 }
+// Bars by category, from the value that is best where there is one, with a line at the score itself.
+function categoryBars(score, number, which) {
+  const run = score.runs[which];
+  const found = run.categories || [];
+  if (!found.length) return null;
+  const base = ["scores", number, "runs", which];
+  const goal = score.better === "zero" ? 0 : Number.parseFloat(score.better);
+  const values = [run.agg_value, ...found.map((one) => one.agg_value)].filter((value) => typeof value === "number");
+  const ends = [...values, Number.isNaN(goal) ? 0 : goal];
+  const domain = isShare(score) ? [0, 1] : [Math.min(...ends), Math.max(...ends)];
+  const origin = place(domain, Number.isNaN(goal) ? Math.max(domain[0], Math.min(0, domain[1])) : goal);
+  const line = (value, kind) => svg("line", { class: kind, x1: px(value), x2: px(value), y1: 0, y2: 14 });
+  const bar = (value) => {
+    const end = place(domain, value);
+    return svg(
+      "svg",
+      { class: "bar", height: 14, width: "100%", "aria-hidden": "true" },
+      svg("rect", { class: "track", x: 0, y: 3, width: "100%", height: 8, rx: 2 }),
+      svg("rect", {
+        class: "full " + runColour(which),
+        x: px(Math.min(origin, end)),
+        y: 3,
+        width: px(Math.abs(end - origin)),
+        height: 8,
+        rx: 2,
+      }),
+      typeof run.agg_value === "number" && line(place(domain, run.agg_value), "overall"),
+      !Number.isNaN(goal) && line(origin, "goal"),
+    );
+  };
+  return el(
+    "section",
+    { class: "categories" },
+    el("h4", {}, "By category"),
+    el(
+      "dl",
+      { class: "bars", "aria-label": visible(`${score.title || score.name} by category`) },
+      found.map((one, row) => [
+        el("dt", {}, untrusted(one.name, ""), " ", el("span", { class: "quiet small" }, plural(one.n || 0, "row"))),
+        el("dd", {}, bar(one.agg_value), num([...base, "categories", row, "agg_value"], "plain")),
+      ]),
+    ),
+    el("p", { class: "quiet small" }, "The dark line is the score over all rows."),
+  );
+}
+function recordTables(score, number, which) {
+  const found = score.runs[which].records || {};
+  return ["best", "worst"].filter((end) => (found[end] || []).length).map((end) =>
+    table(
+      end === "best" ? "Best records" : "Worst records",
+      [["Sample"], ["Value"], ["Prompt"], ["Gold answer"], ["Reply"]],
+      found[end].map((one, row) => [
+        el("code", {}, untrusted(String(one.sample_id), "")),
+        num(["scores", number, "runs", which, "records", end, row, "value"], "plain"),
+        ...["prompt", "target", "reply"].map((name) => el("bdi", {}, untrusted(String(one[name] ?? ""), ""))),
+      ]),
+      { class: "records" },
+    )
+  );
+}
 function partsList(score, number, which) {
+  if ((score.runs[which].categories || []).length) return null; // drawn with their line
   const parts = Object.entries(score.runs[which].parts || {}).filter(([, value]) => typeof value === "number");
   if (!parts.length) return null;
   const top = Math.max(1e-9, ...parts.map(([, value]) => value));
@@ -131,6 +193,8 @@ function scoreSection(score, number) {
           run.rule && `, ${run.rule}`,
           typeof run.stderr === "number" && [", standard error ", num([...base, "stderr"], "plain")],
         ),
+      categoryBars(score, number, which),
+      recordTables(score, number, which),
       partsList(score, number, which),
       distributionChart(score, which),
       (skipped.length > 0 || notes.length > 0) && el("ul", { class: "plain" }, skipped, notes),

@@ -155,3 +155,20 @@ def test_thin_keeps_both_ends():
     assert found["n"] == 10_001
     assert len(found["values"]) == 1000
     assert (found["values"][0], found["values"][-1]) == (0, 10_000)
+
+
+def test_categories_and_records_of_a_score_reach_the_page():
+    result = {
+        "agg_value": 0.5,
+        "categories": {
+            "b": {"agg_value": 0.25, "n": 2},
+            "a": {"agg_value": 0.75, "interval": [0.5, 1.0], "n": 2},
+            "c": {},
+        },
+        "records": {"best": [{"sample_id": "r1", "value": 1.0, "prompt": "p", "other": 1}], "worst": "nothing"},
+    }
+    score = SuiteScore("s", "pack", "S", "up", (0, 1), 0.5, result=result)
+    shown = suite_of([Scores("run", "m", [], [], [score])])[0]["runs"][0]
+    assert [(one["name"], one["low"]) for one in shown["categories"]] == [("a", 0.5), ("b", None)]
+    assert shown["records"]["best"] == [{"sample_id": "r1", "value": 1.0, "prompt": "p", "target": None, "reply": None}]
+    assert list(shown["records"]) == ["best"]
