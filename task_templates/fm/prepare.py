@@ -105,7 +105,7 @@ def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, 
         found[f"{data.name}.{score}"] = ScoreSpec(
             function=f"score.{function}",
             params={"value": value or score, "better": better or direction},
-            title=title or plain,
+            title=f"{data.name}: {title or plain}",
             better=better or direction,
             range=bounds,
             rule=value or score,

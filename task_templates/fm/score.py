@@ -94,8 +94,9 @@ def _records(samples: Sequence[Sample], by_index: Mapping[str, float | None], be
     def shown(places: Sequence[int]) -> list[Result]:
         return [_record(*known[place]) for place in places]
 
-    half = min(RECORDS, len(order) // 2)
-    return {"best": shown(order[:half]), "worst": shown(order[::-1][:half])}
+    best = [place for place in order if ranks[place] < max(ranks)]
+    worst = [place for place in order[::-1] if ranks[place] > min(ranks)]
+    return {"best": shown(best[:RECORDS]), "worst": shown(worst[:RECORDS])}
 
 
 def _record(value: float, sample: Sample) -> Result:

@@ -156,8 +156,8 @@ def test_meteor_is_unknown_where_its_data_are_not(monkeypatch):
 def test_best_and_worst_records_are_named(score):
     rows = {"task": [sample(i, f"r{i}", 0, {"s": i / 4}) | {"prompt": "p" * 300, "response": "x"} for i in range(5)]}
     records = score.mean_of(rows=rows, params={"value": "s", "better": "up"})["records"]
-    assert [one["sample_id"] for one in records["best"]] == ["r4/0", "r3/0"]
-    assert [one["sample_id"] for one in records["worst"]] == ["r0/0", "r1/0"]
+    assert [one["sample_id"] for one in records["best"]] == ["r4/0", "r3/0", "r2/0", "r1/0"]
+    assert [one["sample_id"] for one in records["worst"]] == ["r0/0", "r1/0", "r2/0", "r3/0"]
     assert len(records["best"][0]["prompt"]) == 200
     lowest = score.mean_of(rows=rows, params={"value": "s", "better": "down"})["records"]["best"]
     assert lowest[0]["sample_id"] == "r0/0"
@@ -168,3 +168,10 @@ def test_best_and_worst_records_are_named(score):
 def test_records_that_are_all_alike_are_not_ranked(score):
     rows = {"task": [sample(i, f"r{i}", 0, {"s": 1.0}) for i in range(5)]}
     assert score.mean_of(rows=rows, params={"value": "s"})["records"] == {}
+
+
+def test_the_worst_records_are_worse_than_the_best(score):
+    rows = {"task": [sample(i, f"r{i}", 0, {"s": float(i > 0)}) for i in range(5)]}
+    records = score.mean_of(rows=rows, params={"value": "s", "better": "up"})["records"]
+    assert [one["sample_id"] for one in records["worst"]] == ["r0/0"]
+    assert "r0/0" not in [one["sample_id"] for one in records["best"]]

@@ -1,0 +1,124 @@
+"""What fmeval left: its saved records and its `EvalOutput` as JSON, as results by the names of our scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.fm.aggregate import aggregate
+from evalprep.packapi import BadInput, Problem
+
+from .algorithms import ALGORITHMS, DETECTORS
+
+Result = dict[str, Any]
+
+
+def load(path: Path | str) -> dict[str, Result] | None:
+    """Results by score name, out of a file of fmeval or a folder with such files; None for anything else.
+
+    Accepted: records that `save=True` wrote (`<eval_name>_<dataset_name>.jsonl`), and JSON files with an `EvalOutput`
+    or a list of them. The name of a data set must be that of the entry under `data:`.
+
+    Raises:
+        BadInput: a file that begins like one of these, and is damaged.
+    """
+    path = Path(path)
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    found: dict[str, Result] = {}
+    for file in files:
+        if file.suffix == ".jsonl" and file.is_file():
+            found |= _records(file) or {}
+        elif file.suffix == ".json" and file.is_file():
+            found |= _outputs(file) or {}
+    return found or None
+
+
+def split_name(stem: str) -> tuple[str, str] | None:
+    """Algorithm and data set out of the name of a file of records; the longest algorithm that fits.
+
+    >>> split_name("qa_accuracy_semantic_robustness_boolq")
+    ('qa_accuracy_semantic_robustness', 'boolq')
+    """
+    fitting = [name for name in ALGORITHMS if stem.startswith(f"{name}_") and len(stem) > len(name) + 1]
+    name = max(fitting, key=len, default="")
+    return (name, stem[len(name) + 1 :]) if name else None
+
+
+def own_names(algorithm: str, names: Sequence[str]) -> dict[str, str]:
+    """Map the names of fmeval's scores to ours; `rouge` stays, as it does not say of which type it is."""
+    if ALGORITHMS[algorithm].detects:
+        if list(names) == ["toxicity"]:
+            return {"toxicity": DETECTORS["toxigen"][0]}
+        return {name: f"detoxify_{name}" for name in names}
+    if ALGORITHMS[algorithm].robust and ALGORITHMS[algorithm].family != "general":
+        return {name: name if name.startswith("delta_") else f"original_{name}" for name in names}
+    return {name: name for name in names}
+
+
+def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
+    with file.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                scores = {str(one["name"]): one.get("value") for one in record["scores"]}
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise BadInput(
+                    Problem(what=f"is no record of fmeval: {error!r}", where=f"{file}:{number}", fix="copy it again")
+                ) from None
+            yield {"category": record.get("category"), **scores}
+
+
+def _records(file: Path) -> dict[str, Result] | None:
+    named = split_name(file.stem)
+    if named is None:
+        return None
+    algorithm, data = named
+    rows = list(_lines(file))
+    names = list(dict.fromkeys(name for row in rows for name in row if name != "category"))
+    if algorithm == "prompt_stereotyping" and names == ["log_probability_difference"]:
+        # fmeval saves the difference alone, and reports the share of those above 0.
+        rows = [{**row, "prompt_stereotyping": float(row[names[0]] > 0)} for row in rows if row[names[0]] is not None]
+        names.append("prompt_stereotyping")
+    means = aggregate(rows=rows, score_names=names)
+    ours = own_names(algorithm, names)
+    found = {}
+    for name in names:
+        categories = {each: values[name] for each, values in (means["categories"] or {}).items()}
+        found[f"{data}.{ours[name]}"] = _result(means["dataset"][name], categories, len(rows))
+    return found
+
+
+def _outputs(file: Path) -> dict[str, Result] | None:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    several = content if isinstance(content, list) else [content]
+    found: dict[str, Result] = {}
+    for one in several:
+        if not isinstance(one, Mapping) or one.get("eval_name") not in ALGORITHMS or not one.get("dataset_scores"):
+            continue
+        scores = {str(each["name"]): each.get("value") for each in one["dataset_scores"]}
+        ours = own_names(one["eval_name"], list(scores))
+        for name, value in scores.items():
+            categories = {
+                str(category["name"]): next(
+                    (each.get("value") for each in category["scores"] if each["name"] == name), None
+                )
+                for category in one.get("category_scores") or []
+            }
+            found[f"{one.get('dataset_name')}.{ours[name]}"] = _result(value, categories, None)
+    return found or None
+
+
+def _result(value: Any, categories: Mapping[str, Any], count: int | None) -> Result:
+    result: Result = {"agg_value": value, "source": "fmeval"}
+    if count is not None:
+        result["n"] = count
+    if categories:
+        result["categories"] = {name: {"agg_value": one} for name, one in categories.items()}
+    return result
