@@ -9,7 +9,12 @@ from evalprep.results.record import manifest_of
 
 
 def plan_behind(run: Run) -> Plan:
-    """The plan that a run was prepared with; empty where its files do not lead to it, or to another preparation."""
+    """The plan that a run was prepared with: its record beside the results, else the manifest that its files lead to.
+
+    Empty where there is neither, or the work folder is another preparation's by now.
+    """
+    if run.record is not None:
+        return run.record
     manifest = manifest_of(run)
     ids = {task.metadata.get("run") for task in run.tasks.values()}
     return plan_of(manifest) if manifest.get("run") and manifest["run"] in ids else Plan()
