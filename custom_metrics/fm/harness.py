@@ -29,7 +29,7 @@ from custom_metrics.fm.meteor import MissingDataError, meteor, meteor_no_synonym
 from custom_metrics.fm.qa_accuracy import qa_accuracy as answer_scores
 from custom_metrics.fm.robustness import general_robustness as compare_replies
 from custom_metrics.fm.stereotyping import stereotyping_sample
-from custom_metrics.fm.summarization import rouge
+from custom_metrics.fm.summarization import ROUGE_TYPES, rouge
 
 Doc = Mapping[str, Any]
 Scores = dict[str, Any]
@@ -78,13 +78,11 @@ def qa_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
 
 
 def summarization_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
-    """ROUGE of the chosen type under its own name, and METEOR where it is asked for."""
+    """ROUGE of three types under their own names, and METEOR where it is asked for."""
     options = options_of(doc)
     pair = {"target_output": _target(doc), "model_output": reply_of(results)}
-    kind = options.get("rouge_type", "rouge2")
-    scores: Scores = {
-        kind: rouge(**pair, rouge_type=kind, use_stemmer=options.get("use_stemmer_for_rouge", True))["rouge"]
-    }
+    stemmer = options.get("use_stemmer_for_rouge", True)
+    scores: Scores = {kind: rouge(**pair, rouge_type=kind, use_stemmer=stemmer)["rouge"] for kind in ROUGE_TYPES}
     if options.get("meteor") in _METEORS:
         name, function = _METEORS[options["meteor"]]
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from custom_metrics.fm.summarization import ROUGE_TYPES
 from evalprep.packapi import Call, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
 
 from .algorithms import ALGORITHMS, DETECTORS, TITLES, Algorithm, accuracy_scores
@@ -60,12 +61,13 @@ def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
     helpers = helpers_of(context, data, algorithm)
     if algorithm.detects or algorithm.compared:
         values |= {"annotators": list(helpers), "helpers": helpers}
+    template = algorithm.name
     if algorithm.family == "summarization_accuracy":
-        main = data.options["rouge_type"]
-        values |= {"main": f"{main}_all_prompts"} if algorithm.robust else {"rouge_type": main}
+        template, more = _summaries(data, algorithm)
+        values |= more
     made.tasks[name] = TaskPlan(
         name,
-        template=f"{algorithm.name}.yaml",
+        template=f"{template}.yaml",
         values=values,
         prompt="chat" if chat and not likelihood else "plain",
         call=Call(backend="stored") if data.stored else Call(),
@@ -83,6 +85,21 @@ def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
         made.scores[score] = replace(spec, tasks=(name,))
     for score, reason in _without_helper(data, algorithm, context).items():
         made.excluded[score] = Excluded("helper", reason)
+
+
+def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]]:
+    """Template and values that depend on the metrics that are asked for."""
+    main = data.options["rouge_type"]
+    meteor = {"wordnet": "meteor", "no_synonyms": "meteor_no_synonyms"}.get(data.options["meteor"])
+    if not algorithm.robust:
+        names = [*ROUGE_TYPES, meteor] if meteor else [*ROUGE_TYPES]
+        listed = [{"metric": name, "aggregation": "mean", "higher_is_better": True} for name in names]
+        return algorithm.name, {"main": main, "metric_list": listed}
+    values = {"main": f"{main}_all_prompts"}
+    if meteor is None:
+        return f"{algorithm.name}_rouge", values
+    more = {"meteor": meteor, "delta_meteor": f"delta_{meteor}", "meteor_all_prompts": f"{meteor}_all_prompts"}
+    return algorithm.name, values | more
 
 
 def _generation(data: DataSet) -> dict[str, Any]:

@@ -19,12 +19,15 @@ from .algorithms import Algorithm
 from .settings import DataSet
 
 Row = dict[str, Any]
+Fill = Callable[[FieldRow, str], str]
+"""A record and its input, or a changed form of it -> the prompt."""
+Gold = Callable[[str], str]
 _TOLD = 10
 # Options that scoring needs; they travel with each row.
 _SCORING: dict[str, tuple[str, ...]] = {
     "factual_knowledge": ("target_output_delimiter", "logical_operator"),
     "qa_accuracy": ("target_output_delimiter",),
-    "summarization_accuracy": ("rouge_type", "use_stemmer_for_rouge", "meteor"),
+    "summarization_accuracy": ("use_stemmer_for_rouge", "meteor"),
     "classification_accuracy": ("valid_labels", "label_match", "multiclass_average_strategy"),
 }
 
@@ -82,7 +85,7 @@ def task_rows(context: Context, data: DataSet, algorithm: Algorithm) -> tuple[li
                 f"{data.task(algorithm)}: {unchanged} of {len(rows)} prompts came out of the perturbation as they were"
             )
     else:
-        rows = [_single(row, one, fill) for row, one in zip(chosen, ids, strict=True)]
+        rows = [_single(row, one, fill, _gold(data, algorithm)) for row, one in zip(chosen, ids, strict=True)]
     text = json.dumps(options, sort_keys=True, ensure_ascii=False)
     for row in rows:
         row["options"] = text
@@ -103,16 +106,30 @@ def _common(row: FieldRow, record_id: str) -> Row:
     return made | further
 
 
-def _single(row: FieldRow, record_id: str, fill: Callable[[FieldRow, str], str]) -> Row:
+def _single(row: FieldRow, record_id: str, fill: Fill, gold: Gold) -> Row:
     return {
         "sample_id": record_id,
         "prompt": fill(row, row.fields["model_input"]),
-        "target": row.fields.get("target_output", ""),
+        **_answers(row, gold),
         **_common(row, record_id),
     }
 
 
-def _pair(row: FieldRow, record_id: str, fill: Callable[[FieldRow, str], str]) -> Row:
+def _answers(row: FieldRow, gold: Gold) -> Row:
+    """The right answers in one text, and a reply that is right."""
+    target = row.fields.get("target_output", "")
+    return {"target": target, "gold": gold(target)}
+
+
+def _gold(data: DataSet, algorithm: Algorithm) -> Gold:
+    """How a right reply comes out of the right answers: the first one, or all where all are asked for."""
+    several = "target_output_delimiter" in _SCORING.get(algorithm.family, ())
+    delimiter = data.options["target_output_delimiter"] if several else None
+    everything = algorithm.family == "factual_knowledge" and data.options["logical_operator"] == "AND"
+    return lambda target: " ".join(targets(target, delimiter)) if everything else targets(target, delimiter)[0]
+
+
+def _pair(row: FieldRow, record_id: str, fill: Fill) -> Row:
     sentences = [row.fields.get("sent_more_input", ""), row.fields.get("sent_less_input", "")]
     choices = [fill(row, text) if text else text for text in sentences]
     logged = [row.fields[name] for name in _LOGPROBS if name in row.fields]
@@ -126,11 +143,12 @@ def _variants(
     ids: Sequence[str],
     data: DataSet,
     algorithm: Algorithm,
-    fill: Callable[[FieldRow, str], str],
+    fill: Fill,
 ) -> Iterator[Row]:
     """The original of each record and its perturbed forms, adjacent; further draws of the original last."""
     options = data.options
     number, draws = options["num_perturbations"], baseline_draws(data, algorithm)
+    gold = _gold(data, algorithm)
     texts = zip(ids, (row.fields["model_input"] for row in chosen), strict=True)
     chances: dict[str, Any] = dict(probabilities(options))
     perturbed = perturb_records(
@@ -150,7 +168,7 @@ def _variants(
                 "sample_id": f"{record_id}/{variant}" + (f".{draw}" if draw else ""),
                 "prompt": fill(row, text),
                 "original_prompt": fill(row, original),
-                "target": row.fields.get("target_output", ""),
+                **_answers(row, gold),
                 **_common(row, record_id),
                 "cluster_id": record_id,
                 "variant": variant,
@@ -178,7 +196,7 @@ def rows_per_record(data: DataSet, algorithm: Algorithm) -> int:
 # ---- prompts
 
 
-def _template(context: Context, data: DataSet) -> Callable[[FieldRow, str], str]:
+def _template(context: Context, data: DataSet) -> Fill:
     """How a record becomes a prompt, with its input or a changed form of it."""
     if data.prompt is None:
         template = data.prompt_template or DEFAULT_TEMPLATE
@@ -197,7 +215,7 @@ def _template(context: Context, data: DataSet) -> Callable[[FieldRow, str], str]
     return _jinja(context, data, data.prompt)
 
 
-def _jinja(context: Context, data: DataSet, template: str) -> Callable[[FieldRow, str], str]:
+def _jinja(context: Context, data: DataSet, template: str) -> Fill:
     from jinja2 import StrictUndefined, TemplateError
     from jinja2.sandbox import SandboxedEnvironment
 

@@ -104,7 +104,7 @@ def _record(value: float, sample: Sample) -> Result:
         "sample_id": sample["sample_id"],
         "value": value,
         "prompt": _cut(sample.get("prompt")),
-        "target": _cut(sample.get("target")),
+        "target": _cut(sample["doc"].get("target") or sample.get("target")),
         "reply": _cut(sample.get("response")),
     }
 

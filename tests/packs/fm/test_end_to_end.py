@@ -62,6 +62,11 @@ def test_every_algorithm_has_its_scores(run):
     assert all(value is not None for value in found.values())
 
 
+def test_the_check_has_no_objection(run):
+    """Tasks load through lm-eval, and their scorers give credit to a right reply."""
+    call(sys.executable, "-m", "evalprep", "check", "--config_path", "eval_config.yaml", cwd=run)
+
+
 def test_one_report_shows_them(run):
     call(sys.executable, "-m", "evalprep", "report", "eval_results", "--out", "report", cwd=run)
     page = next((run / "report").glob("*.html")).read_text(encoding="utf-8")

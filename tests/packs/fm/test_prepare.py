@@ -244,3 +244,32 @@ def test_every_algorithm_has_a_template_that_renders(tmp_path):
     done = prepared(tmp_path, *everything, meteor="no_synonyms")
     assert len(done.tasks) == 12
     assert not [one for one in done.findings if one.level in ("error", "warning")]
+
+
+def test_a_right_reply_is_the_first_answer_or_all(tmp_path):
+    lines = [{"q": "a?", "a": "x<OR>y"}]
+    prepared(tmp_path, own(tmp_path, lines))
+    assert (
+        rows_of(tmp_path, "fm_own_qa_accuracy")[0]["gold"],
+        rows_of(tmp_path, "fm_own_qa_accuracy")[0]["target"],
+    ) == ("x", "x<OR>y")
+    lines = [{"q": "a?", "a": "x<AND>y"}]
+    every = {"target_output_delimiter": "<AND>", "logical_operator": "AND", "algorithms": ["factual_knowledge"]}
+    prepared(tmp_path, {**own(tmp_path, lines), **every})
+    assert rows_of(tmp_path, "fm_own_factual_knowledge")[0]["gold"] == "x y"
+
+
+@pytest.mark.parametrize(("meteor", "metrics"), [("off", 3), ("no_synonyms", 4)])
+def test_summaries_declare_the_metrics_that_they_return(tmp_path, meteor, metrics):
+    import yaml
+
+    done = prepared(
+        tmp_path,
+        with_(NEWS, algorithms=["summarization_accuracy", "summarization_accuracy_semantic_robustness"]),
+        meteor=meteor,
+    )
+    for task in done.tasks:
+        text = (tmp_path / "work_dir" / "fm" / f"{task}.yaml").read_text().replace("!function", "")
+        declared = [one["metric"] for one in yaml.safe_load(text)["metric_list"]]
+        assert len(declared) == metrics * (3 if "robustness" in task else 1)
+        assert any("meteor" in name for name in declared) == (meteor != "off")
