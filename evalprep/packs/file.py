@@ -69,9 +69,20 @@ def read_pack(file: Path, problems: Problems) -> Pack:
         _check_task(pack, task, source, problems)
     _check_names(pack, source, problems)
     _check_scores(pack, source, problems)
-    if pack.published_file and not is_file(folder / pack.published_file):
-        problems.add(f"there is no {pack.published_file}", where=source.where("published"), fix=f"add it to {folder}")
+    if pack.published_file:
+        _check_published(pack, source, problems)
     return pack
+
+
+def _check_published(pack: Pack, source: YamlFile, problems: Problems) -> None:
+    """Published scores are a YAML mapping in the pack's own folder."""
+    where, file = source.where("published"), pack.folder / pack.published_file
+    if not is_file(file):
+        problems.add(f"there is no {pack.published_file}", where=where, fix=f"add it to {pack.folder}")
+    elif not file.resolve().is_relative_to(pack.folder.resolve()):
+        problems.add(
+            f"{pack.published_file} lies outside of the pack", where=where, allowed=f"a YAML file in {pack.folder}"
+        )
 
 
 def _entries(
@@ -104,6 +115,13 @@ def _check_config_key(key: ConfigKey, source: YamlFile, problems: Problems) -> b
         )
         return False
     default, types = key.default, key.types
+    if odd := [one for one in key.choices or () if not isinstance(one, str | int | float)]:
+        problems.add(
+            f"the choice {odd[0]!r} of {key.name} cannot be compared",
+            where=where,
+            allowed="texts, numbers, true and false",
+        )
+        return False
     if default is not None and not any(isinstance(default, _DEFAULTS[kind]) for kind in types):
         problems.add(
             f"the default {default!r} of {key.name} is not of its type", where=where, allowed=" or ".join(types)

@@ -70,12 +70,12 @@ class Pack:
             yield
         except (BadInput, OSError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)
             own = [frame for frame in frames if Path(frame.filename).is_relative_to(self.folder)] or frames
             raise BadInput(
                 Problem(
-                    what=f"{doing}: {type(error).__name__}: {error}",
+                    what=f"{doing}: {_said(error)}",
                     where=f"{own[-1].filename}:{own[-1].lineno}",
                     fix="this line expects other data: mend them, or the pack (EVALPREP_TRACEBACK=1 tells more)",
                 )
@@ -100,11 +100,16 @@ class Pack:
             return importlib.import_module(f"{package}.{stem}")
         except BadInput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(
                 Problem(
-                    what=f"cannot be imported: {type(error).__name__}: {error}",
+                    what=f"cannot be imported: {_said(error)}",
                     where=str(self.folder / f"{stem}.py"),
                     fix="mend the pack's module",
                 )
             ) from error
+
+
+def _said(error: BaseException) -> str:
+    """What code of a pack ended with; its own end of the program would pass for ours."""
+    return f"calls sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"

@@ -29,6 +29,7 @@ from evalprep.prepare.commands import (
     whole_blocks,
 )
 from evalprep.prepare.joined import Joined, PlannedPack, groups_to_write, join_plans
+from evalprep.prepare.scores import check_scores
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
@@ -74,6 +75,7 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> Joined:
         try:
             context = Context(pack, config, section_for(config, pack), requested, problems)
             work.append(PlannedPack(pack, context, planned(pack, context)))
+            check_scores(pack, work[-1].plan)
         except BadInput as error:
             problems.extend(error.problems)
     problems.raise_if_any()

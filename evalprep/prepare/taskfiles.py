@@ -101,7 +101,10 @@ def _task_data(item: PlannedPack, spec: TaskSpec) -> TaskData:
     """Rows from the pack's own code, or from the source that pack.yaml names."""
     module = item.pack.module("prepare")
     if module is not None and hasattr(module, "prepare"):
-        data: TaskData = module.prepare(item.context, spec.name)
+        data = module.prepare(item.context, spec.name)
+        if not isinstance(data, TaskData):
+            what = f"prepare() returned {type(data).__name__} for {spec.name}"
+            raise BadInput(Problem(what=what, where=str(item.pack.folder / "prepare.py"), allowed="a TaskData"))
         return data
     return plain_data(item.context, spec)
 
