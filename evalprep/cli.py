@@ -11,10 +11,11 @@ import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 from evalprep import __version__
 from evalprep.errors import BadInput
-from evalprep.terminal import counted
+from evalprep.terminal import counted, guarded
 
 # Verb -> one line for the overview. The modules themselves are imported only when their verb is used, which keeps
 # `evalprep --help` free of heavy imports.
@@ -92,6 +93,12 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str
     )
     module.configure(parser)
     args = parser.parse_args(arguments)
+    with guarded():
+        return _run(module, args)
+
+
+def _run(module: Any, args: argparse.Namespace) -> int:
+    """Run a verb, and say what ended it."""
     try:
         code = module.main(args)
         sys.stdout.flush()

@@ -1,9 +1,77 @@
-"""Words and tables for the terminal: one look for every verb, readable at 80 columns."""
+"""Words and tables for the terminal: one look for every verb, readable at 80 columns, and no control but our own.
+
+Data sets and models write anything, also the characters on which a terminal acts: it would clear the screen, show a
+right answer where a wrong one stands, or fill the clipboard. What verbs print goes through `guarded`, tables and bars
+through `console`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import contextlib
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+# Control characters but for newline and tab, and those that change the direction or the lines of a text.
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""A text with every character that a terminal acts on written out, as JSON writes it.
+
+    >>> visible("\x1b[2Jdone")
+    '\\u001b[2Jdone'
+    """
+    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class Guarded:
+    """A text stream that writes `visible` texts; everything else is the stream's own."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text made visible."""
+        return self.stream.write(visible(text))
+
+    def writelines(self, lines: Sequence[str]) -> None:
+        """Write each of them."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Guard standard output and standard error for as long as a verb runs."""
+    out, errors = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = Guarded(raw(out)), Guarded(raw(errors))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, errors
+
+
+def raw(stream: Any) -> Any:
+    """The stream below, for our own control characters: a bar that is drawn again, a screen that is cleared."""
+    return stream.stream if isinstance(stream, Guarded) else stream
+
+
+def console(file: Any = None, **options: Any) -> Any:
+    """A console of rich whose own colours and movements reach the terminal, and whose texts are made visible."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Screen(Console):
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for one in super().render(renderable, options):
+                yield one if one.control else Segment(visible(one.text), one.style)
+
+    return Screen(file=raw(file or sys.stdout), **options)
 
 
 def plain_table(title: str, *columns: tuple[str, str]) -> Any:

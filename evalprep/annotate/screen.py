@@ -12,6 +12,7 @@ from evalprep.annotate.collect import Asked
 from evalprep.annotate.prices import Price, output_at_most, tokens_about
 from evalprep.annotate.providers.wire import Wire
 from evalprep.annotate.tally import TaskTally
+from evalprep.terminal import raw
 
 _SHOWN = 3  # reasons per task that are written out
 UNKNOWN_PRICE = "unknown: no price of this model is given (--prices FILE)"
@@ -128,7 +129,7 @@ class Progress:
         self.done += 1
         self.rated += rated
         if self._visible:
-            print(f"\r{self.done}/{self.total} answered, {self.rated} rated", end="", file=sys.stderr, flush=True)
+            print(f"\r{self.done}/{self.total} answered, {self.rated} rated", end="", file=raw(sys.stderr), flush=True)
 
     def end(self) -> None:
         """Leave the line."""

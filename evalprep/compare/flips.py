@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -18,7 +19,8 @@ EXTRACTION_FAILED = "extraction failed"
 ANSWER_DIFFERS = "answer differs"
 CAUSES = (PROMPT_DIFFERS, SAME_OUTPUT, TRUNCATED, EXTRACTION_FAILED, ANSWER_DIFFERS)
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for the beginning of one
+# What spreadsheets take for the beginning of a formula, also after blanks and in full width.
+_FORMULA = re.compile(r"[\s\x00-\x20\x7f-\xa0\u200b-\u200f\u2060\ufeff]*[=+@\uff0b\uff1d\uff20\uff0d\u2212-]|[\t\r]")
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,10 @@ def make_flip(task: str, change: Change, models: Models = ("", "")) -> Flip:
 def harmless(cell: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets an apostrophe in front, as OWASP advises.
 
-    >>> harmless("=1+1"), harmless(-1.5)
-    ("'=1+1", -1.5)
+    >>> harmless("=1+1"), harmless(" =1+1"), harmless(-1.5)
+    ("'=1+1", "' =1+1", -1.5)
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def write_csv(flips: Iterable[Flip], path: Path) -> int:

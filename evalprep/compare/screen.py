@@ -10,6 +10,7 @@ from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORS
 from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
 from evalprep.score.screen import number
+from evalprep.terminal import console as screen
 from evalprep.terminal import plain_table
 
 _COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH: "yellow"}
@@ -50,10 +51,9 @@ def show(
         subtasks: Also one table of subtasks per task.
         width: Columns; those of the terminal by default, 80 where there is none.
     """
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=file, width=width, highlight=False, soft_wrap=False)
+    console = screen(file, width=width, highlight=False, soft_wrap=False)
     console.print(Text(f"candidate {comparison.run}  against  baseline {comparison.other}"))
     for warning in comparison.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))

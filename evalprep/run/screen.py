@@ -13,6 +13,7 @@ from typing import Any
 from evalprep.run.live import Show
 from evalprep.status import SYMBOLS, TaskStatus, duration, table_lines, task_lines
 from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, State
+from evalprep.terminal import console
 
 _STYLES = {SYMBOLS[FAILED]: "not bold red", SYMBOLS[DONE]: "not bold green", SYMBOLS[RUNNING]: "not bold cyan"}
 
@@ -58,9 +59,8 @@ class _LiveTable:
     """A table that is drawn anew in place; it never grows higher than the terminal."""
 
     def __init__(self) -> None:
-        from rich.console import Console
 
-        self.console = Console()
+        self.console = console()
         self.size = self.console.size
         self.last: State | None = None
         self._start()

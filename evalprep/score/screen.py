@@ -7,6 +7,7 @@ from typing import IO, Any
 
 from evalprep.score.published import Published
 from evalprep.score.suite import Scores, SuiteScore, name_among
+from evalprep.terminal import console as screen
 from evalprep.terminal import plain_table
 
 
@@ -36,10 +37,9 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
         subtasks: Also one table of subtasks per task.
         width: Columns; those of the terminal by default, 80 where there is none.
     """
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=file, width=width, highlight=False)
+    console = screen(file, width=width, highlight=False)
     console.print(Text(scores.run))
     sources: dict[str, str] = {}
     if scores.tasks:

@@ -15,7 +15,7 @@ from evalprep.check.codes import HOUSE_STYLE, markdown
 from evalprep.check.folds import WIDTH, fold, paragraph
 from evalprep.errors import BadInput, Problem
 from evalprep.prepare.target import Target, add_arguments, at_least_one, targets
-from evalprep.terminal import counted
+from evalprep.terminal import console, counted
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -131,9 +131,8 @@ def _progress(silent: bool) -> Iterator[Callable[[str], None]]:
     if silent or not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
 
-    with Console(file=sys.stderr).status("reading") as status:
+    with console(sys.stderr).status("reading") as status:
         yield status.update
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from evalprep.status import read_status
+from evalprep.terminal import raw
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
             print(json.dumps(status.as_dict(), indent=2))
         else:
             if args.refresh > 0 and sys.stdout.isatty():
-                print("\x1b[2J\x1b[H", end="")  # clear the screen, go to its corner
+                print("\x1b[2J\x1b[H", end="", file=raw(sys.stdout))  # clear the screen, go to its corner
             print(status.text(shutil.get_terminal_size().columns if sys.stdout.isatty() else None), flush=True)
         if args.refresh <= 0 or not status.alive:
             return int(status.failed)
