@@ -27,6 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="NAME", help="the judge, as the service calls it")
     add("--api", choices=("openai", "anthropic"), default="openai", help="wire format (openai, or what speaks like it)")
     add("--base_url", metavar="URL", help="address without /chat/completions or /messages (default: the provider's)")
+    add(
+        "--backend",
+        metavar="NAME",
+        help="load the judge here, as lm-eval does: hf or vllm; --model is its path or hub id",
+    )
+    add("--model_args", default="", metavar="K=V,...", help="arguments of the model that --backend loads")
     add("--api_key_env", metavar="NAME", help="environment variable with the key (default: the provider's)")
     add("--api_key_file", type=Path, metavar="FILE", help="file with the key, which nobody else may read")
     add("--rubric", metavar="NAME|FILE", help="ask by this rubric, instead of what the packs ask")
@@ -106,7 +112,7 @@ def main(args: argparse.Namespace) -> int:
         if args.max_cost is not None:
             settings.refuse_boundless(asked.annotators.values())
         if not args.json:
-            print(f"{run.label}\njudge {settings.who.model} at {settings.base_url}")
+            print(f"{run.label}\njudge {settings.who.model} {settings.place}")
             if kept.former.damaged:
                 print(f"{kept.former.damaged} damaged lines in {kept.former.folder} were passed over")
         if args.dry_run:
@@ -123,6 +129,7 @@ def main(args: argparse.Namespace) -> int:
 def _ask(args: argparse.Namespace, run: Run, stamps: dict[str, str], asked: Asked, settings: Settings) -> int:
     from evalprep.annotate.asking import Asker
     from evalprep.annotate.kept import Kept
+    from evalprep.annotate.local import ask_here
     from evalprep.annotate.prices import Budget
     from evalprep.annotate.screen import Progress
     from evalprep.annotate.session import adopt, ask_all, opened, refresh, sign, waiting
@@ -140,9 +147,16 @@ def _ask(args: argparse.Namespace, run: Run, stamps: dict[str, str], asked: Aske
             done=lambda _, judgement: progress.step(rated=judgement.status == "ok"),
         )  # fmt: skip
         stopped: Stopped | None = None
+        summed = asker.sum
         try:
-            stopped = ask_all(asker, settings.service(), asked, settings.who, kept, again=args.ask_again)
+            if settings.local is not None:
+                summed = ask_here(
+                    ledger, settings.local, asked, settings.who, kept, stamp=stamp, again=args.ask_again,
+                    done=lambda _, judgement: progress.step(rated=judgement.status == "ok"),
+                )  # fmt: skip
+            else:
+                stopped = ask_all(asker, settings.service(), asked, settings.who, kept, again=args.ask_again)
         finally:  # also after Ctrl-C: what was paid for counts
             progress.end()
             sign(ledger, stamps, asked, settings.who, settings.where())
-        return reports.outcome(args, asked, settings, asker.sum, stopped, ledger.path, adopted)
+        return reports.outcome(args, asked, settings, summed, stopped, ledger.path, adopted)

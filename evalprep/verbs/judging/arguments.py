@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from evalprep.annotate.answers import Who
 from evalprep.annotate.finding import find_rubric
+from evalprep.annotate.local import LocalJudge, local_backend
 from evalprep.annotate.prices import Price, output_at_most, read_prices
 from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.secret import read_key
@@ -39,6 +40,12 @@ class Settings:
     price: Price | None
     connections: int
     deadline: float
+    local: LocalJudge | None = None
+
+    @property
+    def place(self) -> str:
+        """Where the judge is, for people."""
+        return f"here, by {self.local.backend.name}" if self.local is not None else f"at {self.base_url}"
 
     def service(self) -> Service:
         """The service, not yet connected."""
@@ -62,6 +69,8 @@ class Settings:
 
     def where(self) -> dict[str, Any]:
         """What the ledger notes beside the judge."""
+        if self.local is not None:
+            return {"backend": self.local.backend.name, "model_args": dict(self.local.model_args)}
         return {"api": self.wire.name, "base_url": self.base_url}
 
 
@@ -92,7 +101,10 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     for name in unusable:
         problems.add(f"--gen_kwargs: {name}", allowed="temperature=0,max_tokens=512 and the like, or a JSON object")
     key = None
-    if not args.dry_run and not asks_nothing:
+    local = _local(args, problems) if args.backend is not None else None
+    if args.backend is None and args.model_args:
+        problems.add("--model_args without --backend", fix="request parameters go into --gen_kwargs")
+    if not args.dry_run and not asks_nothing and local is None:
         needed = bool(args.api_key_env) or base_url == wire.default_url
         variable = args.api_key_env or wire.key_variable
         key = read_key(variable, args.api_key_file, problems, needed=needed, named=bool(args.api_key_env))
@@ -100,7 +112,7 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
     who = Who(args.model or "", gen_kwargs)
     price = _price(args, problems)
     problems.raise_if_any()
-    return Settings(who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout)
+    return Settings(who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout, local)
 
 
 def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Problems) -> Rubric | PromptFile | None:
@@ -125,6 +137,20 @@ def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Probl
     if args.calibrate and not (isinstance(rubric, Rubric) and rubric.calibration):
         problems.add("--calibrate without calibration questions", allowed="--rubric with `calibration:` in its file")
     return rubric
+
+
+def _local(args: argparse.Namespace, problems: Problems) -> LocalJudge | None:
+    for name in ("base_url", "batch", "max_cost", "api_key_env", "api_key_file"):
+        if getattr(args, name) is not None:
+            problems.add(f"--{name} with --backend", fix="a model that is loaded here has no service")
+    model_args, unusable = _request_parameters(args.model_args)
+    for name in unusable:
+        problems.add(f"--model_args: {name}", allowed="dtype=float32,max_length=4096 and the like, or a JSON object")
+    try:
+        return LocalJudge(local_backend(args.backend), args.model or "", model_args)
+    except BadInput as error:
+        problems.extend(error.problems)
+        return None
 
 
 def _is_pair(rubric: Rubric | PromptFile | None) -> bool:

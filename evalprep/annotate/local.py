@@ -1,0 +1,179 @@
+"""A judge on this machine: a model that lm-eval loads, by the record of its back end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalprep.annotate.answers import Judgement, Question, Who
+from evalprep.annotate.asking import Sum
+from evalprep.annotate.collect import Asked
+from evalprep.annotate.kept import Kept
+from evalprep.annotate.ledger import Ledger, Use, now, storable
+from evalprep.annotate.session import follow, waiting
+from evalprep.backends import BACKENDS, Backend
+from evalprep.errors import BadInput, Problem
+from evalprep.packs.annotator import Message
+
+#: Questions that are answered, and kept, at a time.
+_CHUNK = 64
+_DEFAULT_MAX_TOKENS = 512
+#: Request parameters that lm-eval's models take under their own names.
+_TAKEN = {"temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "stop"}
+
+
+@dataclass
+class LocalJudge:
+    """Loads the model once, at the first question.
+
+    Args:
+        backend: The record of its back end.
+        model: Path or hub id.
+        model_args: Arguments of lm-eval's model.
+    """
+
+    backend: Backend
+    model: str
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    _loaded: Any = field(default=None, repr=False)
+
+    def replies(self, prompts: Sequence[Sequence[Message]], sampling: Mapping[str, Any]) -> list[str]:
+        """The model's replies.
+
+        Raises:
+            BadInput: it cannot be loaded, or takes no such parameters.
+        """
+        unknown = sorted(set(sampling) - _TAKEN)
+        if unknown:
+            raise BadInput(
+                Problem(
+                    what=f"a model on this machine takes no {', '.join(unknown)}", where="--gen_kwargs",
+                    allowed=", ".join(sorted(_TAKEN)),
+                )
+            )  # fmt: skip
+        from lm_eval.api.instance import Instance
+
+        arguments = _generation(sampling)
+        texts = [self._text(messages) for messages in prompts]
+        requests = [
+            Instance(request_type="generate_until", doc={}, arguments=(text, dict(arguments)), idx=at)
+            for at, text in enumerate(texts)
+        ]
+        return [str(one) for one in self._lm.generate_until(requests, disable_tqdm=True)]
+
+    @property
+    def _lm(self) -> Any:
+        if self._loaded is None:
+            from lm_eval.api.registry import get_model
+
+            given = {**({} if self.backend.name == "dummy" else {"pretrained": self.model}), **self.model_args}
+            try:
+                self._loaded = get_model(self.backend.model_type).create_from_arg_obj(given, {"batch_size": 8})
+            except Exception as error:
+                # Back ends raise what they like for a missing file, a missing package or a GPU that is full.
+                reason = next(iter(str(error).splitlines()), "")[:300]
+                raise BadInput(
+                    Problem(
+                        what=f"the judge cannot be loaded: {type(error).__name__}: {reason}",
+                        where=f"--model {self.model}",
+                        fix="check --model, --backend and --model_args",
+                    )
+                ) from error
+        return self._loaded
+
+    def _text(self, messages: Sequence[Message]) -> str:
+        plain = "\n\n".join(one["content"] for one in messages)
+        if self.backend.name == "dummy":  # its chat template is that of a model on the hub
+            return plain
+        try:
+            return str(self._lm.apply_chat_template([dict(one) for one in messages]))
+        except (NotImplementedError, ValueError):  # a model without a chat template
+            return plain
+
+
+def _generation(sampling: Mapping[str, Any]) -> dict[str, Any]:
+    temperature = float(sampling.get("temperature", 0.0))
+    limit = sampling.get("max_tokens", sampling.get("max_completion_tokens", _DEFAULT_MAX_TOKENS))
+    stop = sampling.get("stop", [])
+    made = {
+        "until": [stop] if isinstance(stop, str) else list(stop),
+        "max_gen_toks": int(limit),
+        "do_sample": temperature > 0,
+        "temperature": temperature,
+    }
+    return made | {name: sampling[name] for name in ("top_p", "top_k") if name in sampling}
+
+
+def local_backend(name: str) -> Backend:
+    """The record of a back end that loads models here.
+
+    Raises:
+        BadInput: there is none of that name.
+    """
+    usable = {one.name: one for one in BACKENDS.values() if one.name in {"hf", "vllm", "dummy"}}
+    if name not in usable:
+        fix = "a server is asked with --base_url"
+        raise BadInput(Problem(what=f"--backend {name}", allowed=", ".join(usable), fix=fix))
+    return usable[name]
+
+
+def ask_here(
+    ledger: Ledger,
+    judge: LocalJudge,
+    asked: Asked,
+    who: Who,
+    kept: Kept,
+    *,
+    stamp: str,
+    again: bool,
+    done: Callable[[Question, Judgement], None],
+) -> Sum:
+    """Ask everything that waits, and then what follows the replies; each question once."""
+    summed = Sum()
+    first = True
+    while True:
+        left = waiting(asked.every, again=again and first)
+        left = left if first else [one for one in left if one.item.follows is not None and not one.attempts]
+        if not left:
+            return summed
+        for chunk in _chunks(left):
+            _ask_chunk(ledger, judge, chunk, who, stamp, summed)
+            for one in chunk:
+                done(one, one.judgement())
+        first = False
+        known = ledger.attempts(one.key for one in asked.every if one.key)
+        for one in asked.every:
+            one.attempts = known.get(one.key or "", one.attempts)
+        follow(asked, who, kept)
+
+
+def _ask_chunk(ledger: Ledger, judge: LocalJudge, chunk: Sequence[Question], who: Who, stamp: str, summed: Sum) -> None:
+    single = {one.key: one for one in chunk}
+    sampling = who.sampling(chunk[0].annotator)
+    begun = now()
+    replies = judge.replies([one.messages for one in single.values()], sampling)
+    rows = [
+        one.row("received", len(one.attempts) + 1, reply=storable(reply), sent_at=begun, received_at=now())
+        for one, reply in zip(single.values(), replies, strict=True)
+    ]
+    uses = [
+        Use(one.key or "", sample.run or stamp, sample.task, sample.sample_id)
+        for one in chunk
+        for sample in one.item.samples
+    ]
+    ledger.put(rows, uses)
+    summed.requests += len(rows)
+    by_key = {row.key: row for row in rows}
+    for one in chunk:
+        one.attempts = [*one.attempts, by_key[one.key or ""]]
+
+
+def _chunks(questions: Sequence[Question]) -> Iterator[list[Question]]:
+    """Questions of one annotator at a time, as their parameters may differ."""
+    by_annotator: dict[int, list[Question]] = {}
+    for one in questions:
+        by_annotator.setdefault(id(one.annotator), []).append(one)
+    for several in by_annotator.values():
+        for start in range(0, len(several), _CHUNK):
+            yield several[start : start + _CHUNK]

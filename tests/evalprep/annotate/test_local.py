@@ -1,0 +1,53 @@
+"""A judge that lm-eval loads on this machine."""
+
+import json
+
+import pytest
+
+from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.cli import main
+from tests.evalprep.annotate.conftest import SUMMARY
+
+
+def ask(capsys, folder, *more):
+    capsys.readouterr()
+    code = main(["judge", str(folder), "--tasks", SUMMARY, "--json", *map(str, more)])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_every_reply_is_kept(science_run, capsys):
+    """lm-eval's dummy says `lol` to everything."""
+    options = ("--backend", "dummy", "--model", "dummy")
+    code, outcome = ask(capsys, science_run, *options)
+    assert (code, outcome["requests"], outcome["tasks"][0]["reasons"]) == (3, 12, {"parse_error": 12})
+    assert ask(capsys, science_run, *options)[1]["requests"] == 0
+    assert ask(capsys, science_run, *options, "--ask_again")[1]["requests"] == 12
+    with Ledger(science_run / FILE) as ledger:
+        rows = [one for several in ledger.attempts().values() for one in several]
+    assert {(one.status, one.reply, one.tokens_in) for one in rows} == {("received", "lol", None)}
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--backend", "nope"], "--backend nope"),
+        (["--backend", "hf", "--base_url", "http://127.0.0.1:9/v1"], "--base_url with --backend"),
+        (["--backend", "hf", "--batch"], "--batch with --backend"),
+        (["--model_args", "dtype=float32"], "--model_args without --backend"),
+        (["--backend", "dummy", "--gen_kwargs", "seed=1"], "takes no seed"),
+    ],
+)
+def test_what_does_not_go_together(science_run, capsys, options, what):
+    code, outcome = ask(capsys, science_run, "--model", "m", *options)
+    assert code == 2
+    assert any(what in one["what"] for one in outcome["problems"])
+
+
+@pytest.mark.slow
+def test_a_real_model(science_run, capsys, tiny_model):
+    model = tiny_model("Rating: 4")
+    options = ("--backend", "hf", "--model", model, "--model_args", "dtype=float32,device=cpu")
+    code, outcome = ask(capsys, science_run, *options, "--gen_kwargs", "max_tokens=16")
+    assert (code, outcome["tasks"][0]["means"]) == (0, {"judge_rating": 4})
+    code, outcome = ask(capsys, science_run, "--backend", "hf", "--model", science_run)
+    assert (code, "cannot be loaded" in outcome["problems"][0]["what"]) == (2, True)
