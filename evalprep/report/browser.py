@@ -12,6 +12,7 @@ from typing import Any
 
 from evalprep.report.align import TaskRows
 from evalprep.report.judgements import Judgements
+from evalprep.report.reading import reading_of, without_whole
 from evalprep.report.text import columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
 from evalprep.results.reply import text_of, token_counter
@@ -146,9 +147,16 @@ class Browser:
                 replies.append(None)
                 continue
             sample, answers = one
+            found_in = reading_of(sample)
             reply: dict[str, Any] = {
                 "output": cut(text_of(sample)),
-                "answers": {name: cut(answer) for name, answer in answers.items()},
+                "answers": {name: cut(answer) for name, answer in without_whole(sample, answers).items()},
+                "read": {
+                    "answer": None if found_in.answer is None else cut(found_in.answer),
+                    "method": found_in.method,
+                    "why": found_in.why,
+                    "parts": dict(found_in.parts),
+                },
                 "values": plain(sample.metrics),
             }
             if judgement := judgements.get(task, {}).get(sample.doc_id):

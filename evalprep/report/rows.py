@@ -7,11 +7,15 @@ from typing import Any
 
 from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, TaskRows
 from evalprep.report.document import Report
+from evalprep.report.reading import reading_of
 from evalprep.results import UNKNOWN
 from evalprep.results.reply import text_of
 
 Cell = str | int | float | None
 _DIRECTIONS = ("", "gained", "lost")
+
+
+_OF_REPLY = ("score", "unparsed", "truncated", "answer", "read by", "reason", "parts failed", "output")
 
 
 def comparison_names(report: Report) -> list[str]:
@@ -80,7 +84,7 @@ def header(report: Report) -> list[str]:
     names = ["sample_id", "doc_id", "subtask", "target", "published_correct"]
     for label in labels:
         of = f" ({label})" if several else ""
-        names += [f"{name}{of}" for name in ("score", "unparsed", "truncated", "answer", "output")]
+        names += [f"{name}{of}" for name in _OF_REPLY]
         names += [f"{name}{of}" for name in _judged_columns(report, labels.index(label))]
     names += ["published_output"]
     for name in comparison_names(report):
@@ -101,12 +105,14 @@ def sample_rows(report: Report, task: TaskRows) -> Iterator[list[Cell]]:
         row.append(None if previous < 0 else previous)
         for run, (replies, one) in enumerate(zip(task.replies, found, strict=True)):
             if replies is None or one is None:
-                row += [None] * (5 + len(_judged_columns(report, run)))
+                row += [None] * (len(_OF_REPLY) + len(_judged_columns(report, run)))
                 continue
             flags = replies.flags[at]
             unparsed = int(bool(flags & UNPARSED)) if replies.unparsed is not None else None
             row += [replies.score(at), unparsed, None if flags & UNSURE else int(bool(flags & TRUNCATED))]
-            row += [one[0].answer, text_of(one[0]), *_judged(report, run, task.name, one[0].doc_id)]
+            read = reading_of(one[0])
+            row += [read.answer, read.method or None, read.why or None, ", ".join(read.failed) or None]
+            row += [text_of(one[0]), *_judged(report, run, task.name, one[0].doc_id)]
         row.append(first.previous_output)
         for flips in report.flips:
             direction, cause = flips.of(task.name, sample_id)

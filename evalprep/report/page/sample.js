@@ -61,7 +61,7 @@ function whyOf(row, sample) {
   columns.flags.forEach((one, run) => {
     const flags = one[row];
     const who = severalRuns ? `${runName(run)}: ` : "";
-    const answer = sample.replies[run] && Object.values(sample.replies[run].answers)[0];
+    const answer = sample.replies[run] && sample.replies[run].read.answer;
     if (flags < 0) lines.push(el("li", {}, `${who}this run has no such sample`));
     if (flags > 0 && flags & UNPARSED) lines.push(el("li", {}, `${who}no answer could be extracted from the reply`));
     else if (answer !== undefined && answer !== null && answer.length <= 60 && flags >= 0) {
@@ -93,6 +93,23 @@ function textBlock(label, text, query, kind) {
     el("h4", {}, label, el("span", { class: "quiet small" }, ` ${plural(text.length, "character")}`)),
     body,
   );
+}
+// What the scorer read, how it decided and why; the parts of a metric that is made of several.
+function readingTable(sample) {
+  const rows = sample.replies.flatMap((reply, run) => {
+    if (!reply || !reply.read) return [];
+    const { answer, method, why, parts } = reply.read;
+    const names = Object.entries(parts);
+    if (answer === null && !method && !names.length) return [];
+    return [[
+      [severalRuns && dot(run), severalRuns ? runName(run) : "this run"],
+      answer === null ? el("span", { class: "none" }, names.length ? "–" : "nothing") : el("code", {}, answer),
+      [method, why && el("span", { class: "quiet small below" }, why)],
+      names.map(([name, met]) => el("div", {}, met ? "✓ " : "✗ ", name)),
+    ]];
+  });
+  return rows.length > 0 &&
+    table("What the scorer read", [["Run"], ["Answer"], ["Decided by"], ["Parts"]], rows, { class: "answers" });
 }
 function replyBlocks(sample, query) {
   const blocks = [sample.published !== null && textBlock("Published output", sample.published, query, "published")];
@@ -235,6 +252,7 @@ function drawSample(row, sample, state, move) {
     ),
     whyOf(row, sample),
     textBlock("Gold answer", sample.target, query, "gold"),
+    readingTable(sample),
     answersTable(sample, query),
     replyBlocks(sample, query),
     judgeBlocks(sample, query),

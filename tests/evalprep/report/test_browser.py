@@ -155,7 +155,7 @@ def test_a_count_of_flips_opens_those_samples(page, two_report):
         pytest.param({"task": "capitals", "verdict": "wrong"}, 6, id="wrong"),
         pytest.param({"task": "capitals", "verdict": "right", "run": "1"}, 29, id="right in the other run"),
         pytest.param({"task": "summaries", "verdict": "partly"}, 17, id="in between"),
-        pytest.param({"comparison": "2", "flip": "lost"}, 5, id="lost between runs"),
+        pytest.param({"comparison": "2", "flip": "gained"}, 5, id="gained over the other run"),
     ],
 )
 def test_filters_count_what_was_planted(page, filters, expected):
@@ -376,7 +376,7 @@ def test_fifty_thousand_samples_open_filter_and_search(browser, big_file):
 
 def test_the_overview_names_the_tasks_that_moved(page, two_report, tmp_path):
     document = json.loads(json.dumps(two_report.document))
-    against = next(one for one in document["comparisons"] if one["before"] == 0)
+    against = next(one for one in document["comparisons"] if one["before"] == 1)
     against["overall"] = None  # graded tasks alone: there is no number for all samples
     against["tasks"][0]["verdict"], against["tasks"][1]["verdict"] = "worse", "better"
     report = type(two_report)(document, two_report.index, two_report.chunks)

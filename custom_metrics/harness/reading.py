@@ -1,0 +1,87 @@
+"""What a scorer read from a reply: the answer, how it was decided and why, and what a metric is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_MATH = frozenset({"original_llama", "minerva"})  # what the math scorer logs beside its verdict
+_PARTS = ("inst_level_strict_acc", "inst_level_loose_acc")
+_SHORT = 80  # characters up to which a whole reply is an answer
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read from one reply.
+
+    Args:
+        answer: The extracted answer; None where none is known.
+        method: The step that decided; empty where the scorer does not tell.
+        why: The reason in a clause; empty likewise.
+        parts: Name of a part (an instruction) -> whether it was met.
+    """
+
+    answer: str | None = None
+    method: str = ""
+    why: str = ""
+    parts: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[str]:
+        """Names of the parts that were not met."""
+        return [name for name, met in self.parts.items() if not met]
+
+
+def read(doc: Mapping[str, Any], target: str, response: Any, filtered: Any, metrics: Mapping[str, Any]) -> Reading:
+    """Say what the scorer of a sample read from its reply; the whole reply is never called its answer.
+
+    Args:
+        doc: The row.
+        target: The gold answer.
+        response: The reply.
+        filtered: What the filter made of it.
+        metrics: The sample's values, which tell the scorer.
+
+    >>> read({"instruction_id_list": ["a:b", "c:d"]}, "", "x", "x", {"inst_level_strict_acc": [True, False]}).failed
+    ['c:d']
+    """
+    if metrics.keys() >= _MATH:
+        return _math(target, filtered if isinstance(filtered, str) else response, metrics)
+    parts = _instructions(doc, metrics)
+    if parts:
+        return Reading(parts=parts)
+    if not isinstance(filtered, str):
+        return Reading()
+    whole = isinstance(response, str) and filtered.strip() == response.strip()
+    return Reading(None if whole and len(filtered) > _SHORT else filtered)
+
+
+def _math(target: str, text: Any, metrics: Mapping[str, Any]) -> Reading:
+    from custom_metrics.extract import thinking
+    from custom_metrics.extract.stated import extract_stated
+    from custom_metrics.math import extract_boxed, grade
+
+    reply = thinking.strip_thinking(text if isinstance(text, str) else "")[0]
+    answer, how = extract_boxed(reply), "box"
+    if answer is None and "\\boxed" not in reply and "\\fbox" not in reply:
+        answer, how = extract_stated(reply), "statement"
+    if answer is None:
+        return Reading(None, "none", "no complete box and no stated answer")
+    verdict = grade(target, rf"\boxed{{{answer}}}", algebra=False)
+    right = metrics.get("exact_match") in (1, True)
+    if right and not verdict.correct:  # what only the algebra system decides
+        return Reading(answer, f"{how}, algebra", "equal expressions")
+    return Reading(answer, f"{how}, {verdict.method}", verdict.why)
+
+
+def _instructions(doc: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, bool]:
+    names = doc.get("instruction_id_list")
+    values = next((metrics[name] for name in _PARTS if isinstance(metrics.get(name), list)), None)
+    if not isinstance(names, list) or values is None or len(names) != len(values):
+        return {}
+    found: dict[str, bool] = {}
+    for name, met in zip(names, values, strict=True):
+        key = str(name) if str(name) not in found else f"{name} ({sum(one.startswith(str(name)) for one in found) + 1})"
+        found[key] = bool(met)
+    return found
