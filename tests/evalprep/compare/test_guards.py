@@ -1,0 +1,32 @@
+"""Small guards of a comparison, each with what happens on either side of it."""
+
+import json
+
+import pytest
+
+from evalprep.compare import compare_runs
+from evalprep.results import load_run
+from tests.evalprep.results.writing import STAMP, Row, write_run
+
+
+@pytest.mark.parametrize(("documents", "told"), [(29, True), (30, False)])
+def test_few_documents_are_told(tmp_path, documents, told):
+    def rows(wrong):
+        return [Row(f"{n}", float(n >= wrong), cluster=f"d{n % documents}") for n in range(60)]
+
+    now, before = (load_run(write_run(tmp_path / name, {"t": rows(n)})) for name, n in (("a", 3), ("b", 5)))
+    (task,) = compare_runs(now, before).tasks
+    assert any("few documents" in note for note in task.notes) is told
+
+
+@pytest.mark.parametrize("blank", ["candidate", "baseline"])
+def test_an_unknown_prompt_on_one_side_is_not_another_prompt(tmp_path, blank):
+    homes = {name: write_run(tmp_path / name, {"t": [Row("a"), Row("b")]}) for name in ("candidate", "baseline")}
+    path = homes[blank] / f"samples_t_{STAMP}.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        del line["prompt_hash"]  # an older harness writes none
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (task,) = compare_runs(load_run(homes["candidate"]), load_run(homes["baseline"])).tasks
+    assert task.difference.n == 2
+    assert task.changed_prompt == []
