@@ -1,11 +1,11 @@
-"""Do the tests notice when the code is wrong? Small mistakes are planted one by one, and the tests of that room are run.
+"""Do the tests notice when the code is wrong? Mistakes are planted one by one, and the tests of that room are run.
 
     python benchmarks/mutants.py [--rooms results,compare] [--number 20] [--seed 0] [--json out.json]
 
-A mutant is one change in one place of `evalprep/`: a comparison turned, `and` for `or`, a number moved, True for False, a
-`not` taken away, a returned value dropped. Which places is decided by the seed. A mutant is killed when a test fails, the
-code cannot be imported, or the tests take ten times as long as they may. The changes are made in a copy of the project; no
-file of the checkout is touched. By hand, not in CI: each mutant costs a run of its room's fast tests.
+A mutant is one change in one place of `evalprep/`: a comparison turned, `and` for `or`, a number moved, True for
+False, a `not` taken away, a returned value dropped. Which places is decided by the seed. A mutant is killed when a test
+fails, the code cannot be imported, or the tests take longer than they may. The changes are made in a copy of the
+project; no file of the checkout is touched. By hand, not in CI: each mutant costs a run of its room's fast tests.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from typing import Any
 from evalprep.check.finding import Findings
 from evalprep.check.tree import Leaf, TaskFile, Tree, read_tree
 from evalprep.errors import near
+from evalprep.packs.stock import stock_names
 
 _GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
 
@@ -168,5 +169,5 @@ class _Selection:
 def asks_stock(folder: Path, requested: Iterable[str]) -> bool:
     """Whether some of the tasks behind the names come with lm-eval and not from the folder."""
     strangers = Findings()
-    select_leaves(read_tree([folder], Findings()), requested, strangers)
-    return any(one.code in {"EP108", "EP110"} for one in strangers.sorted())
+    select_leaves(read_tree([folder], Findings()), requested, strangers, stock_names())
+    return any(one.code in {"EP108", "EP110", "EP117"} for one in strangers.sorted())
