@@ -1,0 +1,81 @@
+"""Task folders of others: what lm-eval 0.4.13 does with them, held against what the check says."""
+
+import json
+
+import pytest
+
+from evalprep.check import Findings, RunSettings, check_static
+
+TASK = """task: {name}
+tag: {tag}
+dataset_path: json
+dataset_kwargs: {{data_files: {{test: {file}}}}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: question
+doc_to_choice: ["one", "two"]
+doc_to_target: label
+"""
+ROWS = [{"question": f"Which of the two is {number}?", "label": number % 2} for number in range(9)]
+
+
+def codes(folder, tasks=None):
+    findings = Findings()
+    check_static([folder], tasks, RunSettings(), findings)
+    return {one.code: one.what for one in findings.sorted() if one.level != "note"}
+
+
+def loaded(folder, name):
+    from lm_eval.tasks import TaskManager
+
+    return TaskManager(include_path=[str(folder)], include_defaults=False).load([name])["tasks"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks/rows.json").write_text(json.dumps(ROWS))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "tasks"
+
+
+def write(folder, name, text):
+    (folder / name).write_text(text)
+
+
+def test_a_tag_before_the_group_of_its_name_loads(folder):
+    write(folder, "a.yaml", TASK.format(name="one", tag="both", file=folder / "rows.json"))
+    write(folder, "z.yaml", "group: both\ntask: [both]\n")
+    assert "EP126" in codes(folder)
+    assert not {"EP106", "EP116"} & set(codes(folder))
+    assert list(loaded(folder, "both")) == ["one"]
+
+
+def test_a_group_before_the_tag_of_its_name_recurses(folder):
+    write(folder, "a.yaml", "group: both\ntask: [both]\n")
+    write(folder, "z.yaml", TASK.format(name="one", tag="both", file=folder / "rows.json"))
+    assert "comes later and is not seen" in codes(folder)["EP116"]
+    with pytest.raises(RecursionError):
+        loaded(folder, "both")
+
+
+def test_an_old_style_group_is_named_as_such(folder):
+    write(folder, "a.yaml", "group: capitals\n" + TASK.format(name="one", tag="t", file=folder / "rows.json"))
+    assert "`group: capitals` stands beside `task: one`" in codes(folder)["EP125"]
+    with pytest.raises(KeyError):
+        loaded(folder, "one")
+
+
+def test_a_relative_data_file_is_looked_for_where_lm_eval_is_started(folder, monkeypatch):
+    write(folder, "a.yaml", TASK.format(name="one", tag="t", file="tasks/rows.json"))
+    assert not {"EP214", "EP215", "EP407"} & set(codes(folder))
+    assert list(loaded(folder, "one")) == ["one"]
+    write(folder, "a.yaml", TASK.format(name="one", tag="t", file="rows.json"))
+    assert "lies beside the task file" in codes(folder)["EP214"]
+    with pytest.raises(FileNotFoundError):
+        loaded(folder, "one")
+
+
+def test_a_tag_of_lm_evals_own_templates_is_a_member(folder):
+    write(folder, "a.yaml", "group: mine\ntask: [arc_multilingual, translation]\n")
+    assert "EP110" not in codes(folder)
