@@ -22,7 +22,7 @@ class Judgement:
     """What became of a question.
 
     Attributes:
-        status: One of `contract.OUTCOMES`, or `not asked`.
+        status: One of `packs.annotator.OUTCOMES`, or `not asked`.
         values: Name -> number; None unless the status is `ok`.
         reply: The model's text.
         reason: Why there is no answer, or the text of a refusal.

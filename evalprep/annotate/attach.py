@@ -12,7 +12,6 @@ from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.promptfile import recorded_judgements
 from evalprep.errors import BadInput
-from evalprep.packs.annotator import NOT_ASKED, Annotator
 from evalprep.packs.pack import Pack
 from evalprep.packs.rubric import Rubric
 from evalprep.results import Run
@@ -141,8 +140,3 @@ def together(several: Sequence[Judgement]) -> Judgement:
     replies = [one.reply for one in several if one.reply]
     attempts = sum(one.attempts for one in several)
     return Judgement(first.status, values or None, "\n\n".join(replies) or None, first.reason, attempts, first.version)
-
-
-__all__ = [
-    "NOT_ASKED", "Annotator", "attach", "by_sample", "kept_judgements", "rubric_judgements", "stamp_for", "together",
-]  # fmt: skip

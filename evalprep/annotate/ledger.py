@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
-from evalprep.annotate.schema import APPLICATION_ID, VERSION, is_ours, migrate, version_of
+from evalprep.annotate.schema import VERSION, is_ours, migrate, version_of
 from evalprep.errors import BadInput, Problem, cannot_write
 
 FILE = "annotations.sqlite"
 #: Statuses of an attempt that has a reply to read.
 READABLE = ("received", "imported")
-#: Statuses after which nothing more comes.
-ENDED = (*READABLE, "refused", "truncated", "failed", "expired")
 INTERRUPTED = "interrupted before an answer was kept"
 _ABOVE = 3
 _CHUNK = 500  # keys per query; SQLite allows 32,766
@@ -95,8 +94,6 @@ def find_ledger(folders: Iterable[Path]) -> Path | None:
 
 def ledger_place(folders: Iterable[Path]) -> Path:
     """Where the ledger of a run is, or is to be made: in the folder that all of its folders share."""
-    import os
-
     several = [folder.resolve() for folder in folders]
     return find_ledger(several) or Path(os.path.commonpath(several)) / FILE
 
@@ -287,14 +284,3 @@ def _unusable(path: Path, error: sqlite3.DatabaseError) -> BadInput:
 def storable(text: str | None) -> str | None:
     """Text without what no database can hold: half characters, as a cut reply may have."""
     return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def last_words(attempts: Mapping[str, list[Attempt]], key: str) -> Attempt | None:
-    """The last attempt of a key that ended, if any."""
-    return next((one for one in reversed(attempts.get(key, [])) if one.status in ENDED), None)
-
-
-__all__ = [
-    "APPLICATION_ID", "ENDED", "FILE", "INTERRUPTED", "READABLE", "Attempt", "Chosen", "Ledger", "Use", "find_ledger",
-    "last_words", "ledger_place", "now", "storable",
-]  # fmt: skip
