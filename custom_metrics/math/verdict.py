@@ -15,7 +15,7 @@ class Verdict:
 
     Attributes:
         correct: Whether the reply's boxed answer equals the gold answer.
-        extracted: Content of the last box, None without a complete one.
+        extracted: Content of the last box, or of the boxes that one sentence lists; None without a complete last box.
         method: The step that decided: `string` (same normal form), `number` (exact rational arithmetic), `structure`
             (shape, text, units, elements), `algebra` (expressions evaluated or simplified in the worker), `timeout`
             (the worker was stopped; counts as not equal), `none` (no answer to compare).
