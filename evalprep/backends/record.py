@@ -72,6 +72,7 @@ class Backend:
         arguments: What the command needs.
         prerequisite: The command that must be running first; empty where there is none.
         package: The module that must be importable here; empty where none.
+        address: What its address looks like, where the config must name it (`model_args.base_url`).
         environment: Names of variables that must be set.
         loads_model: The weights are loaded by the lm_eval process itself.
         shrinks_float32: With `dtype: auto`, float32 weights run in 16 bits.
@@ -90,6 +91,7 @@ class Backend:
     arguments: Callable[[Core, Request], Arguments]
     prerequisite: Callable[[Core, Request], str] = lambda _core, _request: ""
     package: str = ""
+    address: str = ""
     environment: tuple[str, ...] = ()
     loads_model: bool = False
     shrinks_float32: bool = False

@@ -78,7 +78,7 @@ COMPLETIONS = Backend(
     abilities=_RAW,
     arguments=completions,
     adds_bos=False,
-    defaults=("needs model_args.base_url, e.g. http://127.0.0.1:8000/v1/completions",),
+    address="http://127.0.0.1:8000/v1/completions",
 )
 VLLM_SERVER = Backend(
     name="vllm-server",
@@ -94,7 +94,7 @@ CHAT = Backend(
     abilities=_CHAT,
     arguments=chat,
     stops=4,
-    defaults=("needs model_args.base_url, e.g. http://127.0.0.1:8000/v1/chat/completions",),
+    address="http://127.0.0.1:8000/v1/chat/completions",
 )
 OPENAI_CHAT = Backend(
     name="openai-chat-completions",

@@ -241,6 +241,8 @@ CODES: dict[str, Code] = {
     "EP716": Code("warning", "log_samples is off; nothing can be compared or scored anew after the run.", "set log_samples: true"),
     "EP718": Code("error", "data_parallel_size above 1 needs ray.", "pip install ray, or run shards"),
     "EP719": Code("error", "enable_thinking needs think_end_token, and does not work with likelihood tasks.", "set think_end_token"),
+    "EP730": Code("note", "The run is for another machine than this one: its GPUs and the model's files are not looked at here.",
+                  "run `evalprep check` there"),
     "EP720": Code("warning", "batch_size is a number; vLLM then works on that many prompts at a time.", "set batch_size: auto"),
     "EP721": Code("error", "model_args names both max_length and max_model_len.", "keep one"),
     "EP722": Code("error", "A likelihood task cannot run on this back end.", "use vllm, hf or local-completions"),

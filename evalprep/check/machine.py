@@ -49,7 +49,9 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     folder = model_folder(name, settings.folder)
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1
     if folder is None:
-        if looks_local:
+        if looks_local and elsewhere(settings):
+            findings.add("EP730", "model_name", f"{name} is no folder here")
+        elif looks_local:
             findings.add("EP702", "model_name", f"{name} is no folder")
         return
     if not (folder / "config.json").is_file() and not any(folder.glob("*.gguf")):
@@ -72,6 +74,11 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
         )
 
 
+def elsewhere(settings: RunSettings) -> bool:
+    """Whether the run is for another machine: one with GPUs, and this one shows none."""
+    return settings.device == "gpu" and not gpu_names()
+
+
 def _check_gpus(settings: RunSettings, findings: Findings) -> None:
     if not settings.splits_model:
         return
@@ -79,7 +86,7 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
     wanted = settings.tensor_parallel_size * pipeline * settings.data_parallel_size
     names = gpu_names() if settings.device != "cpu" else ()
     if settings.device == "gpu" and not names:
-        findings.add("EP703", "device", "device: gpu, and this machine shows none")
+        findings.add("EP730", "device", "device: gpu, and this machine shows none")
     elif names and wanted > len(names):
         findings.add(
             "EP703",

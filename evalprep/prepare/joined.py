@@ -96,6 +96,8 @@ def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], p
     if circle := cycle(whole):
         problems.add(f"tasks wait for each other: {' > '.join(circle)}", where=where, fix="mend the pack's `after`")
         return Joined(whole, packs, selection)
+    _refuse_second_markup(config, whole, problems)
+    _need_address(config, whole, problems)
     named = [name for name in selection.order if name in whole.tasks]
     templates = {name: _template(item, name) for item in packs for name in item.plan.tasks}
     for name, task in whole.tasks.items():
@@ -114,6 +116,41 @@ def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], p
         reasons = dict.fromkeys(f"{name}: {one.reason}" for name, one in whole.excluded.items())
         problems.add(f"nothing is left to run; {'; '.join(reasons)}", where=where, fix="choose other tasks")
     return Joined(whole, packs, selection, named)
+
+
+def _refuse_second_markup(config: Config, whole: Plan, problems: Problems) -> None:
+    """A chat template or a system message on prompts that hold their chat turns would spoil every reply."""
+    rendered = [name for name, task in whole.tasks.items() if task.prompt == "rendered"]
+    if not rendered:
+        return
+    shown = ", ".join(rendered[:3]) + (f" and {len(rendered) - 3} more" if len(rendered) > 3 else "")
+    if config.core.apply_chat_template:
+        problems.add(
+            f"apply_chat_template is true, and the prompts of {shown} hold the chat turns already",
+            where=config.where("apply_chat_template"),
+            allowed="null, which leaves it to each task, or false",
+            fix="leave the key out",
+        )
+    if config.core.system_instruction is not None:
+        problems.add(
+            f"system_instruction would be put before the chat turns that the prompts of {shown} hold already",
+            where=config.where("system_instruction"),
+            fix="leave the key out, or prepare those tasks by themselves",
+        )
+
+
+def _need_address(config: Config, whole: Plan, problems: Problems) -> None:
+    """A server of one's own has no address that anybody could guess."""
+    used = dict.fromkeys(task.call.backend or config.core.backend for task in whole.tasks.values())
+    for name in used:
+        record = BACKENDS.get(name)
+        if record is not None and record.address and not config.core.model_args.get("base_url"):
+            problems.add(
+                f"{name} needs the address of the server",
+                where=config.where("model_args"),
+                allowed=f"model_args: {{base_url: {record.address}}}",
+                fix="add it; `backend: vllm-server` has the usual one of `vllm serve`",
+            )
 
 
 def needs_of(task: TaskPlan, core: Core, template: Callable[[], str] | None = None) -> frozenset[str]:

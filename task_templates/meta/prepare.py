@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ def plan(context: Context) -> Plan:
                 fix="choose another task or data set",
             )
     planned = context.plan_of(context.requested, groups)
+    if family["kind"] == "instruct":
+        planned.tasks = {name: replace(task, prompt="rendered") for name, task in planned.tasks.items()}
     _check_keys(context)
     _check_lengths(context, planned, family)
     return planned

@@ -41,7 +41,7 @@ H100 = "NVIDIA H100 80GB HBM3"
 @pytest.mark.parametrize(
     ("settings", "facts", "code"),
     [
-        pytest.param({**VLLM, "device": "gpu"}, {}, "EP703", id="no GPU"),
+        pytest.param({**VLLM, "device": "gpu"}, {}, "EP730", id="no GPU"),
         pytest.param({**VLLM, "tensor_parallel_size": 2}, {"gpus": [H100]}, "EP703", id="one of two"),
         pytest.param(
             {**VLLM, "tensor_parallel_size": 2, "model_args": {"pipeline_parallel_size": 2}},
