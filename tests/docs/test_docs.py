@@ -89,3 +89,17 @@ def test_changelog_names_the_version():
     from evalprep import __version__
 
     assert f"## {__version__}" in (PROJECT_ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_tutorial_on_two_runs_shows_what_is_printed(capsys, monkeypatch):
+    from evalprep.cli import main
+
+    monkeypatch.chdir(PROJECT_ROOT)
+    page = (DOCS / "is-the-new-model-worse.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    evalprep (.+)$", page, flags=re.MULTILINE)
+    assert [main(command.split()) for command in commands[:2]] == [1, 1]
+    printed = " ".join(capsys.readouterr().out.split())
+    quoted = "".join(block for block in re.findall(r"```\n(.*?)```", page, flags=re.DOTALL))
+    for line in quoted.splitlines()[1:]:
+        numbers = " ".join(line.replace("no difference shown", "no difference").split())
+        assert numbers in printed, line
