@@ -112,7 +112,8 @@ def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], p
                 allowed=_that_can(whole.tasks[name], config.core, templates.get(name)),
                 fix="choose another task or back end",
             )
-    if whole.tasks and not problems and all(name in whole.excluded for name in whole.tasks):
+    told = any(name in whole.excluded for name in named)
+    if whole.tasks and not told and all(name in whole.excluded for name in whole.tasks):
         reasons = dict.fromkeys(f"{name}: {one.reason}" for name, one in whole.excluded.items())
         problems.add(f"nothing is left to run; {'; '.join(reasons)}", where=where, fix="choose other tasks")
     return Joined(whole, packs, selection, named)
