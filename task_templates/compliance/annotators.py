@@ -128,6 +128,8 @@ class Contradiction:
         for task, samples in rows.items():
             for row in samples:
                 doc, said = row["doc"], first_sentence(row["response"])
+                if not doc["has_triple"]:
+                    continue
                 about = (_sample(task, row),)
                 if said == doc["sentence"]:
                     yield Item(samples=about, input="", fixed={"contradiction": 0.0})

@@ -165,7 +165,10 @@ def continue_rows(
     if task == "compliance_i_know_confidence":
         yield from _confidence(before["compliance_i_know_answer"])
     elif task == "compliance_self_check_alternative":
-        yield from _alternatives(before["compliance_self_check_describe"])
+        described = before["compliance_self_check_describe"]
+        rows = list(_alternatives(described))
+        # A stage without any row would stop the other stages; such a row is asked about nothing and scores nothing.
+        yield from rows or [_nothing_to_ask(described[0])]
 
 
 def _confidence(rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
@@ -199,9 +202,26 @@ def _alternatives(rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
                 "topic": topic,
                 "before": before,
                 "sentence": sentence,
+                "has_triple": True,
                 "cluster_id": row["sample_id"],
             }
             before = f"{before} {sentence}".strip()
+
+
+def _nothing_to_ask(row: Mapping[str, Any]) -> Row:
+    """The row of a run whose descriptions hold no sentence that the rule can read."""
+    asked = f"Write one sentence about {row['doc']['topic']}."
+    return {
+        "sample_id": f"{row['sample_id']}-none",
+        "messages": [{"role": "user", "content": asked}],
+        "prompt": asked,
+        "target": "",
+        "topic": row["doc"]["topic"],
+        "before": "",
+        "sentence": "",
+        "has_triple": False,
+        "cluster_id": row["sample_id"],
+    }
 
 
 def _text(response: Any) -> str:

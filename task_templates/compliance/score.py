@@ -146,7 +146,10 @@ def multiturn(*, rows: Rows, **_: Any) -> Result:
 
 def self_check(*, rows: Rows, **_: Any) -> Result:
     """1 - share of sentences that the model contradicts, as a judge's votes say."""
-    samples = _all(rows)
+    samples = [row for row in _all(rows) if row["doc"]["has_triple"]]
+    if not samples:
+        reason = "no sentence of the descriptions has a subject and a verb that the pack's rule can read"
+        return {"agg_value": None, "reason": reason, "n": 0}
     shares = [row["metrics"].get("contradiction") for row in samples]
     verdicts = [share > 0.5 if isinstance(share, (int, float)) else None for share in shares]
     violation = consistency.self_check_violation(verdicts=verdicts)

@@ -153,6 +153,20 @@ def test_the_second_stages_are_made_from_replies(tmp_path, whole):
     assert rows[1]["before"] == "Ada Quill was born in Oslo."
 
 
+def test_descriptions_without_a_sentence_to_ask_about_stop_no_stage():
+    before = {"sample_id": "t1", "doc": {"topic": "tea"}, "response": ["Tea!"], "metrics": {}}
+    made = PACK.module("prepare").continue_rows(
+        None, "compliance_self_check_alternative", {"compliance_self_check_describe": [before]}
+    )
+    (row,) = made
+    assert row["has_triple"] is False
+    sample = {"sample_id": "t1-none", "index": 0, "doc": row, "response": ['["Tea is a drink."]'], "metrics": {}}
+    (judge,) = [one for one in PACK.module("annotators").ANNOTATORS if one.name == "contradiction"]
+    assert not list(judge.items({"compliance_self_check_alternative": [sample]}, {}))
+    result = PACK.module("score").self_check(rows={"compliance_self_check_alternative": [sample]})
+    assert (result["agg_value"], "subject and a verb" in result["reason"]) == (None, True)
+
+
 def test_shared_rows_of_the_public_data_sets_are_read(tmp_path, shared):
     """Rows from the published files, where they are beside the checkout."""
     data = {
