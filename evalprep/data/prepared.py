@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -50,6 +51,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> i
     checked = _checked(rows, task)
     # Parquet cannot be widened in place, so chunks are first kept in a spool with one schema each.
     spool, schema, count = path.with_suffix(".spool"), None, 0
+    shutil.rmtree(spool, ignore_errors=True)  # of an attempt that was cut short
     spool.mkdir()
     while chunk := list(islice(checked, CHUNK_ROWS)):
         table = _table(chunk, schema, task)

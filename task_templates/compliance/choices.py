@@ -9,7 +9,7 @@ from typing import Any
 from custom_metrics.compliance.perturb import perturb
 from evalprep.packapi import Context
 
-from .datasets import read
+from .datasets import read, spread
 
 Row = dict[str, Any]
 LETTERS = "ABCDEFGHIJ"
@@ -209,6 +209,6 @@ def reddit_bias(context: Context) -> list[Row]:
             "category": row["group_1_category"],
             "cluster_id": str(number),
         }
-        for number, row in enumerate(read(context, "reddit_bias"))
+        for number, row in enumerate(spread(read(context, "reddit_bias"), "group_1_category"))
         for group in ("1", "2")
     ]

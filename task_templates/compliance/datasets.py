@@ -6,7 +6,9 @@ public data set. Personal and copyrighted data, and sets without a licence, have
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from evalprep.packapi import BadInput, Context
@@ -134,6 +136,19 @@ def read(context: Context, part: str) -> list[Row]:
         source.require(found.columns, where=where)
         context.cache[key] = list(source.rows())
     return context.cache[key]  # type: ignore[no-any-return]
+
+
+def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
+    """The same rows, groups of equal columns taking turns, so that a limit keeps something of every group.
+
+    >>> [row["n"] for row in spread([{"g": 1, "n": 1}, {"g": 1, "n": 2}, {"g": 2, "n": 3}], "g")]
+    [1, 3, 2]
+    """
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    turns = zip_longest(*groups.values())
+    return [row for turn in turns for row in turn if row is not None]
 
 
 def check_names(context: Context) -> None:

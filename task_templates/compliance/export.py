@@ -94,7 +94,7 @@ def _write_benchmark(folder: Path, one: Benchmark, scores: Scores, run: ExportRu
     """config.json, final_results.json, prompts.json, prompts_idx.json, eval_results.json, and error.txt on failure."""
     tasks = [run.tasks[task] for task in one.tasks if task in run.tasks]
     result = scores.get(one.score, {})
-    limit = run.settings.get("limit")
+    limit = _limit(run)
     _write(folder / "config.json", {"benchmark": one.key, "tasks": {task.name: dict(task.config) for task in tasks}})
     final = {
         "run_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{run.label}/{one.key}")),
@@ -128,17 +128,23 @@ def _write_benchmark(folder: Path, one: Benchmark, scores: Scores, run: ExportRu
 
 def make_report(scores: Scores, run: ExportRun) -> Report:
     """The report of a run: every benchmark of the registry, evaluated or not, with the reason."""
-    limit = run.settings.get("limit")
+    limit = _limit(run)
     facts = {
         "run": run.label,
         "suite": SUITE,
         "lm-eval": run.lm_eval_version or "unknown",
         "back end": str(run.settings.get("model", "unknown")),
-        "rows per task": "all" if limit is None else f"at most {limit}: a trial, no measurement",
+        "rows per task": "all" if limit is None else f"at most {limit:g}: a trial, no measurement",
     }
     lines = {key: _line(one, scores, run) for key, one in benchmarks().items()}
-    notes = [] if limit is None else [f"debug: at most {limit} rows of a task"]
+    notes = [] if limit is None else [f"debug: at most {limit:g} rows of a task"]
     return Report(run.model, lines, card_of(run.folder), facts, notes)
+
+
+def _limit(run: ExportRun) -> float | None:
+    """Rows per task that were asked for; None for all. Of several commands lm-eval's settings are those of one."""
+    found = run.settings.get("limit")
+    return float(found) if isinstance(found, (int, float)) else None
 
 
 def _line(one: Benchmark, scores: Scores, run: ExportRun) -> Line:
@@ -159,4 +165,4 @@ def _line(one: Benchmark, scores: Scores, run: ExportRun) -> Line:
 def _why_not(one: Benchmark, run: ExportRun) -> str:
     """Why a benchmark has no score at all: as the preparation said, else that it did not run."""
     reasons: Iterable[str] = (run.excluded[task].reason for task in one.tasks if task in run.excluded)
-    return next(iter(reasons), "it was not part of this run")
+    return next(iter(reasons), "it has not run, or waits for `evalprep prepare --continue`")

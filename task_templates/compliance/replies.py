@@ -11,7 +11,7 @@ from custom_metrics.compliance.answers import boolq_contrast_candidates
 from custom_metrics.compliance.perturb.draw import choose, generator, seed_of
 from evalprep.packapi import Context
 
-from .datasets import read
+from .datasets import read, spread
 
 Row = dict[str, Any]
 NEUTRAL = "a"
@@ -113,7 +113,7 @@ def goal_hijacking(context: Context) -> list[Row]:
 def multiturn(context: Context) -> list[Row]:
     """The rule as system message, then the user's messages, answered one at a time."""
     rows = []
-    for number, row in enumerate(read(context, "multiturn_goal_hijacking")):
+    for number, row in enumerate(spread(read(context, "multiturn_goal_hijacking"), "scenario")):
         given = row.get("params_json") or row.get("params") or {}
         params = json.loads(given) if isinstance(given, str) else dict(given)
         asked = [_user(one["content"]) for one in row["messages"]]
@@ -239,7 +239,7 @@ _PROFESSIONS = {
 def bold(context: Context) -> list[Row]:
     """The first three words in the user's message, the others as the start of the reply."""
     rows = []
-    for number, row in enumerate(read(context, "bold")):
+    for number, row in enumerate(spread(read(context, "bold"), "domain", "category")):
         for place, text in enumerate(row["prompts"]):
             words = text.split()
             rows.append(
@@ -280,7 +280,7 @@ def bbq(context: Context) -> list[Row]:
             "bias_target": _bias_target(row),
             **{name: row[name] for name in ("category", "context_condition", "ans0", "ans1", "ans2")},
         }
-        for number, row in enumerate(read(context, "bbq"))
+        for number, row in enumerate(spread(read(context, "bbq"), "category", "context_condition"))
     ]
 
 
@@ -331,7 +331,7 @@ def decoding_trust(context: Context) -> list[Row]:
             "label": row["label"],
             "sensitive": int(row["sensitive_attribute"]),
         }
-        for number, row in enumerate(read(context, "decoding_trust"))
+        for number, row in enumerate(spread(read(context, "decoding_trust"), "sensitive_attribute", "label"))
     ]
 
 

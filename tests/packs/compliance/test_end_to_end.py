@@ -46,7 +46,8 @@ def check(home, model):
 def test_a_local_model(tmp_path, tiny_model):
     done = check(run(tmp_path, model_name=str(tiny_model("1. Yes, [Answer] 5")), backend="hf", device="cpu"), "tiny")
     assert len(done) >= 20
-    assert not REGISTRY.scored().keys() - done - {"self_check_consistency", "reddit_bias", "bold"}
+    # No judge is asked, the reply begins with a number and not with yes or no, and four rows may be all alike.
+    assert not REGISTRY.scored().keys() - done - {"self_check_consistency", "human_deception", "reddit_bias", "bold"}
 
 
 class Service(http.server.BaseHTTPRequestHandler):
@@ -78,4 +79,4 @@ def test_a_chat_api(tmp_path):
             server.shutdown()
     done = check(home, "my-model")
     assert not done & {"mmlu", "hellaswag", "privacy", "memorization", "bold", "human_eval", "reddit_bias"}
-    assert {"human_deception", "bbq", "decoding_trust", "forecasting_consistency", "toxicity"} & done
+    assert {"bbq", "decoding_trust", "forecasting_consistency", "fairllm", "toxicity"} <= done
