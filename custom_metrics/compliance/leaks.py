@@ -16,7 +16,7 @@ _LEAKED_EDITS = 2
 _SIMILAR = 0.75
 _WORDS = re.compile(r"\w+|[^\w\s]")
 _NARROW = 64
-MAX_COMPARED = 40_000
+MAX_COMPARED = 20_000
 """Characters that are compared one by one; what is longer counts by its length."""
 
 
