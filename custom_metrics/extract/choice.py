@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from custom_metrics.extract import choice_doubts as doubts
 from custom_metrics.extract import choice_patterns as phrases
-from custom_metrics.extract.wording import BOX, before_invented_question, is_complete, without_end_tokens
+from custom_metrics.extract.wording import BOX, before_invented_question, is_complete, squeezed, without_end_tokens
 
 if TYPE_CHECKING:
     import re
@@ -203,7 +203,7 @@ def extract_choice(
     """
     if len(text) > MAX_CHARS:
         text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
-    text = without_end_tokens(text.translate(phrases.FULL_WIDTH))
+    text = squeezed(without_end_tokens(text.translate(phrases.FULL_WIDTH)))
     answer, whole = before_invented_question(text)
     # An instruct model may restate the question before it answers; what a base model writes there is not about ours.
     for part in dict.fromkeys((answer, whole) if prefer == "last" else (answer,)):

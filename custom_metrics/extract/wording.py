@@ -93,6 +93,27 @@ def is_complete(text: str, *, short_line: bool = False) -> bool:
     return bool(alone or result) and len(line) < _MAX_RESULT_LINE
 
 
+_RUN = re.compile(r"((.)\2{63})\2+", re.DOTALL)
+_BLANKS = re.compile(r"(?<!\s)(\s{16})(\s{32,})(?!\s)")
+
+
+def squeezed(text: str) -> str:
+    r"""Cut runs of one character to 64 and longer runs of blanks to their ends; no answer hides in their middle.
+
+    Patterns that look some characters ahead from each character of a run take that many steps for each; a reply that
+    repeats a newline to its token limit is read in a tenth of the time.
+
+    >>> squeezed("a" * 99) == "a" * 64, squeezed("x" + " \t" * 99 + "\nB") == "x" + " \t" * 8 + "\t " * 7 + "\t\nB"
+    (True, True)
+    """
+
+    def shorter(match: re.Match[str]) -> str:
+        start, rest = match.groups()
+        return start + ("\n" if "\n" in rest[:-16] else "") + rest[-16:]
+
+    return _BLANKS.sub(shorter, _RUN.sub(r"\1", text))
+
+
 def before_invented_question(text: str) -> tuple[str, str]:
     r"""Split off what follows the first invented question.
 
