@@ -251,6 +251,8 @@ CODES: dict[str, Code] = {
                   "scored as the answer, and stop strings act inside of it.",
                   "set think_end_token in model_args (and a larger max_gen_toks), or enable_thinking: false"),
     "EP725": Code("warning", "lm-eval discards enable_thinking inside chat_template_args.", "write enable_thinking itself into model_args"),
+    "EP727": Code("error", "Each of several copies of the model asks Ray for a GPU, and there is none: the run waits for one for ever.",
+                  "data_parallel_size: 1, or start Ray with pretended GPUs (docs/running.md)"),
     "EP726": Code("note", "Results of adapters (lora_local_path) go into the folder of the base model.", "use one output_path for each"),
 }  # fmt: skip
 

@@ -20,6 +20,12 @@ from evalprep.model.files import model_folder
 from evalprep.model.hardware import gpu_names
 from evalprep.model.shape import model_shape
 
+# What docs/running.md says of Ray on a machine without GPUs.
+_PRETENDED = (
+    "data_parallel_size: 1; or `export RAY_ADDRESS=127.0.0.1:6391` and `ray start --head --node-ip-address=127.0.0.1 "
+    "--port=6391 --num-gpus={0} --num-cpus={0} --include-dashboard=false`, and prepare again; or device: gpu, to "
+    "prepare here what a machine with GPUs will run"
+)
 _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.
 _LATEX = re.compile(r"(^|[._])(math|minerva|latex)")
@@ -93,6 +99,9 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
             "tensor_parallel_size",
             f"{wanted} GPUs are asked for, there are {len(names)}",
         )
+    if settings.data_parallel_size > 1 and settings.device != "gpu" and not names and "RAY_ADDRESS" not in os.environ:
+        copies = f"data_parallel_size {settings.data_parallel_size}, and this machine shows no GPU"
+        findings.add("EP727", "data_parallel_size", copies, fix=_PRETENDED.format(settings.data_parallel_size))
     if (
         settings.data_parallel_size > 1
         and importlib.util.find_spec("ray") is None

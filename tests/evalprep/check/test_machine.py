@@ -51,6 +51,10 @@ H100 = "NVIDIA H100 80GB HBM3"
         ),
         pytest.param({**VLLM, "tensor_parallel_size": 2}, {"gpus": [H100] * 2}, "", id="two of two"),
         pytest.param({**VLLM, "data_parallel_size": 2}, {"gpus": [H100] * 2, "missing": ["ray"]}, "EP718", id="no ray"),
+        pytest.param({**VLLM, "data_parallel_size": 2, "device": "auto"}, {}, "EP727", id="copies without GPUs"),
+        pytest.param(
+            {**VLLM, "data_parallel_size": 2, "device": "auto"}, {"gpus": [H100] * 2}, "", id="copies with GPUs"
+        ),
         pytest.param({**VLLM, "output_path": "."}, {"free": 2**20}, "EP704", id="full disk"),
         pytest.param(VLLM, {"missing": ["vllm"]}, "EP712", id="no vllm"),
         pytest.param({"backend": "hf"}, {"missing": ["transformers"]}, "EP712", id="no transformers"),
