@@ -94,8 +94,9 @@ def _records(samples: Sequence[Sample], by_index: Mapping[str, float | None], be
     def shown(places: Sequence[int]) -> list[Result]:
         return [_record(*known[place]) for place in places]
 
-    best = [place for place in order if ranks[place] < max(ranks)]
-    worst = [place for place in order[::-1] if ranks[place] > min(ranks)]
+    least, most = ranks[order[0]], ranks[order[-1]]
+    best = [place for place in order if ranks[place] < most]
+    worst = [place for place in order[::-1] if ranks[place] > least]
     return {"best": shown(best[:RECORDS]), "worst": shown(worst[:RECORDS])}
 
 

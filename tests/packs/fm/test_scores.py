@@ -1,6 +1,7 @@
 """Scores over samples: changes by record, what a broken record does, and what is unknown."""
 
 import math
+import time
 
 import pytest
 
@@ -175,3 +176,11 @@ def test_the_worst_records_are_worse_than_the_best(score):
     records = score.mean_of(rows=rows, params={"value": "s", "better": "up"})["records"]
     assert [one["sample_id"] for one in records["worst"]] == ["r0/0"]
     assert "r0/0" not in [one["sample_id"] for one in records["best"]]
+
+
+def test_many_rows_are_scored_in_linear_time(score):
+    rows = {"task": [sample(i, f"r{i}", 0, {"s": i % 3 / 2}) for i in range(50_000)]}
+    start = time.process_time()
+    result = score.mean_of(rows=rows, params={"value": "s", "better": "up"})
+    assert time.process_time() - start < 10
+    assert len(result["records"]["worst"]) == 5
