@@ -32,7 +32,8 @@ VERBS = {
     "gate": "regression gate for CI",
     "report": "offline HTML page, spreadsheet, CSV, Markdown",
     "judge": "LLM judge over saved generations",
-    "new-pack": "write the skeleton of a task pack",
+    "new-pack": "write a task pack, also on rows of your own",
+    "init": "an eval_config.yaml and a quick start in an empty folder",
 }
 
 

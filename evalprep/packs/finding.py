@@ -11,7 +11,12 @@ from evalprep.packs.file import read_pack
 from evalprep.packs.pack import Pack
 from evalprep.places import is_file, is_folder
 
-TEMPLATES = Path(__file__).resolve().parents[2] / "task_templates"  # the packs of the project
+_ROOT = Path(__file__).resolve().parents[2]
+# In a clone what ships stands at its top; a wheel brings it along, below the code.
+_SHIPPED = _ROOT if (_ROOT / "task_templates").is_dir() else _ROOT / "evalprep" / "shipped"
+#: The packs of the project, and the config that runs the demo.
+TEMPLATES = _SHIPPED / "task_templates"
+SHIPPED_CONFIG = _SHIPPED / "eval_config.yaml"
 
 
 def find_packs(template_dir: Path | Iterable[Path] | None = None, *, where: str = "--template_dir") -> dict[str, Pack]:

@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.packs.finding import TEMPLATES, find_packs
     from evalprep.packs.skeleton import skeleton
 
-    templates: Path = (args.template_dir or TEMPLATES).resolve()
+    templates: Path = (args.template_dir or _own_folder(TEMPLATES)).resolve()
     folder = templates / args.name
     problems = Problems()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name) or args.name in Core.model_fields:
@@ -82,6 +82,11 @@ def main(args: argparse.Namespace) -> int:
     else:
         print(f"wrote {folder}\nnext: {shlex.join(command)}")
     return 0
+
+
+def _own_folder(templates: Path) -> Path:
+    """Where a pack goes that nobody gave a place: beside those of a clone, else into ./packs."""
+    return templates if (templates.parent / "pyproject.toml").is_file() else Path("packs")
 
 
 def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions | None, Path | None]:

@@ -1,6 +1,8 @@
 """The documentation says what the code does."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -9,7 +11,10 @@ import yaml
 
 from evalprep.config.file import load_config
 from evalprep.config.schema import Core
+from evalprep.packs import entries
 from evalprep.packs.finding import find_packs
+from evalprep.packs.mistakes import fields_of
+from evalprep.packs.skeleton import KINDS
 from tests import PROJECT_ROOT
 
 DOCS = PROJECT_ROOT / "docs"
@@ -103,3 +108,49 @@ def test_the_tutorial_on_two_runs_shows_what_is_printed(capsys, monkeypatch):
     for line in quoted.splitlines()[1:]:
         numbers = " ".join(line.replace("no difference shown", "no difference").split())
         assert numbers in printed, line
+
+
+def test_every_key_of_a_pack_is_explained():
+    page = (DOCS / "writing-a-pack.md").read_text()
+    sections = {
+        "### At the top": entries.PackEntry,
+        "### A key under `config`": entries.ConfigKey,
+        "### A task": entries.TaskSpec,
+        "### A source": entries.SourceSpec,
+        "### A group": entries.GroupSpec,
+        "### A suite score": entries.ScoreEntry,
+    }
+    for heading, kind in sections.items():
+        text = page.split(f"\n{heading}\n")[1].split("\n#")[0]
+        for key in set(fields_of(kind)) - ({"name"} if kind is not entries.PackEntry else set()):
+            assert f"`{key}`" in text, f"{heading}: {key}"
+        known = {*fields_of(kind), *fields_of(entries.CallEntry), *fields_of(entries.TaskSpec)}
+        rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.MULTILINE)
+        assert {word for row in rows for word in re.findall(r"\w+", row)} <= known
+    for key in fields_of(entries.CallEntry):
+        assert f"`{key}`" in page
+
+
+def test_from_a_spreadsheet_to_a_prepared_task(tmp_path):
+    page = (DOCS / "from-a-spreadsheet.md").read_text()
+    (tmp_path / "capitals.csv").write_text(re.search(r"```csv\n(.*?)```", page, re.DOTALL)[1])
+    config = {"model_name": "a/b", "backend": "dummy", "tasks": "capitals_all", "template_dir": "packs"}
+    (tmp_path / "eval_config.yaml").write_text(yaml.safe_dump(config))
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    for line in lines:
+        words = shlex.split(line)
+        if words[1] not in {"new-pack", "prepare"}:
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT_ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "work_dir/capitals/capitals_qa.yaml").is_file()
+    for kind in KINDS:
+        assert f"| `{kind}` |" in page

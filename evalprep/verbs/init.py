@@ -1,0 +1,85 @@
+"""Write eval_config.yaml, requirements.txt and a quick start into a folder, for an evalprep without a clone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+from evalprep.errors import BadInput, Problem
+
+DEMO_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+_IN_THE_PACK = "task_templates/meta/"  # paths of a pack's own data are looked up in its folder, too
+_REQUIREMENTS = """\
+# pip install -r requirements.txt
+evalprep[{extra}]=={version}
+"""
+_QUICK_START = """\
+# Quick start
+
+```sh
+pip install -r requirements.txt
+evalprep prepare            # reads eval_config.yaml, writes work_dir/, prints the lm_eval command
+sh work_dir/command.sh      # the same command; or paste it
+evalprep compare eval_results
+evalprep report eval_results
+```
+
+As written, eval_config.yaml runs the demo: a small model on a small data set. `evalprep list` shows what else there is.
+
+Your own questions, from a spreadsheet saved as CSV:
+
+```sh
+evalprep new-pack mine --template_dir packs --data my.csv --prompt 'Question: {question}' --target answer
+evalprep prepare --set tasks=mine_all --set template_dir=packs
+```
+
+`evalprep VERB --help` explains each verb.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add = parser.add_argument
+    add("folder", nargs="?", type=Path, default=Path(), help="where to write (default: here)")
+    add("--model", metavar="NAME", default=DEMO_MODEL, help=f"a hub id or a local folder (default: {DEMO_MODEL})")
+    add("--backend", choices=("vllm", "hf"), default="vllm", help="what runs the model (vllm)")
+    add("--json", action="store_true", help="print the result as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Write the files, or none of them."""
+    from evalprep import __version__
+    from evalprep.packs.finding import SHIPPED_CONFIG
+
+    files = {
+        "eval_config.yaml": _config(SHIPPED_CONFIG.read_text(encoding="utf-8"), args.model, args.backend),
+        "requirements.txt": _REQUIREMENTS.format(extra=args.backend, version=__version__),
+        "QUICKSTART.md": _QUICK_START,
+    }
+    there = [str(args.folder / name) for name in files if (args.folder / name).exists()]
+    if there or (args.folder.exists() and not args.folder.is_dir()):
+        raise BadInput(
+            [Problem(what="exists already", where=one, fix="name another folder: evalprep init DIR") for one in there]
+            or Problem(what="is not a folder", where=str(args.folder), fix="name another folder: evalprep init DIR")
+        )
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (args.folder / name).write_text(text, encoding="utf-8")
+    written = [str(args.folder / name) for name in files]
+    next_step = "evalprep prepare" + ("" if args.folder == Path() else f" --config_path {written[0]}")
+    if args.json:
+        print(json.dumps({"written": written, "next": next_step}, indent=2))
+    else:
+        print("".join(f"wrote {one}\n" for one in written) + f"next: {next_step}")
+    return 0
+
+
+def _config(shipped: str, model: str, backend: str) -> str:
+    """The shipped config with another model and back end, and data that are found without a clone."""
+    text = shipped.replace(_IN_THE_PACK, "")
+    for key, value in (("model_name", json.dumps(model, ensure_ascii=False)), ("backend", backend)):
+        line = f"{key}: {value}".replace("\\", r"\\")
+        text = re.sub(rf"^{key}: \S+", line, text, flags=re.MULTILINE)
+    return text

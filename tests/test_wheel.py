@@ -1,0 +1,87 @@
+"""The wheel alone is enough: packs, demo data and templates come along, and an empty folder becomes a project."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests import PROJECT_ROOT
+
+pytestmark = pytest.mark.slow
+
+
+def call(*arguments, cwd, **env):
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env={**kept, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout[-1500:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder that holds what the wheel holds, built from the files of the project alone."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    source.mkdir()
+    for name in ("evalprep", "custom_metrics", "task_templates"):
+        shutil.copytree(PROJECT_ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "requirements.txt", "README.md", "LICENSE"):
+        shutil.copyfile(PROJECT_ROOT / name, source / name)
+    shutil.copyfile(PROJECT_ROOT / "eval_config.yaml", source / "eval_config.yaml")
+    call("-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-w", folder, source, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_an_empty_folder_becomes_a_project(installed, tmp_path):
+    env = {"PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1"}
+    where = call("-c", "import evalprep; print(evalprep.__file__)", cwd=tmp_path, **env)
+    assert where.startswith(str(installed))
+    assert "evalprep prepare" in call("-m", "evalprep", "init", cwd=tmp_path, **env)
+    assert {path.name for path in tmp_path.iterdir()} == {"eval_config.yaml", "requirements.txt", "QUICKSTART.md"}
+    listed = call("-m", "evalprep", "list", cwd=tmp_path, **env)
+    for pack in ("meta", "science", "unlearning"):
+        assert f"{pack}: " in listed
+    command = call("-m", "evalprep", "prepare", "--quiet", "--set", "backend=dummy", cwd=tmp_path, **env)
+    assert "--tasks meta_instruct" in command
+    assert str(tmp_path / "work_dir") in command
+    assert (tmp_path / "work_dir/meta/meta_math.yaml").is_file()
+
+
+def test_a_new_pack_goes_beside_the_config(installed, tmp_path):
+    env = {"PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1"}
+    (tmp_path / "my.csv").write_text("country,capital\nFrance,Paris\n")
+    call("-m", "evalprep", "init", cwd=tmp_path, **env)
+    arguments = ["--data", "my.csv", "--prompt", "Capital of {country}?", "--target", "capital"]
+    said = call("-m", "evalprep", "new-pack", "mine", *arguments, cwd=tmp_path, **env)
+    assert f"wrote {tmp_path / 'packs/mine'}" in said
+    settings = ["--set", "tasks=mine_all", "--set", "template_dir=packs", "--set", "backend=dummy"]
+    assert "--tasks mine_all" in call("-m", "evalprep", "prepare", "--quiet", *settings, cwd=tmp_path, **env)
+
+
+def test_init_writes_nothing_over_what_is_there(tmp_path):
+    (tmp_path / "requirements.txt").write_text("mine\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "evalprep", "init", str(tmp_path)],
+        cwd=PROJECT_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["requirements.txt"]
