@@ -366,6 +366,12 @@ def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[
     return walk.evaluate({*wanted, *(name for name in walk.applicable() if not walk.specs[name].reference)})
 
 
+def _other_rule(published: Iterable[Published], spec: ScoreSpec) -> str:
+    """What is said where a score was published by another rule than the one it is computed by here."""
+    rules = dict.fromkeys(one.rule or "unnamed" for one in published if one.score == spec.name)
+    return f"published by another rule ({', '.join(rules)})" if rules else ""
+
+
 def _suite_score(
     spec: ScoreSpec,
     result: dict[str, Any],
@@ -395,7 +401,7 @@ def _suite_score(
         reason=str(result.get("reason") or ""),
         reference=other,
         published=[] if part else fitting,
-        withheld=part if fitting else "",
+        withheld=part if fitting else _other_rule(published, spec),
         tasks=tuple(tasks),
         tags=spec.tags,
         result=result,

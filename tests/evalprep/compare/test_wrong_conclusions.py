@@ -322,6 +322,7 @@ def test_w10_w12_published_values_stand_beside_their_equals_alone(tmp_path, run_
     assert code == 0
     assert ("0.8040" in out) == shown
     assert ("8 of 68 rows: not comparable" in out) == (effective == 8)
+    assert ("published by another rule (original): not comparable" in out) == (rule == "")
     data = json.loads(run_verb("score", home, "--template_dir", packs, "--no-write", "--json")[1])
     assert bool(data["suite"][0]["published"]) == shown
     for kind in ("md", "json"):
