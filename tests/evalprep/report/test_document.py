@@ -128,7 +128,7 @@ def test_an_undefined_value_is_called_so():
 
 
 def test_the_note_of_a_pack_explains_what_the_result_does_not():
-    (found,) = suite_of([suite({"agg_value": 0.5})], {"quality": "From pack.yaml."})
+    (found,) = suite_of([suite({"agg_value": 0.5})], {"pack/quality": "From pack.yaml."})
     assert found["explain"] == "From pack.yaml."
 
 
