@@ -32,7 +32,11 @@ NO_SCORERS = frozenset(
     }
 )
 
-_DOC = {"target": PLAIN, "choices": ["1", "2", "3", "4"], "subtask_name": "navigate", "prompt": PLAIN}
+_DOC = {
+    "target": PLAIN, "choices": ["1", "2", "3", "4"], "subtask_name": "navigate", "prompt": PLAIN, "label": 1,
+    "access_code": "open sesame", "attack": "hijacking", "aliases": [PLAIN, "C"], "scenario": "Hodor", "params": "{}",
+    "messages": [{"role": "user", "content": PLAIN}, {"role": "assistant", "content": PLAIN}], "n_true": 1,
+}  # fmt: skip
 _DOCS = {
     "custom_metrics.harness.results.ifeval": [{**_DOC, **IFEVAL}],
     "custom_metrics.harness.results.bbh": [{**_DOC, "subtask_name": name} for name in BBH],

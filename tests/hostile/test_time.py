@@ -70,7 +70,9 @@ def test_every_kind_of_long_repeat_is_scored_in_time(name, caplog):
             call()
     slow = []
     for number, (kind, text) in enumerate(KINDS.items()):
-        for where in places:
+        # Of several places all at once, and one by one in turn: their number times that of kinds would take minutes.
+        turn = [where for at, where in enumerate(places[1:]) if at % 2 == number % 2]
+        for where in [*places[:1], *turn]:
 
             def of_size(size, where=where, text=text):
                 return next(call for place, call in calls(name, function, text.text(size)) if place == where)
@@ -80,6 +82,16 @@ def test_every_kind_of_long_repeat_is_scored_in_time(name, caplog):
             if spent >= LIMIT:
                 slow.append(f"{kind} as {where}: {spent:.1f} s of CPU")
     assert not slow, "\n".join(slow)
+
+
+# Their results are log-likelihoods, and no text.
+OF_LIKELIHOODS = {"custom_metrics.fm.harness.prompt_stereotyping"}
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if ".harness." in name and name not in OF_LIKELIHOODS])
+def test_the_made_up_documents_fit_the_scorers_of_task_files(name):
+    for _, call in calls(name, FUNCTIONS[name], PLAIN):
+        call()
 
 
 def test_there_are_many_kinds_and_they_are_long():
