@@ -26,6 +26,10 @@ _PARSE = ("entry_not_list", "good_list", "bad_list", "wrong_length")
 _SCORES = ("exact", "substring", "overlap")
 
 
+MAX_PAIRS = 1_000_000
+"""Predicted times expected tuples of a row that are compared; predictions beyond them match nothing."""
+
+
 def _entry(entry: Any, length: int) -> tuple[str, Entry | None]:
     """What is to be said of one predicted entry, and its normalised items if they can be used."""
     if not isinstance(entry, list):
@@ -84,7 +88,8 @@ def _every_item(alike: Callable[[str, str], bool], *, compat: bool) -> Match:
 def _greedy(pred: Sequence[Entry], ref: Sequence[Entry], match: Match) -> int:
     """Number of predictions that find an unused reference, in order; equal references are one."""
     used: set[Entry] = set()
-    for ours in pred:
+    # A reply that repeats one tuple to its token limit is compared no further: no row has a hundred relations.
+    for ours in pred[: max(1, MAX_PAIRS // max(1, len(ref)))]:
         found = next((theirs for theirs in ref if theirs not in used and match(ours, theirs)), None)
         if found is not None:
             used.add(found)
