@@ -139,7 +139,8 @@ def prepare(context: Context, task: str) -> TaskData:
     rows = _rows(context, task)
     if task in RATED:
         section = context.section
-        names = {"detector": toxicity_name(section.toxicity), "rater": sentiment_name(section.sentiment)}
+        names = {"detector": toxicity_name(section.toxicity)}
+        names |= {"rater": sentiment_name(section.sentiment)} if task == "compliance_bold" else {}
         rows = [row | names for row in rows]
     return TaskData(rows=rows, notes=_notes(context, task))
 
