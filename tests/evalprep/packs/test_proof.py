@@ -6,7 +6,6 @@ scorer module and aggregation, and a suite score named like one of another pack.
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -161,7 +160,8 @@ def test_the_chain_from_pasted_commands_to_the_report(project, tiny_model, tmp_p
     assert "c1-chat: done already" in walked
     script = ["sh", str(folder / "work_dir/command.sh")]
     again = subprocess.run(script, cwd=elsewhere, capture_output=True, text=True, timeout=800, check=False)
-    assert again.stdout.split() == shlex.split(" ".join(f"{name}: done already" for name in COMMANDS)), again.stderr
+    skipped = [line for line in again.stdout.splitlines() if "done already" in line]
+    assert skipped == [f"{name}: done already" for name in COMMANDS], again.stderr
     results = sorted((folder / "results").glob("*/results_*.json"))
     assert len(results) == len(COMMANDS), "each command ran once"
     told = json.loads(evalprep(elsewhere, "score", folder / "results", "--template_dir", folder / "packs", "--json"))
