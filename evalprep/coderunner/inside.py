@@ -94,4 +94,5 @@ def main() -> None:
     os._exit(0)  # nothing that the programme registered for the end runs
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -143,4 +143,5 @@ def main() -> None:
     os._exit(ended(os.waitpid(inside, 0)[1]))
 
 
-main()
+if __name__ == "__main__":
+    main()
