@@ -14,6 +14,8 @@ STATUSES = ("ok", "incomplete", "parse_error", "invalid_score", "refused", "trun
 _DECODER = json.JSONDecoder()
 #: Answers longer than this are cut from the front: the verdict stands at the end, and the search stays linear.
 _LONGEST = 200_000
+#: Of more braces than these only the last are tried: each that opens nothing costs as much as the deepest nesting.
+_MOST_BRACES = 2_000
 #: A quote that opens or closes a Python-style string, as opposed to an apostrophe inside a word.
 _SINGLE_QUOTE = re.compile(r"(?<=[{\[,:\s])'|'(?=\s*[}\],:])")
 
@@ -95,6 +97,8 @@ def judge_scores(
     if finish_reason == "length":
         return outcome("truncated")
     text = response[-_LONGEST:]
+    if text.count("{") > _MOST_BRACES:
+        text = "{" + "{".join(text.rsplit("{", _MOST_BRACES)[1:])
     found = list(_objects(text)) or list(_objects(_SINGLE_QUOTE.sub('"', text)))
     if not found:
         return outcome("parse_error")
