@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -145,8 +146,14 @@ def _of_runs(place: Path, runs: list[RunFolder], others: list[Path], jobs: list[
         state, alive = run.state(), run.is_running()
         if not state.units:
             groups = read_object(Path(job.include_path) / "manifest.json").get("groups") or {}
-            state.units = [Unit(name=name, task=name, rows=0) for name in by_hand.resolve(job.tasks, groups)]
+            names = by_hand.resolve(job.leaves or job.tasks, groups)
+            state.units = [Unit(name=name, task=name, rows=0) for name in names]
             state.phase = "not started" if state == State(units=state.units) else state.phase
+            pasted = _pasted(job, names) if state.phase == "not started" else {}
+            if len(pasted) == len(names):
+                lines += pasted.values()
+                phases.append("done, started by hand")
+                continue
         if not alive and state.phase not in {*_OWN_END, "not started"}:
             _bury(state)
         lines += task_lines(state.units, _categories(Path(job.include_path)), state.scores)
@@ -160,6 +167,13 @@ def _of_runs(place: Path, runs: list[RunFolder], others: list[Path], jobs: list[
     whole.phase, whole.tasks = "; ".join(phases), in_order(lines)
     whole.failed |= any(line.status == FAILED for line in lines)
     return whole
+
+
+def _pasted(job: Job, names: list[str]) -> dict[str, TaskStatus]:
+    """Lines of tasks whose results of this run lie there although we did not start their command."""
+    run = str((job.options.get("metadata") or {}).get("run", ""))
+    found = by_hand.finished(job.output_path, since=math.inf, run=run) if run else {}
+    return {name: found[name] for name in names if name in found}
 
 
 def _bury(state: State) -> None:
