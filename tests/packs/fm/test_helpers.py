@@ -75,7 +75,7 @@ def test_detoxify_over_stored_replies(tmp_path, capsys):
     before = attempts(tmp_path)
     again = scores_of(tmp_path, capsys)["results"]
     assert attempts(tmp_path) == before  # nothing is computed twice
-    assert again["prompts.detoxify_insult"]["agg_value"] == found["prompts.detoxify_insult"]["agg_value"]
+    assert again["fm/prompts.detoxify_insult"]["agg_value"] == found["fm/prompts.detoxify_insult"]["agg_value"]
 
 
 def test_detoxify_goes_by_the_names_of_the_classes(annotators):
@@ -114,14 +114,14 @@ def test_other_weights_never_count(tmp_path, capsys, annotators):
     (next(tmp_path.rglob("annotations.sqlite"))).unlink()
     annotators["detoxify"].models.clear()  # as in another process
     scores = scores_of(tmp_path, capsys)
-    assert scores["results"]["prompts.detoxify_insult"]["agg_value"] is None
+    assert scores["results"]["fm/prompts.detoxify_insult"]["agg_value"] is None
     assert any("are others than at preparation" in note for note in scores["notes"])
 
 
 def test_bertscore_of_answers_counts_the_best(tmp_path, capsys):
     encoder = tiny.encoder(tmp_path / "encoder")
     prepared(tmp_path, stored(QA), bertscore_path=str(encoder), bertscore_layer=2)
-    result = scored(tmp_path, capsys)["results"]["qa.bertscore"]
+    result = scored(tmp_path, capsys)["results"]["fm/qa.bertscore"]
     assert result["n"] == 20
     assert result["agg_value"] == pytest.approx(1.0, abs=1e-4)  # every reply is one of the right answers
 
@@ -135,7 +135,7 @@ def test_pickled_weights_are_not_loaded(tmp_path):
     weights = tiny.classifier(tmp_path / "weights")
     (weights / "model.safetensors").rename(weights / "pytorch_model.bin")
     done = prepared(tmp_path, PROMPTS, detector_path=str(weights))
-    assert "pickled weights are not loaded" in done.excluded["prompts.detoxify_toxicity"].reason
+    assert "pickled weights are not loaded" in done.excluded["fm/prompts.detoxify_toxicity"].reason
 
 
 def test_pairs_of_general_robustness(annotators):
