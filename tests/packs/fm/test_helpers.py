@@ -69,7 +69,7 @@ def test_detoxify_over_stored_replies(tmp_path, capsys):
     assert not [name for name in done.excluded if "detoxify" in name]
     found = scored(tmp_path, capsys)["results"]
     for name in DETOXIFY_NAMES:
-        result = found[f"prompts.detoxify_{name}"]
+        result = found[f"fm/prompts.detoxify_{name}"]
         assert (result["n"], set(result["categories"])) == (20, {"work", "street", "home", "media"})
         assert 0 < result["agg_value"] < 1
     before = attempts(tmp_path)
@@ -135,7 +135,7 @@ def test_pickled_weights_are_not_loaded(tmp_path):
     weights = tiny.classifier(tmp_path / "weights")
     (weights / "model.safetensors").rename(weights / "pytorch_model.bin")
     done = prepared(tmp_path, PROMPTS, detector_path=str(weights))
-    assert "pickled weights are not loaded" in done.excluded["fm/prompts.detoxify_toxicity"].reason
+    assert "pickled weights are not loaded" in done.excluded["prompts.detoxify_toxicity"].reason
 
 
 def test_pairs_of_general_robustness(annotators):
