@@ -90,7 +90,7 @@ STATEMENTS = tuple(
         rf"(?:उत्तर|คำตอบ)\s{{1,2}}{LETTER}",
         rf"{EASTERN_ANSWER}[\s*_]{{0,6}}(?:选项|選項)?{LETTER}",
         rf"{_EASTERN_CHOICE}[\s*_]{{0,6}}{LETTER}",
-        rf"\bRichtig\s+ist\s+(?:die\s+)?(?:Antwort|Option|Lösung)?\s*{LETTER}",
+        rf"\bRichtig\s{{1,3}}ist\s{{1,3}}(?:die\s{{1,3}})?(?:Antwort|Option|Lösung)?\s{{0,3}}{LETTER}",
         rf"\bAntwort\s+{LETTER}(?=\s+(?:ist\s+)?richtig\b)",
         rf"\bcevap\s+{LETTER}",
         # "nicht B, sondern C", "no es la B sino la D"

@@ -12,6 +12,8 @@ BOUNDED = {
     "custom_metrics.math.": "answers of MAX_LENGTH (4,000) characters at most; `grade_answer` refuses longer ones",
     "custom_metrics.compliance.fairllm._BRACKETED": "the text ends in a closing bracket, so that every search succeeds",
     "custom_metrics.extract.choice_patterns.BOXED": "the content of one box, whose length `wording.BOX` bounds",
+    "evalprep.check.folds.": "sentences of findings, a few hundred characters",
+    "evalprep.data.layout.": "names of files",
     "datasets:": "patterns of families.yaml",
     "task_templates/meta/meta_bbh.yaml": "the published pattern, word for word; replies end at 512 tokens",
 }

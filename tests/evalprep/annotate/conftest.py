@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.annotate.ledger import FILE, Ledger
 from evalprep.cli import main
+from evalprep.packs.own import remember_file
 from tests.packs.science.runs import write_run
 
 QA, SUMMARY = "qasper_abstractive_qa", "mup_single_document_summarization"
@@ -61,6 +62,8 @@ def change_reply(folder, task, index, text):
 def write_tofu_run(folder, *, prompt_file=None, replies=("He writes in Baku.", "I do not know.", "")):
     """A run of one generation task of the unlearning pack, in lm-eval's layout."""
     folder.mkdir(parents=True)
+    if prompt_file is not None and prompt_file.exists():
+        remember_file(prompt_file)  # as the preparation that named it does
     task = "tofu_forget_gen"
     settings = {"suite": "tofu"} | ({"judge_prompt": str(prompt_file)} if prompt_file else {})
     samples = [
