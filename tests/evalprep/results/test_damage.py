@@ -47,8 +47,9 @@ def test_no_damage_ends_in_a_traceback(tmp_path, capsys, monkeypatch, name):
             assert len(out + err) < 3_000, verb
 
 
+# Each call reads the index of lm-eval's own tasks, ten seconds of CPU: a sample of the kinds.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", list(KINDS)[::20])
 def test_no_damage_ends_a_rescore_in_a_traceback(tmp_path, capsys, name):
     home = write_run(tmp_path / "now", {"t": rows(), "u": rows(1)})
     KINDS[name](home)
