@@ -85,7 +85,7 @@ def _run_one(prepared: Job, work_dir: Path, args: argparse.Namespace, outcomes: 
     refuse_pickles(folder.path)
     before = folder.state()
     run = str((job.options.get("metadata") or {}).get("run", ""))
-    if not args.restart and before.phase != "done" and run and (found := _done_already(work_dir, job, run)):
+    if not args.restart and not before.units and run and (found := _done_already(work_dir, job, run)):
         outcomes.append({"run": run, "log": "", "phase": "done", "results": str(found)})
         if not args.json:
             print(f"{job.name}: done already, its results are in {found}", flush=True)
