@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from evalprep.run.keeping import restored
 from evalprep.run.responses import ResponseFile
 from evalprep.status.folder import DONE, RunFolder
 from evalprep.status.job import read_jobs
@@ -87,8 +88,8 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
     answers = {key: value for name in known for key, value in ResponseFile(one.run.units / name).known.items()}
     for line in samples["then_choice"]:
         for number, response in enumerate(line["resps"]):
-            saved = answers["loglikelihood", "then_choice", line["doc_id"], number, 0]
-            assert response == [[str(saved.response[0]), str(saved.response[1])]]
+            saved = restored(answers["loglikelihood", "then_choice", line["doc_id"], number, 0].response)
+            assert response == [[str(saved[0]), str(saved[1])]]
     assert len(answers) == ROWS * (1 + 3 + 1)
 
 
