@@ -67,6 +67,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.skip(reason="the commands against a chat server are not verified: the tasks ran through lm_eval in Python")
 def test_a_chat_api(tmp_path):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
