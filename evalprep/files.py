@@ -50,13 +50,18 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def as_mapping(value: Any) -> dict[str, Any]:
+    """A mapping out of a file that may be somebody else's; empty where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a file; empty where there is none that can be read."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
+    return as_mapping(data)
 
 
 def lock(handle: IO[Any], taken: Problem) -> None:

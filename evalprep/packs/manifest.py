@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import file_sha256, read_object
+from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping, file_sha256, read_object
 from evalprep.packs.plan import Command, Excluded, Plan, ScoreSpec, as_json, command_from, leaves, task_from
 
 SCHEMA = 2
@@ -105,6 +106,18 @@ def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     return data if data.get("schema") == SCHEMA else None
 
 
+def require_manifest(work_dir: Path, *, fix: str = "run `evalprep prepare` first") -> dict[str, Any]:
+    """The manifest of a work folder.
+
+    Raises:
+        BadInput: there is none that we can read.
+    """
+    manifest = read_manifest(work_dir)
+    if manifest is None:
+        raise BadInput(Problem(what="holds no manifest of a preparation", where=str(work_dir), fix=fix))
+    return manifest
+
+
 def _from_first(data: dict[str, Any]) -> dict[str, Any]:
     """A manifest of schema 1 with the keys of schema 2."""
     commands = []
@@ -168,11 +181,6 @@ def _score_from(data: Mapping[str, Any]) -> ScoreSpec:
         if isinstance(known.get(key), list):
             known[key] = tuple(known[key])
     return ScoreSpec(**{"function": "", **known})
-
-
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping out of a file that may be somebody else's; empty where it is something else."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work_dir: Path) -> str:

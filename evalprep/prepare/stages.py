@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from evalprep.config.schema import Config, Core, section_for, section_model
 from evalprep.data.prepared import write_rows
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.files import file_sha256, write_atomically
+from evalprep.files import as_mapping, file_sha256, write_atomically
 from evalprep.packapi import Context
 from evalprep.packs.file import read_pack
 from evalprep.packs.finding import TEMPLATES
-from evalprep.packs.manifest import as_mapping, commands_of, plan_of, read_manifest
+from evalprep.packs.manifest import commands_of, plan_of, require_manifest
 from evalprep.packs.own import remember_folder, why_foreign
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Plan, TaskPlan, limited
@@ -62,11 +62,7 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
         BadInput: no prepared folder, or a pack that cannot make its rows.
     """
     work_dir = work_dir.resolve()
-    manifest = read_manifest(work_dir)
-    if manifest is None:
-        raise BadInput(
-            Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
-        )
+    manifest = require_manifest(work_dir)
     plan = plan_of(manifest)
     later = sorted((name for name, task in plan.tasks.items() if task.after), key=plan.depth)
     if not later:

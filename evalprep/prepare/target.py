@@ -14,7 +14,7 @@ from typing import Any
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.settings import RunSettings
 from evalprep.errors import BadInput, Problem
-from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.packs.manifest import commands_of, read_manifest, require_manifest
 from evalprep.packs.plan import asked_for
 
 
@@ -159,15 +159,8 @@ def work_dir_target(
     Raises:
         BadInput: there is no manifest.
     """
-    manifest = read_manifest(work_dir)
-    if manifest is None:
-        raise BadInput(
-            Problem(
-                what="holds no manifest of a preparation",
-                where=str(work_dir),
-                fix="name a prepared work folder, or check any folder of tasks with --include_path",
-            )
-        )
+    fix = "name a prepared work folder, or check any folder of tasks with --include_path"
+    manifest = require_manifest(work_dir, fix=fix)
     settings = replace(RunSettings.from_manifest(manifest, work_dir), **(changes or {}))
     return Target(str(work_dir), [work_dir], requested or _requested(manifest), settings)
 

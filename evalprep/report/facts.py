@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evalprep.credentials import without_secrets
+from evalprep.files import as_mapping
 from evalprep.packs.manifest import commands_of
 from evalprep.results import Run
-from evalprep.results.primary import as_mapping
 from evalprep.results.record import manifest_of
 
 _SEEDS = ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")
@@ -43,7 +43,7 @@ def facts_of(run: Run) -> list[dict[str, str]]:
         _entry("Run", "evaluation time", _seconds(results.get("total_evaluation_time_seconds"))),
         _entry("Run", "back end", config.get("model")),
         *(_entry("Run", name, config.get(name)) for name in _SETTINGS),
-        *(_entry("Model arguments", name, value) for name, value in sorted(_mapping(arguments).items())),
+        *(_entry("Model arguments", name, value) for name, value in sorted(as_mapping(arguments).items())),
         _entry("Model arguments", "all", arguments if isinstance(arguments, str) else None),
         *(_entry("Prompting", name, results.get(name)) for name in _PROMPTING),
         _entry("Prompting", "chat template", "applied" if results.get("chat_template") else "not applied"),
@@ -51,8 +51,8 @@ def facts_of(run: Run) -> list[dict[str, str]]:
         _entry("Versions", "lm-eval", results.get("lm_eval_version")),
         _entry("Versions", "transformers", results.get("transformers_version")),
         _entry("Versions", "git", results.get("git_hash")),
-        *(_entry("Task versions", name, value) for name, value in _mapping(results.get("versions")).items()),
-        *(_entry("Task hashes", name, value) for name, value in _mapping(results.get("task_hashes")).items()),
+        *(_entry("Task versions", name, value) for name, value in as_mapping(results.get("versions")).items()),
+        *(_entry("Task hashes", name, value) for name, value in as_mapping(results.get("task_hashes")).items()),
     ]
     return [entry for entry in found if entry is not None] + _prepared(run)
 
@@ -67,7 +67,7 @@ def _prepared(run: Run) -> list[dict[str, str]]:
         _entry("Preparation", "command", "\n".join(commands) or None),
         *(
             _entry("Versions", f"{name} at preparation", value)
-            for name, value in _mapping(manifest.get("versions")).items()
+            for name, value in as_mapping(manifest.get("versions")).items()
         ),
     ]
     for source in manifest.get("sources") or []:
@@ -86,10 +86,6 @@ def _later(created: Any, started: Any) -> str | None:
     except (TypeError, ValueError):
         return None
     return "work_dir was prepared anew after this run started; sources and command may be others" if anew else None
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _moment(value: Any) -> str | None:

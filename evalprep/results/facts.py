@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalprep.results.primary import as_mapping
+from evalprep.files import as_mapping
 from evalprep.results.run import Run, TaskRun
 
 #: subject: what is compared; manner: another way to ask the same; question: what was asked; counts: rows.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping
 from evalprep.results.facts import model_arguments
-from evalprep.results.primary import as_mapping
 from evalprep.results.run import Run
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalprep.files import as_mapping
 from evalprep.results.sample import OVER_ALL_ROWS
 
 # Where a task does not name its primary metric: the first of these that it has, else its first other score.
@@ -106,8 +107,3 @@ def primary_score(values: Any, config: Any, directions: Any) -> tuple[float | No
         as_mapping(as_mapping(config).get("metadata")), logged_scores(scores), as_mapping(directions)
     ).key
     return (scores[key], key) if key in scores else (None, "")
-
-
-def as_mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping of somebody's results file; empty where it is something else."""
-    return value if isinstance(value, Mapping) else {}

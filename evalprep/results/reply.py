@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import as_mapping
 from evalprep.results.facts import model_arguments
-from evalprep.results.primary import as_mapping
 from evalprep.results.sample import INVALID, Sample
 from evalprep.results.table import Table
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem, near
-from evalprep.packs.manifest import as_mapping, plan_of
+from evalprep.files import as_mapping
+from evalprep.packs.manifest import plan_of
 from evalprep.packs.plan import Excluded, Plan, TaskPlan, leaves
 from evalprep.results.cache import cached_table
 from evalprep.results.files import NEWEST, RunFiles, find_run

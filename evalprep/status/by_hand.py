@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.files import read_object
+from evalprep.files import as_mapping, read_object
 from evalprep.status.folder import DONE
 from evalprep.status.lines import TaskStatus
 
@@ -26,19 +26,20 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
         since: Older files are left out.
         run: Id of a run: its files count whatever their age.
     """
+    from evalprep.results.invocations import invocation_of
     from evalprep.results.primary import primary_score
 
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
-        data = read_object(path)
-        if path.stat().st_mtime < since and not (run and _run_of(data) == run):
+        if path.stat().st_mtime < since and not (run and invocation_of("", path, {}).run == run):
             continue
-        results, configs = _mapping(data.get("results")), _mapping(data.get("configs"))
+        data = read_object(path)
+        results, configs = as_mapping(data.get("results")), as_mapping(data.get("configs"))
         for name, values in results.items():
             if name not in configs:
                 continue  # a group
-            metadata = _mapping(_mapping(configs[name]).get("metadata"))
-            directions = _mapping(data.get("higher_is_better"))
+            metadata = as_mapping(as_mapping(configs[name]).get("metadata"))
+            directions = as_mapping(data.get("higher_is_better"))
             score, metric = primary_score(values, configs[name], directions.get(name))
             # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
             seconds = _number(data.get("total_evaluation_time_seconds")) if len(configs) == 1 else None
@@ -46,12 +47,6 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
                 name, DONE, seconds, score=score, metric=metric, category=str(metadata.get("pack", ""))
             )
     return lines
-
-
-def _run_of(data: Mapping[str, Any]) -> str:
-    """Id of the run that a results file belongs to; empty where it names none."""
-    metadata = (_mapping(_mapping(one).get("metadata")) for one in _mapping(data.get("configs")).values())
-    return next((str(one["run"]) for one in metadata if "run" in one), "")
 
 
 def processes(place: Path) -> dict[str, float]:
@@ -76,7 +71,7 @@ def processes(place: Path) -> dict[str, float]:
         if target == place or place in target.parents or target in place.parents:
             age = time.time() - float(process.info["create_time"])
             folder = here / (options.get("include_path") or [""])[0]
-            for name in resolve(tasks, _mapping(read_object(folder / "manifest.json").get("groups"))):
+            for name in resolve(tasks, as_mapping(read_object(folder / "manifest.json").get("groups"))):
                 found[name] = max(age, found.get(name, 0.0))
     return found
 
@@ -111,15 +106,11 @@ def _options(words: list[str], here: Path) -> dict[str, list[str]]:
         except (OSError, IndexError, ValueError, yaml.YAMLError):
             data = None
         for key in ("output_path", "tasks", "include_path"):
-            value = _mapping(data).get(key)
+            value = as_mapping(data).get(key)
             found.setdefault(
                 key, [str(one) for one in value] if isinstance(value, list) else str(value or "").split(",")
             )
     return {key: [value for value in values if value] for key, values in found.items()}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _number(value: Any) -> float | None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
-from evalprep.packs.manifest import as_mapping, commands_of, plan_of, read_manifest
+from evalprep.files import as_mapping
+from evalprep.packs.manifest import commands_of, plan_of, require_manifest
 from evalprep.packs.plan import Command
 
 
@@ -22,11 +23,7 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
     Raises:
         BadInput: no prepared folder, or no such command.
     """
-    manifest = read_manifest(work_dir)
-    if manifest is None:
-        raise BadInput(
-            Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
-        )
+    manifest = require_manifest(work_dir)
     commands = {one.name: one for one in commands_of(manifest)}
     if name not in commands:
         raise BadInput(

@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 
 from evalprep.errors import BadInput, Problem
-from evalprep.packs.manifest import as_mapping, commands_of, plan_of, read_manifest, run_id
+from evalprep.files import as_mapping, file_sha256
+from evalprep.packs.manifest import commands_of, plan_of, require_manifest, run_id
 from evalprep.packs.plan import Plan
 
 
@@ -49,6 +50,11 @@ class Job:
         """Names the run folder: the same for the same command on the same prepared data."""
         facts = json.dumps([self.model, self.model_args, self.tasks, self.options, self.data], sort_keys=True)
         return hashlib.sha256(facts.encode()).hexdigest()[:12]
+
+    @property
+    def run(self) -> str:
+        """Id of the run that it is of; empty for a preparation of release 0.1.0."""
+        return str((self.options.get("metadata") or {}).get("run", ""))
 
     @property
     def output_path(self) -> Path:
@@ -92,11 +98,7 @@ def read_jobs(work_dir: Path) -> list[Job]:
     Raises:
         BadInput: no prepared folder, or a run.yaml that is not one, or wants what a run in units cannot give.
     """
-    manifest = read_manifest(work_dir)
-    if manifest is None:
-        raise BadInput(
-            Problem(what="holds no manifest of a preparation", where=str(work_dir), fix="run `evalprep prepare` first")
-        )
+    manifest = require_manifest(work_dir)
     plan, run = plan_of(manifest), _run_now(manifest, work_dir)
     jobs = []
     for command in commands_of(manifest):
@@ -162,7 +164,5 @@ def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
     Code is left out, so that a scorer that failed can be mended and the run resumed; a response is only used again
     for the very same request.
     """
-    from evalprep.files import file_sha256
-
     decisive = [name for name in files if name.endswith((".yaml", ".parquet")) and not name.startswith("run")]
     return {name: file_sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}

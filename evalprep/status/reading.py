@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import read_object
-from evalprep.packs.manifest import as_mapping, plan_of, read_manifest
+from evalprep.files import as_mapping, read_object
+from evalprep.packs.manifest import plan_of, read_manifest
 from evalprep.status import by_hand
 from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, RunFolder, State, Unit
 from evalprep.status.job import Job, read_jobs
@@ -171,8 +171,7 @@ def _of_runs(place: Path, runs: list[RunFolder], others: list[Path], jobs: list[
 
 def _pasted(job: Job, names: list[str]) -> dict[str, TaskStatus]:
     """Lines of tasks whose results of this run lie there although we did not start their command."""
-    run = str((job.options.get("metadata") or {}).get("run", ""))
-    found = by_hand.finished(job.output_path, since=math.inf, run=run) if run else {}
+    found = by_hand.finished(job.output_path, since=math.inf, run=job.run) if job.run else {}
     return {name: found[name] for name in names if name in found}
 
 

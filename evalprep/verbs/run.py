@@ -84,9 +84,8 @@ def _run_one(prepared: Job, work_dir: Path, args: argparse.Namespace, outcomes: 
             folder.restart()
     refuse_pickles(folder.path)
     before = folder.state()
-    run = str((job.options.get("metadata") or {}).get("run", ""))
-    if not args.restart and not before.units and run and (found := _done_already(work_dir, job, run)):
-        outcomes.append({"run": run, "log": "", "phase": "done", "results": str(found)})
+    if not args.restart and not before.units and (found := _done_already(work_dir, job)):
+        outcomes.append({"run": job.run, "log": "", "phase": "done", "results": str(found)})
         if not args.json:
             print(f"{job.name}: done already, its results are in {found}", flush=True)
         return 0
@@ -104,14 +103,14 @@ def _run_one(prepared: Job, work_dir: Path, args: argparse.Namespace, outcomes: 
     return code
 
 
-def _done_already(work_dir: Path, job: Job, run: str) -> Path | None:
+def _done_already(work_dir: Path, job: Job) -> Path | None:
     """The results file of a command that has all its rows, whoever ran it."""
     from evalprep.results.files import run_calls
     from evalprep.status.done import is_done
 
-    if not job.name or not is_done(work_dir, job.name, run):
+    if not job.run or not is_done(work_dir, job.name, job.run):
         return None
-    calls = run_calls(job.output_path, run)
+    calls = run_calls(job.output_path, job.run)
     return next((one.results for one in reversed(calls) if one.command == job.name), calls[-1].results)
 
 
@@ -119,7 +118,7 @@ def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:
     """Make the data of the next stages; the tasks that still wait."""
     from evalprep.prepare.stages import continue_stages
 
-    stages = continue_stages(work_dir, str((job.options.get("metadata") or {}).get("run", "")))
+    stages = continue_stages(work_dir, job.run)
     for one in () if args.json else stages:
         print(f"{one.task}: {one.state}" + (f"; {one.reason}" if one.reason else ""), flush=True)
     return {one.task for one in stages if one.state == "waiting"}
