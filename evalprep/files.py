@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,6 +49,17 @@ def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def unchanged_sha256(path: Path) -> str:
+    """`file_sha256`, read once as long as size and time of change stay: for files that are asked about often."""
+    state = path.stat()
+    return _sha256_of(path, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _sha256_of(path: Path, _size: int, _changed: int) -> str:
+    return file_sha256(path)
 
 
 def as_mapping(value: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from evalprep.credentials import without_secrets
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, file_sha256, read_object
+from evalprep.files import as_mapping, read_object, unchanged_sha256
 from evalprep.packs.plan import Command, Excluded, Plan, ScoreSpec, as_json, command_from, leaves, task_from
 
 SCHEMA = 2
@@ -204,7 +204,7 @@ def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work
             continue  # run configurations, the manifest, groups that the plan tells; files of later stages
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".parquet":
-            content[name] = file_sha256(path)
+            content[name] = unchanged_sha256(path)
         elif path.suffix == ".yaml":
             text = path.read_bytes().replace(str(work_dir).encode(), b"")
             content[name] = hashlib.sha256(text).hexdigest()

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, file_sha256
+from evalprep.files import as_mapping, unchanged_sha256
 from evalprep.packs.manifest import commands_of, plan_of, require_manifest, run_id
 from evalprep.packs.plan import Plan
 
@@ -165,4 +165,4 @@ def _inputs(files: dict[str, str], work_dir: Path) -> dict[str, str]:
     for the very same request.
     """
     decisive = [name for name in files if name.endswith((".yaml", ".parquet")) and not name.startswith("run")]
-    return {name: file_sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}
+    return {name: unchanged_sha256(work_dir / name) for name in sorted(decisive) if (work_dir / name).is_file()}
