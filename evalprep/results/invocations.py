@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from evalprep.files import as_mapping
+
 
 @dataclass(frozen=True)
 class Invocation:
@@ -26,6 +28,7 @@ class Invocation:
         command: Name of the command, empty without one.
         samples: Task -> samples file.
         rows: Task -> rows that were scored, where the results file says so.
+        model_args: Arguments of the back end as texts; None where the results file does not list them.
     """
 
     stamp: str
@@ -34,6 +37,7 @@ class Invocation:
     command: str = ""
     samples: Mapping[str, Path] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    model_args: Mapping[str, str] | None = None
 
 
 class _Config(msgspec.Struct):
@@ -41,16 +45,17 @@ class _Config(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
+    config: Any = None
     configs: dict[str, _Config] = {}
     n_samples: dict[str, Any] = msgspec.field(default_factory=dict, name="n-samples")
 
 
 @lru_cache(maxsize=256)
-def _head(path: str, _size: int, _changed: int) -> tuple[str, str, dict[str, int]]:
+def _head(path: str, _size: int, _changed: int) -> tuple[str, str, dict[str, int], dict[str, str] | None]:
     try:
         head = msgspec.json.decode(Path(path).read_bytes(), type=_Head)
     except (OSError, ValueError, RecursionError):  # damaged, or not of lm-eval
-        return "", "", {}
+        return "", "", {}, None
     given = [one.metadata for one in head.configs.values() if isinstance(one.metadata, dict)]
     run = next((one["run"] for one in given if isinstance(one.get("run"), str)), "")
     command = next((one["command"] for one in given if isinstance(one.get("command"), str)), "")
@@ -59,7 +64,13 @@ def _head(path: str, _size: int, _changed: int) -> tuple[str, str, dict[str, int
         for task, counts in head.n_samples.items()
         if isinstance(counts, dict) and type(counts.get("effective")) is int
     }
-    return run, command, rows
+    arguments = as_mapping(head.config).get("model_args")
+    return run, command, rows, as_texts(arguments) if isinstance(arguments, dict) else None
+
+
+def as_texts(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Arguments of a back end in one form, however a command line or a file wrote their values."""
+    return {str(name): str(value) for name, value in arguments.items()}
 
 
 def invocation_of(stamp: str, results: Path, samples: Mapping[str, Path]) -> Invocation:
@@ -68,8 +79,8 @@ def invocation_of(stamp: str, results: Path, samples: Mapping[str, Path]) -> Inv
         state = results.stat()
     except OSError:
         return Invocation(stamp, results, samples=samples)
-    run, command, rows = _head(str(results), state.st_size, state.st_mtime_ns)
-    return Invocation(stamp, results, run, command, samples, rows)
+    run, command, rows, arguments = _head(str(results), state.st_size, state.st_mtime_ns)
+    return Invocation(stamp, results, run, command, samples, rows, arguments)
 
 
 def chosen(invocations: Iterable[Invocation]) -> dict[str, Invocation]:

@@ -38,12 +38,17 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
 
 
 def command_is_done(command: Command, manifest: Mapping[str, Any], run: str) -> bool:
-    """The same for a command of a manifest. A preparation without run ids cannot tell, and says no."""
+    """The same for a command of a manifest. A preparation without run ids cannot tell, and says no.
+
+    Results of another engine or other arguments of it (a data type, a seed) are of the same run and not this command's.
+    """
     from evalprep.results.files import run_calls
+    from evalprep.results.invocations import as_texts
     from evalprep.results.run import load_run
 
     output = Path(str(as_mapping(manifest.get("config")).get("output_path", "")))
-    calls = run_calls(output, run) if run else []
+    wanted = as_texts(as_mapping(command.engine.get("model_args")))
+    calls = [one for one in (run_calls(output, run) if run else []) if one.model_args in (None, wanted)]
     if not calls:
         return False
     plan, facts = plan_of(manifest), as_mapping(manifest.get("tasks"))

@@ -1,0 +1,56 @@
+"""When a command counts as done: results of its run hold all its rows, from the engine that it asks for."""
+
+import json
+
+import pytest
+
+from evalprep.status.done import is_done
+from tests.evalprep.results.writing import Row, write_run
+
+ENGINE = {"pretrained": "org/m", "dtype": "float32", "max_length": 512, "add_bos_token": True}
+
+
+@pytest.fixture
+def prepared(tmp_path):
+    """A work folder of one command over four rows, and a function that writes results of its run."""
+    work = tmp_path / "work_dir"
+    work.mkdir()
+    command = {"name": "c1-plain", "tasks": ["t"], "argv": [], "engine": {"backend": "hf", "model_args": ENGINE}}
+    manifest = {
+        "schema": 2,
+        "run": "r0",
+        "config": {"output_path": str(tmp_path / "out")},
+        "tasks": {"t": {"expected": 4, "plan": {"name": "t"}}},
+        "commands": [command],
+    }
+    (work / "manifest.json").write_text(json.dumps(manifest))
+
+    def results(rows=4, run="r0", arguments=ENGINE):
+        counts = {"n-samples": {"t": {"original": 4, "effective": rows}}}
+        metadata = {"version": 1.0, "run": run, "command": "c1-plain"}
+        samples = [Row(str(n)) for n in range(rows)]
+        write_run(tmp_path / "out", {"t": samples}, metadata=metadata, model_args=arguments, extra=counts)
+
+    return work, results
+
+
+def test_without_results_it_is_not(prepared):
+    assert not is_done(prepared[0], "c1-plain")
+
+
+@pytest.mark.parametrize(
+    ("change", "done"),
+    [
+        ({}, True),
+        ({"rows": 3}, False),
+        ({"run": "r1"}, False),
+        ({"arguments": ENGINE | {"max_length": "512", "add_bos_token": "True"}}, True),
+        ({"arguments": ENGINE | {"dtype": "bfloat16"}}, False),
+        ({"arguments": "pretrained=org/m"}, True),
+    ],
+    ids=["all rows", "a row is missing", "another run", "written as texts", "another data type", "not listed"],
+)
+def test_results_of_the_run_with_all_rows(prepared, change, done):
+    work, results = prepared
+    results(**change)
+    assert is_done(work, "c1-plain") is done
