@@ -39,7 +39,7 @@ from evalprep.packs.mistakes import source_spec
 from evalprep.packs.own import is_own_file, remember_file
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leaves
-from evalprep.packs.rubric import Rubric, read_rubric
+from evalprep.packs.rubric import Rubric, RubricJudge, read_rubric
 from evalprep.packs.stock import stock_names
 from evalprep.places import exists, is_folder, place
 from evalprep.results.sample import Sample
@@ -64,6 +64,7 @@ __all__ = [
     "Problems",
     "Repeats",
     "Rubric",
+    "RubricJudge",
     "Sample",
     "SampleRef",
     "ScoreSpec",

@@ -269,3 +269,47 @@ def _is_calibration(one: Any, fields: Iterable[str], names: Iterable[str], known
     ):
         return False
     return {*fields} <= {*one["fields"]} <= known and {*one["expected"]} == {*names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RubricJudge:
+    """An annotator of a pack that asks about one task by a rubric; who inherits from it says its name and its `items`.
+
+    Attributes:
+        task: The task.
+        rubric: The wording, the values and the scale.
+    """
+
+    task: str
+    rubric: Rubric
+    paid: bool = True
+    needs: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """That of the rubric."""
+        return self.rubric.version
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """Those of the rubric."""
+        return self.rubric.values
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Its task."""
+        return (self.task,)
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """The defaults of the rubric."""
+        return self.rubric.sampling
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """None: the reply is text."""
+        return None
+
+    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
+        """Status of a reply, and its values where the status is `ok`, as the rubric reads it."""
+        return self.rubric.read(item, reply)

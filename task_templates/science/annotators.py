@@ -14,7 +14,7 @@ from typing import Any
 from custom_metrics.science.judge import SCALE, judge_sample_indices, mup_prompt_fields, qasper_prompt_fields
 from custom_metrics.science.rows import Row, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS as KINDS
-from evalprep.packapi import Item, Rubric, SampleRef, Value, Values, read_rubric
+from evalprep.packapi import Item, RubricJudge, SampleRef, read_rubric
 
 from .former_judge import QA, SUMMARY, earlier
 
@@ -25,49 +25,19 @@ N_SUMMARIES, SEED = 100, 42
 Sample = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Judge:
+@dataclass(frozen=True, kw_only=True)
+class Judge(RubricJudge):
     """Asks about the rows of one task.
 
     Attributes:
         name: Under what its answers are kept.
-        task: The task.
-        rubric: The wording and the scale.
         fields: From a sample to the fields of the rubric, and whether it needs no judge.
         choose: From the number of rows to the positions that are rated.
     """
 
     name: str
-    task: str
-    rubric: Rubric
     fields: Callable[[Sample], tuple[dict[str, str], bool]]
     choose: Callable[[int], Sequence[int]] = range
-    paid: bool = True
-    needs: tuple[str, ...] = ()
-
-    @property
-    def version(self) -> str:
-        """That of the rubric."""
-        return self.rubric.version
-
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """The rating."""
-        return self.rubric.values
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """Its task."""
-        return (self.task,)
-
-    @property
-    def sampling(self) -> Mapping[str, Any]:
-        """The judge's own defaults, as in the original."""
-        return self.rubric.sampling
-
-    @property
-    def schema(self) -> None:
-        """The reply is text."""
 
     def items(self, rows: Mapping[str, Sequence[Sample]], metadata: Mapping[str, Mapping[str, Any]]) -> Iterator[Item]:  # noqa: ARG002
         """Every rating that the samples of a run need: all answers, and a seeded sample of the summaries."""
@@ -79,10 +49,6 @@ class Judge:
             prompt = self.rubric.render(fields)[0]
             fixed = {METRIC: SCALE[0]} if settled else None
             yield Item((reference,), prompt, fixed=fixed, earlier=earlier(self.task, fields))
-
-    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
-        """Status of a reply, and its rating where the status is `ok`."""
-        return self.rubric.read(item, reply)
 
 
 def _scored(task: str, sample: Sample) -> Row:
@@ -118,7 +84,13 @@ def _few(count: int) -> Sequence[int]:
 
 _RUBRICS = Path(__file__).parent / "rubrics"
 ANNOTATORS = (
-    Judge("science_answer", QA, read_rubric(_RUBRICS / "answer.yaml"), _answer),
-    Judge("science_summary", SUMMARY, read_rubric(_RUBRICS / "summary.yaml"), _summary, _few),
+    Judge(name="science_answer", task=QA, rubric=read_rubric(_RUBRICS / "answer.yaml"), fields=_answer),
+    Judge(
+        name="science_summary",
+        task=SUMMARY,
+        rubric=read_rubric(_RUBRICS / "summary.yaml"),
+        fields=_summary,
+        choose=_few,
+    ),
 )
 PROMPT_VERSION = ANNOTATORS[0].version

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from custom_metrics.unlearning.judge import judge_scores
-from evalprep.packapi import BadInput, Earlier, Item, Rubric, SampleRef, Value, Values, read_rubric
+from evalprep.packapi import BadInput, Earlier, Item, RubricJudge, SampleRef, Values, read_rubric
 
 from .generations import generated
 from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
@@ -17,21 +17,15 @@ from .judge_prompt import create_prompt
 from .samples import Row
 
 
-@dataclass(frozen=True)
-class Judge:
+@dataclass(frozen=True, kw_only=True)
+class Judge(RubricJudge):
     """Asks about the generations of one context.
 
     Attributes:
-        task: The task whose rows the context has.
         context: Its name.
-        rubric: Wording and metrics.
     """
 
-    task: str
     context: str
-    rubric: Rubric
-    paid: bool = True
-    needs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -39,28 +33,9 @@ class Judge:
         return f"unlearning_{self.context}"
 
     @property
-    def version(self) -> str:
-        """That of the rubric."""
-        return self.rubric.version
-
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """The metrics."""
-        return self.rubric.values
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """Its task."""
-        return (self.task,)
-
-    @property
     def sampling(self) -> Mapping[str, Any]:
         """As in the original."""
         return SAMPLING
-
-    @property
-    def schema(self) -> None:
-        """The reply is text with one JSON object."""
 
     def items(self, rows: Mapping[str, Sequence[Row]], metadata: Mapping[str, Mapping[str, Any]]) -> Iterator[Item]:
         """One question per generation, in order.
@@ -103,6 +78,6 @@ def _earlier(prompt: str) -> Earlier:
 
 _RUBRICS = {name: read_rubric(Path(__file__).parent / "rubrics" / f"{name}.yaml") for name in ("forget", "retain")}
 ANNOTATORS = tuple(
-    Judge(task, context, _RUBRICS["forget" if "forget" in context.lower() else "retain"])
+    Judge(task=task, context=context, rubric=_RUBRICS["forget" if "forget" in context.lower() else "retain"])
     for task, (context, _) in CONTEXTS.items()
 )
