@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from custom_metrics.judging.objects import finite_number, json_objects
+
 #: Longer replies are cut from the front: the verdict stands at the end, and the search stays short.
 _LONGEST = 200_000
-_DECODER = json.JSONDecoder()
 _DECORATION = r"[\s*_`'\"\[({<~=]{0,12}"
 _NUMBER = r"(?P<number>[-+]?\d{1,6}(?:\.\d{1,6})?)(?![\d.]*\d)"
 #: What may follow a rating without making it another one: `/5`, `out of 5`.
@@ -113,41 +112,14 @@ def _in_objects(text: str, spellings: set[str]) -> Iterator[float | str]:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    whole = list(_decoded(text))
-    yield from whole or _decoded(_SINGLE_QUOTE.sub('"', text))
-
-
-def _decoded(text: str) -> Iterator[dict[str, Any]]:
-    position = text.find("{")
-    tries = 0
-    while position != -1 and tries < 2_000:
-        tries += 1
-        try:
-            value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            waiting: list[Any] = [value]
-            while waiting:
-                current = waiting.pop()
-                if isinstance(current, dict):
-                    yield current
-                    waiting.extend(current.values())
-                elif isinstance(current, list):
-                    waiting.extend(current)
-        position = text.find("{", end)
+    whole = list(json_objects(text))
+    yield from whole or json_objects(_SINGLE_QUOTE.sub('"', text))
 
 
 def _number(value: Any) -> float | None:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
+    return finite_number(value)
 
 
 def _labelled(text: str, spellings: set[str], high: float) -> Iterator[float | str]:

@@ -2,61 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from custom_metrics.judging.objects import MOST_BRACES, finite_number, json_objects
 
 #: What an answer can be. Only `ok` enters a mean.
 STATUSES = ("ok", "incomplete", "parse_error", "invalid_score", "refused", "truncated", "missing")
 
-_DECODER = json.JSONDecoder()
 #: Answers longer than this are cut from the front: the verdict stands at the end, and the search stays linear.
 _LONGEST = 200_000
-#: Of more braces than these only the last are tried: each that opens nothing costs as much as the deepest nesting.
-_MOST_BRACES = 2_000
 #: A quote that opens or closes a Python-style string, as opposed to an apostrophe inside a word.
 _SINGLE_QUOTE = re.compile(r"(?<=[{\[,:\s])'|'(?=\s*[}\],:])")
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every JSON object in the text in order of appearance, an outer one before those inside it."""
-    position = text.find("{")
-    while position != -1:
-        try:
-            value, end = _DECODER.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            end = position + 1
-        else:
-            if isinstance(value, dict):
-                yield from _nested(value)
-        position = text.find("{", end)
-
-
-def _nested(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The object and, last, those inside it; iterative, so that depth costs no stack."""
-    waiting: list[Any] = [value]
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, dict):
-            yield current
-            waiting.extend(current.values())
-        elif isinstance(current, list):
-            waiting.extend(current)
 
 
 def _number(value: Any) -> float | None:
     """A score as a number: numbers, numeric strings, and `{"score": number}`; None for anything else."""
     if isinstance(value, Mapping):
         value = next((inner for key, inner in value.items() if str(key).lower() == "score"), None)
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
+    return finite_number(value)
 
 
 def judge_scores(
@@ -97,9 +62,9 @@ def judge_scores(
     if finish_reason == "length":
         return outcome("truncated")
     text = response[-_LONGEST:]
-    if text.count("{") > _MOST_BRACES:
-        text = "{" + "{".join(text.rsplit("{", _MOST_BRACES)[1:])
-    found = list(_objects(text)) or list(_objects(_SINGLE_QUOTE.sub('"', text)))
+    if text.count("{") > MOST_BRACES:  # only the last are tried: the verdict stands at the end
+        text = "{" + "{".join(text.rsplit("{", MOST_BRACES)[1:])
+    found = list(json_objects(text)) or list(json_objects(_SINGLE_QUOTE.sub('"', text)))
     if not found:
         return outcome("parse_error")
     complete = [candidate for candidate in found if all(metric in candidate for metric in metrics)]

@@ -1,0 +1,59 @@
+"""JSON objects and numbers in the words of a judge."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+#: Each brace that opens nothing costs as much as the deepest nesting.
+MOST_BRACES = 2_000
+_DECODER = json.JSONDecoder()
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Every JSON object in a text in order of appearance, an outer one before those inside it.
+
+    At most `MOST_BRACES` braces are tried.
+
+    >>> list(json_objects('So: {"a": {"b": 1}} and {"c": [{"d": 2}]}'))
+    [{'a': {'b': 1}}, {'b': 1}, {'c': [{'d': 2}]}, {'d': 2}]
+    """
+    position, tried = text.find("{"), 0
+    while position != -1 and tried < MOST_BRACES:
+        tried += 1
+        try:
+            value, end = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = position + 1
+        else:
+            yield from _nested(value)
+        position = text.find("{", end)
+
+
+def _nested(value: Any) -> Iterator[dict[str, Any]]:
+    """The object and, last, those inside it; iterative, so that depth costs no stack."""
+    waiting: list[Any] = [value]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, dict):
+            yield current
+            waiting.extend(current.values())
+        elif isinstance(current, list):
+            waiting.extend(current)
+
+
+def finite_number(value: Any) -> float | None:
+    """A number, or a text that is one; None for anything else, truth values and infinity among it.
+
+    >>> finite_number("7"), finite_number(True), finite_number("inf")
+    (7.0, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
