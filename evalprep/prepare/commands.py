@@ -23,7 +23,7 @@ from evalprep.backends import BACKENDS, Machine, Request
 from evalprep.config.schema import Core
 from evalprep.model.hardware import cpu_has_bfloat16, gpu_names
 from evalprep.model.shape import model_shape
-from evalprep.packs.plan import Call, Command, Plan, TaskPlan, leaves
+from evalprep.packs.plan import Call, Command, Plan, TaskPlan
 from evalprep.places import is_folder, place
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+=-]+")
@@ -321,6 +321,3 @@ def model_location(core: Core, folder: Path) -> tuple[str, bool, list[str]]:
     if looks_local:
         return str(path.resolve()), True, [f"the model folder {path.resolve()} does not exist yet"]
     return core.model_name, False, []
-
-
-__all__ = ["Invocation", "Share", "command", "command_names", "invocation", "leaves", "model_location", "names_for"]

@@ -33,7 +33,7 @@ from evalprep.prepare.scores import check_scores
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
-from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
+from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, of_commands, swap_in, tree_files
 
 
 @dataclass
@@ -129,6 +129,9 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         final = Plan(left, dict(groups_to_write(joined.plan)), joined.plan.scores, joined.plan.excluded)
         write_groups(joined, final.groups, build)
         write_inline(joined.selection, build, config.folder)
+        files = tree_files(build)
+        # Edits of tasks first: they are part of what the run is called by, and the commands carry its name.
+        kept = carry_over(work_dir, build, force=force, wanted=lambda name: not of_commands(name))
         model, _, notes = model_location(config.core, config.folder)
         run = run_id(model, config.core.model_dump(mode="json"), final, build, work_dir)
         expect_rows(tasks, final, config)
@@ -137,10 +140,10 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         (build / "command.sh").chmod(0o755)
         for step in steps:
             (build / step.command.file).write_text(run_configuration(step), encoding="utf-8")
-        files = tree_files(build)
+        files |= {name: digest for name, digest in tree_files(build).items() if of_commands(name)}
+        kept += carry_over(work_dir, build, force=force, wanted=of_commands)
         notes = [*(note for facts in tasks.values() for note in facts.pop("notes")), *notes]
-        notes += list(dict.fromkeys(note for step in steps for note in step.call.notes))
-        notes += carry_over(work_dir, build, force=force)
+        notes += [*dict.fromkeys(note for step in steps for note in step.call.notes), *kept]
         locked = {} if config.lock_file is None else read_lock(config.lock_file)
         sources = [source for item in joined.packs for source in item.context.sources]
         notes += moved(locked, sources)

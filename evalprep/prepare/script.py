@@ -21,7 +21,7 @@ failed=0
 step() {
     name=$1
     shift
-    if $EVALPREP status --done "$name" "$WORK_DIR" >/dev/null 2>&1; then
+    if evalprep status --done "$name" "$WORK_DIR" >/dev/null 2>&1; then
         echo "$name: done already"
     else
         "$@" || failed=1
@@ -65,7 +65,8 @@ def script(steps: Sequence[Step], work_dir: Path) -> str:
     if len(steps) == 1:
         lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", steps[0].call.text()]
         return "\n".join([*lines, ""])
-    lines = [_HEAD, f"EVALPREP={shlex.quote(shlex.join(evalprep_words()))}", f"WORK_DIR={shlex.quote(str(work_dir))}"]
+    own = f'evalprep() {{ {shlex.join(evalprep_words())} "$@"; }}'
+    lines = [_HEAD, own, f"WORK_DIR={shlex.quote(str(work_dir))}"]
     depth = 0
     for step in steps:
         if step.command.depth > depth:

@@ -36,13 +36,13 @@ class Stage:
     Attributes:
         task: The task.
         state: `made`, `unchanged` or `waiting`.
-        rows: Rows of its data; 0 while it waits.
+        rows: Rows of its data; None while it waits.
         reason: Why it waits.
     """
 
     task: str
     state: str
-    rows: int = 0
+    rows: int | None = None
     reason: str = ""
 
 

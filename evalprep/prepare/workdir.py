@@ -16,12 +16,13 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import file_sha256, is_locked, lock, sync
+from evalprep.packs.manifest import STOCK_GROUPS
 
 MANIFEST = "manifest.json"
 _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
@@ -201,7 +202,12 @@ def _exchange(one: Path, other: Path) -> bool:
     return bool(renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0)
 
 
-def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
+def of_commands(name: str) -> bool:
+    """Whether a file tells how tasks are called (run configurations, command.sh) and not what a task is."""
+    return "/" not in name or name.startswith(f"{STOCK_GROUPS}/")
+
+
+def carry_over(work_dir: Path, build: Path, *, force: bool, wanted: Callable[[str], bool]) -> list[str]:
     """Bring the user's own work from the old folder into the new one.
 
     A file that the user edited is kept when the template behind it would still generate what it generated then. When
@@ -212,6 +218,7 @@ def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
         work_dir: The folder as it is now.
         build: The new tree.
         force: Replace conflicting files.
+        wanted: Which files this is about, by their path below the folder.
 
     Returns:
         Sentences for the user, one per file that was kept or set aside.
@@ -226,7 +233,7 @@ def carry_over(work_dir: Path, build: Path, *, force: bool) -> list[str]:
     problems = Problems()
     for name, digest in tree_files(work_dir).items():
         old, new = work_dir / name, build / name
-        if before.get(name) == digest:
+        if not wanted(name) or before.get(name) == digest:
             continue
         if new.exists() and _digest(new) == digest:
             continue

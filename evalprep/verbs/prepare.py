@@ -92,7 +92,7 @@ def _continue(args: argparse.Namespace) -> int:
         if one.state == "waiting":
             print(f"{one.task}: waits; {one.reason}", file=sys.stderr)
         else:
-            print(f"{one.task}: {one.state}, {counted(one.rows, 'row')}")
+            print(f"{one.task}: {one.state}, {counted(one.rows or 0, 'row')}")
     if not stages and not args.json:
         print("the preparation has one stage: nothing to continue")
     return 2 if any(one.state == "waiting" for one in stages) else 0

@@ -105,8 +105,14 @@ def test_the_same_preparation_is_the_same_run_and_an_edit_another(project):
 
     assert now() == {first}
     task = folder / "work_dir/proof/proof_answer.yaml"
-    task.write_text(task.read_text().replace("max_gen_toks: 16", "max_gen_toks: 12"))
+    generated = task.read_text()
+    task.write_text(generated.replace("max_gen_toks: 16", "max_gen_toks: 12"))
     assert now() != {first}
+    evalprep(folder, "prepare", "--quiet")
+    assert {read_manifest(folder / "work_dir")["run"]} == now() != {first}, (
+        "the edit is kept, and named in the commands"
+    )
+    task.write_text(generated)
     evalprep(folder, "prepare", "--quiet", "--force", "--set", "limit=2")
     assert read_manifest(folder / "work_dir")["run"] == first, "more rows of the same question"
     evalprep(folder, "prepare", "--quiet", "--set", "gen_kwargs={top_p: 0.5}")
