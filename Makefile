@@ -13,6 +13,10 @@ MODEL := models/SmolLM2-135M-Instruct
 RUNS := eval_results
 # Nothing here needs a model hub; a download that is tried all the same fails at once.
 OFFLINE := HF_HUB_OFFLINE=1
+# Processes that tests run in. A test that starts an engine takes several GB, so a larger machine does not get more of
+# them by itself.
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup demo test test-fast test-browser lint bench clean
 
@@ -31,13 +35,13 @@ demo: setup
 	$(BIN)/python -m evalprep report "$$run"
 
 test: setup
-	$(OFFLINE) $(BIN)/python -m pytest -m "not browser"
+	$(OFFLINE) $(PYTEST) -m "not browser"
 
 test-fast: setup
-	$(OFFLINE) $(BIN)/python -m pytest -m "not browser and not slow"
+	$(OFFLINE) $(PYTEST) -m "not browser and not slow"
 
 test-browser: setup
-	$(OFFLINE) $(BIN)/python -m pytest -m browser
+	$(OFFLINE) $(PYTEST) -m browser
 
 lint: setup
 	$(BIN)/ruff check .

@@ -30,6 +30,13 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(config, items):
+    # Over several processes files are handed out in this order: the long ones first, so that none is left to run alone.
+    if hasattr(config, "workerinput"):
+        long = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in long)
+
+
 def pytest_unconfigure(config):
     config.stash[_caches].cleanup()
 

@@ -68,6 +68,7 @@ def test_a_finished_run_is_not_run_again_unless_told(project, tmp_path):
 @pytest.mark.slow
 def test_calibration_measures_and_writes_nothing_beside_the_results(project, tmp_path):
     one = project()
+    prepared = set((tmp_path / "out").rglob("*"))  # the run's record
     done = one.command("check", str(tmp_path / "work_dir"), "--calibrate", "2", "--json", check=True)
     estimate = json.loads(done.stdout)["estimate"]
     assert estimate["seconds"] > 0
@@ -78,7 +79,7 @@ def test_calibration_measures_and_writes_nothing_beside_the_results(project, tmp
         "last_text": 24,
     }
     assert {task["basis"] for task in estimate["tasks"]} == {"max_gen_toks", "likelihood"}
-    assert not (tmp_path / "out").exists()
+    assert set((tmp_path / "out").rglob("*")) == prepared
 
 
 def test_another_preparation_is_another_run_and_code_is_not(project, tmp_path):
