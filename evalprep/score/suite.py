@@ -410,10 +410,20 @@ def _suite_score(
     )
 
 
-def export(scores: Scores, run: Run, packs: Mapping[str, Pack], out_dir: Path) -> list[Path]:
+def export(
+    scores: Scores, run: Run, packs: Mapping[str, Pack], out_dir: Path, *, shared_dir: Path | None = None
+) -> list[Path]:
     """Let each pack of the run write its own result files (`export.py`), and return what was written.
 
     A pack whose export fails is named in `scores.notes`; the others still write theirs.
+
+    Args:
+        scores: The scores of the run.
+        run: The run.
+        packs: All packs.
+        out_dir: Folder of this run's files.
+        shared_dir: Folder above those of several runs. Packs whose `export.py` says `SHARED = True`, because they make
+            tables over many models and keep the models apart themselves, write there.
 
     Raises:
         OSError: `out_dir` cannot be written.
@@ -426,7 +436,8 @@ def export(scores: Scores, run: Run, packs: Mapping[str, Pack], out_dir: Path) -
         if module is None or not own:
             continue
         try:
-            written += [Path(path) for path in module.export(scores=own, run=shown, out_dir=out_dir)]
+            place = shared_dir if shared_dir is not None and getattr(module, "SHARED", False) else out_dir
+            written += [Path(path) for path in module.export(scores=own, run=shown, out_dir=place)]
         except OSError:
             raise
         except Exception as error:  # noqa: BLE001 - the scores are computed; a pack's own files must not cost them

@@ -1,19 +1,26 @@
 """Score runs: every task, every group, and the suite scores that their packs declare, next to published values.
 
-Works on saved samples alone; no model is needed. Several runs with one --out share the packs' own tables there.
+Works on saved samples alone; no model is needed. Of several runs each has a folder of its own below --out.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.files import read_object
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evalprep.packs.pack import Pack
+    from evalprep.results import Run
+
+SCORES = "scores.json"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--subtasks", action="store_true", help="also a table per subtask")
+    add("--label", action="append", default=[], metavar="NAME", help="what a run is called, in the order of the runs")
     add("--out", type=Path, metavar="DIR", help="where to write scores.json and the packs' own result files")
     add("--no-write", action="store_true", help="write nothing")
     add("--json", action="store_true", help="print the scores as JSON")
@@ -32,26 +40,53 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Score, print, write."""
     from evalprep.packs.finding import find_packs
+    from evalprep.results import label_runs, load_run
 
     packs = find_packs(args.template_dir)
-    taken: set[Path] = set()
-    found = [_score(place, args, packs, taken) for place in args.runs]
+    runs = [load_run(place, timestamp=args.timestamp) for place in args.runs]
+    if len(runs) > 1 or args.label:
+        label_runs(runs, args.label)
+    folders = run_folders(runs, args.out)
+    found = [_score(run, args, packs, place, out) for run, place, out in zip(runs, args.runs, folders, strict=True)]
     if args.json:
         data = [scores for scores, _ in found]
         print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
     return 0 if all(scored for _, scored in found) else 3
 
 
+def run_folders(runs: Sequence[Run], out: Path | None) -> list[Path]:
+    """Where the files of each run go: beside its samples, into `out`, or of several runs into a folder each below it.
+
+    The folders are named by the runs' labels. One that holds the scores of another run is left alone.
+    """
+    if out is None:
+        return [run.files.folder / f"scores_{run.files.stamp}" for run in runs]
+    if len(runs) == 1:
+        return [out]
+    found: list[Path] = []
+    for run in runs:
+        name = re.sub(r"[^\w.+-]+", "_", run.label).strip("_.") or "run"
+        origin = str(run.files.folder.resolve())
+        digest = hashlib.sha256(f"{origin} {run.id}".encode()).hexdigest()
+        names = (name, *(f"{name}-{digest[:size]}" for size in (8, len(digest))))
+        found.append(next(out / one for one in names if out / one not in found and _is_free(out / one, origin)))
+    return found
+
+
+def _is_free(folder: Path, origin: str) -> bool:
+    """Whether a folder holds no scores, or those of runs in the same place."""
+    kept = read_object(folder / SCORES)
+    return not kept or kept.get("folder") == origin
+
+
 def _score(
-    place: str, args: argparse.Namespace, packs: Mapping[str, Pack], taken: set[Path]
+    run: Run, args: argparse.Namespace, packs: Mapping[str, Pack], place: str, out: Path
 ) -> tuple[dict[str, Any], bool]:
-    """Score one run; its scores as data, and whether it has any. `taken` are the files that this call has written."""
+    """Score one run; its scores as data, and whether it has any."""
     from evalprep.annotate.free import compute
     from evalprep.errors import cannot_write
-    from evalprep.results import load_run
     from evalprep.score import export, open_reference, packs_of, score_run
 
-    run = load_run(place, timestamp=args.timestamp)
     reference = None
     if args.reference is not None:
         reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
@@ -62,18 +97,12 @@ def _score(
     written: list[Path] = []
     problem = ""
     if not args.no_write:
-        out = args.out or run.files.folder / f"scores_{run.files.stamp}"
-        # Each of several runs keeps its scores under its own name; what packs write is theirs to share.
-        folder = run.files.folder.resolve()
-        file = "scores.json" if len(args.runs) == 1 else f"scores_{folder.name}_{run.files.stamp}.json"
-        if out / file in taken:
-            file = f"scores_{folder.parent.name}__{folder.name}_{run.files.stamp}.json"
-        taken.add(out / file)
         try:
             out.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(scores.to_dict(), indent=2, ensure_ascii=False)
-            (out / file).write_text(text + "\n", encoding="utf-8")
-            written = [out / file, *export(scores, run, packs, out)]
+            data = {**scores.to_dict(), "folder": str(run.files.folder.resolve())}
+            (out / SCORES).write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            shared = args.out if len(args.runs) > 1 else None
+            written = [out / SCORES, *export(scores, run, packs, out, shared_dir=shared)]
         except OSError as error:
             if args.out is not None:
                 raise cannot_write(error, f"--out {out}") from error

@@ -20,6 +20,7 @@ from .registry import NO_RESULT, SUITE, Benchmark, benchmarks, scored
 from .report import Line, Report, markdown, page
 from .tables import write_tables
 
+SHARED = True  # several runs go into one folder, for the tables over all models
 _SHOWN_SAMPLES = 10_000  # prompts of a benchmark that are copied; all stand in lm-eval's own files
 
 Scores = Mapping[str, Mapping[str, Any]]

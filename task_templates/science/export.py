@@ -24,6 +24,7 @@ from evalprep.packapi import ExportRun, ExportTask, Sample, file_sha256
 MISSING = "missing"
 JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
 RESCORED = "rescored_"  # how `evalprep rescore` calls its folders, whatever the model
+SHARED = True  # several runs go into one folder, for the tables over all models
 NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
 _MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
 

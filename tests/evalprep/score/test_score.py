@@ -380,6 +380,34 @@ def test_the_command_writes_scores_and_the_packs_own_files(tmp_path, capsys):
     assert next(score for score in data["suite"] if score["name"] == "gap")["value"] == 0.0
 
 
+APPENDING = """
+from pathlib import Path
+{flag}
+def export(*, scores, run, out_dir):
+    out_dir.mkdir(parents=True, exist_ok=True)
+    file = out_dir / "MODEL.txt"
+    file.write_text((file.read_text() if file.exists() else "") + run.label)
+    return [file]
+"""
+
+
+@pytest.mark.parametrize(("flag", "kept"), [("", ["one", "two"]), ("SHARED = True", ["onetwo"])])
+def test_several_runs_have_a_folder_each_unless_their_pack_keeps_them_apart(tmp_path, flag, kept):
+    make_packs(tmp_path, {"m": {"function": "micro", "task": "t"}}, files={"export.py": APPENDING.format(flag=flag)})
+    homes = [str(write_run(tmp_path / name, {"t": ROWS}, model=name)) for name in ("one", "two")]
+    out = tmp_path / "scores"
+    command = ["score", *homes, "--template_dir", str(tmp_path / "packs"), "--out", str(out)]
+    assert main(command) == 0
+    assert sorted(path.parent.name for path in out.rglob("scores.json")) == ["one", "two"]
+    assert sorted(path.read_text() for path in out.rglob("MODEL.txt")) == kept
+    # The same runs keep their folders; another run of the same name gets one of its own.
+    other = str(write_run(tmp_path / "other", {"t": ROWS[:2]}, model="one"))
+    assert main(command) == 0
+    assert main([*command[:1], other, *command[2:], "--label", "one"]) == 0
+    assert len(list(out.rglob("scores.json"))) == 3
+    assert not list(out.glob("*.json"))
+
+
 def test_a_run_without_scores_is_not_enough_evidence(tmp_path, capsys):
     home = write_run(tmp_path, {"t": [Row("a", metrics={"bypass": None})]})
     assert main(["score", str(home), "--no-write"]) == 3

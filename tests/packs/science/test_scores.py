@@ -142,7 +142,8 @@ def test_runs_of_one_model_do_not_overwrite_each_other(tmp_path):
     cells = {name: row["scierc", "f1"] for name, row in summary(tmp_path / "out").items()}
     assert {name: float(cell) for name, cell in cells.items()} == {"model": 100, "second__model": 0}
     assert main(["score", str(right), str(wrong), "--out", str(tmp_path / "both")]) == 0
-    assert len(list((tmp_path / "both").glob("scores_*.json"))) == 2
+    assert len(list((tmp_path / "both").glob("*/scores.json"))) == 2
+    assert not list((tmp_path / "both").glob("*.json"))
     # A copy of predictions is the same run.
     scored(shutil.copytree(right, tmp_path / "third" / "model"), tmp_path / "out")
     assert summary(tmp_path / "out").keys() == cells.keys()
