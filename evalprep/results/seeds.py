@@ -1,0 +1,95 @@
+"""Which runs are one model with other seeds: of its training, as its name tells, or of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evalprep.files import as_mapping
+from evalprep.results.facts import Fact, facts_of, facts_that_differ, model_arguments
+from evalprep.results.run import Run
+
+# `tulu_7b-seed42`, `seed_3`, `my.seed=1`; upstream programmes name their folders so.
+_SEED = re.compile(r"(?:^|[-_.])seed[-_=.]?(\d{1,12})(?![0-9a-z])", re.IGNORECASE)
+_NO_MATTER = frozenset({"seed", "batch_size", "versions"})
+_SEEDS = ("random_seed", "numpy_seed", "torch_seed")  # few-shot examples belong to the question
+
+
+def without_seed(name: str) -> tuple[str, str]:
+    """A name or path without the parts that name a seed, and the seed; an empty seed where it names none.
+
+    >>> without_seed("tulu_7b-seed42"), without_seed("out/seed1/llama"), without_seed("seedling-7b")
+    (('tulu_7b', '42'), ('out/llama', '1'), ('seedling-7b', ''))
+    """
+    found: list[str] = []
+    parts = []
+    for part in name.replace("\\", "/").split("/"):
+        seeds = _SEED.findall(part)
+        rest = _SEED.sub("", part) if seeds else part
+        found += seeds
+        if rest or not seeds:
+            parts.append(rest)
+    return "/".join(parts) or name, "-".join(found)
+
+
+def seed_of(run: Run) -> str:
+    """The seed of the training, as the model's name tells it, and that of the run; empty where none is known."""
+    config = as_mapping(run.results.get("config"))
+    engine = model_arguments(config.get("model_args")).get("seed")
+    own = [str(config[name]) for name in _SEEDS if config.get(name) is not None]
+    ran = str(engine) if engine is not None else "/".join(dict.fromkeys(own))
+    return ", ".join(filter(None, (without_seed(run.model)[1] or without_seed(run.files.folder.name)[1], ran)))
+
+
+def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs put together where they are one model, asked the same question in the same manner, with different seeds.
+
+    A run whose seed is not known, or is that of a run of its group, stays alone: two runs of one seed are no two seeds.
+
+    Args:
+        runs: Runs in any order.
+
+    Returns:
+        The groups in the order of their first runs.
+    """
+    groups: list[list[Run]] = []
+    for run in runs:
+        seed = seed_of(run)
+        home = next(
+            (
+                group
+                for group in groups
+                if seed and all(seed_of(one) not in {"", seed} and _alike(run, one) for one in group)
+            ),
+            None,
+        )
+        if home is None:
+            groups.append([run])
+        else:
+            home.append(run)
+    return groups
+
+
+def _alike(run: Run, other: Run) -> bool:
+    """Whether two runs differ in nothing but seeds, as far as is known of the tasks that both have."""
+    if without_seed(run.model)[0] != without_seed(other.model)[0]:
+        return False
+    shared = [name for name in run.tasks if name in other.tasks]
+    return bool(shared) and not any(_differs(run, other, name) for name in shared)
+
+
+def _differs(run: Run, other: Run, task: str) -> bool:
+    ours, theirs = (_without_seeds(facts_of(one, one.tasks[task])) for one in (run, other))
+    kinds = ("question", "manner", "subject")
+    return any(one.name != "model" for one in facts_that_differ(ours, theirs, kinds))
+
+
+def _without_seeds(facts: dict[str, Fact]) -> dict[str, Fact]:
+    kept = {name: fact for name, fact in facts.items() if name not in _NO_MATTER}
+    arguments = kept.get("backend_args")
+    if arguments is not None and isinstance(arguments.value, dict) and "seed" in arguments.value:
+        rest = {name: value for name, value in arguments.value.items() if name != "seed"}
+        kept["backend_args"] = Fact(rest or None, arguments.source, arguments.kind)
+        if not rest:
+            del kept["backend_args"]
+    return kept
