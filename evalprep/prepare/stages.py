@@ -24,7 +24,7 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Plan, TaskPlan, limited
 from evalprep.places import is_file
 from evalprep.prepare.commands import whole_blocks
-from evalprep.results.run import Run, load_run
+from evalprep.results import Run, load_run
 from evalprep.results.stages import MADE_FROM, made_from
 from evalprep.yamlfile import YamlFile
 

@@ -2,11 +2,13 @@
 
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.labels import label_runs
+from evalprep.results.loading import load_run
 from evalprep.results.primary import Primary
-from evalprep.results.run import Run, TaskRun, load_run
+from evalprep.results.run import Run
 from evalprep.results.sample import INVALID, UNKNOWN, Damage, Sample, read_samples
 from evalprep.results.scan import read_table
 from evalprep.results.table import Table
+from evalprep.results.task import TaskRun
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",

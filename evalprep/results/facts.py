@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalprep.files import as_mapping
-from evalprep.results.run import Run, TaskRun
+from evalprep.results.invocations import model_arguments
+from evalprep.results.run import Run
+from evalprep.results.task import TaskRun
 
 #: subject: what is compared; manner: another way to ask the same; question: what was asked; counts: rows.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -94,20 +96,6 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     primary = task.primary
     yield "metric", primary.metric or None, "samples"
     yield "filter", primary.filter if primary.metric else None, "samples"
-
-
-def model_arguments(value: Any) -> dict[str, Any]:
-    """`model_args` as a mapping: lm-eval logs a mapping, older versions the text of the command line.
-
-    >>> model_arguments("pretrained=a/b,dtype=bfloat16")
-    {'pretrained': 'a/b', 'dtype': 'bfloat16'}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): one for key, one in value.items()}
-    if not isinstance(value, str):
-        return {}
-    pairs = (part.partition("=") for part in value.split(","))
-    return {key.strip(): one.strip() for key, mark, one in pairs if mark}
 
 
 def _other_arguments(arguments: Mapping[str, Any]) -> dict[str, str] | None:

@@ -68,6 +68,20 @@ def _head(path: str, _size: int, _changed: int) -> tuple[str, str, dict[str, int
     return run, command, rows, as_texts(arguments) if isinstance(arguments, dict) else None
 
 
+def model_arguments(value: Any) -> dict[str, Any]:
+    """`model_args` as a mapping: lm-eval logs a mapping, older versions the text of the command line.
+
+    >>> model_arguments("pretrained=a/b,dtype=bfloat16")
+    {'pretrained': 'a/b', 'dtype': 'bfloat16'}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): one for key, one in value.items()}
+    if not isinstance(value, str):
+        return {}
+    pairs = (part.partition("=") for part in value.split(","))
+    return {key.strip(): one.strip() for key, mark, one in pairs if mark}
+
+
 def as_texts(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Arguments of a back end in one form, however a command line or a file wrote their values."""
     return {str(name): str(value) for name, value in arguments.items()}

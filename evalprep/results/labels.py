@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
-from evalprep.results.facts import model_arguments
+from evalprep.results.invocations import model_arguments
 from evalprep.results.run import Run
 
 

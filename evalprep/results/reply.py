@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.files import as_mapping
-from evalprep.results.facts import model_arguments
+from evalprep.results.invocations import model_arguments
 from evalprep.results.sample import INVALID, Sample
 from evalprep.results.table import Table
 

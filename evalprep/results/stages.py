@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evalprep.results.run import TaskRun
+from evalprep.results.task import TaskRun
 
 #: Column of prepared rows that says what they were made from.
 MADE_FROM = "made_from"

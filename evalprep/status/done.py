@@ -42,9 +42,9 @@ def command_is_done(command: Command, manifest: Mapping[str, Any], run: str) -> 
 
     Results of another engine or other arguments of it (a data type, a seed) are of the same run and not this command's.
     """
+    from evalprep.results import load_run
     from evalprep.results.files import run_calls
     from evalprep.results.invocations import as_texts
-    from evalprep.results.run import load_run
 
     output = Path(str(as_mapping(manifest.get("config")).get("output_path", "")))
     wanted = as_texts(as_mapping(command.engine.get("model_args")))

@@ -7,7 +7,7 @@ import pytest
 
 from evalprep.coderunner import find_isolation
 from evalprep.packs.finding import find_packs
-from evalprep.results.run import load_run
+from evalprep.results import load_run
 from evalprep.score import export, score_run
 from tests import PROJECT_ROOT
 from tests.packs.compliance.project import gold, prepared, rows_of, write_run
