@@ -43,11 +43,12 @@ def read_answer(task: Task, text: str, mode: str = CORRECTED) -> dict[str, Any]:
     {'status': 'null_json', 'value': []}
     """
     parsed = json_parse(text, task.default, task.original_class, mode)
-    if is_compat(mode) or parsed["status"] == "null_json":
+    if parsed["status"] == "null_json":
         return parsed
     if parsed["status"] == "extract_failure":
-        return parsed | {"status": "null_json"} if _NULL_IN_A_FENCE.fullmatch(text) else parsed
-    if task.fits(parsed["value"]):
+        null = not is_compat(mode, "fenced_null") and _NULL_IN_A_FENCE.fullmatch(text)
+        return parsed | {"status": "null_json"} if null else parsed
+    if is_compat(mode, "json_choice") or task.fits(parsed["value"]):
         return parsed
     found = (value for value in json_values(text, task.default, task.original_class) if task.fits(value))
     return parsed | {"value": next(found, parsed["value"])}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from custom_metrics.science.fact_checking_f1 import readable_sentences
+from custom_metrics.science.fact_checking_f1 import given_sentences, readable_sentences
 from custom_metrics.science.mode import CORRECTED, is_compat
-from custom_metrics.science.normalize import Counts, add, flatten, fraction, token_f1
+from custom_metrics.science.normalize import FAULTY, MENDED, Counts, add, flatten, fraction, token_f1
 
 SCORES = ("f1_answer_parsed", "f1_answer_all", "f1_evidence_parsed", "f1_evidence_all")
 
@@ -16,9 +17,12 @@ SCORES = ("f1_answer_parsed", "f1_answer_all", "f1_evidence_parsed", "f1_evidenc
 def answer_text(answer: Any, mode: str = CORRECTED) -> str | None:
     """The answer as text: a string as it is, a list flattened and joined by blanks, an object as Python writes it.
 
-    None where there is no answer. A number or a truth value is no answer in corrected mode; the original raises.
+    None where there is no answer. A number or a truth value is its JSON text in corrected mode; the original raises.
+
+    >>> answer_text(6), answer_text(True), answer_text(["a", ["b", 2]])
+    ('6', 'true', 'a b 2')
     """
-    compat = is_compat(mode)
+    compat = is_compat(mode, "faulty_part")
     if answer is None or isinstance(answer, str):
         return answer
     try:
@@ -33,7 +37,7 @@ def answer_text(answer: Any, mode: str = CORRECTED) -> str | None:
     if compat:
         # The original raises a bare Exception; the name of the class is what callers compare.
         raise Exception("Unexpected answer type")  # noqa: TRY002 - see above
-    return None
+    return json.dumps(answer)
 
 
 def predicted_answer(pred: Any, mode: str = CORRECTED) -> str | None:
@@ -41,19 +45,26 @@ def predicted_answer(pred: Any, mode: str = CORRECTED) -> str | None:
     return answer_text(pred.get("answer") if isinstance(pred, dict) else None, mode)
 
 
-def _predicted_evidence(pred: Any, *, compat: bool) -> str | None:
-    evidence = pred.get("evidence") if isinstance(pred, dict) else None
-    if evidence is None:
-        return None
-    sentences = flatten(evidence) if compat else readable_sentences(evidence)
-    return None if sentences is None else " ".join(sentences)
+def _predicted_evidence(pred: Any, mode: str) -> tuple[str | None, Counts]:
+    sentences, faults = given_sentences(pred.get("evidence") if isinstance(pred, dict) else None, mode)
+    return None if sentences is None else " ".join(sentences), faults
+
+
+def _answer_faults(pred: Any, answer: str | None, mode: str) -> Counts:
+    """Whether the answer, or the whole reply, is of the wrong type, and whether it could be read all the same."""
+    if is_compat(mode, "faulty_part"):
+        return {}
+    given = pred.get("answer") if isinstance(pred, dict) else pred
+    if given is None or (isinstance(pred, dict) and isinstance(given, (str, list, dict)) and answer is not None):
+        return {}
+    return {MENDED: 1} if answer is not None else {FAULTY: 1}
 
 
 def qa_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
     """Counts of one row: answer and evidence F1, whether each was given, whether the answer was a string."""
-    compat = is_compat(mode)
-    answer, evidence = predicted_answer(pred, mode), _predicted_evidence(pred, compat=compat)
-    if compat:
+    answer, (evidence, faults) = predicted_answer(pred, mode), _predicted_evidence(pred, mode)
+    add(faults, _answer_faults(pred, answer, mode))
+    if is_compat(mode, "reference"):
         ref_answer, ref_evidence = ref["answer"], ref["evidence"]
     else:
         ref_answer, ref_evidence = answer_text(ref["answer"]) or "", readable_sentences(ref["evidence"]) or []
@@ -68,12 +79,13 @@ def qa_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
         "evidence_f1": 0 if evidence is None else token_f1(evidence, " ".join(ref_evidence)),
         "evidence_yes": int(evidence is not None),
         "evidence_no": int(evidence is None),
+        **faults,
     }
 
 
 def qa_result(counts: Mapping[str, float], mode: str = CORRECTED) -> dict[str, Any]:
     """The result of `attributed_qa` from summed `qa_counts`."""
-    compat = is_compat(mode)
+    compat = is_compat(mode, "empty_corpus")
 
     def mean(part: str, rows: str) -> float | None:
         n = counts.get(rows, 0)

@@ -11,7 +11,7 @@ from custom_metrics.science.fact_checking_f1 import fact_result
 from custom_metrics.science.list_f1 import list_result, prediction_parse
 from custom_metrics.science.mode import CORRECTED, is_compat
 from custom_metrics.science.ner_f1 import ner_result
-from custom_metrics.science.normalize import Counts, add, fraction
+from custom_metrics.science.normalize import FAULTY, MENDED, Counts, add, fraction
 from custom_metrics.science.overlap import ROUGES, bleu_result
 from custom_metrics.science.relation_f1 import relation_result, strict_result
 from custom_metrics.science.reply import count_statuses
@@ -67,7 +67,7 @@ def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict
     Tasks answered in JSON are scored over two sets: `all` rows, failures standing as the default, and `valid_json`,
     the rows whose status is not `extract_failure`. In corrected mode `extra` holds what the original does not report:
     BLEU over canonical JSON, F1 with an equal effect label, parse counts of predictions alone, references that are not
-    JSON.
+    JSON, and how many parts of replies had the wrong type (`faulty_parts` stand as missing, `mended_parts` were read).
 
     Raises:
         ZeroDivisionError: in compat mode, when every prediction is empty.
@@ -83,6 +83,7 @@ def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict
             metrics["extra"] = {name: _extra(task, by_set[name]) for name in SETS if _extra(task, by_set[name])}
             metrics["extra"]["bleu_canonical"] = _canonical_bleu(counts)
             metrics["extra"]["bad_references"] = sum(not row.reference_ok for row in rows)
+            metrics["extra"]["parts"] = {name: counts.get(name, 0) for name in (FAULTY, MENDED)}
         metrics["json_counts"] = count_statuses(row.status or "extract_failure" for row in rows)
     if task.kind == "summary":
         metrics["rouge"] = {name: fraction(counts.get(name, 0), counts.get("rows", 0)) for name in ROUGES}
@@ -110,6 +111,7 @@ def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | No
         flat["json_parsed"] = metrics["json_counts"]["frac_success"]
         if "extra" in metrics:
             flat["bleu_canonical"] = metrics["extra"]["bleu_canonical"]
+            flat |= metrics["extra"]["parts"]
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in flat.items()}
 
 

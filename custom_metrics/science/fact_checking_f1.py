@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
-from custom_metrics.science.normalize import Counts, add, flatten, fraction, precision_recall_f1, tokens
+from custom_metrics.science.normalize import FAULTY, MENDED, Counts, add, flatten, fraction, precision_recall_f1, tokens
 
 _PARTS = {"label": "label", "evidence_sent": "sentence", "evidence_tok": "token"}
 
@@ -30,6 +30,25 @@ def readable_sentences(evidence: Any) -> list[str] | None:
     return sentences if sentences or not leaves else None
 
 
+def given_sentences(evidence: Any, mode: str) -> tuple[list[Any] | None, Counts]:
+    """Sentences of a prediction's evidence under a mode, None without evidence, and how many parts were faulty.
+
+    Raises:
+        TypeError: the original's rule for a part that cannot be iterated.
+    """
+    counts: Counts = {FAULTY: 0, MENDED: 0}
+    if evidence is None:
+        return None, counts
+    if isinstance(evidence, str):
+        mended = not is_compat(mode, "lone_text")
+        return [evidence] if mended else list(evidence), counts | {MENDED: int(mended)}
+    if is_compat(mode, "faulty_part"):
+        return flatten(evidence), counts
+    sentences = readable_sentences(evidence)
+    leaves = flatten(evidence) if isinstance(evidence, list) else [evidence]
+    return sentences, counts | {FAULTY: len(leaves) - len(sentences or [])}
+
+
 def _overlap(prefix: str, pred: Iterable[str], ref: Iterable[str]) -> Counts:
     ours, theirs = Counter(pred), Counter(ref)
     return {
@@ -39,30 +58,29 @@ def _overlap(prefix: str, pred: Iterable[str], ref: Iterable[str]) -> Counts:
     }
 
 
-def _prediction(pred: Any, *, compat: bool) -> tuple[Any, list[str], Counts]:
+def _prediction(pred: Any, mode: str) -> tuple[Any, list[str], Counts]:
     """Verdict, sentences, and what could be read."""
-    verdict, evidence = pred.get("verdict"), pred.get("evidence")
-    sentences = (None if evidence is None else flatten(evidence)) if compat else readable_sentences(evidence)
+    verdict = pred.get("verdict")
+    sentences, faults = given_sentences(pred.get("evidence"), mode)
     read: Counts = {
         "verdict_yes": int(verdict is not None),
         "verdict_no": int(verdict is None),
         "evidence_yes": int(sentences is not None),
         "evidence_no": int(sentences is None),
     }
-    return "NEI" if verdict is None else verdict, sentences or [], read
+    return "NEI" if verdict is None else verdict, sentences or [], read | faults
 
 
 def fact_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
     """Counts of one row: `label_*`, `sentence_*`, `token_*` for `correct`, `preds`, `refs`, and what could be read."""
-    compat = is_compat(mode)
     if isinstance(pred, dict):
-        verdict, sentences, counts = _prediction(pred, compat=compat)
-    elif compat:
+        verdict, sentences, counts = _prediction(pred, mode)
+    elif is_compat(mode, "not_an_object"):
         return {"not_dict": 1}  # the original leaves the row out, references included
     else:
-        verdict, sentences, counts = "NEI", [], {"not_dict": 1}
+        verdict, sentences, counts = "NEI", [], {"not_dict": 1, FAULTY: 1}
     ref_verdict, ref_sentences = ref["verdict"], ref["evidence"]
-    if not compat:
+    if not is_compat(mode, "reference"):
         ref_sentences = readable_sentences(ref_sentences) or []
     counts["label_refs"] = int(ref_verdict != "NEI")
     counts["label_preds"] = int(verdict != "NEI")

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from custom_metrics.science.normalize import Counts, add, precision_recall_f1
+from custom_metrics.science.normalize import FAULTY, MENDED, Counts, add, precision_recall_f1
 from custom_metrics.science.overlap import ROUGES, bleu_result
 from custom_metrics.science.reply import count_statuses
 from custom_metrics.science.rows import Row, row_score, score_row
@@ -54,8 +54,9 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         results: The reply.
 
     Returns:
-        `row_score`, `bleu` (counts), `unparsed`, `scorer_error`, for JSON tasks `json_status` (the parse status), and
-        the metrics of the task: F1 scores as counts, means as numbers.
+        `row_score`, `bleu` (counts), `unparsed`, `scorer_error`, for JSON tasks `json_status` (the parse status),
+        `faulty_parts` and `mended_parts` (parts of the wrong type that count as missing, or were read all the same),
+        and the metrics of the task: F1 scores as counts, means as numbers.
     """
     task = TASKS[str(doc.get("task") or doc["_instance_id"].split(":")[0])]
     reference = str(doc["target"] if "target" in doc else doc["output"])
@@ -75,6 +76,7 @@ def _values(task: Task, row: Row) -> dict[str, Any]:
     values["bleu"] = {name: value for name, value in counts.items() if name.startswith("bleu_")}
     if task.is_json:
         values["json_status"] = row.status
+        values["faulty_parts"], values["mended_parts"] = (int(counts.get(name, 0)) for name in (FAULTY, MENDED))
     for metric, columns in _F1.get(task.kind, {}).items():
         values[metric] = {
             name: counts[column] for name, column in zip(("correct", "preds", "refs"), columns, strict=True)
@@ -111,3 +113,12 @@ def frac_success(statuses: Iterable[str]) -> float:
     0.5
     """
     return count_statuses(statuses)["frac_success"]
+
+
+def total(counts: Iterable[float]) -> float:
+    """Sum over rows, for what is counted and not averaged.
+
+    >>> total([0, 2, 1])
+    3
+    """
+    return sum(counts)

@@ -6,28 +6,38 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
-from custom_metrics.science.normalize import Counts, add, fraction, normalize_list_entry, precision_recall_f1
+from custom_metrics.science.normalize import FAULTY, Counts, add, fraction, normalize_list_entry, precision_recall_f1
 
 
-def _entries(values: Any, *, compat: bool) -> tuple[set[str], bool]:
-    """Normalised entries and whether they could be read.
+def _entries(values: Any, mode: str) -> tuple[set[str], bool, int]:
+    """Normalised entries, whether they could be read, and how many parts were left out.
 
-    An entry that cannot be normalised spoils the list: it becomes one empty, false entry. A value that is no list has
-    no entries in corrected mode; the original takes a string's characters or an object's keys.
+    A value that is no list has no entries in corrected mode; the original takes a string's characters or an object's
+    keys. An entry that cannot be normalised is left out by itself; in the original it spoils the list, which becomes
+    one empty, false entry.
     """
-    if not compat and not isinstance(values, list):
-        return set(), False
+    if not is_compat(mode, "container") and not isinstance(values, list):
+        return set(), False, 1
     try:
-        return {normalize_list_entry(value) for value in values}, True
+        return {normalize_list_entry(value) for value in values}, True, 0
     except TypeError:
-        return {""}, False
+        if is_compat(mode, "faulty_part") or not isinstance(values, list):
+            return {""}, False, 1
+    read = [entry for entry in map(_readable, values) if entry is not None]
+    return set(read), bool(read), len(values) - len(read)
+
+
+def _readable(value: Any) -> str | None:
+    try:
+        return normalize_list_entry(value)
+    except TypeError:
+        return None
 
 
 def list_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
     """Counts of one row: `correct`, `preds`, `refs`, and whether prediction and reference could be read."""
-    compat = is_compat(mode)
-    predicted, pred_read = _entries(pred, compat=compat)
-    expected, ref_read = _entries(ref, compat=compat)
+    predicted, pred_read, faulty = _entries(pred, mode)
+    expected, ref_read, _ = _entries(ref, mode)
     return {
         "correct": len(predicted & expected),
         "preds": len(predicted),
@@ -36,6 +46,7 @@ def list_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
         "pred_unread": int(not pred_read),
         "read": int(pred_read) + int(ref_read),
         "unread": int(not pred_read) + int(not ref_read),
+        FAULTY: faulty,
     }
 
 

@@ -1,18 +1,56 @@
-"""The two ways to score: as the original programme does, or with its defects mended."""
+"""The two ways to score, as the original programme does or with its defects mended, and the rules between them.
+
+A mode is `corrected` or `compat`; `compat+null_comparator` is the original with one rule mended, and
+`corrected-null_comparator` all rules but one, which tells what each rule is worth.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
 
 CORRECTED = "corrected"
 COMPAT = "compat"
 MODES = (CORRECTED, COMPAT)
 
+RULES: Mapping[str, str] = {
+    "end_token": "end tokens are taken off at the end, not the characters `<`, `/`, `s`, `>` at both ends",
+    "thinking": "a thinking trace is no part of the reply",
+    "json_search": "JSON is found behind closing brackets, brackets in strings and inside larger text",
+    "json_choice": "the first value that looks like an answer is taken, not the first of the right bracket",
+    "fenced_null": "`null` in a fence is null",
+    "container": "a value of another type than the task's has no entries, instead of characters or keys",
+    "faulty_part": "a part of the wrong type counts as missing by itself; a number given as answer is its text",
+    "lone_text": "one string where a list is asked is a list of one, not its characters",
+    "not_an_object": "a reply that is no object is NEI without evidence, instead of left out with its reference",
+    "null_comparator": "a null matches a null and nothing else",
+    "empty_item": "identical items match even without a single token",
+    "reference": "a reference that is not JSON stands as the default",
+    "empty_corpus": "BLEU of empty replies is 0, a mean over no rows is null",
+}
+"""Every rule in which the two modes differ, with what the corrected one does."""
 
-def is_compat(mode: str) -> bool:
-    """Tell the modes apart and refuse any third word.
+
+@lru_cache(maxsize=128)
+def _read(mode: str) -> tuple[bool, frozenset[str]]:
+    """Whether the mode starts from the original, and the rules that are not as where it starts."""
+    for base, mark in ((COMPAT, "+"), (CORRECTED, "-")):
+        names = mode.split(mark)
+        if names[0] == base and set(names[1:]) <= RULES.keys():
+            return base == COMPAT, frozenset(names[1:])
+    raise ValueError(f"mode is {mode!r}; allowed: {', '.join(MODES)}, compat+RULE, corrected-RULE")
+
+
+def is_compat(mode: str, rule: str = "") -> bool:
+    """Whether a rule is that of the original; without a rule, whether the mode starts from the original.
 
     Raises:
-        ValueError: `mode` is neither "corrected" nor "compat".
+        ValueError: no such mode or rule.
+
+    >>> is_compat("compat", "lone_text"), is_compat("compat+lone_text", "lone_text"), is_compat("corrected-lone_text")
+    (True, False, False)
     """
-    if mode not in MODES:
-        raise ValueError(f"mode is {mode!r}; allowed: {', '.join(MODES)}")
-    return mode == COMPAT
+    original, others = _read(mode)
+    if rule and rule not in RULES:
+        raise ValueError(f"rule is {rule!r}; allowed: {', '.join(RULES)}")
+    return original != (rule in others)

@@ -6,32 +6,52 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
-from custom_metrics.science.normalize import Counts, add, flatten, normalize_list_entry, precision_recall_f1
+from custom_metrics.science.normalize import (
+    FAULTY,
+    MENDED,
+    Counts,
+    add,
+    flatten,
+    normalize_list_entry,
+    precision_recall_f1,
+)
 
 
-def _readable(entities: Any) -> dict[Any, list[Any]]:
-    """The part of a prediction that names entities: lists of strings, numbers or null under their types."""
-    if not isinstance(entities, dict):
-        return {}
-    return {
-        kind: [mention for mention in flatten(mentions) if not isinstance(mention, dict)]
-        for kind, mentions in entities.items()
-        if isinstance(mentions, list)
-    }
+def _readable(mentions: Any, mode: str) -> tuple[Any, int, int]:
+    """The mentions of one type as far as they can be read, how many parts were left out, and how many mended.
+
+    Strings, numbers and null are mentions, at any depth of lists; one string is a list of one.
+    """
+    if isinstance(mentions, str) and not is_compat(mode, "lone_text"):
+        return [mentions], 0, 1
+    if is_compat(mode, "faulty_part"):
+        return mentions, 0, 0
+    if isinstance(mentions, str):
+        return list(mentions), 0, 0
+    if not isinstance(mentions, list):
+        return [], 1, 0
+    leaves = flatten(mentions)
+    read = [mention for mention in leaves if not isinstance(mention, dict)]
+    return read, len(leaves) - len(read), 0
 
 
-def _mentions(entities: Any, *, compat: bool) -> tuple[set[tuple[str, Any]], set[str]]:
+def _mentions(entities: Any, mode: str) -> tuple[set[tuple[str, Any]], Counts]:
+    """Pairs of mention and type, and how many parts were faulty."""
+    counts: Counts = {FAULTY: 0, MENDED: 0}
+    if not isinstance(entities, dict) and not is_compat(mode, "container"):
+        return set(), counts | {FAULTY: 1}
     typed: set[tuple[str, Any]] = set()
-    for kind, mentions in (entities if compat else _readable(entities)).items():
-        typed.update((normalize_list_entry(mention), kind) for mention in flatten(mentions))
-    return typed, {mention for mention, _ in typed}
+    for kind, mentions in entities.items():
+        read, faulty, mended = _readable(mentions, mode)
+        typed.update((normalize_list_entry(mention), kind) for mention in flatten(read))
+        add(counts, {FAULTY: faulty, MENDED: mended})
+    return typed, counts
 
 
 def ner_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
     """Counts of one row: `typed_*` and `untyped_*` for `correct`, `preds`, `refs`."""
-    compat = is_compat(mode)
-    pred_typed, pred_untyped = _mentions(pred, compat=compat)
-    ref_typed, ref_untyped = _mentions(ref, compat=compat)
+    (pred_typed, faults), (ref_typed, _) = _mentions(pred, mode), _mentions(ref, mode)
+    pred_untyped, ref_untyped = ({mention for mention, _ in typed} for typed in (pred_typed, ref_typed))
     return {
         "typed_correct": len(pred_typed & ref_typed),
         "typed_preds": len(pred_typed),
@@ -39,6 +59,7 @@ def ner_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
         "untyped_correct": len(pred_untyped & ref_untyped),
         "untyped_preds": len(pred_untyped),
         "untyped_refs": len(ref_untyped),
+        **faults,
     }
 
 
@@ -54,8 +75,8 @@ def ner_f1(instances: Iterable[Mapping[str, Any]], mode: str = CORRECTED) -> dic
     """Micro F1 of (mention, type) pairs and of mentions alone, in [0, 1], higher is better.
 
     Mentions are flattened and normalised; types are compared as written, unknown types count as predictions. In
-    corrected mode a prediction that is no object, a type whose value is no list, and an object among the mentions name
-    no entities; the original raises or splits strings into characters.
+    corrected mode a prediction that is no object, a type whose value is neither list nor string, and an object among
+    the mentions name no entities, and one string is one mention; the original raises or takes a string's characters.
 
     Args:
         instances: Rows with `pred` and `ref`: objects from entity type to a list of mentions.

@@ -14,6 +14,8 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 Counts = dict[str, float]
+#: Counts of a row's parts of the wrong type: left out, or read in the one way in which they can be.
+FAULTY, MENDED = "faulty_parts", "mended_parts"
 
 
 def precision_recall_f1(correct: float, preds: float, refs: float) -> dict[str, float]:

@@ -46,7 +46,7 @@ def bleu_result(counts: Mapping[str, float], mode: str = CORRECTED) -> float:
     Raises:
         ZeroDivisionError: in compat mode, when all predictions or all references are empty.
     """
-    compat = is_compat(mode)
+    compat = is_compat(mode, "empty_corpus")
     pred_length, ref_length = counts.get("bleu_pred_length", 0), counts.get("bleu_ref_length", 0)
     if compat:
         ratio = pred_length / ref_length

@@ -7,6 +7,7 @@ from typing import Any
 
 from custom_metrics.science.mode import CORRECTED, is_compat
 from custom_metrics.science.normalize import (
+    FAULTY,
     Counts,
     add,
     fraction,
@@ -42,14 +43,16 @@ def _entry(entry: Any, length: int) -> tuple[str, Entry | None]:
         return "bad_list", None
 
 
-def _predicted(pred: Any, length: int, counts: Counts, *, compat: bool) -> list[Entry]:
-    if not compat and (pred == "" or isinstance(pred, dict)):
+def _predicted(pred: Any, length: int, counts: Counts, mode: str) -> list[Entry]:
+    if not is_compat(mode, "container") and (pred == "" or isinstance(pred, dict)):
+        counts[FAULTY] += 1
         return []  # the original stops here, looking for a first item
     if pred == []:
         return []
     try:
-        several = isinstance(pred[0], list)
+        several = isinstance(pred[0], list) or _holds_tuples(pred, length, mode)
     except TypeError:
+        counts[FAULTY] += 1
         return []
     entries = []
     for candidate in pred if several else [pred]:
@@ -57,32 +60,38 @@ def _predicted(pred: Any, length: int, counts: Counts, *, compat: bool) -> list[
         counts[verdict] += 1
         if entry is not None:
             entries.append(entry)
+        else:
+            counts[FAULTY] += 1
     return entries
 
 
-def _expected(ref: Any, length: int, *, compat: bool) -> list[Entry]:
-    if compat:
+def _holds_tuples(pred: Any, length: int, mode: str) -> bool:
+    """Whether a list that begins with something else holds tuples; the original takes it for one, of a wrong length."""
+    if is_compat(mode, "faulty_part") or not isinstance(pred, list) or len(pred) == length:
+        return False
+    return any(isinstance(item, list) for item in pred)
+
+
+def _expected(ref: Any, length: int, mode: str) -> list[Entry]:
+    if is_compat(mode, "reference"):
         return [tuple(normalize_list_entry(item) for item in entry) for entry in ref]
     readable = (_entry(entry, length)[1] for entry in (ref if isinstance(ref, list) else []))
     return [entry for entry in readable if entry is not None]
 
 
-def _every_item(alike: Callable[[str, str], bool], *, compat: bool) -> Match:
+def _every_item(alike: Callable[[str, str], bool], mode: str) -> Match:
     """Two tuples match when all their items do.
 
     Corrected: identical items match, also two nulls and items without a single token, and a null matches nothing else.
     """
+    old_nulls, old_empty = is_compat(mode, "null_comparator"), is_compat(mode, "empty_item")
 
-    def match(pred: Entry, ref: Entry) -> bool:
-        for ours, theirs in zip(pred, ref, strict=True):
-            if compat:
-                if ours == "" or not alike(ours, theirs):
-                    return False
-            elif ours != theirs and (ours == "" or theirs == "" or not alike(ours, theirs)):
-                return False
-        return True
+    def match_items(ours: str, theirs: str) -> bool:
+        if "" in {ours, theirs}:
+            return ours != "" and alike(ours, theirs) if old_nulls else ours == theirs
+        return (ours == theirs and not old_empty) or alike(ours, theirs)
 
-    return match
+    return lambda pred, ref: all(match_items(ours, theirs) for ours, theirs in zip(pred, ref, strict=True))
 
 
 def _greedy(pred: Sequence[Entry], ref: Sequence[Entry], match: Match) -> int:
@@ -107,13 +116,12 @@ def relation_counts(
 
     `strict` are overlap matches whose effect label is also equal.
     """
-    compat = is_compat(mode)
-    counts: Counts = dict.fromkeys(_PARSE, 0)
-    predicted = _predicted(pred, tup_len, counts, compat=compat)
-    expected = _expected(ref, tup_len, compat=compat)
+    counts: Counts = dict.fromkeys((*_PARSE, FAULTY), 0)
+    predicted = _predicted(pred, tup_len, counts, mode)
+    expected = _expected(ref, tup_len, mode)
 
-    substring = _every_item(lambda ours, theirs: ours in theirs or theirs in ours, compat=compat)
-    overlap = _every_item(lambda ours, theirs: token_f1(ours, theirs) >= overlap_thresh, compat=compat)
+    substring = _every_item(lambda ours, theirs: ours in theirs or theirs in ours, mode)
+    overlap = _every_item(lambda ours, theirs: token_f1(ours, theirs) >= overlap_thresh, mode)
 
     def strict(ours: Entry, theirs: Entry) -> bool:
         return ours[EFFECT : EFFECT + 1] == theirs[EFFECT : EFFECT + 1] and overlap(ours, theirs)

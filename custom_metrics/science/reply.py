@@ -30,7 +30,7 @@ def strip_eos(text: str, mode: str = CORRECTED) -> str:
     >>> strip_eos("three models </s></s>"), strip_eos("three models", mode="compat")
     ('three models', 'three model')
     """
-    if is_compat(mode):
+    if is_compat(mode, "end_token"):
         return text.strip("</s>")
     end = len(text)
     while True:
@@ -175,7 +175,7 @@ def json_parse(text: str, default: Any, task: str | None = None, mode: str = COR
     >>> json_parse('Sure: ["a"] as asked', default=[])
     {'status': 'extract_success', 'value': ['a']}
     """
-    compat = is_compat(mode)
+    compat = is_compat(mode, "json_search")
     opener, closer = _delimiters(default)
     text = _mended(text, task)
     try:

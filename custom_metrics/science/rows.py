@@ -82,9 +82,9 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
     Raises:
         ValueError: compat mode and a reference that is not JSON.
     """
-    compat = is_compat(mode)
+    compat = is_compat(mode, "reference")
     reply = strip_eos(reply, mode)
-    row = Row(reply, reply if compat else strip_thinking(reply)[0], reference)
+    row = Row(reply, reply if is_compat(mode, "thinking") else strip_thinking(reply)[0], reference)
     row.counts |= bleu_counts(row.text, reference)
     if task.kind == "summary":
         row.counts |= {"rows": 1} | rouge_rows([row.text], [reference])[0]
@@ -100,7 +100,7 @@ def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> 
     parsed = read_answer(task, row.text, mode)
     row.status, row.pred = parsed["status"], parsed["value"]
     row.counts |= _COUNTS[task.kind](row.pred, row.ref, mode=mode)
-    if not compat:
+    if not is_compat(mode):
         row.counts |= _canonical(row)
     if task.kind == "qa":
         row.counts |= _answer_rouge(row, mode)

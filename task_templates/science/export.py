@@ -154,7 +154,7 @@ def _cell(flat: Mapping[str, float | None] | None, key: str) -> Cell:
     value = None if flat is None else flat.get(key)
     if value is None:
         return MISSING
-    return value if key.endswith("_n_samples") else float(value)
+    return value if isinstance(value, int) or key.endswith("_n_samples") else float(value)
 
 
 def _columns(flat: Mapping[str, dict[str, float | None] | None]) -> list[float | None]:

@@ -14,6 +14,7 @@ from custom_metrics.science.judge import (
     qasper_prompt_fields,
 )
 from custom_metrics.science.list_f1 import list_prediction_parse
+from custom_metrics.science.mode import RULES
 from custom_metrics.science.overlap import bleu, rouge
 from custom_metrics.science.rows import score_row
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
@@ -79,14 +80,12 @@ def test_canonical_bleu_ignores_escapes_key_order_and_layout():
 @pytest.mark.parametrize(
     ("task", "reply", "reference"),
     [
-        pytest.param(
-            NER, '{"Gene": null, "Disease": "asthma", "Species": [{"a": 1}]}', TEXTS["biored_ner"][0], id="ner"
-        ),
+        pytest.param(NER, '{"Gene": null, "Disease": 3, "Species": [{"a": 1}]}', TEXTS["biored_ner"][0], id="ner"),
         pytest.param(NER, "[1]", TEXTS["biored_ner"][0], id="ner list"),
         pytest.param(RELATION, '""', TEXTS["evidence_inference"][0], id="relation empty string"),
         pytest.param(RELATION, '{"a": 1}', TEXTS["evidence_inference"][0], id="relation object"),
         pytest.param(FACT, '{"verdict": ["SUPPORT"], "evidence": {"a": 1}}', TEXTS["scifact_entailment"][0], id="fact"),
-        pytest.param(QA, '{"answer": 3, "evidence": [null, 2]}', TEXTS["qasper_abstractive_qa"][0], id="qa numbers"),
+        pytest.param(QA, '{"answer": 7, "evidence": [null, 2]}', TEXTS["qasper_abstractive_qa"][0], id="qa numbers"),
         pytest.param(QA, '"yes"', TEXTS["qasper_abstractive_qa"][0], id="qa string"),
     ],
 )
@@ -214,3 +213,65 @@ class TestJudge:
 
 def test_references_here_are_the_tasks_own_shapes():
     assert all(isinstance(value, type(TASKS[name].default)) for name, values in REFERENCES.items() for value in values)
+
+
+@pytest.mark.parametrize(
+    ("task", "reply", "reference", "metric", "value", "faulty", "mended"),
+    [
+        pytest.param(LIST, '["a", {"b": 1}, "c"]', '["a", "c"]', "f1", 1, 1, 0, id="object in a list"),
+        pytest.param(LIST, '[{"b": 1}]', '["a", "c"]', "f1", 0, 1, 0, id="objects alone"),
+        pytest.param(LIST, '[["a", 1], "c"]', '["c"]', "f1", 1, 1, 0, id="number in a nested list"),
+        pytest.param(NER, '{"Gene": "TP53"}', '{"Gene": ["tp53"]}', "f1", 1, 0, 1, id="one mention"),
+        pytest.param(NER, '{"Gene": [{"t": 1}, "TP53"]}', '{"Gene": ["tp53"]}', "f1", 1, 1, 0, id="object as mention"),
+        pytest.param(NER, '{"Gene": null, "Disease": 3}', '{"Gene": ["tp53"]}', "f1", 0, 2, 0, id="no list"),
+        pytest.param(QA, '{"answer": 6}', '{"answer": "6", "evidence": []}', "f1_answer", 1, 0, 1, id="number"),
+        pytest.param(QA, '{"answer": true}', '{"answer": "True", "evidence": []}', "f1_answer", 1, 0, 1, id="boolean"),
+        pytest.param(
+            QA, '{"answer": "a1", "evidence": "b c"}', '{"answer": "", "evidence": ["b", "c"]}', "f1_evidence", 1, 0, 1,
+            id="evidence as one text",
+        ),
+        pytest.param(FACT, '["SUPPORT"]', '{"verdict": "SUPPORT", "evidence": []}', "f1_label", 0, 1, 0, id="list"),
+        pytest.param(
+            FACT, '{"verdict": "SUPPORT", "evidence": ["b", 3]}', '{"verdict": "SUPPORT", "evidence": ["b"]}',
+            "f1_evidence_sent", 1, 1, 0, id="number among the evidence",
+        ),
+    ],
+)  # fmt: skip
+def test_a_faulty_part_stands_alone_and_is_counted(task, reply, reference, metric, value, faulty, mended):
+    flat = flat_of(task, (reply, reference))
+    assert summary_metrics(task, flat)[metric] == pytest.approx(value)
+    assert (flat["faulty_parts"], flat["mended_parts"]) == (faulty, mended)
+
+
+def test_an_object_before_relations_does_not_hide_them():
+    mixed = json.dumps([{"intervention": "zinc"}, *RELATIONS[:2]])
+    reference = json.dumps(RELATIONS[:2])
+    flat = flat_of(RELATION, (mixed, reference))
+    assert (flat["all_exact_f1"], flat["faulty_parts"]) == (1, 1)
+    assert flat_of(RELATION, (mixed, reference), mode="compat")["all_exact_f1"] == 0
+
+
+class TestRules:
+    def test_a_mode_may_name_a_rule(self):
+        null = json.dumps([[RELATIONS[0][0], None, *RELATIONS[0][2:]]])
+        values = {
+            mode: flat_of(RELATION, (null, null), mode=mode)["all_overlap_f1"]
+            for mode in ("compat", "compat+null_comparator", "corrected", "corrected-null_comparator")
+        }
+        assert values == {
+            "compat": 0, "compat+null_comparator": 1, "corrected": 1, "corrected-null_comparator": 0,
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("mode", ["other", "compat+nothing", "corrected+lone_text", "compat-lone_text"])
+    def test_another_mode_is_refused(self, mode):
+        with pytest.raises(ValueError, match="allowed"):
+            flat_of(LIST, ("[]", "[]"), mode=mode)
+
+    @pytest.mark.parametrize("name", sorted(TEXTS))
+    def test_all_rules_together_are_the_corrected_mode(self, name):
+        task, reference = TASKS[name], TEXTS[name][0]
+        odd = ["null", "```\nnull\n```", "1] " + reference, '"x"', "[1]", "{}", reference + "</s>", '{"evidence": "b"}']
+        every = "compat+" + "+".join(RULES)
+        for reply in odd:
+            mended = flat_of(task, (reply, reference), mode=every)
+            assert mended.items() <= flat_of(task, (reply, reference)).items()
