@@ -76,8 +76,8 @@ EXTRACTORS: dict[str, Callable[[str], Any]] = {
     **{f"bbh, {name}": (lambda text, name=name: extract_bbh(text, name)) for name in BBH},
     **{f"json, {kind}": (lambda text, kind=kind: extract_json(text, kind)) for kind in ("any", "object", "array")},
     **{f"filter {name}": (lambda text, name=name: filtered(name, text))
-       for name in ("choice_letter", "choice_letter_first", "direct_letter", "bbh_answer", "boxed", "final_number",
-                    "final_number_lm_eval", "reply", "strip_thinking")},
+       for name in ("choice_letter", "choice_letter_first", "direct_letter", "bbh_answer", "bbh_published", "boxed",
+                    "final_number", "final_number_lm_eval", "reply", "strip_thinking")},
     "squad_f1": lambda text: squad_f1(prediction=text, reference=text[::2]),
     "rouge": lambda text: rouge_scores(prediction=text, reference=text[::2]),
     "bleu": lambda text: corpus_bleu(predictions=[text], references=[text[:400]]),

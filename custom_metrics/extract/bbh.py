@@ -51,6 +51,7 @@ _LETTER_SUBTASKS = (
 MAX_CHARS = 200_000
 _LETTERS = "ABCDEFGHIJKLMNOPQR"
 """The subtasks offer up to eighteen options."""
+_PUBLISHED = "the answer is "
 _MAX_ANSWER = 2000
 _MAX_LINE = 400
 
@@ -248,6 +249,35 @@ def extract_bbh(text: str, subtask: str | None = None) -> str | None:
     return answer if stated else _unstated(kind, text)
 
 
+def extract_bbh_published(text: str) -> str | None:
+    r"""Read a BIG-Bench Hard reply by the published rule: what the first `the answer is (.*?)\.` holds.
+
+    Equal to a search with that pattern, which takes quadratic time where the words repeat without a full stop: an
+    opening without one behind it in its line has no later opening with one in that line either, so the line is left.
+
+    Args:
+        text: The whole reply.
+
+    Returns:
+        What stands between the words and the first full stop of the line, or None.
+
+    >>> extract_bbh_published("So the answer is 3.5")
+    '3'
+    >>> extract_bbh_published("So the answer is yes") is None
+    True
+    """
+    start = text.find(_PUBLISHED)
+    while start >= 0:
+        start += len(_PUBLISHED)
+        line_end = text.find("\n", start)
+        line_end = len(text) if line_end < 0 else line_end
+        stop = text.find(".", start, line_end)
+        if stop >= 0:
+            return text[start:stop]
+        start = text.find(_PUBLISHED, line_end)
+    return None
+
+
 def same_bbh(answer: str, gold: str, subtask: str | None = None) -> bool:
     """Compare an answer with the gold one in the form of its subtask.
 
@@ -276,4 +306,8 @@ def same_bbh(answer: str, gold: str, subtask: str | None = None) -> bool:
     return left == right or (kind in ("number", "text") and same_number(left, right))
 
 
-METRICS = {"extract.bbh": extract_bbh, "extract.same_bbh": same_bbh}
+METRICS = {
+    "extract.bbh": extract_bbh,
+    "extract.bbh_published": extract_bbh_published,
+    "extract.same_bbh": same_bbh,
+}

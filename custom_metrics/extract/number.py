@@ -23,6 +23,7 @@ from custom_metrics.extract.numeral import (
 from custom_metrics.extract.sentence import (
     AND_MORE,
     MAX_SENTENCE,
+    MOST_READ,
     PAIRED,
     SENTENCE_END,
     sentence_number,
@@ -171,7 +172,7 @@ def _stated(text: str) -> str | Unclear | None:
         if match.re is BOX:
             value = _boxed_number(match.group("content"))
         else:
-            tail = text[position : position + 4 * MAX_SENTENCE]
+            tail = text[position : position + MOST_READ]
             # What stands in quotes is the whole answer: {"answer": "86 glasses and 42 plates"}
             quoted = (
                 re.match(r"\s?(\\?\")([^\"\n]{0,400})\1", tail)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from custom_metrics.extract.numeral import CURRENCY, NUMBER, Unclear, read
 
 MAX_SENTENCE = 400
+MOST_READ = 4 * MAX_SENTENCE
+"""Characters of a line without a full stop that are read at all."""
 _ABBREVIATED = "".join(
     rf"(?<!\b{word})" for word in ("i\\.e", "e\\.g", "Mr", "Mrs", "Dr", "No", "vs", "approx", "etc", "oz", "lb")
 )
@@ -77,7 +79,7 @@ def sentences_from_the_end(text: str, most: int) -> Iterator[str]:
     count = 0
     while end > 0 and count < most:
         start = text.rfind("\n", 0, end) + 1
-        line = text[max(start, end - 4 * MAX_SENTENCE) : end]
+        line = text[max(start, end - MOST_READ) : end]
         mark = _LIST_MARK.match(line)
         begin = mark.end() if mark else 0
         parts = []
@@ -117,7 +119,7 @@ def sentence_number(sentence: str) -> str | Unclear | None:
     "for the 16 glasses", "all 54 sacks").
 
     Args:
-        sentence: One sentence.
+        sentence: One sentence; of a very long one the last `MOST_READ` characters.
 
     Returns:
         The number in canonical spelling; `unclear` for several, or for one that is part of a sum; None without one.
@@ -127,7 +129,7 @@ def sentence_number(sentence: str) -> str | Unclear | None:
     >>> sentence_number("Faye has 341 pencils and 297 crayons in total.")
     'unclear'
     """
-    sentence = sentence.replace("**", "").replace("__", "")
+    sentence = sentence[-MOST_READ:].replace("**", "").replace("__", "")
     without = _ASIDE.sub(" ", sentence)
     text = without if NUMBER.search(without) else sentence
     found = ((match, read(text, match)) for match in NUMBER.finditer(text, _behind_the_result(text)))

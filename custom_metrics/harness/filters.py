@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from custom_metrics.extract import thinking
-from custom_metrics.extract.bbh import extract_bbh
+from custom_metrics.extract.bbh import extract_bbh, extract_bbh_published
 from custom_metrics.extract.choice import extract_choice, extract_direct_choice
 from custom_metrics.extract.number import extract_number, extract_number_lm_eval
 
@@ -96,6 +96,15 @@ def direct_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read a BIG-Bench Hard answer in the form that `doc["subtask_name"]` asks for."""
     return _apply(lambda text, doc: extract_bbh(text, doc.get("subtask_name")), resps, docs)
+
+
+def bbh_published(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
+    """Read a BIG-Bench Hard answer by the published pattern, thinking traces included, as lm-eval's `regex` does."""
+    answers = []
+    for replies, _ in zip(resps, docs, strict=True):
+        found = [extract_bbh_published(text if isinstance(text, str) else "") for text in replies]
+        answers.append([INVALID if answer is None else answer.strip() for answer in found])
+    return answers
 
 
 def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:

@@ -25,12 +25,6 @@ NO_SCORERS = frozenset(
         "custom_metrics.math.original_scorers.score",
         "custom_metrics.math.original_scorers.what_counts",
         "custom_metrics.math.original_scorers.decided_by_text",
-        # A step of `extract_number`, which passes it one sentence.
-        "custom_metrics.extract.sentence.sentence_number",
-        # Steps of `grade`, which passes them no more than MAX_LENGTH characters.
-        "custom_metrics.math.parse.spelling",
-        "custom_metrics.math.rewrite.rewrite",
-        "custom_metrics.math.rewrite.tidy",
     }
 )
 

@@ -15,7 +15,6 @@ BOUNDED = {
     "evalprep.check.folds.": "sentences of findings, a few hundred characters",
     "evalprep.data.layout.": "names of files",
     "datasets:": "patterns of families.yaml",
-    "task_templates/meta/meta_bbh.yaml": "the published pattern, word for word; replies end at 512 tokens",
 }
 PATTERNS, UNKNOWN = in_modules()
 PATTERNS += in_tasks()

@@ -1,12 +1,17 @@
 import itertools
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lm_eval.api.filter import FilterEnsemble
 from lm_eval.api.instance import Instance
 from lm_eval.filters.custom import CustomFilter
+from lm_eval.filters.extraction import RegexFilter
 from lm_eval.filters.selection import TakeFirstFilter
 
 from custom_metrics.harness import filters
+from tests import PROJECT_ROOT
 
 EIGHT = {"input_choice_list": dict.fromkeys("ABCDEFGH", "text") | dict.fromkeys("IJ")}
 
@@ -78,11 +83,33 @@ def test_majority_of_the_answers(answers, winner):
     assert filters.majority([answers], [{}]) == [winner]
 
 
-@pytest.mark.parametrize("name", ["choice_letter", "choice_letter_first", "direct_letter", "bbh_answer", "boxed",
-                                  "final_number", "reply", "strip_thinking"])  # fmt: skip
+@pytest.mark.parametrize("name", ["choice_letter", "choice_letter_first", "direct_letter", "bbh_answer",
+                                  "bbh_published", "boxed", "final_number", "reply", "strip_thinking"])  # fmt: skip
 def test_filters_keep_the_nesting_and_never_raise(name):
     odd = [["", None], [5, "x"], ["\ud800"], []]
     documents = [{}, {"choices": 3, "subtask_name": 7}, {"input_choice_list": {"A": None}}, {}]
     found = getattr(filters, name)(iter(odd), documents)
     assert [len(replies) for replies in found] == [2, 2, 1, 0]
     assert all(isinstance(reply, str) for reply in itertools.chain.from_iterable(found))
+
+
+PUBLISHED_BBH = RegexFilter(regex_pattern=r"the answer is (.*?)\.", group_select=0)
+
+
+def same_as_the_published_pattern(replies):
+    assert filters.bbh_published([replies], [{}]) == PUBLISHED_BBH.apply([replies], [{}])
+
+
+PIECES = ["the answer is ", "the answer is", ".", "\n", " ", "3", "\r", "\u2028", "(A)"]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_the_published_rule_of_bbh_is_its_pattern(reply):
+    same_as_the_published_pattern([reply])
+
+
+def test_the_published_rule_of_bbh_reads_kept_replies_as_its_pattern_does():
+    lines = (PROJECT_ROOT / "tests/data/replies/bbh.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = [json.loads(line)["reply"] for line in lines]
+    assert len(replies) > 100
+    same_as_the_published_pattern([*replies, None, "", "<think>the answer is 1.</think> the answer is 2."])
