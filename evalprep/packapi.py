@@ -154,6 +154,7 @@ class ExportTask:
         config: lm-eval's settings of it; empty without a results file.
         scores: What lm-eval itself computed.
         samples: Reads the samples of one filter, by default of the one that stands for the task, in bounded memory.
+        question: A digest of how it was asked, seeds aside: the same where two runs differ in nothing but seeds.
     """
 
     name: str
@@ -161,6 +162,7 @@ class ExportTask:
     config: Mapping[str, Any]
     scores: Mapping[str, Any]
     samples: Callable[..., Iterator[Sample]] = field(repr=False)
+    question: str = ""
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -181,6 +183,9 @@ class ExportRun:
         lm_eval_version: Which lm-eval ran it, where the results file says so.
         tasks: Task name -> task.
         excluded: Task, group or score -> why the preparation left it out.
+        id: The run's id; of files without one their time stamp.
+        seed: The seeds of training and run, as far as they are known; empty where none is.
+        without_seed: The model without the seed in its name.
     """
 
     label: str
@@ -190,6 +195,9 @@ class ExportRun:
     lm_eval_version: str | None
     tasks: Mapping[str, ExportTask]
     excluded: Mapping[str, Excluded] = field(default_factory=dict)
+    id: str = ""
+    seed: str = ""
+    without_seed: str = ""
 
 
 @dataclass

@@ -15,6 +15,7 @@ from custom_metrics.statistics import Influence, influence_of_counts
 
 Array = NDArray[np.float64]
 _BATCH = 250
+RESAMPLES = 1_000
 
 
 def _safe(top: Array, bottom: Array) -> Array:
@@ -83,13 +84,10 @@ def bootstrap_interval(
     clusters: Sequence[Any] | None = None,
     *,
     level: float = 0.95,
-    resamples: int = 1_000,
+    resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, float] | None:
     """Percentile bootstrap interval of a summary metric.
-
-    Rows (or whole clusters) are drawn with replacement, their counts summed, and the metric formed anew from the sums,
-    as it is for the task itself (Efron 1979; Field and Welsh 2007 for clusters).
 
     Args:
         task: The task.
@@ -102,6 +100,34 @@ def bootstrap_interval(
 
     Returns:
         (low, high), or None with fewer than two clusters or for a metric without a formula, such as a judge's rating.
+    """
+    values = bootstrap_values(task, metric, rows, clusters, resamples=resamples, seed=seed)
+    return None if values is None else interval_of(values, level)
+
+
+def interval_of(values: Array, level: float = 0.95) -> tuple[float, float]:
+    """The central share of a bootstrap's values."""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def bootstrap_values(
+    task: Task,
+    metric: str,
+    rows: Sequence[Row],
+    clusters: Sequence[Any] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Array | None:
+    """A summary metric over resampled rows.
+
+    Rows (or whole clusters) are drawn with replacement, their counts summed, and the metric formed anew from the sums,
+    as it is for the task itself (Efron 1979; Field and Welsh 2007 for clusters). With one seed, two metrics of the same
+    rows are formed over the same draws, so that a mean of both may be taken draw by draw.
+
+    Returns:
+        One value per resample, or None as in `bootstrap_interval`.
     """
     formula = _FORMULAS.get((task.kind, metric))
     if formula is None or not rows:
@@ -117,8 +143,7 @@ def bootstrap_interval(
         # Multinomial weights are the number of times that each cluster is drawn; batches bound the memory.
         weights = generator.multinomial(size, np.full(size, 1 / size), size=min(_BATCH, resamples - start))
         values.append(function(*(weights @ sums).T))
-    low, high = np.quantile(np.concatenate(values), [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return np.concatenate(values)
 
 
 def influence(task: Task, metric: str, rows: Sequence[Row], keys: Sequence[str]) -> Influence | None:

@@ -43,7 +43,9 @@ def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
     model, found, problem = kept_judgements(pack, run, task, rows)
     for row in rows:
         if (one := found.get(row["index"])) is not None:
-            row["judgement"] = {"judge": model, "status": one.status, "ratings": one.values, "version": one.version}
+            row["judgement"] = {
+                "judge": model, "status": one.status, "ratings": one.values, "version": one.version, "reply": one.reply,
+            }  # fmt: skip
             row["metrics"] = {**row["metrics"], **(one.values or {})}
     by_rubric, also = rubric_judgements(run, task, rows)
     for name, (_, judgements) in by_rubric.items():

@@ -99,6 +99,11 @@ def _missing(task: TaskPlan, run: Run | None, manifest: Mapping[str, Any]) -> st
     return "; ".join(parts)
 
 
+def _values(judgement: Mapping[str, Any]) -> dict[str, Any]:
+    """What a later stage is made from: the values, and not the words in which a judge gave them."""
+    return {key: value for key, value in judgement.items() if key != "reply"}
+
+
 def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: Path) -> Stage:
     from evalprep.annotate.attach import attach
     from evalprep.results.rows import row_mappings
@@ -111,7 +116,7 @@ def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: P
         before[one] = row_mappings(run.tasks[one])
         attach(pack, run, one, before[one])
     annotated = {
-        one: [[row["sample_id"], values] for row in rows if (values := row.get("judgement"))]
+        one: [[row["sample_id"], _values(judgement)] for row in rows if (judgement := row.get("judgement"))]
         for one, rows in before.items()
     }
     origin = made_from(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 
 from evalprep.files import as_mapping
-from evalprep.results.facts import Fact, facts_of, facts_that_differ, model_arguments
+from evalprep.results.facts import Fact, facts_of
+from evalprep.results.invocations import model_arguments
 from evalprep.results.run import Run
+from evalprep.results.task import TaskRun
 
 # `tulu_7b-seed42`, `seed_3`, `my.seed=1`; upstream programmes name their folders so.
 _SEED = re.compile(r"(?:^|[-_.])seed[-_=.]?(\d{1,12})(?![0-9a-z])", re.IGNORECASE)
@@ -75,13 +79,17 @@ def _alike(run: Run, other: Run) -> bool:
     if without_seed(run.model)[0] != without_seed(other.model)[0]:
         return False
     shared = [name for name in run.tasks if name in other.tasks]
-    return bool(shared) and not any(_differs(run, other, name) for name in shared)
+    return bool(shared) and all(
+        question_of(run, run.tasks[one]) == question_of(other, other.tasks[one]) for one in shared
+    )
 
 
-def _differs(run: Run, other: Run, task: str) -> bool:
-    ours, theirs = (_without_seeds(facts_of(one, one.tasks[task])) for one in (run, other))
-    kinds = ("question", "manner", "subject")
-    return any(one.name != "model" for one in facts_that_differ(ours, theirs, kinds))
+def question_of(run: Run, task: TaskRun) -> str:
+    """A digest of how a task was asked and in which manner, whatever the model's name and the seeds."""
+    facts = _without_seeds(facts_of(run, task))
+    told = {name: facts[name].value for name in sorted(facts) if facts[name].kind != "counts" and name != "model"}
+    text = json.dumps(told, sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _without_seeds(facts: dict[str, Fact]) -> dict[str, Fact]:

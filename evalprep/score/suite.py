@@ -19,6 +19,7 @@ from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
 from evalprep.results.facts import NONE, limit_of
 from evalprep.results.rows import row_mappings
+from evalprep.results.seeds import question_of, seed_of, without_seed
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
 from evalprep.score.made import plan_behind
 from evalprep.score.published import Published, published_for
@@ -220,11 +221,11 @@ class _Walk:
 
 
 def without_influence(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as plain data: what each row adds to it is for comparisons alone."""
+    """A result as plain data: what each row adds to it, and its resamples, are for further computing alone."""
     return {
         key: without_influence(one) if (isinstance(one, Mapping) and key == "by_metric") or _nested(one) else one
         for key, one in result.items()
-        if key != "influence"
+        if key not in {"influence", "replicates"}
     }
 
 
@@ -455,8 +456,11 @@ def _export_run(run: Run) -> ExportRun:
         settings=settings if isinstance(settings, dict) else {},
         lm_eval_version=None if version is None else str(version),
         tasks={
-            name: ExportTask(name, task.path, task.config, task.scores, task.samples)
+            name: ExportTask(name, task.path, task.config, task.scores, task.samples, question_of(run, task))
             for name, task in run.tasks.items()
         },
         excluded=dict(run.excluded),
+        id=run.id,
+        seed=seed_of(run),
+        without_seed=without_seed(run.model)[0],
     )

@@ -1,100 +1,164 @@
-"""Result files in the layout of the original programme: three JSON files and the raw predictions of each task, tables.
+"""Result files in the layout of the original programme, by both rules.
 
-`<out_dir>/by_model/<model>/<task>/` holds one model's files; `<out_dir>/tables/` is made anew from all models there, so
-that scoring several runs into one folder gives one table of them.
+`<out_dir>/by_model/<run>/<task>/` holds one run's files by the corrected rules, `<out_dir>/tables/` the tables over all
+runs there, and `<out_dir>/compat/` the same by the original's. Scoring several runs into one folder gives one table.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
-from custom_metrics.science.mode import CORRECTED
-from custom_metrics.science.model_order import model_sort
-from custom_metrics.science.rows import Row, saved_texts, score_row
-from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+from custom_metrics.science.mode import COMPAT, CORRECTED, MODES
+from custom_metrics.science.rows import Row, saved_texts
+from custom_metrics.science.rules import score_rows
+from custom_metrics.science.tasks import TASKS, Task
 from evalprep.packapi import ExportRun, ExportTask, Sample, file_sha256
 
-MISSING = "missing"
+from .tables import read, write_tables
+
+SHARED = True  # several runs go into one folder, for the tables over all models
 JUDGED = {"mup_single_document_summarization": "science_mup_judge", "qasper_abstractive_qa": "science_qasper_judge"}
 RESCORED = "rescored_"  # how `evalprep rescore` calls its folders, whatever the model
-SHARED = True  # several runs go into one folder, for the tables over all models
-NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
-_MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
+GROUP = "science_adapt"  # how the original calls the folder of a run of all tasks, within that of the model
+NODES = {
+    "bioasq_list_qa": "science_bioasq", "biored_ner": "science_biored", "discomat_te": "science_discomat",
+    "evidence_inference": "science_evidence_inference", "multicite_intent_classification": "science_multicite",
+    "mup_single_document_summarization": "science_mup", "qasper_abstractive_qa": "science_qasper",
+    "scierc_ner": "science_scierc", "scifact_entailment": "science_scifact",
+}  # fmt: skip
 
-Cell = float | str
-Line = list[Cell]
+
+def root_of(out_dir: Path, mode: str) -> Path:
+    """Where the files by one rule go."""
+    return out_dir if mode == CORRECTED else out_dir / mode
 
 
 def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write one run's files, then the tables over all models in `out_dir`.
+    """Write one run's files by both rules, then the tables over all runs in `out_dir`.
 
     Args:
-        scores: Suite score -> result, for the judges' ratings.
+        scores: Suite score -> result, for the judges' ratings and the worth of each rule.
         run: The run.
         out_dir: Where to write.
 
     Returns:
-        The model's folder and the tables.
+        The run's folder and the tables.
     """
-    folder = _model_folder(out_dir / "by_model", run)
-    present = [name for name in TASKS if name in run.tasks and next(iter(run.tasks[name].samples()), None) is not None]
-    for name in present:
-        _write_task(run.tasks[name], folder / name, _origin(run), scores.get(JUDGED.get(name, "")))
-    return [folder, *write_tables(out_dir)] if present else []
+    name = _name(out_dir / "by_model", run)
+    present = [one for one in TASKS if one in run.tasks and next(iter(run.tasks[one].samples()), None) is not None]
+    for one in present:
+        _write_task(run, run.tasks[one], name, out_dir, scores)
+    if not present:
+        return []
+    written = [root_of(out_dir, CORRECTED) / "by_model" / name]
+    for mode in MODES:
+        written += write_tables(root_of(out_dir, mode))
+    return written
+
+
+# ---- what a run is called
+
+
+def _name(by_model: Path, run: ExportRun) -> str:
+    """Under what a run's results go: the name of its folder, with parents before it where another run has that name.
+
+    A further run in the same folder has the time of its samples behind it: nothing is overwritten but the same run.
+    """
+    for name in _names(run):
+        again = f"{name}__{run.id}"
+        if not _is_of_another(by_model / name, run):
+            return name
+        if _origin(run) in _origins(by_model / name) and not _is_of_another(by_model / again, run):
+            return again
+    return f"{next(_names(run))}__{file_sha256(next(iter(run.tasks.values())).path)[:8]}"
+
+
+def _names(run: ExportRun) -> Iterator[str]:
+    parts = list(run.folder.parts[1:])
+    if GROUP in parts[:-1]:  # `<model>/science_adapt/eleuther.jsonl/<org>__<model>`
+        del parts[parts.index(GROUP) :]
+    if parts and parts[-1].startswith(RESCORED):
+        parts[-1] = run.model.rstrip("/").rpartition("/")[2]
+    for count in range(1, len(parts) + 1):
+        yield "__".join(parts[-count:])
+
+
+def _origins(folder: Path) -> set[str]:
+    """Where the runs lie whose results a folder holds."""
+    return {str(read(file)["source"].get("run", "")) for file in folder.glob("*/metrics.json")}
+
+
+def _is_of_another(folder: Path, run: ExportRun) -> bool:
+    """Whether a folder holds results of other predictions; a run that was moved, copied or resumed is no other."""
+    for file in folder.glob("*/metrics.json"):
+        source, task = read(file)["source"], run.tasks.get(file.parent.name)
+        same = source.get("run", _origin(run)) == _origin(run) and source.get("id", run.id) == run.id
+        if task is None:
+            same = same or source.get("run") == _origin(run)
+        if not same and (task is None or source["sha256"] != file_sha256(task.path)):
+            return True
+    return False
 
 
 def _origin(run: ExportRun) -> str:
     return str(run.folder)
 
 
-def _model_folder(by_model: Path, run: ExportRun) -> Path:
-    """Where a run's results go: the name of its folder, with parents before it where another run has that name."""
-    parts = Path(_origin(run)).parts[1:]
-    names = ["__".join(parts[-count:]) for count in range(1, len(parts) + 1)]
-    if names[0].startswith(RESCORED):
-        names[:1] = [run.model.rstrip("/").rpartition("/")[2]]
-    return by_model / next((name for name in names if not _is_of_another(by_model / name, run)), names[-1])
+# ---- one task of one run
 
 
-def _is_of_another(folder: Path, run: ExportRun) -> bool:
-    """Whether a folder holds results of other predictions; a run that was moved or copied is no other."""
-    for file in folder.glob("*/metrics.json"):
-        source, task = _read(file)["source"], run.tasks.get(file.parent.name)
-        if source.get("run", _origin(run)) != _origin(run) and (
-            task is None or source["sha256"] != file_sha256(task.path)
-        ):
-            return True
-    return False
-
-
-# ---- one task of one model
-
-
-def _write_task(task: ExportTask, folder: Path, origin: str, judge: Mapping[str, Any] | None) -> None:
+def _write_task(
+    run: ExportRun, task: ExportTask, name: str, out_dir: Path, scores: Mapping[str, Mapping[str, Any]]
+) -> None:
     kind = TASKS[task.name]
     samples = list(task.samples())
     texts = [
         saved_texts(doc=one.doc, target=one.target, filtered=one.filtered, response=one.response) for one in samples
     ]
-    rows = [score_row(kind, reply, reference) for reply, reference in texts]
-    metrics = task_metrics(kind, rows)
-    if judge is not None:
-        _add_judge(metrics, kind.kind, judge)
+    source = {
+        "run": _origin(run), "id": run.id, "model": run.model, "seed": run.seed, "base": run.without_seed,
+        "question": task.question, "samples": task.path.name, "sha256": file_sha256(task.path), "rows": len(samples),
+    }  # fmt: skip
+    node = scores.get(NODES[task.name], {})
+    for mode in MODES:
+        folder = root_of(out_dir, mode) / "by_model" / name / task.name
+        folder.mkdir(parents=True, exist_ok=True)
+        judge = JUDGED.get(task.name)
+        rating = None if judge is None else scores.get(judge if mode == CORRECTED else f"{judge}_compat")
+        about: dict[str, Any] = {"source": source | {"mode": mode}}
+        if mode == CORRECTED and node.get("rules"):
+            about["rules"] = node["rules"]
+        try:
+            rows = score_rows(kind, texts, mode)
+            metrics = task_metrics(kind, rows, mode)
+        except Exception as error:
+            if mode != COMPAT:
+                raise
+            _write_stop(folder, about, f"the original stops with {type(error).__name__}: {error}")
+            continue
+        _write_files(folder, kind, samples, rows, _with_judge(kind, metrics, rating), about)
+
+
+def _write_stop(folder: Path, about: Mapping[str, Any], why: str) -> None:
+    """Say that there are no numbers, and leave none of an earlier run behind."""
+    for file in ("metrics_flat.json", "metrics_summary.json", "raw_predictions.jsonl"):
+        (folder / file).unlink(missing_ok=True)
+    _write_json(folder / "metrics.json", {"stops": why, **about})
+
+
+def _write_files(
+    folder: Path, kind: Task, samples: list[Sample], rows: list[Row], metrics: dict[str, Any], about: Mapping[str, Any]
+) -> None:
     flat = flat_metrics(kind, metrics)
-    source = {"run": origin, "samples": task.path.name, "sha256": file_sha256(task.path), "rows": len(rows),
-              "mode": CORRECTED}  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "raw_predictions.jsonl").open("w", encoding="utf-8") as file:
         for sample, row in zip(samples, rows, strict=True):
             file.write(json.dumps(_raw(sample, row)) + "\n")
-    _write_json(folder / "metrics.json", metrics | {"source": source})
+    _write_json(folder / "metrics.json", metrics | about)
     _write_json(folder / "metrics_flat.json", flat)
     _write_json(folder / "metrics_summary.json", summary_metrics(kind, flat))
 
@@ -104,135 +168,28 @@ def _raw(sample: Sample, row: Row) -> dict[str, Any]:
             "ref": row.reference, "status": row.status}  # fmt: skip
 
 
-def _add_judge(metrics: dict[str, Any], kind: str, judge: Mapping[str, Any]) -> None:
+def _with_judge(kind: Task, metrics: dict[str, Any], judge: Mapping[str, Any] | None) -> dict[str, Any]:
     """Put a judge's mean rating where the original has it, None without one, and say which judge it was."""
+    if judge is None:
+        return metrics
     value = judge.get("agg_value")
-    if kind == "qa":
+    if kind.kind == "qa":
         metrics["results"]["all"]["scores"]["lm_judge"] = value
     else:
         metrics["lm_judge"] = {"reference_comparison": {"lm_judge_n_samples": judge.get("n") or 0, "avg_rating": value}}
     if "judge" in judge:
         metrics["judge"] = judge["judge"] | {"rated": judge.get("n") or 0, "skipped": judge.get("skipped", {})}
+    return metrics
+
+
+def _strict(value: Any) -> Any:
+    """The original's NaN as null."""
+    if isinstance(value, dict):
+        return {key: _strict(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_strict(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-# ---- tables over all models
-
-
-def write_tables(out_dir: Path) -> list[Path]:
-    """Make `tables/` from every model under `by_model/`: a table per task, the summary, what is missing, a spreadsheet.
-
-    A cell without a value says `missing`; `missing.tsv` names each with its reason. Returns the files that are over all
-    tasks.
-    """
-    folder = out_dir / "tables"
-    folder.mkdir(parents=True, exist_ok=True)
-    by_model = out_dir / "by_model"
-    models = model_sort(sorted(entry.name for entry in by_model.iterdir() if entry.is_dir()))
-    flat = {model: {name: _read(by_model / model / name / "metrics_flat.json") for name in TASKS} for model in models}
-    sheets: dict[str, list[Line]] = {"summary": _summary(models, flat)}
-    for name in TASKS:
-        keys = list(dict.fromkeys(key for model in models for key in flat[model][name] or {}))
-        if keys:
-            rows = [[model, *(_cell(flat[model][name], key) for key in keys)] for model in models]
-            sheets[name] = [["model", *keys], *rows]
-    sheets["missing"] = [["model", "task", "metric", "reason"], *_missing(models, flat)]
-    for name, lines in sheets.items():
-        _write_tsv(folder / f"{name}.tsv", lines)
-    sheets["unparsable"] = [["model", "task", "sample_id", "reply"], *_unparsable(by_model, models)]
-    return [folder / "summary.tsv", folder / "missing.tsv", *_write_spreadsheet(folder / "tables.xlsx", sheets)]
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-
-
-def _cell(flat: Mapping[str, float | None] | None, key: str) -> Cell:
-    value = None if flat is None else flat.get(key)
-    if value is None:
-        return MISSING
-    return value if isinstance(value, int) or key.endswith("_n_samples") else float(value)
-
-
-def _columns(flat: Mapping[str, dict[str, float | None] | None]) -> list[float | None]:
-    """A model's summary columns, in percent."""
-    values = []
-    for name, metric in SUMMARY_COLUMNS:
-        value = summary_metrics(TASKS[name], flat[name] or {})[metric]
-        values.append(None if value is None else 100 * float(value))
-    return values
-
-
-def _summary(models: Iterable[str], flat: Mapping[str, Any]) -> list[Line]:
-    """Two header rows as in the original, values in percent; mean and median over the columns that have a value."""
-    lines: list[Line] = [
-        ["", *(TASKS[name].alias for name, _ in SUMMARY_COLUMNS), "mean", "median", "columns"],
-        ["", *(metric for _, metric in SUMMARY_COLUMNS), "", "", ""],
-    ]
-    for model in models:
-        values = _columns(flat[model])
-        known = [value for value in values if value is not None]
-        ends: Line = [statistics.fmean(known), statistics.median(known)] if known else [MISSING, MISSING]
-        lines.append([model, *(MISSING if value is None else value for value in values), *ends, len(known)])
-    return lines
-
-
-def _missing(models: Iterable[str], flat: Mapping[str, Any]) -> list[Line]:
-    lines: list[Line] = []
-    for model in models:
-        for name, task in TASKS.items():
-            if flat[model][name] is None:
-                lines.append([model, name, "all", "no samples"])
-                continue
-            for metric, value in summary_metrics(task, flat[model][name]).items():
-                if value is None:
-                    why = (
-                        "no judge has rated the replies" if metric.startswith("lm_judge") else "no row to take it from"
-                    )
-                    lines.append([model, name, metric, why])
-    return lines
-
-
-def _unparsable(by_model: Path, models: Iterable[str]) -> list[Line]:
-    lines: list[Line] = []
-    for model in models:
-        for name in TASKS:
-            file = by_model / model / name / "raw_predictions.jsonl"
-            for text in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
-                row = json.loads(text)
-                if row["status"] == "extract_failure":
-                    lines.append([model, name, str(row["sample_id"]), row["pred"][:_MAX_CELL]])
-    return lines
-
-
-def _write_tsv(path: Path, lines: Sequence[Line]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(lines)
-
-
-def _write_spreadsheet(path: Path, sheets: Mapping[str, Sequence[Line]]) -> list[Path]:
-    """All tables as one workbook; nothing where the optional package is absent."""
-    try:
-        import xlsxwriter
-    except ImportError:
-        return []
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(str(path), options) as book:
-        bold = book.add_format({"bold": True})
-        formats = {"summary": book.add_format({"num_format": "0.00"})}
-        for name, lines in sheets.items():
-            sheet = book.add_worksheet(name[:31])  # a sheet's name has at most 31 characters
-            number = formats.get(name) or book.add_format({"num_format": "0.0000"})
-            headers = 2 if name == "summary" else 1
-            for place, line in enumerate(lines):
-                for column, cell in enumerate(line):
-                    style = bold if place < headers else number if isinstance(cell, float) else None
-                    sheet.write(place, column, cell, style)
-            sheet.freeze_panes(headers, 1)
-            for column, cells in enumerate(zip_longest(*lines, fillvalue="")):
-                widest = max(len(cell) if isinstance(cell, str) else NUMBER_WIDTH for cell in cells)
-                sheet.set_column(column, column, min(widest + 2, MAX_WIDTH))
-    return [path]
+    path.write_text(json.dumps(_strict(value), indent=2, allow_nan=False) + "\n", encoding="utf-8")

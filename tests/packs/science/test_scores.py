@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import zipfile
@@ -205,7 +206,7 @@ def test_what_stops_the_original_is_scored_and_said(tmp_path):
     assert 0.8 < result["agg_value"] < 1
     rate = "JSON could be used in 12 of 12 replies: 12 valid_json, 0 null_json, 0 extract_success, 0 extract_failure"
     assert result["notes"][0] == rate
-    assert "the original programme stops on these replies with TypeError" in result["notes"][1]
+    assert "the original programme stops on these replies with TypeError" in result["notes"][2]
     assert not any(key.startswith("compat.") for key in result["parts"])
 
 
@@ -303,3 +304,77 @@ class TestJudgeItems:
         empty = self.items(write_run(tmp_path / "empty", lambda *_: '{"answer": ""}', tasks={QA, SUMMARY}))[QA][0]
         assert none.input == empty.input
         assert (none.fixed, empty.fixed) == ({"judge_rating": 1}, None)
+
+
+def seeded(folder, seed, reply=exact, model="org/tulu", stamp=STAMP):
+    """A run with a results file that names its seed."""
+    write_run(folder, reply, tasks={"scierc_ner", "scifact_entailment"}, stamp=stamp)
+    config = {"model": "hf", "model_args": {"pretrained": model, "seed": seed}}
+    names = ("scierc_ner", "scifact_entailment")
+    content = {"config": config, "configs": {name: {} for name in names}, "results": {name: {} for name in names}}
+    (folder / f"results_{stamp}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def test_seeds_of_one_model_are_one_row_with_their_deviation(tmp_path):
+    def spoil(count):
+        return lambda task, row: "no" if int(row["_instance_id"].rpartition(":")[2]) < count else exact(task, row)
+
+    out = tmp_path / "out"
+    folders = [seeded(tmp_path / f"s{at}" / "tulu", at, spoil(at)) for at in (1, 2, 3)]
+    folders.append(seeded(tmp_path / "s1" / "tulu", 4, spoil(4), stamp="2026-02-02T08-00-00.000000"))
+    other = seeded(tmp_path / "other" / "llama", 1, model="org/llama")
+    for folder in (*folders[:3], other):
+        scored(folder, out, timestamp="2026-02-01")
+    scored(folders[3], out)  # in the folder of the first, a day later
+    singles = [
+        json.loads((out / "by_model" / name / "scierc_ner" / "metrics_summary.json").read_text())["f1"]
+        for name in ("tulu", "s2__tulu", "s3__tulu", "tulu__2026-02-02T08-00-00.000000")
+    ]
+    aliases, metrics, *lines = table(out / "tables" / "summary.tsv")
+    rows = {line[0]: line for line in lines}
+    assert set(rows) == {"tulu", "llama"}
+    at, seeds = aliases.index("scierc"), aliases.index("seeds")
+    deviation = list(zip(aliases, metrics, strict=True)).index(("scierc", "f1 sd"))
+    assert float(rows["tulu"][at]) == pytest.approx(100 * statistics.fmean(singles))
+    assert float(rows["tulu"][deviation]) == pytest.approx(100 * statistics.stdev(singles))
+    assert (rows["tulu"][seeds], rows["llama"][seeds], rows["llama"][deviation]) == ("4", "1", "")
+    runs = {line[0]: line[1:3] for line in table(out / "tables" / "runs.tsv")[1:]}
+    assert runs["s2__tulu"] == ["tulu", "2"]
+    header, *cells = table(out / "tables" / "scierc_ner.tsv")
+    tulu = next(dict(zip(header, line, strict=True)) for line in cells if line[0] == "tulu")
+    assert float(tulu["all_typed_f1_sd"]) == pytest.approx(statistics.stdev(singles))
+
+
+def test_every_table_is_made_by_both_rules(tmp_path):
+    def reply(task, row):
+        return f"1] {row['output']}" if task == "bioasq_list_qa" else exact(task, row)
+
+    out = tmp_path / "out"
+    results = scored(write_run(tmp_path / "model", reply), out)
+    tables = {mode: sorted(path.name for path in (out / mode / "tables").iterdir()) for mode in ("", "compat")}
+    assert [name for name in tables[""] if name != "rules.tsv"] == tables["compat"]
+    assert results["science_bioasq"]["agg_value"] == 1
+    assert results["science_bioasq_compat"]["agg_value"] == 0
+    assert [one["rule"] for one in results["science_bioasq"]["rules"]] == ["json_search"]
+    cells = [summary(out / mode)["model"]["bioasq", "f1"] for mode in ("", "compat")]
+    assert list(map(float, cells)) == [100, 0]
+    content = json.loads((out / "compat/by_model/model/bioasq_list_qa/metrics.json").read_text())
+    assert (content["source"]["mode"], content["json_counts"]["extract_failure"]) == ("compat", 12)
+    assert "extra" not in content
+    moved = [line[2:4] for line in table(out / "tables" / "rules.tsv")[1:] if line[1] == "evidence_inference"]
+    assert moved == [["f1_substring", "null_comparator"], ["f1_overlap", "null_comparator"]]
+
+
+def test_where_the_original_stops_its_table_says_so(tmp_path):
+    def reply(task, row):
+        return '{"Task": null}' if row["_instance_id"].endswith(":0") else exact(task, row)
+
+    out = tmp_path / "out"
+    scored(write_run(tmp_path / "model", exact, tasks={"scierc_ner"}), out)
+    scored(write_run(tmp_path / "model", reply, tasks={"scierc_ner"}), out)
+    assert summary(out / "compat")["model"]["scierc", "f1"] == "missing"
+    reasons = {line[1]: line[3] for line in table(out / "compat" / "tables" / "missing.tsv")[1:]}
+    assert reasons["scierc_ner"].startswith("the original stops with TypeError")
+    rules = [line[3:] for line in table(out / "tables" / "rules.tsv")[1:]]
+    assert rules == [["faulty_part", "", "", "corrected", "yes"]]

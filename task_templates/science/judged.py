@@ -1,0 +1,141 @@
+"""Scores of a judge's ratings, as they are read here and as the original reads them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from custom_metrics.science.interval import Array, interval_of
+from custom_metrics.science.judge import qa_judge_rating, scaled, summary_judge_rating
+from custom_metrics.statistics import influence_of_mean
+
+from .annotators import METRIC, PROMPT_VERSION
+from .former_judge import QA
+from .score import Sample, document, seed_of
+
+RESAMPLES = 1_000
+_NOT_ASKED = "no judge has rated it: `evalprep judge RUN --model NAME`"
+
+
+def mean(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
+    """Mean rating of a judge, scaled from 1..5 to 0..1, ratings of 1 included.
+
+    A rating stands in `judge_rating` among a sample's metrics; null there is a reply of the judge without one.
+    """
+    (name, samples), *_rest = rows.items()
+    ratings = [sample["metrics"].get(METRIC) for sample in samples]
+    known = [
+        (sample, scaled(float(rating)))
+        for sample, rating in zip(samples, ratings, strict=True)
+        if isinstance(rating, (int, float))
+    ]
+    judgements = [sample["judgement"] for sample in samples if "judgement" in sample]
+    skipped = Counter(one["status"] for one in judgements if one["ratings"] is None)
+    skipped["unreadable judgement"] += sum(
+        "judgement" not in sample and sample["metrics"].get(METRIC, 0) is None for sample in samples
+    )
+    result = _of(name, known, _mean) | _who(samples)
+    result["skipped"] = {reason: count for reason, count in skipped.items() if count}
+    if judgements and known:
+        result["notes"] = [f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"]
+        median = _of(name, known, _median)
+        result["by_metric"] = {"median": median | {"notes": result["notes"]}}
+    elif known:
+        result["by_metric"] = {"median": _of(name, known, _median)}
+    return result
+
+
+def by_the_original(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
+    """Mean rating as the original reads the same replies of the judge.
+
+    For answers a reply without `Rating:` and a whole number behind it is a 3, and one without an answer a 1. Of
+    summaries only ratings of 2 to 5 enter the mean, and a reply that is not one number behind its mark is dropped.
+    """
+    (name, samples), *_rest = rows.items()
+    read: list[tuple[Sample, float]] = []
+    for sample in samples:
+        score = _as_the_original_reads(name, sample)
+        if score is not None:
+            read.append((sample, score))
+    kept = read if name == QA else [(sample, score) for sample, score in read if score]
+    if read and not kept:
+        return {"agg_value": None, "reason": "the original stops: it drops every rating of 1, and no other is left"}
+    result = _of(name, kept, _mean) | _who(samples)
+    if dropped := len(read) - len(kept):
+        result["notes"] = [f"the original drops {dropped} ratings of 1"]
+    return result
+
+
+def _as_the_original_reads(name: str, sample: Sample) -> float | None:
+    """A scaled rating; None where there is none, or the original drops it."""
+    rating = sample["metrics"].get(METRIC)
+    reply = sample.get("judgement", {}).get("reply")
+    if not isinstance(reply, str) or _is_imported(reply):
+        return scaled(float(rating)) if isinstance(rating, (int, float)) else None
+    if name == QA:
+        return scaled(qa_judge_rating(reply))
+    score = summary_judge_rating(reply)
+    return score if isinstance(score, float) else None
+
+
+def _is_imported(reply: str) -> bool:
+    """Whether a kept reply is a rating of another tool and no words of a judge."""
+    try:
+        return isinstance(json.loads(reply), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _who(samples: Sequence[Sample]) -> dict[str, Any]:
+    judgements = [sample["judgement"] for sample in samples if "judgement" in sample]
+    if not judgements:
+        return {}
+    version = next((one["version"] for one in judgements if one.get("version")), PROMPT_VERSION)
+    return {"judge": {"model": judgements[0]["judge"], "prompt_version": version, "asked": len(judgements)}}
+
+
+def _mean(drawn: Array) -> Array:
+    return np.asarray(drawn.mean(axis=-1))
+
+
+def _median(drawn: Array) -> Array:
+    return np.asarray(np.median(drawn, axis=-1))
+
+
+def _of(name: str, known: Sequence[tuple[Sample, float]], statistic: Callable[[Array], Array]) -> dict[str, Any]:
+    """A statistic of scaled ratings, with an interval over resampled papers."""
+    if not known:
+        return {"agg_value": None, "reason": _NOT_ASKED}
+    values = np.array([score for _, score in known])
+    result: dict[str, Any] = {
+        "agg_value": float(statistic(values)), "n": len(known), "distributions": {"rating, scaled": values.tolist()},
+    }  # fmt: skip
+    if statistic is _mean:
+        keys = [f"{name}#{sample['sample_id']}" for sample, _ in known]
+        result["influence"] = partial(influence_of_mean, keys, values.tolist())
+    if (draws := _draws(name, known, values, statistic)) is not None:
+        result |= {"interval": list(interval_of(draws)), "replicates": draws}
+    return result
+
+
+def _draws(
+    name: str, known: Sequence[tuple[Sample, float]], values: Array, statistic: Callable[[Array], Array]
+) -> Array | None:
+    """The statistic over resampled papers; None for fewer than two of them."""
+    members: dict[str, list[int]] = {}
+    for place, (sample, _) in enumerate(known):
+        paper = document(name, sample)
+        members.setdefault(f"#{place}" if paper is None else paper, []).append(place)
+    groups = [np.array(one) for one in members.values()]
+    if len(groups) < 2:
+        return None
+    generator = np.random.default_rng(seed_of(f"{name} judged"))
+    drawn = generator.integers(0, len(groups), size=(RESAMPLES, len(groups)))
+    if len(groups) == len(values):
+        return statistic(values[np.concatenate(groups)][drawn])
+    return np.array([float(statistic(values[np.concatenate([groups[one] for one in row])])) for row in drawn])

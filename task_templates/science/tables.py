@@ -1,0 +1,273 @@
+"""Tables over all runs of a folder: a row per model, with mean and standard deviation over its seeds."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.science.corpus import summary_metrics
+from custom_metrics.science.model_order import model_sort
+from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
+
+MISSING = "missing"
+NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
+_MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
+
+Cell = float | str
+Line = list[Cell]
+Flat = Mapping[str, float | None]
+
+
+@dataclass
+class Entry:
+    """One run: a folder under `by_model/`.
+
+    Attributes:
+        name: The folder's name.
+        tasks: Task -> its `metrics.json`.
+        flat: Task -> its `metrics_flat.json`.
+    """
+
+    name: str
+    tasks: dict[str, dict[str, Any]]
+    flat: dict[str, Flat]
+
+    @property
+    def source(self) -> Mapping[str, Any]:
+        """What is known of the run."""
+        return next((one["source"] for one in self.tasks.values() if "source" in one), {})
+
+    def is_seed_of(self, other: Entry) -> bool:
+        """Whether two runs are one model, asked the same, with two different seeds."""
+        ours, theirs = self.source, other.source
+        if not ours.get("seed") or not theirs.get("seed") or ours["seed"] == theirs["seed"]:
+            return False
+        shared = [name for name in self.tasks if name in other.tasks]
+        asked = [
+            (self.tasks[name]["source"].get("question"), other.tasks[name]["source"].get("question")) for name in shared
+        ]
+        return bool(shared) and ours.get("base") == theirs.get("base") and all(mine == yours for mine, yours in asked)
+
+
+@dataclass
+class Model:
+    """One row of the tables: a run, or the runs of one model with several seeds."""
+
+    name: str
+    entries: list[Entry] = field(default_factory=list)
+
+    def numbers(self, value: Callable[[Entry], float | None]) -> list[float]:
+        """A number of each run that has it."""
+        found = (value(one) for one in self.entries)
+        return [float(one) for one in found if one is not None]
+
+
+def read(path: Path) -> Any:
+    """A JSON file; None where there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def models_of(by_model: Path) -> list[Model]:
+    """The rows, in the order of the original: families together, sizes ascending."""
+    entries = []
+    for name in model_sort(sorted(entry.name for entry in by_model.iterdir() if entry.is_dir())):
+        tasks = {task: read(by_model / name / task / "metrics.json") for task in TASKS}
+        flat = {task: read(by_model / name / task / "metrics_flat.json") for task in TASKS}
+        known = {task: one for task, one in tasks.items() if one is not None}
+        entries.append(Entry(name, known, {task: one for task, one in flat.items() if one is not None}))
+    groups: list[list[Entry]] = []
+    for entry in entries:
+        home = next((one for one in groups if all(entry.is_seed_of(other) for other in one)), None)
+        if home is None:
+            groups.append([entry])
+        else:
+            home.append(entry)
+    bases = [str(one[0].source.get("base") or "").rstrip("/").rpartition("/")[2] for one in groups]
+    models = []
+    for group, base in zip(groups, bases, strict=True):
+        name = base if len(group) > 1 and base and bases.count(base) == 1 else group[0].name
+        models.append(Model(name, group))
+    return [one for name in model_sort([one.name for one in models]) for one in models if one.name == name]
+
+
+def write_tables(root: Path) -> list[Path]:
+    """Make `tables/` from every run under `by_model/`: a table per task, the summary, the two rules, what is missing.
+
+    A cell without a value says `missing`; `missing.tsv` names each with its reason. Returns the files that are over all
+    tasks.
+    """
+    folder, by_model = root / "tables", root / "by_model"
+    folder.mkdir(parents=True, exist_ok=True)
+    models = models_of(by_model)
+    sheets: dict[str, list[Line]] = {"summary": _summary(models)}
+    for name in TASKS:
+        keys = list(dict.fromkeys(key for model in models for one in model.entries for key in one.flat.get(name, {})))
+        if keys:
+            sheets[name] = _task_table(models, name, keys)
+    sheets["missing"] = [["model", "task", "metric", "reason"], *_missing(models)]
+    sheets["runs"] = [["run", "model", "seed", "folder", "rows"], *_runs(models)]
+    if rules := list(_rules(models)):
+        sheets["rules"] = [
+            ["model", "task", "metric", "rule", "replies", "change", "within", "original stops without it"], *rules,
+        ]  # fmt: skip
+    for name, lines in sheets.items():
+        _write_tsv(folder / f"{name}.tsv", lines)
+    sheets["unparsable"] = [["model", "task", "sample_id", "reply"], *_unparsable(by_model, models)]
+    shown = ["summary", "missing", *(["rules"] if rules else [])]
+    return [*(folder / f"{name}.tsv" for name in shown), *_write_spreadsheet(folder / "tables.xlsx", sheets)]
+
+
+def _seeds(models: Sequence[Model]) -> bool:
+    return any(len(model.entries) > 1 for model in models)
+
+
+def _mean(numbers: Sequence[float]) -> Cell:
+    return statistics.fmean(numbers) if numbers else MISSING
+
+
+def _sd(numbers: Sequence[float]) -> Cell:
+    """Sample standard deviation over seeds; empty for fewer than two."""
+    return statistics.stdev(numbers) if len(numbers) > 1 else ""
+
+
+def _task_table(models: Sequence[Model], name: str, keys: Sequence[str]) -> list[Line]:
+    """The flat metrics of one task, a row per model; deviations behind them where there are seeds."""
+    with_seeds = _seeds(models)
+    lines: list[Line] = [["model", *keys, *([*(f"{key}_sd" for key in keys), "seeds"] if with_seeds else [])]]
+    for model in models:
+        columns = [model.numbers(lambda one, key=key: one.flat.get(name, {}).get(key)) for key in keys]  # type: ignore[misc]
+        line: Line = [model.name, *map(_mean, columns)]
+        lines.append([*line, *([*map(_sd, columns), len(model.entries)] if with_seeds else [])])
+    return lines
+
+
+def _columns(entry: Entry) -> list[float | None]:
+    """A run's summary columns, in percent."""
+    values = []
+    for name, metric in SUMMARY_COLUMNS:
+        value = summary_metrics(TASKS[name], entry.flat.get(name) or {})[metric]
+        values.append(None if value is None else 100 * float(value))
+    return values
+
+
+def _known(entry: Entry) -> list[float]:
+    return [value for value in _columns(entry) if value is not None]
+
+
+def _summary(models: Sequence[Model]) -> list[Line]:
+    """Two header rows as in the original, values in percent; mean and median over the columns that have a value.
+
+    Where a model was run with several seeds its row holds means over them, and their standard deviations behind.
+    """
+    with_seeds = _seeds(models)
+    aliases, metrics = [TASKS[name].alias for name, _ in SUMMARY_COLUMNS], [metric for _, metric in SUMMARY_COLUMNS]
+    top: Line = ["", *aliases, "mean", "median", "columns"]
+    below: Line = ["", *metrics, "", "", ""]
+    if with_seeds:
+        top += ["seeds", *aliases, "mean", "median"]
+        below += ["", *(f"{metric} sd" for metric in metrics), "sd", "sd"]
+    lines = [top, below]
+    for model in models:
+        columns = [
+            model.numbers(lambda one, place=place: _columns(one)[place])  # type: ignore[misc]
+            for place in range(len(SUMMARY_COLUMNS))
+        ]
+        whole = [one for one in model.entries if _known(one)]
+        columns += [[statistics.fmean(_known(one)) for one in whole], [statistics.median(_known(one)) for one in whole]]
+        count = sum(bool(one) for one in columns[:-2])
+        line: Line = [model.name, *map(_mean, columns), count]
+        lines.append([*line, *([len(model.entries), *map(_sd, columns)] if with_seeds else [])])
+    return lines
+
+
+def _missing(models: Iterable[Model]) -> list[Line]:
+    lines: list[Line] = []
+    for model in models:
+        for entry in model.entries:
+            lines += _missing_of(entry)
+    return lines
+
+
+def _missing_of(entry: Entry) -> list[Line]:
+    lines: list[Line] = []
+    for name, task in TASKS.items():
+        if name not in entry.flat:
+            lines.append([entry.name, name, "all", entry.tasks.get(name, {}).get("stops") or "no samples"])
+            continue
+        for metric, value in summary_metrics(task, entry.flat[name]).items():
+            if value is None:
+                why = "no judge has rated the replies" if metric.startswith("lm_judge") else "no row to take it from"
+                lines.append([entry.name, name, metric, why])
+    return lines
+
+
+def _runs(models: Iterable[Model]) -> list[Line]:
+    """Which runs stand behind which row."""
+    return [
+        [
+            entry.name, model.name, str(entry.source.get("seed") or ""), str(entry.source.get("run") or ""),
+            sum(int(one["source"]["rows"]) for one in entry.tasks.values()),
+        ]
+        for model in models
+        for entry in model.entries
+    ]  # fmt: skip
+
+
+def _rules(models: Iterable[Model]) -> Iterable[Line]:
+    """What each rule is worth, in percentage points, by run."""
+    for model in models:
+        for entry in model.entries:
+            for name, content in entry.tasks.items():
+                for one in content.get("rules", ()):
+                    if one["stops"]:
+                        yield [entry.name, name, "", one["rule"], "", "", one["within"], "yes"]
+                    for metric, change in one["change"].items():
+                        yield [entry.name, name, metric, one["rule"], one["rows"], 100 * change, one["within"], ""]
+
+
+def _unparsable(by_model: Path, models: Iterable[Model]) -> list[Line]:
+    lines: list[Line] = []
+    for entry in (one for model in models for one in model.entries):
+        for name in TASKS:
+            file = by_model / entry.name / name / "raw_predictions.jsonl"
+            for text in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+                row = json.loads(text)
+                if row["status"] == "extract_failure":
+                    lines.append([entry.name, name, str(row["sample_id"]), row["pred"][:_MAX_CELL]])
+    return lines
+
+
+def _write_tsv(path: Path, lines: Sequence[Line]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(lines)
+
+
+def _write_spreadsheet(path: Path, sheets: Mapping[str, Sequence[Line]]) -> list[Path]:
+    """All tables as one workbook; nothing where the optional package is absent."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        return []
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(str(path), options) as book:
+        bold = book.add_format({"bold": True})
+        formats = {"summary": book.add_format({"num_format": "0.00"}), "rules": book.add_format({"num_format": "0.00"})}
+        for name, lines in sheets.items():
+            sheet = book.add_worksheet(name[:31])  # a sheet's name has at most 31 characters
+            number = formats.get(name) or book.add_format({"num_format": "0.0000"})
+            headers = 2 if name == "summary" else 1
+            for place, line in enumerate(lines):
+                for column, cell in enumerate(line):
+                    style = bold if place < headers else number if isinstance(cell, float) else None
+                    sheet.write(place, column, cell, style)
+            sheet.freeze_panes(headers, 1)
+            for column, cells in enumerate(zip_longest(*lines, fillvalue="")):
+                widest = max(len(cell) if isinstance(cell, str) else NUMBER_WIDTH for cell in cells)
+                sheet.set_column(column, column, min(widest + 2, MAX_WIDTH))
+    return [path]
