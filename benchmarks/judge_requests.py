@@ -2,8 +2,9 @@
 
     python benchmarks/judge_requests.py [--base_url http://127.0.0.1:8000/v1 --model NAME] [--rounds 3]
 
-Without an address a stand-in on this machine answers after --latency seconds. Each round asks both, in turn first; the
-median of the ratios of their wall times counts. Prints one table and writes it as JSON to --out.
+Without an address a stand-in on this machine answers after --latency seconds. The server is asked once before, so that
+neither side finds it cold. Each round asks both in --parts by turns, so that a machine whose speed changes meets both
+alike; the median of the ratios of their wall times counts. Prints one table and writes it as JSON to --out.
 """
 
 from __future__ import annotations
@@ -66,13 +67,14 @@ class Plain:
     paid: bool = True
     needs: Sequence[str] = ()
     tasks: Sequence[str] = ("quiz",)
-    sampling: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 16})
+    sampling: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 2})
     schema: None = None
 
     def items(self, rows: Any, metadata: Any) -> Iterator[Item]:  # noqa: ARG002
         """So many questions."""
         for at in range(rows):
-            prompt = f"Rate answer {at} from 1 to 5. " + "It says that mice sleep at day. " * 10
+            # As in rubrics, the same words come first, so that a server may keep what it computed of them.
+            prompt = "Rate the answer from 1 to 5. " + "It says that mice sleep at day. " * 12 + f"Answer {at}."
             yield Item((SampleRef("quiz", f"q{at}", at),), prompt)
 
     def read(self, item: Item, reply: str) -> tuple[str, dict[str, float]]:  # noqa: ARG002
@@ -104,7 +106,7 @@ def through_ledger(url: str, model: str, count: int, size: int) -> tuple[float, 
 def bare(url: str, model: str, count: int, size: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / FILE, write=True) as ledger:
         bodies = [
-            {"model": model, "messages": [dict(one) for one in question.messages], "temperature": 0, "max_tokens": 16}
+            {"model": model, "messages": [dict(one) for one in question.messages], "temperature": 0, "max_tokens": 2}
             for question in questions(ledger, count, model)
         ]
     begun, used = time.perf_counter(), time.process_time()
@@ -132,6 +134,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--in_flight", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--latency", type=float, default=0.5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -144,10 +147,14 @@ def main() -> None:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     rows = []
     try:
+        bare(url, args.model, args.in_flight, args.in_flight)
         for number in range(args.rounds):
             both = {"ledger": through_ledger, "bare": bare}
-            order = list(both) if number % 2 else list(both)[::-1]
-            times = {name: both[name](url, args.model, args.requests, args.in_flight) for name in order}
+            times = dict.fromkeys(both, (0.0, 0.0))
+            for part in range(args.parts):
+                for name in list(both) if (number + part) % 2 else list(both)[::-1]:
+                    wall, used = both[name](url, args.model, args.requests // args.parts, args.in_flight)
+                    times[name] = times[name][0] + wall, times[name][1] + used
             rows.append(
                 {
                     "round": number + 1,
@@ -164,7 +171,7 @@ def main() -> None:
     median = statistics.median(row["ratio"] for row in rows)
     served = args.model if args.base_url else f"stand-in, {args.latency} s per reply"
     found = {
-        "requests": args.requests, "in_flight": args.in_flight, "server": served, "rounds": rows,
+        "requests": args.requests, "in_flight": args.in_flight, "parts": args.parts, "server": served, "rounds": rows,
         "median ratio": median,
         "versions": {"python": platform.python_version(), "httpx": httpx.__version__},
     }  # fmt: skip

@@ -29,10 +29,12 @@ class Asked:
     Attributes:
         of_task: Task -> its questions, in the order of asking.
         annotators: Those whose questions they are, by name.
+        other: The run that the answers are compared with, for a rubric of pairs.
     """
 
     of_task: dict[str, list[Question]] = field(default_factory=dict)
     annotators: dict[str, Annotator] = field(default_factory=dict)
+    other: Run | None = None
 
     @property
     def every(self) -> list[Question]:
@@ -90,7 +92,7 @@ def collect(
     Raises:
         BadInput: no task is one that a judge is asked about.
     """
-    asked = Asked()
+    asked = Asked(other=other)
     known = {name: one for pack in packs.values() for name, one in pack_annotators(pack).items() if one.paid}
     for task in tasks:
         metadata = run.tasks[task].metadata
@@ -100,7 +102,7 @@ def collect(
         for annotator in wanted:
             rows = {task: row_mappings(run.tasks[task])}
             if isinstance(annotator, Rubric) and annotator.is_pair:
-                items = _pairs(annotator, rows, other, task)
+                items = pair_items(annotator, rows, other, task)
             else:
                 items = iter(annotator.items(rows, {task: metadata}))
             questions = kept.known(annotator, _first(items, limit), who)
@@ -134,9 +136,10 @@ def _first(items: Iterable[Item], limit: int | None) -> Iterable[Item]:
     return islice(first, None)
 
 
-def _pairs(
+def pair_items(
     rubric: Rubric, rows: Mapping[str, Sequence[Mapping[str, Any]]], other: Run | None, task: str
 ) -> Iterable[Item]:
+    """The questions of a rubric of pairs about the samples of a task that both runs have."""
     if other is None or task not in other.tasks:
         return iter(())
     opposite = {str(row["sample_id"]): row for row in row_mappings(other.tasks[task])}

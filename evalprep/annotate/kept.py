@@ -63,6 +63,12 @@ class Kept:
         """By annotator, whose answers count."""
         return self._chosen
 
+    def judges(self, annotator: str) -> list[tuple[str, dict[str, Any]]]:
+        """Everybody who was asked for an annotator about this run: model and parameters."""
+        if self.ledger is None:
+            return []
+        return [(model, json.loads(sampling)) for model, sampling in self.ledger.judges(self.stamp, annotator)]
+
     def attempts(self, keys: Iterable[str]) -> dict[str, list[Attempt]]:
         """Attempts by key."""
         return {} if self.ledger is None else self.ledger.attempts(keys)

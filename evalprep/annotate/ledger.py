@@ -228,6 +228,14 @@ class Ledger:
         )
         return {row[1]: Chosen(*row) for row in rows}
 
+    def judges(self, run: str, annotator: str) -> list[tuple[str, str]]:
+        """Models, each with its parameters, that were asked for an annotator about a run, the first one first."""
+        query = (
+            "SELECT attempts.model, attempts.sampling FROM attempts JOIN uses ON uses.key = attempts.key "
+            "WHERE uses.run = ? AND attempts.annotator = ? GROUP BY 1, 2 ORDER BY min(attempts.sent_at)"
+        )
+        return [(str(model), str(sampling)) for model, sampling in self.query(query, [run, annotator])]
+
     def close_interrupted(self) -> int:
         """Mark direct requests that a crash left on their way; the lock says that nobody waits for them.
 

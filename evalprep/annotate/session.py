@@ -161,5 +161,8 @@ def sign(ledger: Ledger, stamps: Mapping[str, str], asked: Asked, who: Who, sett
                 rubric: dict[str, Any] = {"rubric": annotator.spec()} if isinstance(annotator, Rubric) else {}
                 if isinstance(annotator, PromptFile):
                     rubric = {"prompt_file": annotator.record(own)}
+                if asked.other is not None:
+                    place = os.path.relpath(asked.other.files.folder.resolve(), ledger.path.parent.resolve())
+                    rubric["other"] = {"place": place, "stamp": asked.other.files.stamp, "label": asked.other.label}
                 more = canonical({**settings, **rubric})
                 ledger.choose(Chosen(stamp, name, who.model, canonical(dict(who.overrides)), more, now()))

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.compare.flips import harmless
 from evalprep.report.document import Report
-from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, sample_rows
+from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, rating_tables, sample_rows
 
 
 def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
@@ -45,12 +45,20 @@ def score_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
 
 
 def write_csv(report: Report, folder: Path) -> list[Path]:
-    """Write `scores.csv`, `comparisons.csv` where there are any, and `samples.csv`; return their paths."""
+    """Write `scores.csv`, `samples.csv`, and `comparisons.csv` and tables of ratings where there are any.
+
+    Returns:
+        Their paths.
+    """
     scores, compared, samples = (folder / f"{name}.csv" for name in ("scores", "comparisons", "samples"))
     _write(scores, SCORE_COLUMNS, score_rows(report.document))
     rows = ([task.name, *row] for task in report.rows for row in sample_rows(report, task))
     _write(samples, ["task", *header(report)], rows)
+    judged = []
+    for title, columns, found in rating_tables(report.document):
+        judged.append(folder / f"{title.lower()}.csv")
+        _write(judged[-1], columns, found)
     if not report.document["comparisons"]:
-        return [scores, samples]
+        return [scores, *judged, samples]
     _write(compared, COMPARISON_COLUMNS, comparison_rows(report))
-    return [scores, compared, samples]
+    return [scores, compared, *judged, samples]

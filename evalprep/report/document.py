@@ -116,6 +116,7 @@ def build_report(
         "tasks": tasks,
         "scores": suite_of(scores, notes),
         "groups": groups_of(scores),
+        "ratings": [one.ratings.to_dict() for one in scores],
         "comparisons": [
             {"now": now, "before": before, **comparison.to_dict()}
             for (now, before), (comparison, _) in zip(pairs, compared, strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalprep.compare.screen import percent, probability
 from evalprep.report.document import Report
-from evalprep.report.rows import comparison_names, conclusions_of
+from evalprep.report.rows import comparison_names, conclusions_of, rating_tables
 from evalprep.score.screen import number
 
 # An underscore inside a word is no markup, and task names are full of them.
@@ -125,6 +125,10 @@ def render_markdown(report: Report) -> str:
             "in words",
         ]
         lines += _table(names, _compared(comparison))
+    for title, columns, found in rating_tables(document):
+        cells = [[escape("" if one is None else f"{one:g}" if isinstance(one, float) else str(one)) for one in row]
+                 for row in found]  # fmt: skip
+        lines += [f"## {title}", "", *_table(columns, cells)]
     lines += ["## Replies", ""]
     names = ["Task", "run", "rows", "no answer found", "cut off", "empty", "damaged lines"]
     audit = [

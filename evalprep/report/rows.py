@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalprep.report.align import TRUNCATED, UNPARSED, UNSURE, TaskRows
@@ -75,6 +75,74 @@ def comparison_rows(report: Report) -> Iterator[list[Cell]]:
     for name, comparison in zip(comparison_names(report), report.document["comparisons"], strict=True):
         for one in conclusions_of(comparison):
             yield [name, one["kind"], one["name"], *(one[column] for column in COMPARED)]
+
+
+RATING_COLUMNS = (
+    *("run", "task", "rating", "judge", "asked", "rated", "mean", "low", "high", "distribution"),
+    *("rated by both", "equal", "alpha", "samples that differ"),
+)
+
+
+def rating_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
+    """Every judge's ratings in sum, one value of one judge per row."""
+    for run, ratings in zip(document["runs"], document["ratings"], strict=False):
+        for one in ratings["values"]:
+            for rater in one["raters"]:
+                spread = ", ".join(f"{rating}: {count}" for rating, count in rater["distribution"].items())
+                numbers = [rater[name] for name in ("n", "mean", "low", "high")]
+                beside = [rater[name] for name in ("both", "equal", "alpha")]
+                name = f"{one['rubric']}.{one['name']}"
+                apart = one["differing"]
+                yield [run["label"], one["task"], name, rater["judge"], one["asked"], *numbers, spread, *beside, apart]
+
+
+APART_COLUMNS = ("run", "task", "rating", "sample_id", "spread", "votes")
+
+
+def apart_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
+    """Samples whose raters or votes differ, the furthest apart first; and pairs whose verdict followed the place."""
+    for run, ratings in zip(document["runs"], document["ratings"], strict=False):
+        for one in ratings["values"]:
+            for sample in one["apart"]:
+                said = "; ".join(
+                    f"{judge}: {', '.join(f'{vote:g}' for vote in votes)}" for judge, votes in sample["votes"].items()
+                )
+                name = f"{one['rubric']}.{one['name']}"
+                yield [run["label"], one["task"], name, sample["sample_id"], sample["spread"], said]
+        for pair in ratings["preferences"]:
+            for name in pair["apart"]:
+                said = f"{pair['judge']}: the reply in one place, in both orders"
+                yield [run["label"], pair["task"], f"{pair['rubric']} against {pair['other']}", name, 1.0, said]
+
+
+PREFERENCE_COLUMNS = (
+    *("run", "against", "task", "rubric", "judge", "pairs", "won", "tied", "lost", "share", "low", "high"),
+    *("follow the place", "verdicts for the first place", "verdicts for the longer reply"),
+)
+
+
+def preference_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
+    """Every comparison of two runs by a judge."""
+    for run, ratings in zip(document["runs"], document["ratings"], strict=False):
+        for one in ratings["preferences"]:
+            found, rate = one["found"], one["found"]["win_rate"]
+            yield [
+                run["label"], one["other"], one["task"], one["rubric"], one["judge"], found["n"], found["wins"],
+                found["ties"], found["losses"], rate["value"], rate["low"], rate["high"], found["flips"]["count"],
+                found["first_place"]["value"], found["longer"]["value"],
+            ]  # fmt: skip
+
+
+def rating_tables(document: dict[str, Any]) -> Iterator[tuple[str, Sequence[str], list[list[Cell]]]]:
+    """Title, columns and rows of each table about judges that has any; disagreements stand first."""
+    tables = (
+        ("Disagreements", APART_COLUMNS, apart_rows),
+        ("Ratings", RATING_COLUMNS, rating_rows),
+        ("Preferences", PREFERENCE_COLUMNS, preference_rows),
+    )
+    for title, columns, rows_of in tables:
+        if rows := list(rows_of(document)):
+            yield title, columns, rows
 
 
 def header(report: Report) -> list[str]:

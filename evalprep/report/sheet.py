@@ -9,7 +9,7 @@ from typing import Any
 
 from evalprep.report.csvfile import SCORE_COLUMNS, score_rows
 from evalprep.report.document import Report
-from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, sample_rows
+from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, rating_tables, sample_rows
 
 _CELL = 32_767  # characters that a cell may hold
 _ROWS = 1_048_576  # rows that a sheet may hold
@@ -42,6 +42,8 @@ def _put(sheet: Any, row: int, cells: Sequence[Cell], style: Any = None) -> None
 def write_xlsx(report: Report, path: Path) -> None:
     """Write the workbook: `Scores`, `Comparisons`, `Runs`, then one sheet per task with every sample.
 
+    Before `Runs` stands what judges said, where any was asked, disagreements first.
+
     Texts are written as texts, never as formulas or links; one longer than a cell holds is cut, with an ellipsis.
     """
     import xlsxwriter
@@ -63,6 +65,7 @@ def write_xlsx(report: Report, path: Path) -> None:
         summaries: list[tuple[str, Sequence[str], Iterable[Sequence[Cell]]]] = [
             ("Scores", SCORE_COLUMNS, score_rows(report.document)),
             ("Comparisons", COMPARISON_COLUMNS, comparison_rows(report)),
+            *rating_tables(report.document),
             ("Runs", ("run", "group", "fact", "value"), facts),
         ]
         for title, names, rows in summaries:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from evalprep.score.published import Published
+from evalprep.score.rated import tables
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.terminal import console as screen
 from evalprep.terminal import plain_table
@@ -62,6 +63,8 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
             console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
         for text, names in _remarks(scores.suite, missing=False).items():
             console.print(Text(f"{', '.join(names)}: {text}", style="dim"))
+    for table in tables(scores.ratings):
+        console.print(table)
     for text, mark in sources.items():
         console.print(Text(f"{mark} {text}", style="dim"))
     for why in dict.fromkeys(task.without_score for task in scores.tasks if task.without_score):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from custom_metrics import statistics
+from evalprep.annotate.ratings import Ratings, ratings_of_run
 from evalprep.packapi import ExportRun, ExportTask
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
@@ -87,6 +88,7 @@ class Scores:
     groups: list[GroupScore]
     suite: list[SuiteScore]
     notes: list[str] = field(default_factory=list)
+    ratings: Ratings = field(default_factory=Ratings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; NaN and infinity as None. `results` holds the full result of each suite score."""
@@ -98,6 +100,7 @@ class Scores:
             "groups": [asdict(group) for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
             "results": {score.id: score.result for score in self.suite},
+            "ratings": self.ratings.to_dict(),
             "notes": self.notes,
         }
         return dict(_strict(plain))
@@ -337,13 +340,15 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
             for name in walk.specs
             if name in names
         ]
+    ratings = ratings_of_run(run, own)
     return Scores(
         run=run.label,
         model=run.model,
         tasks=list(tasks.values()),
         groups=score_groups(run),
         suite=suite,
-        notes=[*run.notes, *notes],
+        notes=[*run.notes, *notes, *ratings.notes],
+        ratings=ratings,
     )
 
 

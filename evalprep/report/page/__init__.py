@@ -16,7 +16,8 @@ from evalprep.report.document import Report
 _FOLDER = Path(__file__).parent
 # In this order, as one script: a page opened from disk cannot load modules.
 SCRIPTS = (
-    "dom.js", "charts.js", "overview.js", "compare.js", "subtasks.js", "extraction.js", "scores.js", "facts.js",
+    "dom.js", "charts.js", "overview.js", "compare.js", "subtasks.js", "extraction.js", "scores.js", "ratings.js",
+    "facts.js",
     "store.js", "filters.js", "list.js", "sample.js", "samples.js", "main.js",
 )  # fmt: skip
 

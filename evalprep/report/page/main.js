@@ -4,6 +4,7 @@ const VIEWS = [
   ["comparison", "Comparison", comparisons],
   ["subtasks", "Subtasks", subtasks],
   ...(DOC.scores.length ? [["scores", "Suite scores", scores]] : []),
+  ...(judged() ? [["judges", "Judges", ratings]] : []),
   ["extraction", "Extraction", extraction],
   ["samples", "Samples", samplesView],
   ["facts", "Run facts", facts],

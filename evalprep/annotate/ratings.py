@@ -1,0 +1,319 @@
+"""What judges said of a run in sum: means, distributions, where raters differ most, preferences between two runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.statistics.agreement import krippendorff_alpha
+from custom_metrics.statistics.mean import mean_interval
+from evalprep.annotate.answers import Question, Who
+from evalprep.annotate.attach import stamp_for
+from evalprep.annotate.collect import pair_items
+from evalprep.annotate.finding import annotators_for, pack_annotators
+from evalprep.annotate.kept import Kept
+from evalprep.annotate.ledger import Chosen
+from evalprep.annotate.promptfile import recorded_judgements
+from evalprep.annotate.quality import preferences
+from evalprep.errors import BadInput
+from evalprep.packs.annotator import Annotator, Value
+from evalprep.packs.pack import Pack
+from evalprep.packs.rubric import PREFERENCE, Rubric
+from evalprep.results import Run, load_run
+from evalprep.results.rows import row_mappings
+
+_APART = 50  # samples that are listed of one value; the ledger has all
+
+#: Sample -> votes, of one rater and one value. A sample is its position in the split and its id.
+Votes = Mapping[tuple[int, str], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Rater:
+    """One judge's ratings of one value; a sample's votes count as their mean.
+
+    Attributes:
+        judge: The model.
+        n: Samples with a rating; only these are in the mean.
+        mean, low, high: Mean rating with its 95 % interval.
+        distribution: Rating -> samples.
+        both, equal, alpha: Samples that the judge that counts has rated too, those of them with the same rating, and
+            Krippendorff's alpha of the two; None for that judge itself.
+    """
+
+    judge: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    distribution: Mapping[str, int]
+    both: int | None = None
+    equal: int | None = None
+    alpha: float | None = None
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A sample whose raters or votes differ: by how much, and what each said."""
+
+    sample_id: str
+    index: int
+    spread: float
+    votes: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One value of one rubric on one task.
+
+    Attributes:
+        task, rubric, name: What was rated, by which annotator, and the name of the value.
+        low, high, better: The scale; None where the annotator does not say.
+        asked: Samples that there is a question about.
+        reasons: Why the others of them have no rating of the judge that counts: status -> samples.
+        raters: The judge that counts, then the others that the ledger knows.
+        apart: Samples whose raters differ, the furthest apart first; with one rater those whose votes differ.
+        differing: Their number, which may be larger than the list.
+    """
+
+    task: str
+    rubric: str
+    name: str
+    low: float | None
+    high: float | None
+    better: str
+    asked: int
+    reasons: Mapping[str, int]
+    raters: Sequence[Rater]
+    apart: Sequence[Apart]
+    differing: int
+
+
+@dataclass(frozen=True)
+class Preferred:
+    """How the replies of a task did against those of another run.
+
+    Attributes:
+        task, rubric, judge: What was compared, how, and by whom.
+        other: The other run's name.
+        asked: Pairs that there are questions about.
+        found: See `quality.Preferences`; its `win_rate` is for this run.
+        apart: Pairs whose verdict followed the place, and not the reply.
+    """
+
+    task: str
+    rubric: str
+    judge: str
+    other: str
+    asked: int
+    found: Mapping[str, Any]
+    apart: Sequence[str]
+
+
+@dataclass
+class Ratings:
+    """Everything that judges said of a run, in sum."""
+
+    values: list[Rated] = field(default_factory=list)
+    preferences: list[Preferred] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {"values": [asdict(one) for one in self.values], "preferences": [asdict(p) for p in self.preferences]}
+
+
+def ratings_of_run(run: Run, packs: Iterable[Pack]) -> Ratings:
+    """What the ledger knows of a run; empty where no judge was asked. What cannot be read is a note."""
+    found, packs = Ratings(), list(packs)
+    for task in run.tasks:
+        try:
+            with Kept(run, stamp_for(run, task)) as kept:
+                if kept:
+                    _of_task(found, run, packs, task, kept)
+        except BadInput as error:
+            found.notes.append(f"ratings of {task} are not shown: {error.problems[0].what}")
+        except Exception as error:  # noqa: BLE001 - a ledger from elsewhere may hold anything, and must not stop a report
+            found.notes.append(f"ratings of {task} are not shown: {type(error).__name__}: {error}")
+    found.notes = list(dict.fromkeys(found.notes))
+    return found
+
+
+def _of_task(found: Ratings, run: Run, packs: Sequence[Pack], task: str, kept: Kept) -> None:
+    paid = {name: one for pack in packs for name, one in pack_annotators(pack).items() if one.paid}
+    asked: list[Annotator] = [one for one in annotators_for(paid, run.tasks[task]) if kept.who(one) is not None]
+    by_rubric = {name: json.loads(chosen.settings) for name, chosen in kept.chosen().items()}
+    by_rubric = {name: one for name, one in by_rubric.items() if one.get("rubric") or one.get("prompt_file")}
+    if not asked and not by_rubric:
+        return
+    rows = row_mappings(run.tasks[task])
+    for name, settings in by_rubric.items():
+        chosen = kept.chosen()[name]
+        if "prompt_file" in settings:
+            _of_prompt_file(found, task, name, chosen, settings["prompt_file"], rows, kept)
+            continue
+        rubric = Rubric.from_spec(settings["rubric"])
+        if rubric.is_pair:
+            _of_pairs(found, rubric, chosen, settings.get("other"), task, rows, kept)
+        elif not rubric.tasks or task in rubric.tasks:
+            asked.append(rubric)
+    metadata = {task: dict(run.tasks[task].metadata)}
+    for annotator in asked:
+        judges = _judges(kept, annotator)
+        questions = {name: kept.questions(annotator, who, {task: rows}, metadata) for name, who in judges}
+        if any(one.attempts or one.earlier for one in next(iter(questions.values()))):
+            _add(found, task, annotator.name, annotator.values, questions)
+
+
+def _judges(kept: Kept, annotator: Annotator) -> Iterator[tuple[str, Who]]:
+    """The judge that counts, then the others that were asked; one model with other parameters is told by these."""
+    counts = kept.who(annotator)
+    assert counts is not None
+    yield counts.model, counts
+    without = dict.fromkeys(annotator.sampling)
+    names = {counts.model}
+    for model, sampling in kept.judges(annotator.name):
+        who = Who(model, {**without, **sampling})
+        if model == counts.model and who.sampling(annotator) == counts.sampling(annotator):
+            continue
+        name = model if model not in names else f"{model} {json.dumps(sampling, sort_keys=True)}"
+        names.add(name)
+        yield name, who
+
+
+def _add(
+    found: Ratings, task: str, rubric: str, values: Mapping[str, Value], questions: Mapping[str, Sequence[Question]]
+) -> None:
+    votes: dict[str, dict[str, dict[tuple[int, str], list[float]]]] = {}
+    status: dict[tuple[int, str], dict[str, None]] = {}
+    counts = next(iter(questions))
+    for judge, several in questions.items():
+        for one in several:
+            if one.item.step:
+                continue
+            sample = (one.item.samples[0].index, one.item.samples[0].sample_id)
+            said = one.judgement()
+            for name, number in (said.values or {}).items():
+                votes.setdefault(name, {}).setdefault(judge, {}).setdefault(sample, []).append(number)
+            if judge == counts:
+                status.setdefault(sample, {}).setdefault(said.status)
+    for name, by_judge in votes.items():
+        found.values.append(_rated(task, rubric, name, values.get(name), status, by_judge, counts))
+
+
+def _of_prompt_file(
+    found: Ratings,
+    task: str,
+    name: str,
+    chosen: Chosen,
+    record: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    kept: Kept,
+) -> None:
+    ids = {int(row["index"]): str(row["sample_id"]) for row in rows}
+    reader = Rubric.from_spec(record["reader"])
+    votes: dict[str, dict[tuple[int, str], list[float]]] = {}
+    status = {}
+    for index, said in recorded_judgements(record, task, rows, kept.attempts).items():
+        status[index, ids[index]] = {said.status: None}
+        for value, number in (said.values or {}).items():
+            votes.setdefault(value, {})[index, ids[index]] = [number]
+    for value, of_judge in votes.items():
+        by_judge = {chosen.model: of_judge}
+        found.values.append(_rated(task, name, value, reader.values.get(value), status, by_judge, chosen.model))
+
+
+def _rated(
+    task: str,
+    rubric: str,
+    name: str,
+    scale: Value | None,
+    status: Mapping[tuple[int, str], Mapping[str, None]],
+    by_judge: Mapping[str, Votes],
+    counts: str,
+) -> Rated:
+    means = {
+        judge: {sample: math.fsum(several) / len(several) for sample, several in votes.items()}
+        for judge, votes in by_judge.items()
+    }
+    first = means.get(counts, {})
+    reasons = Counter(
+        next((word for word in words if word != "ok"), "incomplete")
+        for sample, words in status.items()
+        if sample not in first
+    )
+    order = [counts, *(judge for judge in means if judge != counts)]
+    apart = sorted(_differing(by_judge, means), key=lambda one: (-one.spread, one.index))
+    return Rated(
+        task, rubric, name,
+        scale.low if scale else None, scale.high if scale else None, scale.better if scale else "",
+        len(status), dict(reasons), [_rater(judge, means.get(judge, {}), first if judge != counts else None)
+                                     for judge in order],
+        apart[:_APART], len(apart),
+    )  # fmt: skip
+
+
+def _rater(judge: str, means: Mapping[tuple[int, str], float], first: Mapping[tuple[int, str], float] | None) -> Rater:
+    numbers = list(means.values())
+    whole = mean_interval(numbers) if numbers else None
+    distribution = {f"{number:g}": count for number, count in sorted(Counter(numbers).items())}
+    mean, low, high = (None, None, None) if whole is None else (whole.value, whole.low, whole.high)
+    if first is None:
+        return Rater(judge, len(numbers), mean, low, high, distribution)
+    both = [sample for sample in means if sample in first]
+    equal = sum(means[sample] == first[sample] for sample in both)
+    alpha = krippendorff_alpha([[first[s] for s in both], [means[s] for s in both]]) if both else math.nan
+    alone = None if math.isnan(alpha) else alpha
+    return Rater(judge, len(numbers), mean, low, high, distribution, len(both), equal, alone)
+
+
+def _differing(by_judge: Mapping[str, Votes], means: Mapping[str, Mapping[tuple[int, str], float]]) -> Iterator[Apart]:
+    """Samples with different means of several judges; where one judge alone rated a sample, with different votes."""
+    for sample in dict.fromkeys(sample for votes in by_judge.values() for sample in votes):
+        several = [of_judge[sample] for of_judge in means.values() if sample in of_judge]
+        votes = {judge: list(of_judge[sample]) for judge, of_judge in by_judge.items() if sample in of_judge}
+        numbers = several if len(several) > 1 else [number for one in votes.values() for number in one]
+        if (spread := max(numbers) - min(numbers)) > 0:
+            yield Apart(sample[1], sample[0], spread, votes)
+
+
+def _of_pairs(
+    found: Ratings,
+    rubric: Rubric,
+    chosen: Chosen,
+    other: Any,
+    task: str,
+    rows: Sequence[Mapping[str, Any]],
+    kept: Kept,
+) -> None:
+    """Preferences, asked anew of both runs; without the other run's replies nobody can tell which answers are meant."""
+    assert kept.ledger is not None
+    if not isinstance(other, dict):
+        found.notes.append(f"{rubric.name}: the ledger does not say with which run; ask again: nothing is sent twice")
+        return
+    place = Path(os.path.normpath(kept.ledger.path.parent / str(other["place"])))
+    try:
+        opposite = load_run(place, timestamp=str(other["stamp"]))
+    except BadInput:
+        found.notes.append(f"{rubric.name}: the run that was compared with is no longer at {place}")
+        return
+    who = kept.who(rubric)
+    assert who is not None
+    questions = kept.known(rubric, pair_items(rubric, {task: rows}, opposite, task), who)
+    if not any(one.attempts for one in questions):
+        return
+    verdicts: dict[str, set[float]] = {}
+    for one in questions:
+        values = one.judgement().values
+        verdicts.setdefault(one.item.samples[0].sample_id, set()).update(values[PREFERENCE] for _ in (1,) if values)
+    apart = [sample for sample, said in verdicts.items() if said >= {0.0, 1.0}]
+    result = preferences(questions).to_dict()
+    found.preferences.append(
+        Preferred(task, rubric.name, chosen.model, str(other["label"]), len(verdicts), result, apart[:_APART])
+    )
