@@ -52,6 +52,7 @@ def check_static(
     findings: Findings,
     *,
     moved: tuple[Path, Path] | None = None,
+    asked: Sequence[str] | None = None,
 ) -> StaticCheck:
     """Check task files, settings, data files, machine and command.
 
@@ -61,10 +62,13 @@ def check_static(
         settings: The run.
         findings: Gets what is found.
         moved: (final folder, folder in which its content lies now), during a preparation.
+        asked: Names that the user asked for, where `requested` does not tell.
     """
     stock = stock_names()
+    asked = requested if asked is None else asked
     tree = read_tree(roots, findings)
-    check_files(tree, findings, stock)
+    only_stock = asked is not None and all(name in stock for name in asked)
+    check_files(tree, findings, stock, may_be_empty=only_stock)
     if requested is None:
         groups = [name for name, file in tree.index.items() if file.kind == "group"]
         # Each for itself: that several groups share a task matters only when they are asked for together.
@@ -128,10 +132,12 @@ def check_tree(tree: Path, config: Config) -> list[Finding]:
     findings = Findings()
     folder = config.folder
     settings = RunSettings.from_core(config.core, folder)
-    done = check_static([tree], None, settings, findings, moved=(config.core.work_dir, tree))
+    names = [name for name in config.core.tasks if isinstance(name, str)]
+    moved = (config.core.work_dir, tree)
+    done = check_static([tree], None, settings, findings, moved=moved, asked=names)
     stock = stock_names()
-    for name in config.core.tasks:
-        if isinstance(name, str) and name in stock and name not in done.tree.index:
+    for name in names:
+        if name in stock and name not in done.tree.index:
             findings.add("EP117", name, "comes with lm-eval", task=name)
     return [_final(one, tree.resolve(), config.core.work_dir) for one in findings.sorted()]
 

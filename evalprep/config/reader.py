@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from evalprep.backends import BACKENDS
 from evalprep.config.guards import check_paths, check_secrets
+from evalprep.config.models import expand_models
 from evalprep.config.schema import Config, Core, section_model
 from evalprep.errors import Problems, near
 from evalprep.packs.pack import Pack
@@ -120,7 +121,11 @@ class Reader:
     def _explain(self, model: type[BaseModel], key: str, item: Mapping[str, Any], prefix: Sequence[str]) -> None:
         name = ".".join([*prefix, key])
         where = self._where(*prefix, key) if key in self.source.at(*prefix) else self._where(key)
-        if item["type"] == "missing":
+        inside = [str(part) for part in item["loc"][1:]]
+        if inside and item["type"] in {"missing", "extra_forbidden"}:
+            what = "is missing" if item["type"] == "missing" else "is an unknown key"
+            self.problems.add(f"{'.'.join([name, *inside])} {what}", where=where, allowed=_allowed(model, key))
+        elif item["type"] == "missing":
             self.problems.add(
                 f"{name} is missing", where=self.source.name, fix=f"add `{key}: ...`", allowed=_allowed(model, key)
             )
@@ -188,7 +193,7 @@ def read_config(source: YamlFile, packs: Mapping[str, Pack], *, template_dir: tu
         raw_core["tasks"] = split_tasks(raw_core["tasks"])
     elif len(raw_sections) == 1 and (only := packs[next(iter(raw_sections))]).default_tasks:
         raw_core["tasks"] = list(only.default_tasks)
-    core = reader.validate(Core, raw_core)
+    core = reader.validate(Core, expand_models(raw_core, source, reader.problems))
     sections: dict[str, BaseModel] = {}
     for name, data in raw_sections.items():
         section = reader.validate(section_model(packs[name]), data, prefix=() if _is_hoisted(source, name) else (name,))

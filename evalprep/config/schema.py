@@ -27,6 +27,16 @@ def _listed(value: object) -> object:
     return () if value is None else [value] if isinstance(value, str | Path) else value
 
 
+class Checkpoint(BaseModel):
+    """One entry of `models`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    model_name: StrictStr = Field(pattern=r"^\S(.*\S)?$")
+    model_revision: StrictStr | None = None
+    model_args: Arguments = Field(default_factory=dict)
+
+
 class Core(BaseModel):
     """The keys that every evaluation has, whatever the pack.
 
@@ -45,6 +55,11 @@ class Core(BaseModel):
     backend: BackendName = "vllm"
     device: Literal["auto", "cpu", "gpu"] = "auto"
     model_revision: StrictStr | None = Field(None, description="a branch, tag or commit of the model")
+    models: tuple[Checkpoint, ...] = Field(
+        (),
+        description="in place of model_name a list of models that share the work folder: ids, folders, patterns of "
+        "folders (runs/*/checkpoint-*), or mappings {model_name, model_revision, model_args}",
+    )
     tensor_parallel_size: Size = 1
     data_parallel_size: Size = 1
     gpu_memory_utilization: float = Field(0.9, strict=True, gt=0, le=1, description="a share of memory, 0 < x <= 1")

@@ -76,6 +76,7 @@ def manifest_data(
     files: dict[str, str],
     packs: dict[str, Any],
     notes: list[str],
+    models: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Put the manifest together; only `created` differs between two equal preparations."""
     return {
@@ -83,6 +84,7 @@ def manifest_data(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "run": run,
         "model": model,
+        **({"models": models} if len(models) > 1 else {}),
         "folder": folder,
         "versions": versions(),
         "config": without_secrets(config),
@@ -183,6 +185,21 @@ def _score_from(data: Mapping[str, Any]) -> ScoreSpec:
     return ScoreSpec(**{"function": "", **known})
 
 
+def models_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The models of a preparation: `label`, `model`, `revision`, `model_args` of its own, `run`."""
+    given = manifest.get("models")
+    if isinstance(given, list) and given:
+        return [one for one in given if isinstance(one, dict)]
+    revision = as_mapping(manifest.get("config")).get("model_revision")
+    model, run = str(manifest.get("model", "")), str(manifest.get("run", ""))
+    return [{"label": "", "model": model, "revision": revision, "model_args": {}, "run": run}]
+
+
+def subject_of(model: str, own_args: Mapping[str, Any]) -> str:
+    """What `run_id` takes for the model: two adapters of one model are two."""
+    return f"{model} {json.dumps(dict(own_args), sort_keys=True, default=str)}" if own_args else model
+
+
 def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work_dir: Path) -> str:
     """The name of a run: `r` and 11 hexadecimal digits over everything that decides its prompts and scores.
 
@@ -191,7 +208,7 @@ def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work
     an edit of a task another one. How the question is asked (engine, dtype, limit) is not in it.
 
     Args:
-        model: Model id or absolute folder.
+        model: Model id or absolute folder; see `subject_of`.
         config: The core keys of the configuration.
         plan: The plan.
         folder: Where the task files lie now.
@@ -214,8 +231,16 @@ def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work
     return "r" + hashlib.sha256(facts.encode()).hexdigest()[:11]
 
 
-def record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a manifest that is kept beside the results as `run_<id>.json`: what was meant to be run."""
+def records_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Run id -> what is kept of it beside the results as `run_<id>.json`: what was meant to be run."""
+    records = {}
+    for one in models_of(manifest):
+        own = [line for line in manifest.get("commands") or [] if line.get("run", one["run"]) == one["run"]]
+        records[one["run"]] = _record_of({**manifest, "run": one["run"], "model": one["model"], "commands": own})
+    return records
+
+
+def _record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("schema", "run", "model", "tasks", "groups", "scores", "excluded", "packs", "sources", "versions")
     slim = {key: manifest[key] for key in keys if key in manifest}
     slim["commands"] = [

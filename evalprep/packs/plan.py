@@ -193,6 +193,8 @@ class Command:
         engine: Back end and its arguments; commands of one engine can share a loaded model.
         depth: How many stages come before it.
         file: Its run configuration in the work folder.
+        run: Id of its run, where a preparation has several (`models:`); empty for that of the manifest.
+        model: What its model is called there.
     """
 
     name: str
@@ -202,6 +204,8 @@ class Command:
     engine: Mapping[str, Any] = field(default_factory=dict)
     depth: int = 0
     file: str = "run.yaml"
+    run: str = ""
+    model: str = ""
 
 
 def asked_for(command: Command) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from evalprep.data.lock import lock_text, moved, read_lock
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
-from evalprep.packs.manifest import manifest_data, record_of, run_id
+from evalprep.packs.manifest import manifest_data, records_of
 from evalprep.packs.own import remember_folder
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Command, Excluded, limited
@@ -23,12 +23,12 @@ from evalprep.prepare.commands import (
     command,
     command_names,
     invocation,
-    model_location,
     names_for,
     shares,
     whole_blocks,
 )
 from evalprep.prepare.joined import Joined, PlannedPack, groups_to_write, join_plans
+from evalprep.prepare.models import Subject, check_models, check_tokenizers, subjects_of
 from evalprep.prepare.scores import check_scores
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
@@ -48,6 +48,7 @@ class Preparation:
         excluded: What was left out, and why.
         notes: Sentences for the user.
         findings: Warnings and notes of the check of the built tree.
+        models: How many models will be run.
     """
 
     work_dir: Path
@@ -57,6 +58,7 @@ class Preparation:
     excluded: Mapping[str, Excluded] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    models: int = 1
 
 
 def plan(config: Config, packs: Mapping[str, Pack]) -> Joined:
@@ -81,6 +83,7 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> Joined:
     problems.raise_if_any()
     joined = join_plans(config, selection, work, problems)
     problems.raise_if_any()
+    check_models(config, joined.plan)
     return joined
 
 
@@ -132,24 +135,26 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         files = tree_files(build)
         # Edits of tasks first: they are part of what the run is called by, and the commands carry its name.
         kept = carry_over(work_dir, build, force=force, wanted=lambda name: not of_commands(name))
-        model, _, notes = model_location(config.core, config.folder)
-        run = run_id(model, config.core.model_dump(mode="json"), final, build, work_dir)
+        subjects = subjects_of(config, final, build, work_dir)
+        shared = check_tokenizers(config, subjects, [item.context for item in joined.packs])
         expect_rows(tasks, final, config)
-        steps = make_commands(config, joined.selection, final, tasks, run, build)
+        steps = make_commands(config, joined.selection, final, tasks, subjects, build)
         (build / "command.sh").write_text(script(steps, work_dir), encoding="utf-8")
         (build / "command.sh").chmod(0o755)
         for step in steps:
             (build / step.command.file).write_text(run_configuration(step), encoding="utf-8")
         files |= {name: digest for name, digest in tree_files(build).items() if of_commands(name)}
         kept += carry_over(work_dir, build, force=force, wanted=of_commands)
-        notes = [*(note for facts in tasks.values() for note in facts.pop("notes")), *notes]
+        notes = [note for facts in tasks.values() for note in facts.pop("notes")]
+        notes += [*(note for one in subjects for note in one.notes), *shared]
         notes += [*dict.fromkeys(note for step in steps for note in step.call.notes), *kept]
         locked = {} if config.lock_file is None else read_lock(config.lock_file)
         sources = [source for item in joined.packs for source in item.context.sources]
         notes += moved(locked, sources)
         manifest = manifest_data(
-            run=run,
-            model=model,
+            run=subjects[0].run,
+            model=subjects[0].model,
+            models=[one.as_dict() for one in subjects],
             folder=str(config.folder),
             config={"config_file": config.path.name if config.path else None, **config.as_dict()},
             sources=_source_facts(joined.packs),
@@ -172,7 +177,8 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
     if check:
         keep_record(config.core.output_path, manifest)
     lines = [line for step in steps for line in step.lines(work_dir)]
-    return Preparation(work_dir, [step.command for step in steps], lines, tasks, joined.plan.excluded, notes, findings)
+    commands = [step.command for step in steps]
+    return Preparation(work_dir, commands, lines, tasks, joined.plan.excluded, notes, findings, models=len(subjects))
 
 
 def expect_rows(tasks: Mapping[str, dict[str, Any]], final: Plan, config: Config) -> None:
@@ -187,8 +193,9 @@ def keep_record(output_path: Path, manifest: Mapping[str, Any]) -> None:
     """Keep what was meant to be run beside the results, for the day when the work folder is another one's."""
     with contextlib.suppress(OSError):  # the results may go to a place that is not there yet
         output_path.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(record_of(manifest), indent=1, ensure_ascii=False) + "\n"
-        write_atomically(output_path / f"run_{manifest['run']}.json", text)
+        for run, record in records_of(manifest).items():
+            text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+            write_atomically(output_path / f"run_{run}.json", text)
 
 
 def make_commands(
@@ -196,30 +203,35 @@ def make_commands(
     selection: Selection,
     final: Plan,
     tasks: Mapping[str, Mapping[str, Any]],
-    run: str,
+    subjects: list[Subject],
     build: Path,
 ) -> list[Step]:
-    """The commands in order, each with the call that it writes."""
+    """The commands in order, model by model, each with the call that it writes."""
     core = config.core
-    model, local, _ = model_location(core, config.folder)
-    local_only = local and not selection.stock and not selection.inline
-    local_only = local_only and not any(task.stock for task in final.tasks.values())
+    own_only = not selection.stock and not selection.inline
+    own_only = own_only and not any(task.stock for task in final.tasks.values())
     rows = {name: facts.get("rows") for name, facts in tasks.items()}
     parts = shares(final, core, rows)
+    named = list(zip(command_names(parts), parts, strict=True))
+    asked = {name: write_overridden(final, names_for(share.tasks, final), name, build) for name, share in named}
+    sole = len(parts) * len(subjects) == 1
     steps = []
-    for name, share in zip(command_names(parts), parts, strict=True):
-        names = write_overridden(final, names_for(share.tasks, final), name, build)
-        call = invocation(
-            core,
-            share,
-            names=names,
-            model=model,
-            local_only=local_only,
-            metadata={"run": run, "command": name},
-        )
-        made = command(name, call, share, sole=len(parts) == 1)
-        data = [str(core.work_dir / tasks[one]["data"]) for one in share.tasks if share.depth and one in tasks]
-        steps.append(Step(made, call, data))
+    for subject in subjects:
+        for name, share in named:
+            own_name = subject.command_name(name)
+            call = invocation(
+                subject.core,
+                share,
+                names=asked[name],
+                model=subject.model,
+                local_only=subject.local and own_only,
+                metadata={"run": subject.run, "command": own_name},
+            )
+            made = command(own_name, call, share, sole=sole)
+            if subject.label:
+                made = replace(made, run=subject.run, model=subject.label)
+            data = [str(core.work_dir / tasks[one]["data"]) for one in share.tasks if share.depth and one in tasks]
+            steps.append(Step(made, call, data))
     return steps
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalprep.packs.manifest import plan_of
+from evalprep.packs.manifest import models_of, plan_of
 from evalprep.packs.plan import Plan
 from evalprep.results import Run
 from evalprep.results.record import manifest_of
@@ -17,4 +17,5 @@ def plan_behind(run: Run) -> Plan:
         return run.record
     manifest = manifest_of(run)
     ids = {task.metadata.get("run") for task in run.tasks.values()}
-    return plan_of(manifest) if manifest.get("run") and manifest["run"] in ids else Plan()
+    prepared = {one.get("run") for one in models_of(manifest) if one.get("run")}
+    return plan_of(manifest) if prepared & ids else Plan()

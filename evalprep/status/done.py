@@ -18,7 +18,7 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
     Args:
         work_dir: The prepared folder.
         name: Name of the command, such as `c1-plain`.
-        run: Id of the run; that of the preparation by default.
+        run: Id of the run; that of the command by default.
 
     Raises:
         BadInput: no prepared folder, or no such command.
@@ -34,7 +34,7 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
                 fix=near(name, commands),
             )
         )
-    return command_is_done(commands[name], manifest, run or str(manifest.get("run", "")))
+    return command_is_done(commands[name], manifest, run or commands[name].run or str(manifest.get("run", "")))
 
 
 def command_is_done(command: Command, manifest: Mapping[str, Any], run: str) -> bool:

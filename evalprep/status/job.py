@@ -13,7 +13,7 @@ import yaml
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, unchanged_sha256
-from evalprep.packs.manifest import commands_of, plan_of, require_manifest, run_id
+from evalprep.packs.manifest import commands_of, models_of, plan_of, require_manifest, run_id, subject_of
 from evalprep.packs.plan import Plan
 
 
@@ -31,6 +31,7 @@ class Job:
         name: Name of the command.
         depth: How many stages come before it.
         leaves: The tasks that it runs, without groups.
+        label: What its model is called, where a preparation has several.
         defaults: Whether tasks that come with lm-eval are asked for; reading its 14,000 files takes 10 s of CPU.
     """
 
@@ -44,6 +45,7 @@ class Job:
     depth: int = 0
     leaves: tuple[str, ...] = ()
     defaults: bool = True
+    label: str = ""
 
     @property
     def id(self) -> str:
@@ -79,6 +81,7 @@ class Job:
             "depth": self.depth,
             "leaves": list(self.leaves),
             "defaults": self.defaults,
+            "label": self.label,
         }
 
     @classmethod
@@ -99,7 +102,7 @@ def read_jobs(work_dir: Path) -> list[Job]:
         BadInput: no prepared folder, or a run.yaml that is not one, or wants what a run in units cannot give.
     """
     manifest = require_manifest(work_dir)
-    plan, run = plan_of(manifest), _run_now(manifest, work_dir)
+    plan, runs = plan_of(manifest), _runs_now(manifest, work_dir)
     jobs = []
     for command in commands_of(manifest):
         path = work_dir / command.file
@@ -121,7 +124,7 @@ def read_jobs(work_dir: Path) -> list[Job]:
                     fix="paste the command, or take the keys out",
                 )
             )
-        if run:
+        if run := runs.get(command.run or str(manifest.get("run", "")), ""):
             data["metadata"] = {**(data.get("metadata") or {}), "run": run}
         digest = _digest(manifest, plan, work_dir, command.depth)
         jobs.append(
@@ -135,19 +138,29 @@ def read_jobs(work_dir: Path) -> list[Job]:
                 command.name,
                 command.depth,
                 command.tasks,
+                label=command.model,
             )
         )
     return jobs
 
 
-def _run_now(manifest: Mapping[str, Any], work_dir: Path) -> str:
-    """The id of the run as the files are now: an edit is another run. Empty for a preparation of release 0.1.0."""
+def _runs_now(manifest: Mapping[str, Any], work_dir: Path) -> dict[str, str]:
+    """Id of each prepared run -> its id as the files are now: an edit is another run. Release 0.1.0 knew no ids."""
     if not manifest.get("run"):
-        return ""
+        return {}
     config = as_mapping(manifest.get("config"))
     plan = plan_of(manifest)
     prepared = Path(str(config.get("work_dir") or work_dir))
-    return run_id(str(manifest.get("model", "")), config, plan, work_dir, prepared)
+    return {
+        str(one.get("run")): run_id(
+            subject_of(str(one.get("model", "")), as_mapping(one.get("model_args"))),
+            {**config, "model_revision": one.get("revision")},
+            plan,
+            work_dir,
+            prepared,
+        )
+        for one in models_of(manifest)
+    }
 
 
 def _digest(manifest: Mapping[str, Any], plan: Plan, work_dir: Path, depth: int) -> str:

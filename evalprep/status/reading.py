@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,8 @@ def read_status(path: Path) -> RunStatus:
     newest = max((file.stat().st_mtime for file in by_hand.results_files(output)), default=0.0)
     if started and not running and newest < max(_changed(run.path) for run in started) + _MOMENT:
         return _of_runs(place, runs, others, jobs)
+    if any(job.label for job in jobs):
+        return _of_models(place, jobs, alive=bool(running))
     lines = by_hand.finished(output, since=since, run=str((manifest or {}).get("run", "")))
     lines |= {name: TaskStatus(name, RUNNING, seconds) for name, seconds in running.items()}
     if manifest:
@@ -115,6 +117,26 @@ def read_status(path: Path) -> RunStatus:
     if not running and what == {DONE, PENDING}:
         phase = "no process; not all tasks have results"
     return RunStatus(place, phase, in_order(list(lines.values())), alive=bool(running))
+
+
+def _of_models(place: Path, jobs: list[Job], *, alive: bool) -> RunStatus:
+    """The commands of several models that were all started by hand."""
+    groups = (read_manifest(place) or {}).get("groups") or {}
+    categories = _categories(place)
+    lines: list[TaskStatus] = []
+    for job in jobs:
+        names = by_hand.resolve(job.leaves or job.tasks, groups)
+        found = _pasted(job, names)
+        pending = [TaskStatus(name, PENDING, category=categories.get(name, "")) for name in names if name not in found]
+        lines += _named(job, [*found.values(), *pending])
+    done = sum(line.status == DONE for line in lines)
+    phase = f"{'running' if alive else 'no process'}, started by hand: {done} of {len(lines)} tasks of all models done"
+    return RunStatus(place, phase, in_order(lines), alive=alive)
+
+
+def _named(job: Job, lines: list[TaskStatus]) -> list[TaskStatus]:
+    """Lines with the name of the model in front, where a preparation has several."""
+    return [replace(line, name=f"{job.label}/{line.name}") for line in lines] if job.label else lines
 
 
 def _newest(place: Path) -> tuple[list[RunFolder], list[Path]]:
@@ -151,12 +173,12 @@ def _of_runs(place: Path, runs: list[RunFolder], others: list[Path], jobs: list[
             state.phase = "not started" if state == State(units=state.units) else state.phase
             pasted = _pasted(job, names) if state.phase == "not started" else {}
             if len(pasted) == len(names):
-                lines += pasted.values()
+                lines += _named(job, list(pasted.values()))
                 phases.append("done, started by hand")
                 continue
         if not alive and state.phase not in {*_OWN_END, "not started"}:
             _bury(state)
-        lines += task_lines(state.units, _categories(Path(job.include_path)), state.scores)
+        lines += _named(job, task_lines(state.units, _categories(Path(job.include_path)), state.scores))
         phases.append(f"{state.phase}, {state.count(DONE)} of {len(state.units)} units done")
         whole.alive |= alive
         if state.phase == "failed" and not alive:

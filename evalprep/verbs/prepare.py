@@ -75,7 +75,7 @@ def main(args: argparse.Namespace) -> int:
         )
         return 0
     if not args.quiet:
-        _report(done, config.core.verbosity)
+        _report(done, config.core.verbosity, config.core.output_path)
     for line in done.lines:
         print(line)
     return 0
@@ -117,7 +117,7 @@ def _check(args: argparse.Namespace, names: list[str]) -> int:
     return 2 if errors else 0
 
 
-def _report(done: Preparation, verbosity: str) -> None:
+def _report(done: Preparation, verbosity: str, output: Path) -> None:
     """What was prepared, on stderr: stdout carries the command alone. The config's verbosity decides how much."""
     if verbosity not in {"INFO", "DEBUG"}:
         warnings = [one for one in done.findings if one.level == "warning" and verbosity == "WARNING"]
@@ -125,7 +125,8 @@ def _report(done: Preparation, verbosity: str) -> None:
         return
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
     verb = "compare" if any(facts["previous"] for facts in done.tasks.values()) else "score"
-    lines = [f"prepared {counted(len(done.tasks), 'task')} in {done.work_dir}", ""]
+    several = f" for {counted(done.models, 'model')}" if done.models > 1 else ""
+    lines = [f"prepared {counted(len(done.tasks), 'task')}{several} in {done.work_dir}", ""]
     width = max((len(name) for name in done.tasks), default=0)
     for name, facts in done.tasks.items():
         parts = ["rows come from earlier replies" if facts["rows"] is None else counted(facts["rows"], "row")]
@@ -140,11 +141,12 @@ def _report(done: Preparation, verbosity: str) -> None:
     lines += [f"  left out: {name}: {one.reason}" for name, one in done.excluded.items()]
     lines += [f"  note: {note}" for note in done.notes]
     lines += [f"  {line}" for finding in done.findings for line in str(finding).splitlines()]
+    below = "the command below is" if len(done.lines) == 1 else "the commands below are"
     lines += [
         "",
-        f"the command below is also in {done.work_dir / 'command.sh'}",
+        f"{below} also in {done.work_dir / 'command.sh'}",
         # Several commands leave their samples under several time stamps.
-        f"afterwards: evalprep {verb} RUN",
+        "afterwards: " + (f"evalprep leaderboard {output}" if done.models > 1 else f"evalprep {verb} RUN"),
         "",
     ]
     print("\n".join(lines), file=sys.stderr, flush=True)

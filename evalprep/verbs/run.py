@@ -66,7 +66,8 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(outcomes, indent=2))
     elif outcomes and code == 0:
-        print(f"next: {_next([Path(one['results']) for one in outcomes])}", flush=True)
+        of_models = next((job.output_path for job in jobs if job.label), None)
+        print(f"next: {_next([Path(one['results']) for one in outcomes], of_models)}", flush=True)
     return code
 
 
@@ -124,8 +125,10 @@ def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:
     return {one.task for one in stages if one.state == "waiting"}
 
 
-def _next(results: list[Path]) -> str:
-    """The command to look at the outcome with."""
+def _next(results: list[Path], of_models: Path | None = None) -> str:
+    """The command to look at the outcome with; `of_models` is the folder with the results of several models."""
+    if of_models is not None:
+        return f"evalprep leaderboard {of_models}"
     from evalprep.results import EACH, NEWEST, load_run
 
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.

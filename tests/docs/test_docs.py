@@ -40,6 +40,7 @@ def test_shipped_config_is_valid_and_shows_every_common_key():
     assert config.core.tasks == ("meta_instruct",)
     hidden = {
         "model_revision",
+        "models",
         "template_dir",
         "num_fewshot",
         "apply_chat_template",
