@@ -44,10 +44,10 @@ class ChatTemplate:
 
 def template_variables(settings: RunSettings) -> dict[str, Any]:
     """What lm-eval passes to a template: chat_template_args, and enable_thinking of model_args alone."""
-    given = settings.model_args.get("chat_template_args")
+    given = settings.core.model_args.get("chat_template_args")
     return {
         **(given if isinstance(given, Mapping) else {}),
-        "enable_thinking": settings.model_args.get("enable_thinking"),
+        "enable_thinking": settings.core.model_args.get("enable_thinking"),
     }
 
 
@@ -65,14 +65,14 @@ def check_template(tokenizer: Tokenizer | None, settings: RunSettings, generates
         generates: Whether some task generates.
         findings: Gets EP615, EP724 and EP725.
     """
-    given = settings.model_args.get("chat_template_args")
+    given = settings.core.model_args.get("chat_template_args")
     if isinstance(given, Mapping) and "enable_thinking" in given and settings.splits_model:
         findings.add("EP725", "model_args.chat_template_args", f"enable_thinking: {given['enable_thinking']}")
     if not settings.apply_chat_template or tokenizer is None:
         return
     if not tokenizer.chat_template:
         findings.add("EP615", "apply_chat_template", f"{tokenizer.folder} has no chat template")
-    elif generates and not settings.model_args.get("think_end_token"):
+    elif generates and not settings.core.model_args.get("think_end_token"):
         try:
             turn = tokenizer.render_chat([{"role": "user", "content": "x"}], variables=template_variables(settings))
         except ValueError:

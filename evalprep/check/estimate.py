@@ -129,7 +129,7 @@ def _estimate_task(loaded: LoadedTask, tokenizer: Tokenizer | None, settings: Ru
     prompts: list[str] = []
     replies: list[str] = []
     generated, upper = 0, 0
-    for requests in islice(loaded.instances.values(), rows_of_run(len(loaded.instances), settings.limit)):
+    for requests in islice(loaded.instances.values(), rows_of_run(len(loaded.instances), settings.core.limit)):
         for request in requests:
             arguments = request.args
             if request.request_type == "generate_until":
@@ -182,17 +182,21 @@ def roofline_seconds(
     Parameters are those that a token passes through (Kaplan et al. 2020, arXiv:2001.08361, table 1).
     """
     table = throughput_table()
-    gpus = settings.tensor_parallel_size
+    gpus = settings.core.tensor_parallel_size
     compute = gpu["tflops"] * 1e12 * table["efficiency"]["compute"] * gpus
     bandwidth = gpu["bandwidth"] * 1e9 * table["efficiency"]["bandwidth"] * gpus
     parameters = shape.active
     length = (prompt + reply / 2) / max(requests, 1)
     running = max(
         1.0,
-        min(requests / settings.data_parallel_size, table["concurrent"], (memory.cache_tokens or 0) / max(length, 1)),
+        min(
+            requests / settings.core.data_parallel_size,
+            table["concurrent"],
+            (memory.cache_tokens or 0) / max(length, 1),
+        ),
     )
     step = max(2 * parameters * running / compute, (memory.weights + running * length * memory.per_token) / bandwidth)
-    return float((2 * parameters * prompt / compute + reply / running * step) / settings.data_parallel_size)
+    return float((2 * parameters * prompt / compute + reply / running * step) / settings.core.data_parallel_size)
 
 
 def estimate_run(
@@ -217,7 +221,7 @@ def estimate_run(
     tasks = estimate_tasks(done, settings)
     folder = model_folder(settings.model, settings.folder)
     shape = model_shape(folder) if folder is not None else None
-    names = gpu_names() if settings.device != "cpu" else ()
+    names = gpu_names() if settings.core.device != "cpu" else ()
     name = gpu or (names[0] if names else "")
     card = find_gpu(name)
     memory = model_memory(shape, settings, card) if shape is not None else None
@@ -231,7 +235,7 @@ def estimate_run(
     if calibrate and work_dir is not None:
         from evalprep.run.calibrate import calibrated
 
-        rows = {task.name: rows_of_run(len(task.instances), settings.limit) for task in done.loaded}
+        rows = {task.name: rows_of_run(len(task.instances), settings.core.limit) for task in done.loaded}
         measured = calibrated(work_dir, calibrate, rows, defaults=asks_stock(work_dir, done.static.requested))
         estimate.seconds, estimate.basis = measured.seconds, measured.basis
         estimate.notes += measured.notes

@@ -66,15 +66,15 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
         return
     if leaf.file.kind == "class" and given is None:
         return  # such a task may make its own arguments
-    if given is None and not settings.gen_kwargs:
+    if given is None and not settings.core.gen_kwargs:
         findings.add("EP203", leaf.where(), f"{task} has no generation_kwargs", task=task)
         given = {}
     elif given is not None and not isinstance(given, dict):
         findings.add("EP216", where, f"generation_kwargs is {given!r}, not a mapping", task=task)
         return
     else:
-        _complete({**(given or {}), **settings.gen_kwargs}, leaf, settings, findings)
-    merged = {**(given or {}), **settings.gen_kwargs}
+        _complete({**(given or {}), **settings.core.gen_kwargs}, leaf, settings, findings)
+    merged = {**(given or {}), **settings.core.gen_kwargs}
     length, context = reply_length(merged, settings.reply_length), settings.max_model_len
     if context is not None and length >= context:
         findings.add("EP605", where, f"max_gen_toks {length} against max_model_len {context}", task=task)
@@ -109,7 +109,7 @@ def _complete(kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, finding
         findings.add("EP231", where, "top_p not given", task=task)
     if "until" not in kwargs:
         findings.add("EP202", where, "until not given", task=task)
-    if not set(LENGTH_KEYS) & set(kwargs) and "max_gen_toks" not in settings.model_args:
+    if not set(LENGTH_KEYS) & set(kwargs) and "max_gen_toks" not in settings.core.model_args:
         findings.add("EP206", where, "max_gen_toks not given", task=task)
 
 

@@ -87,7 +87,7 @@ def load_tasks(static: StaticCheck, settings: RunSettings, findings: Findings) -
         from lm_eval.tasks import TaskManager
 
         metadata = {
-            key: value for key, value in settings.model_args.items() if isinstance(value, str | int | float | bool)
+            key: value for key, value in settings.core.model_args.items() if isinstance(value, str | int | float | bool)
         }
         manager = TaskManager(
             include_path=[str(root) for root in static.tree.roots], include_defaults=False, metadata=metadata

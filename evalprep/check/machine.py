@@ -66,13 +66,13 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     shape = model_shape(folder)
     if shape is None:
         return
-    gpus = settings.tensor_parallel_size
+    gpus = settings.core.tensor_parallel_size
     if settings.splits_model and shape.heads % gpus:
         findings.add("EP710", "tensor_parallel_size", f"{shape.heads} attention heads over {gpus} GPUs")
     elif settings.splits_model and max(shape.kv_heads, gpus) % min(shape.kv_heads, gpus):
         # vLLM divides them, or gives several GPUs the same one.
         findings.add("EP710", "tensor_parallel_size", f"{shape.kv_heads} key and value heads over {gpus} GPUs")
-    if settings.splits_model and settings.device != "cpu" and (names := gpu_names()):
+    if settings.splits_model and settings.core.device != "cpu" and (names := gpu_names()):
         check_memory(shape, settings, names[0], findings)
     if settings.max_model_len and shape.context and settings.max_model_len > shape.context:
         findings.add(
@@ -82,16 +82,16 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
 
 def elsewhere(settings: RunSettings) -> bool:
     """Whether the run is for another machine: one with GPUs, and this one shows none."""
-    return settings.device == "gpu" and not gpu_names()
+    return settings.core.device == "gpu" and not gpu_names()
 
 
 def _check_gpus(settings: RunSettings, findings: Findings) -> None:
     if not settings.splits_model:
         return
-    pipeline = whole_number(settings.model_args.get("pipeline_parallel_size")) or 1
-    wanted = settings.tensor_parallel_size * pipeline * settings.data_parallel_size
-    names = gpu_names() if settings.device != "cpu" else ()
-    if settings.device == "gpu" and not names:
+    pipeline = whole_number(settings.core.model_args.get("pipeline_parallel_size")) or 1
+    wanted = settings.core.tensor_parallel_size * pipeline * settings.core.data_parallel_size
+    names = gpu_names() if settings.core.device != "cpu" else ()
+    if settings.core.device == "gpu" and not names:
         findings.add("EP730", "device", "device: gpu, and this machine shows none")
     elif names and wanted > len(names):
         findings.add(
@@ -99,11 +99,16 @@ def _check_gpus(settings: RunSettings, findings: Findings) -> None:
             "tensor_parallel_size",
             f"{wanted} GPUs are asked for, there are {len(names)}",
         )
-    if settings.data_parallel_size > 1 and settings.device != "gpu" and not names and "RAY_ADDRESS" not in os.environ:
-        copies = f"data_parallel_size {settings.data_parallel_size}, and this machine shows no GPU"
-        findings.add("EP727", "data_parallel_size", copies, fix=_PRETENDED.format(settings.data_parallel_size))
     if (
-        settings.data_parallel_size > 1
+        settings.core.data_parallel_size > 1
+        and settings.core.device != "gpu"
+        and not names
+        and "RAY_ADDRESS" not in os.environ
+    ):
+        copies = f"data_parallel_size {settings.core.data_parallel_size}, and this machine shows no GPU"
+        findings.add("EP727", "data_parallel_size", copies, fix=_PRETENDED.format(settings.core.data_parallel_size))
+    if (
+        settings.core.data_parallel_size > 1
         and importlib.util.find_spec("ray") is None
         and importlib.util.find_spec("vllm") is not None
     ):
@@ -170,7 +175,7 @@ def punkt_tab() -> Path | None:
 
 
 def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
-    args = settings.model_args
+    args = settings.core.model_args
     for key, value in args.items():
         if is_secret(key, value):
             findings.add("EP708", f"model_args.{key}", "is written into the results of the run")
@@ -189,24 +194,30 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
             findings.add(
                 "EP722", leaf.where("output_type"), f"{leaf.name} is a {leaf.output_type} task", task=leaf.name
             )
-    if settings.num_fewshot and (zero := [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]):
-        findings.add("EP723", "num_fewshot", f"{settings.num_fewshot}, and {listed(zero, len(zero), 'task')} say 0")
+    if settings.core.num_fewshot and (zero := [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]):
+        findings.add(
+            "EP723", "num_fewshot", f"{settings.core.num_fewshot}, and {listed(zero, len(zero), 'task')} say 0"
+        )
     if "lora_local_path" in args:
         findings.add("EP726", "model_args.lora_local_path", f"{args['lora_local_path']}")
-    if settings.gen_kwargs:
-        findings.add("EP714", "gen_kwargs", ", ".join(f"{key}={value}" for key, value in settings.gen_kwargs.items()))
-    if not settings.log_samples:
+    if settings.core.gen_kwargs:
+        findings.add(
+            "EP714", "gen_kwargs", ", ".join(f"{key}={value}" for key, value in settings.core.gen_kwargs.items())
+        )
+    if not settings.core.log_samples:
         findings.add("EP716", "log_samples", "is false")
-    if settings.splits_model and isinstance(settings.batch_size, int):
-        findings.add("EP720", "batch_size", f"is {settings.batch_size}")
+    if settings.splits_model and isinstance(settings.core.batch_size, int):
+        findings.add("EP720", "batch_size", f"is {settings.core.batch_size}")
 
 
 def _check_disk(settings: RunSettings, findings: Findings, data_bytes: int) -> None:
-    if settings.output_path is None:
-        return
-    place = next(path for path in (settings.output_path, *settings.output_path.parents) if path.exists())
+    if not settings.ours:
+        return  # where the results will go is not known
+    place = next(path for path in (settings.core.output_path, *settings.core.output_path.parents) if path.exists())
     free, needed = shutil.disk_usage(place).free, MIN_DISK + DISK_FACTOR * data_bytes
     if free < needed:
         findings.add(
-            "EP704", str(settings.output_path), f"{free / 2**30:.1f} GiB free, about {needed / 2**30:.1f} GiB needed"
+            "EP704",
+            str(settings.core.output_path),
+            f"{free / 2**30:.1f} GiB free, about {needed / 2**30:.1f} GiB needed",
         )

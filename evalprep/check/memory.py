@@ -81,16 +81,16 @@ def check_memory(shape: ModelShape, settings: RunSettings, gpu: str, findings: F
 
 def report_memory(memory: Memory, settings: RunSettings, findings: Findings) -> None:
     """EP713, unless something in model_args changes the size of weights or cache."""
-    if memory.fits is False and not any(key in settings.model_args for key in _UNPREDICTABLE):
+    if memory.fits is False and not any(key in settings.core.model_args for key in _UNPREDICTABLE):
         findings.add("EP713", "gpu_memory_utilization", memory.text())
 
 
 def value_bytes(shape: ModelShape, settings: RunSettings) -> int:
     """Bytes of one number while the model runs. vLLM's `auto` runs float32 weights in 16 bits."""
     saved = BYTES.get(shape.dtype, 2)
-    if settings.dtype == "auto":
+    if settings.core.dtype == "auto":
         return min(saved, 2) if settings.record is not None and settings.record.shrinks_float32 else saved
-    return BYTES.get(settings.dtype, saved)
+    return BYTES.get(settings.core.dtype, saved)
 
 
 def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] | None) -> Memory:
@@ -101,12 +101,14 @@ def model_memory(shape: ModelShape, settings: RunSettings, gpu: dict[str, Any] |
     """
     wanted = value_bytes(shape, settings)
     weights = shape.weight_bytes if shape.quantised else shape.weight_bytes * wanted // BYTES.get(shape.dtype, 2)
-    cached = BYTES.get(str(settings.model_args.get("kv_cache_dtype")), max(wanted, 2))
+    cached = BYTES.get(str(settings.core.model_args.get("kv_cache_dtype")), max(wanted, 2))
     per_token = shape.kv_bytes_per_token(cached)
     longest = shape.kv_bytes(settings.max_model_len or shape.context or 0, cached)
     if gpu is None:
         return Memory(weights, per_token, longest, None, None, None)
-    copies = settings.tensor_parallel_size * (whole_number(settings.model_args.get("pipeline_parallel_size")) or 1)
-    available = int(gpu["memory"] * 2**30 * settings.gpu_memory_utilization) * copies
+    copies = settings.core.tensor_parallel_size * (
+        whole_number(settings.core.model_args.get("pipeline_parallel_size")) or 1
+    )
+    available = int(gpu["memory"] * 2**30 * settings.core.gpu_memory_utilization) * copies
     room = max(0, available - weights - OVERHEAD_BYTES * copies)
     return Memory(weights, per_token, longest, available, room // per_token, longest <= room)

@@ -40,11 +40,11 @@ def build_requests(
                     limit=rows,
                     rank=0,
                     world_size=1,
-                    system_instruction=settings.system_instruction,
+                    system_instruction=settings.core.system_instruction,
                     apply_chat_template=chat_template is not None,
                     chat_template=chat_template,
                     tokenizer_name="",
-                    fewshot_as_multiturn=settings.fewshot_as_multiturn is not False,
+                    fewshot_as_multiturn=settings.core.fewshot_as_multiturn is not False,
                 )
         except TimeBoundError:
             findings.add(
@@ -73,11 +73,11 @@ def build_requests(
 
 def _configure(task: Any, settings: RunSettings) -> None:
     """The changes that lm-eval makes to a task between loading and building requests."""
-    if settings.gen_kwargs and task.get_config("output_type") == "generate_until":
-        task.set_config(key="generation_kwargs", value=dict(settings.gen_kwargs), update=True)
+    if settings.core.gen_kwargs and task.get_config("output_type") == "generate_until":
+        task.set_config(key="generation_kwargs", value=dict(settings.core.gen_kwargs), update=True)
     shots = task.get_config("num_fewshot")
-    if shots is None or (settings.num_fewshot is not None and shots != 0):
-        task.set_config(key="num_fewshot", value=settings.num_fewshot or 0)
+    if shots is None or (settings.core.num_fewshot is not None and shots != 0):
+        task.set_config(key="num_fewshot", value=settings.core.num_fewshot or 0)
     task.set_fewshot_seed(seed=1234)
 
 

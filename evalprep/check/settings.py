@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,40 +26,44 @@ def whole_number(value: Any) -> int | None:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The part of a run's settings that checks look at; None where it is not known.
+    """A run as checks look at it: the keys of a config, and what a config does not say or says in two places.
 
     Attributes:
-        model: Model id or folder, as written.
+        core: The config's keys; of a run that has no config of ours, what was said of it and the defaults.
+        model: Model id or folder, as written; None where it is not known.
         tokenizer: Folder or id of another tokenizer.
-        backend: lm-eval's name of the back end.
+        backend: lm-eval's name of the back end, which may be one that no config can name.
         folder: Folder that a relative model path refers to.
+        max_model_len: Tokens of prompt and reply, also where `model_args` says it; None where it is not known.
+        add_bos_token: Likewise.
+        apply_chat_template: The run applies the chat template to every task.
         chat_tasks: Tasks that get the chat template where the run does not say so for all.
         ours: The tasks were prepared by this tool, so that rows must have sample ids.
     """
 
+    core: Core
     model: str | None = None
     tokenizer: str | None = None
     backend: str | None = None
     folder: Path = field(default_factory=Path.cwd)
-    device: str = "auto"
-    tensor_parallel_size: int = 1
-    data_parallel_size: int = 1
-    gpu_memory_utilization: float = 0.9
     max_model_len: int | None = None
-    dtype: str = "auto"
-    batch_size: Any = "auto"
     add_bos_token: bool | None = None
-    model_args: Mapping[str, Any] = field(default_factory=dict)
-    gen_kwargs: Mapping[str, Any] = field(default_factory=dict)
     apply_chat_template: bool = False
-    system_instruction: str | None = None
-    fewshot_as_multiturn: bool | None = None
-    num_fewshot: int | None = None
-    limit: float | None = None
-    log_samples: bool = True
-    output_path: Path | None = None
     chat_tasks: frozenset[str] = frozenset()
     ours: bool = False
+
+    def changed(self, **values: Any) -> RunSettings:
+        """The same with other values, by the names of the fields here or else of the config's keys.
+
+        Raises:
+            TypeError: a name that is neither.
+        """
+        own = {one.name for one in fields(self)}
+        keys = {name: value for name, value in values.items() if name not in own}
+        if unknown := set(keys) - set(type(self.core).model_fields):
+            raise TypeError(f"a run has no {', '.join(sorted(unknown))}")
+        here = {name: value for name, value in values.items() if name in own}
+        return replace(self, **{"core": self.core.model_copy(update=keys), **here})
 
     def of(self, task: str) -> RunSettings:
         """The same for one task: whether it gets the chat template."""
@@ -83,35 +87,29 @@ class RunSettings:
     @property
     def reply_length(self) -> int:
         """Tokens of a reply where a task does not say: `max_gen_toks` of model_args, else 256."""
-        return whole_number(self.model_args.get("max_gen_toks")) or DEFAULT_LENGTH
+        return whole_number(self.core.model_args.get("max_gen_toks")) or DEFAULT_LENGTH
+
+    @classmethod
+    def given(cls, **values: Any) -> RunSettings:
+        """Of a run without a config of ours: what is said of it, by the names that `changed` takes."""
+        from evalprep.config.schema import Core
+
+        return cls(Core.model_construct()).changed(**values)
 
     @classmethod
     def from_core(cls, core: Core, folder: Path) -> RunSettings:
         """The settings of a validated config."""
-        extra = dict(core.model_args)
+        extra = core.model_args
         context = next((extra[key] for key in CONTEXT_KEYS if isinstance(extra.get(key), int)), core.max_model_len)
         return cls(
+            core,
             model=core.model_name,
             tokenizer=extra.get("tokenizer"),
             backend=core.backend,
             folder=folder,
-            device=core.device,
-            tensor_parallel_size=core.tensor_parallel_size,
-            data_parallel_size=core.data_parallel_size,
-            gpu_memory_utilization=core.gpu_memory_utilization,
             max_model_len=context,
-            dtype=core.dtype,
-            batch_size=core.batch_size,
             add_bos_token=extra.get("add_bos_token", core.add_bos_token),
-            model_args=extra,
-            gen_kwargs=dict(core.gen_kwargs),
             apply_chat_template=bool(core.apply_chat_template),
-            system_instruction=core.system_instruction,
-            fewshot_as_multiturn=core.fewshot_as_multiturn,
-            num_fewshot=core.num_fewshot,
-            limit=core.limit,
-            log_samples=core.log_samples,
-            output_path=core.output_path,
             ours=True,
         )
 

@@ -147,7 +147,7 @@ def _folder_target(args: argparse.Namespace) -> Target:
         raise BadInput(
             [Problem(what="is not a folder", where=str(path), fix="give a folder of task YAMLs") for path in missing]
         )
-    settings = replace(RunSettings(), **{"backend": "vllm", **_changes(args)})
+    settings = RunSettings.given(**{"backend": "vllm", **_changes(args)})
     return Target(", ".join(map(str, args.include_path)), args.include_path, _names(args.tasks), settings)
 
 
@@ -161,7 +161,7 @@ def work_dir_target(
     """
     fix = "name a prepared work folder, or check any folder of tasks with --include_path"
     manifest = require_manifest(work_dir, fix=fix)
-    settings = replace(RunSettings.from_manifest(manifest, work_dir), **(changes or {}))
+    settings = RunSettings.from_manifest(manifest, work_dir).changed(**(changes or {}))
     return Target(str(work_dir), [work_dir], requested or _requested(manifest), settings)
 
 
@@ -195,5 +195,5 @@ def config_target(
         folder = path.parent.resolve()
         prepared = RunSettings.from_manifest(read_manifest(build) or {}, build)
         settings = RunSettings.from_core(config.core, folder)
-        settings = replace(settings, **{"chat_tasks": prepared.chat_tasks, **(changes or {})})
+        settings = settings.changed(**{"chat_tasks": prepared.chat_tasks, **(changes or {})})
         yield Target(str(path), [build], requested or names, settings, (str(build), str(config.core.work_dir)))

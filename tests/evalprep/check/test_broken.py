@@ -34,7 +34,7 @@ def prepare(name, tmp_path, tiny_model):
         path.write_text(path.read_text().replace("@HERE@", str(folder)))
     given = {key: tiny_model() if value == "@MODEL@" else value for key, value in expect.get("settings", {}).items()}
     given = {key: str(value) if key == "model" else value for key, value in given.items()}
-    return folder, expect, replace(RunSettings(backend="vllm", device="cpu"), **given)
+    return folder, expect, RunSettings.given(**{"backend": "vllm", "device": "cpu", **given})
 
 
 @pytest.fixture(autouse=True)

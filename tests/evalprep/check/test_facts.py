@@ -100,13 +100,13 @@ def test_shape_and_memory_by_hand(tmp_path):
     shape = model_shape(tmp_path)
     assert shape.kv_bytes_per_token() == 131_072
     assert shape.weight_bytes == 8_030_261_248 * 2  # the published number of parameters
-    memory = model_memory(shape, RunSettings(max_model_len=8192), find_gpu("NVIDIA H100 80GB HBM3"))
+    memory = model_memory(shape, RunSettings.given(max_model_len=8192), find_gpu("NVIDIA H100 80GB HBM3"))
     assert memory.longest == 2**30
     assert memory.available == (72 * 2**30)
     assert memory.fits is True
-    assert model_memory(shape, RunSettings(max_model_len=131072), find_gpu("NVIDIA L4")).fits is False
+    assert model_memory(shape, RunSettings.given(max_model_len=131072), find_gpu("NVIDIA L4")).fits is False
     h100, l4 = (
-        roofline_seconds(shape, RunSettings(max_model_len=8192), find_gpu(name), memory, 10**6, 10**6, 1000)
+        roofline_seconds(shape, RunSettings.given(max_model_len=8192), find_gpu(name), memory, 10**6, 10**6, 1000)
         for name in ("H100", "L4")
     )
     assert 5 < h100 < 600

@@ -21,7 +21,7 @@ ROWS = [{"question": f"Which of the two is {number}?", "label": number % 2} for 
 
 def codes(folder, tasks=None):
     findings = Findings()
-    check_static([folder], tasks, RunSettings(), findings)
+    check_static([folder], tasks, RunSettings.given(), findings)
     return {one.code: one.what for one in findings.sorted() if one.level != "note"}
 
 

@@ -55,7 +55,7 @@ H100 = "NVIDIA H100 80GB HBM3"
         pytest.param(
             {**VLLM, "data_parallel_size": 2, "device": "auto"}, {"gpus": [H100] * 2}, "", id="copies with GPUs"
         ),
-        pytest.param({**VLLM, "output_path": "."}, {"free": 2**20}, "EP704", id="full disk"),
+        pytest.param({**VLLM, "output_path": ".", "ours": True}, {"free": 2**20}, "EP704", id="full disk"),
         pytest.param(VLLM, {"missing": ["vllm"]}, "EP712", id="no vllm"),
         pytest.param({"backend": "hf"}, {"missing": ["transformers"]}, "EP712", id="no transformers"),
         pytest.param(VLLM, {"versions": {"lm_eval": "0.4.9"}}, "EP707", id="old lm-eval"),
@@ -78,7 +78,7 @@ def test_machine_and_command(settings, facts, code, made_up, tmp_path):
         leaf(tmp_path, num_fewshot=0, process_results=FunctionRef("custom_metrics.math.score.results", tmp_path)),
         leaf(tmp_path, output_type="multiple_choice"),
     ]
-    machine.check_machine(leaves, RunSettings(**given), findings)
+    machine.check_machine(leaves, RunSettings.given(**given), findings)
     assert {one.code for one in findings.sorted()} == ({code} if code else set())
 
 
@@ -93,7 +93,7 @@ def test_heads_are_divided_among_the_gpus(kv_heads, gpus, fits, made_up, tmp_pat
     made_up()
     (tmp_path / "config.json").write_text(json.dumps({**SHAPE, "num_key_value_heads": kv_heads}))
     findings = Findings()
-    machine.check_model(RunSettings(model=str(tmp_path), backend="vllm", tensor_parallel_size=gpus), findings)
+    machine.check_model(RunSettings.given(model=str(tmp_path), backend="vllm", tensor_parallel_size=gpus), findings)
     assert [one.code for one in findings.sorted()] == ([] if fits else ["EP710"])
 
 
@@ -109,5 +109,5 @@ def test_memory_is_part_of_every_check(made_up, tmp_path):
     for gpus, codes in (((H100,), ["EP713"]), ((), []), (("some other GPU",), [])):
         made_up(gpus=gpus)
         findings = Findings()
-        machine.check_model(RunSettings(model=str(tmp_path), backend="vllm", max_model_len=4096), findings)
+        machine.check_model(RunSettings.given(model=str(tmp_path), backend="vllm", max_model_len=4096), findings)
         assert [one.code for one in findings.sorted()] == codes

@@ -166,7 +166,7 @@ def test_cache_of_one_request(config, tokens, gib, shape):
 
 
 def test_every_gpu_of_a_copy_has_its_own_overhead(shape):
-    settings = RunSettings(backend="vllm", max_model_len=8192, tensor_parallel_size=4)
+    settings = RunSettings.given(backend="vllm", max_model_len=8192, tensor_parallel_size=4)
     memory = model_memory(shape(LLAMA_70B), settings, find_gpu("NVIDIA A100-SXM4-40GB"))
     assert memory.available == 144 * 2**30
     room = memory.available - memory.weights - 4 * 2 * 2**30
@@ -206,17 +206,17 @@ def test_a_gpu_is_found_by_whole_words(name, row):
 )
 def test_bytes_per_parameter(changes, config, weights, shape):
     found = shape({**LLAMA_8B, **config})
-    assert model_memory(found, RunSettings(**changes), None).weights == found.parameters * weights
+    assert model_memory(found, RunSettings.given(**changes), None).weights == found.parameters * weights
 
 
 def test_a_model_that_does_not_fit_is_told(shape):
     found, findings = shape(LLAMA_70B), Findings()
-    settings = RunSettings(backend="vllm", max_model_len=8192)
+    settings = RunSettings.given(backend="vllm", max_model_len=8192)
     check_memory(found, settings, "NVIDIA H100 80GB HBM3", findings)
     assert [one.code for one in findings.sorted()] == ["EP713"]
     fine = Findings()
     check_memory(found, settings, "some other GPU", fine)
-    quantised = RunSettings(backend="vllm", max_model_len=8192, model_args={"quantization": "fp8"})
+    quantised = RunSettings.given(backend="vllm", max_model_len=8192, model_args={"quantization": "fp8"})
     check_memory(found, quantised, "NVIDIA H100 80GB HBM3", fine)
     assert len(fine) == 0
 

@@ -16,7 +16,7 @@ TRUE_ERRORS = {"EP109", "EP110", "EP201", "EP204", "EP207", "EP215", "EP222", "E
 @pytest.mark.slow
 def test_all_tasks_of_lm_eval_from_their_files():
     findings = Findings()
-    done = check_static([stock_folder() / "tasks"], None, RunSettings(backend="vllm", device="cpu"), findings)
+    done = check_static([stock_folder() / "tasks"], None, RunSettings.given(backend="vllm", device="cpu"), findings)
     assert len(done.leaves) > 13_000
     levels = {level: Counter() for level in ("error", "warning", "note")}
     for one in findings.sorted():
@@ -25,7 +25,7 @@ def test_all_tasks_of_lm_eval_from_their_files():
     assert set(levels["warning"]) <= {"EP213"}  # they do run code that the model writes
     # On a back end that fills in temperature 0, most of them are gone.
     greedy = Findings()
-    check_static([stock_folder() / "tasks"], None, RunSettings(backend="hf", device="cpu"), greedy)
+    check_static([stock_folder() / "tasks"], None, RunSettings.given(backend="hf", device="cpu"), greedy)
     assert not {"EP201", "EP204"} & {one.code for one in greedy.sorted()}
 
 
@@ -114,7 +114,7 @@ def test_a_published_task_on_rows_of_its_form(file, tmp_path, tiny_model):
     }
     (tmp_path / "tasks" / "own.yaml").write_text(json.dumps(task))  # JSON is YAML
     findings = Findings()
-    settings = RunSettings(backend="hf", device="cpu", model=str(tiny_model()), max_model_len=4096)
+    settings = RunSettings.given(backend="hf", device="cpu", model=str(tiny_model()), max_model_len=4096)
     done = check_full([tmp_path / "tasks"], None, settings, findings)
     assert [len(one.instances) for one in done.loaded] == [len(tested)]
     told = [one for one in findings.sorted() if one.level != "note" and one.code not in ADVICE | {"EP711"}]

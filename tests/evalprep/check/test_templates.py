@@ -73,14 +73,14 @@ def test_rendered_as_in_transformers(template, thinking, model):
 
 
 def test_a_refused_system_message_is_dropped_as_lm_eval_does(model):
-    template = ChatTemplate(load_tokenizer(model(NO_SYSTEM)), RunSettings(apply_chat_template=True))
+    template = ChatTemplate(load_tokenizer(model(NO_SYSTEM)), RunSettings.given(apply_chat_template=True))
     user = {"role": "user", "content": "Hi"}
     assert template([user]) == "<|role|>user<|/role|>Hi<|end|><|role|>assistant<|/role|>"
     assert template.dropped is False
     assert template([{"role": "system", "content": "Be short."}, user]) == template([user])
     assert template.dropped is True
     with pytest.raises(ValueError, match="never"):
-        ChatTemplate(load_tokenizer(model(REFUSES)), RunSettings(apply_chat_template=True))([user])
+        ChatTemplate(load_tokenizer(model(REFUSES)), RunSettings.given(apply_chat_template=True))([user])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_refused_system_message_is_dropped_as_lm_eval_does(model):
 )
 def test_applying_a_template(template, model_args, code, model):
     findings = Findings()
-    settings = RunSettings(backend="vllm", apply_chat_template=True, model_args=model_args)
+    settings = RunSettings.given(backend="vllm", apply_chat_template=True, model_args=model_args)
     check_template(load_tokenizer(model(template)), settings, True, findings)
     assert code in {one.code for one in findings.sorted()} | {""}
     assert len(findings) == (2 if code == "EP725" else bool(code))
@@ -147,7 +147,7 @@ def folder(tmp_path):
 )
 def test_one_task_under_a_template(template, changes, settings, code, model, folder):
     findings = Findings()
-    given = RunSettings(backend="vllm", device="cpu", model=str(model(template, add_bos_token=True)), **settings)
+    given = RunSettings.given(backend="vllm", device="cpu", model=str(model(template, add_bos_token=True)), **settings)
     check_full([folder(**changes)], None, given, findings)
     assert {one.code for one in findings.sorted()} - {"EP712", "EP603" if code != "EP603" else ""} == (
         {code} if code else set()
