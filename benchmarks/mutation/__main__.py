@@ -1,0 +1,196 @@
+"""Do the tests notice when the code is wrong? Mistakes are planted one by one, and the tests that call the place run.
+
+    python -m benchmarks.mutation --out mutants.jsonl [--number 200] [--seed 0] [--rooms results,compare]
+    python -m benchmarks.mutation --out again.jsonl --again mutants.jsonl      # the survivors of an earlier run, anew
+
+A mutant is one change in one place of `evalprep/`: a comparison turned, `and` for `or`, a number moved, True for False,
+a `not` taken away, a returned value dropped. Which places is decided by the seed. First every fast test runs once, and
+it is noted which functions it calls, also in the processes that it starts (`--map` keeps that). Then each mutant meets
+the tests that call its function, those of its own room first, then by their length, up to `--budget` seconds of them.
+It is killed when a test fails or hangs. Tests that do not pass without any mistake are left out. The changes are made
+in copies of the project; no file of the checkout is touched. By hand, not in CI.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from multiprocessing.queues import SimpleQueue
+from pathlib import Path
+from typing import Any
+
+from benchmarks.mutation.mutants import MODULE, Mutant, found_again, mutants_of
+from benchmarks.mutation.warm import ROOT, Copy, warm_up
+
+Test = dict[str, Any]
+
+
+def test_files(root: Path) -> list[str]:
+    """Files of tests that may call evalprep, the large ones first so that no worker ends long after the others."""
+    found = [path for name in ("evalprep", "packs", "docs") for path in (root / "tests" / name).rglob("test_*.py")]
+    found += [root / "tests/test_rooms.py"]
+    return [path.relative_to(root).as_posix() for path in sorted(found, key=lambda one: -one.stat().st_size)]
+
+
+def mapped(copy: Copy, file: str, log: Path) -> list[Test]:
+    """What each test of a file calls."""
+    seen = log.with_suffix(".seen")
+    seen.unlink(missing_ok=True)
+    copy.tested([file], 1800, log, seen)
+    return [{"test": f"{file}::", "passed": None, "seconds": 0.0, "seen": []}, *read_lines(seen)]
+
+
+def chosen_tests(mutant: Mutant, tests: list[Test], budget: float) -> list[str]:
+    """The tests that may notice, in the order in which they are run."""
+    room = f"tests/{Path(mutant.file).parent.as_posix()}/"
+    place = f"{mutant.file}:{mutant.function}"
+
+    def calls(test: Test) -> bool:
+        if mutant.function == MODULE:
+            return any(one.startswith(f"{mutant.file}:") for one in test["seen"])
+        return place in test["seen"]
+
+    near = [test for test in tests if test["passed"] and (calls(test) or test["test"].startswith(room))]
+    near.sort(key=lambda test: (not calls(test), not test["test"].startswith(room), test["seconds"]))
+    found, used = [], 0.0
+    for test in near:
+        used += test["seconds"]
+        if used <= budget or not found:
+            found.append(test["test"])
+    return found
+
+
+def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float, log: Path) -> dict[str, Any]:
+    """Plant one mistake, run its tests, and take it out again."""
+    found = found_again(wanted, copy.root)
+    if found is None:
+        return {**wanted.record(), "outcome": "gone"}
+    mutant, source = found
+    target = copy.root / mutant.file
+    original, times = target.read_bytes(), target.stat()
+    names = chosen_tests(mutant, tests, budget)
+    began = time.monotonic()
+    target.write_text(source, encoding="utf-8")
+    try:
+        ending = copy.tested(names, 120 + 6 * budget, log) if names else "none"
+    finally:
+        target.write_bytes(original)
+        os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled files are valid again
+    words = {"passed": "SURVIVED", "none": "UNTESTED", "failed": "killed", "timeout": "killed"}
+    told = {"outcome": words[ending], "tests": len(names), "seconds": round(time.monotonic() - began, 1)}
+    return {**mutant.record(), **told}
+
+
+def work(number: int, folder: Path, todo: SimpleQueue[Any], done: SimpleQueue[Any]) -> None:
+    """One worker with its own copy: maps files of tests, or tries mutants, until there is nothing left."""
+    os.nice(10)
+    copy = Copy(folder / str(number))
+    log = folder / f"{number}.log"
+    while (job := todo.get()) is not None:
+        kind, *arguments = job
+        if kind == "map":
+            copy.trace_children()
+            done.put(mapped(copy, arguments[0], log))
+        else:
+            (copy.root / "sitecustomize.py").unlink(missing_ok=True)
+            done.put(outcome(copy, *arguments, log))
+
+
+def answers(jobs: list[tuple[Any, ...]], workers: int) -> Iterator[Any]:
+    """What the workers say, as they say it."""
+    context = multiprocessing.get_context("fork")
+    todo, done = context.SimpleQueue(), context.SimpleQueue()
+    with tempfile.TemporaryDirectory(prefix="evalprep-mutants-") as temporary:
+        crew = [context.Process(target=work, args=(n, Path(temporary), todo, done)) for n in range(workers)]
+        for worker in crew:
+            worker.start()
+        feed = iter([*jobs, *[None] * workers])
+        for _ in range(2 * workers):
+            todo.put(next(feed, None))
+        for _ in jobs:
+            yield done.get()
+            todo.put(next(feed, None))
+        for worker in crew:
+            worker.join()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Rows of a JSON Lines file; none where there is no file."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def the_map(path: Path, workers: int) -> list[Test]:
+    """Which functions each test calls, from the file or made anew and kept there."""
+    files = test_files(ROOT)
+    tests = read_lines(path)
+    missing = [("map", file) for file in files if not any(test["test"].startswith(f"{file}::") for test in tests)]
+    for number, found in enumerate(answers(missing, workers) if missing else (), 1):
+        with path.open("a") as file:
+            file.writelines(json.dumps(test) + "\n" for test in found)
+        tests += found
+        spent = sum(test["seconds"] for test in found)
+        print(
+            f"{number:4d} of {len(missing)} files of tests: {found[0]['test']} {len(found) - 1}, {spent:.0f} s",
+            flush=True,
+        )
+    for test in tests:
+        if test["passed"] is False:
+            print(f"left out, as it does not pass: {test['test']}")
+    return tests
+
+
+def wanted(args: argparse.Namespace) -> Iterable[Mutant]:
+    """The mutants to try."""
+    if args.again:
+        fields = Mutant.__dataclass_fields__
+        rows = [row for row in read_lines(args.again) if row["outcome"] not in {"killed", "gone"}]
+        return [Mutant(**{name: row[name] for name in fields}) for row in rows]
+    files = sorted((ROOT / "evalprep").rglob("*.py"))
+    if args.rooms:
+        files = [path for path in files if path.relative_to(ROOT).parts[1].removesuffix(".py") in args.rooms.split(",")]
+    every = [mutant for path in files for mutant, _ in mutants_of(path, ROOT)]
+    print(f"{len(every)} places in {len(files)} files, seed {args.seed}")
+    return random.Random(args.seed).sample(every, min(args.number, len(every)))
+
+
+def main() -> int:
+    """Map, plant, test; one line per mutant as it ends, the survivors, and the share that was killed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--out", type=Path, required=True, help="a line per mutant; one that is there is not tried again"
+    )
+    parser.add_argument("--map", type=Path, help="which functions each test calls; made where it is absent")
+    parser.add_argument("--again", type=Path, help="try the survivors of this file")
+    parser.add_argument("--rooms", help="only these rooms")
+    parser.add_argument("--number", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--budget", type=float, default=60, help="seconds of tests that a mutant meets at most")
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    warm_up()
+    tests = the_map(args.map or args.out.with_suffix(".map"), args.workers)
+    told = read_lines(args.out)
+    known = {(row["file"], row["text"], row["what"], row["ordinal"]) for row in told}
+    mutants = [one for one in wanted(args) if (one.file, one.text, one.what, one.ordinal) not in known]
+    jobs = [("mutant", one, tests, args.budget) for one in mutants]
+    for number, row in enumerate(answers(jobs, args.workers) if jobs else (), 1):
+        with args.out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        told.append(row)
+        place = f"{row['file']}:{row['line']}: {row['what']}: {row['text'].strip()}"
+        print(f"{number:4d} of {len(jobs)}  {row['outcome']:8s}  {place}", flush=True)
+    tried = [row for row in told if row["outcome"] != "gone"]
+    dead = sum(row["outcome"] == "killed" for row in tried)
+    print(f"{dead} of {len(tried)} killed ({dead / max(1, len(tried)):.1%})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
