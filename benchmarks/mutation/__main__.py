@@ -32,24 +32,24 @@ from benchmarks.mutation.warm import ROOT, Copy, warm_up
 Test = dict[str, Any]
 
 
-def test_files(root: Path) -> list[str]:
-    """Files of tests that may call evalprep, the large ones first so that no worker ends long after the others."""
-    found = [path for name in ("evalprep", "packs", "docs") for path in (root / "tests" / name).rglob("test_*.py")]
-    found += [root / "tests/test_rooms.py"]
-    return [path.relative_to(root).as_posix() for path in sorted(found, key=lambda one: -one.stat().st_size)]
+def test_files(room: str) -> list[str]:
+    """Files of tests that call a room first of all; without a room those of all rooms, packs and documents."""
+    names = [f"tests/evalprep/{room}"] if room else ["tests/evalprep", "tests/packs", "tests/docs"]
+    found = [path for name in names for path in (ROOT / name).rglob("test_*.py")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
-def mapped(copy: Copy, file: str, log: Path) -> list[Test]:
+def mapped(copy: Copy, file: str) -> list[Test]:
     """What each test of a file calls."""
-    seen = log.with_suffix(".seen")
+    seen = copy.log.with_name("seen")
     seen.unlink(missing_ok=True)
-    copy.tested([file], 1800, log, seen)
+    copy.tested([file], 1800, seen)
     return [{"test": f"{file}::", "passed": None, "seconds": 0.0, "seen": []}, *read_lines(seen)]
 
 
 def chosen_tests(mutant: Mutant, tests: list[Test], budget: float) -> list[str]:
     """The tests that may notice, in the order in which they are run."""
-    room = f"tests/{Path(mutant.file).parent.as_posix()}/"
+    room = f"tests/evalprep/{room_of(mutant.file)}/"
     place = f"{mutant.file}:{mutant.function}"
 
     def calls(test: Test) -> bool:
@@ -67,7 +67,7 @@ def chosen_tests(mutant: Mutant, tests: list[Test], budget: float) -> list[str]:
     return found
 
 
-def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float, log: Path) -> dict[str, Any]:
+def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float) -> dict[str, Any]:
     """Plant one mistake, run its tests, and take it out again."""
     found = found_again(wanted, copy.root)
     if found is None:
@@ -76,10 +76,12 @@ def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float, log: P
     target = copy.root / mutant.file
     original, times = target.read_bytes(), target.stat()
     names = chosen_tests(mutant, tests, budget)
+    if b">>>" in original:
+        names.insert(0, mutant.file)  # the examples in its docstrings
     began = time.monotonic()
     target.write_text(source, encoding="utf-8")
     try:
-        ending = copy.tested(names, 120 + 6 * budget, log) if names else "none"
+        ending = copy.tested(names, 120 + 6 * budget) if names else "none"
     finally:
         target.write_bytes(original)
         os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))  # compiled files are valid again
@@ -88,37 +90,35 @@ def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float, log: P
     return {**mutant.record(), **told}
 
 
-def work(number: int, folder: Path, todo: SimpleQueue[Any], done: SimpleQueue[Any]) -> None:
+def work(copy: Copy, todo: SimpleQueue[Any], done: SimpleQueue[Any]) -> None:
     """One worker with its own copy: maps files of tests, or tries mutants, until there is nothing left."""
-    os.nice(10)
-    copy = Copy(folder / str(number))
-    log = folder / f"{number}.log"
     while (job := todo.get()) is not None:
         kind, *arguments = job
         if kind == "map":
             copy.trace_children()
-            done.put(mapped(copy, arguments[0], log))
+            done.put(mapped(copy, arguments[0]))
         else:
             (copy.root / "sitecustomize.py").unlink(missing_ok=True)
-            done.put(outcome(copy, *arguments, log))
+            done.put(outcome(copy, *arguments))
 
 
-def answers(jobs: list[tuple[Any, ...]], workers: int) -> Iterator[Any]:
+def answers(jobs: list[tuple[Any, ...]], copies: list[Copy]) -> Iterator[Any]:
     """What the workers say, as they say it."""
+    if not jobs:
+        return
     context = multiprocessing.get_context("fork")
     todo, done = context.SimpleQueue(), context.SimpleQueue()
-    with tempfile.TemporaryDirectory(prefix="evalprep-mutants-") as temporary:
-        crew = [context.Process(target=work, args=(n, Path(temporary), todo, done)) for n in range(workers)]
-        for worker in crew:
-            worker.start()
-        feed = iter([*jobs, *[None] * workers])
-        for _ in range(2 * workers):
-            todo.put(next(feed, None))
-        for _ in jobs:
-            yield done.get()
-            todo.put(next(feed, None))
-        for worker in crew:
-            worker.join()
+    crew = [context.Process(target=work, args=(copy, todo, done)) for copy in copies]
+    for worker in crew:
+        worker.start()
+    feed = iter(jobs)
+    for _ in range(2 * len(crew)):
+        todo.put(next(feed, None))
+    for _ in jobs:
+        yield done.get()
+        todo.put(next(feed, None))
+    for worker in crew:
+        worker.join()
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -126,24 +126,19 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def the_map(path: Path, workers: int) -> list[Test]:
-    """Which functions each test calls, from the file or made anew and kept there."""
-    files = test_files(ROOT)
-    tests = read_lines(path)
-    missing = [("map", file) for file in files if not any(test["test"].startswith(f"{file}::") for test in tests)]
-    for number, found in enumerate(answers(missing, workers) if missing else (), 1):
+def map_tests(room: str, tests: list[Test], path: Path, copies: list[Copy]) -> None:
+    """Note which functions the tests of a room call, but for those that are known already."""
+    known = {test["test"].split("::")[0] for test in tests}
+    missing = [("map", file) for file in test_files(room) if file not in known]
+    for found in answers(missing, copies):
         with path.open("a") as file:
             file.writelines(json.dumps(test) + "\n" for test in found)
         tests += found
         spent = sum(test["seconds"] for test in found)
-        print(
-            f"{number:4d} of {len(missing)} files of tests: {found[0]['test']} {len(found) - 1}, {spent:.0f} s",
-            flush=True,
-        )
-    for test in tests:
-        if test["passed"] is False:
-            print(f"left out, as it does not pass: {test['test']}")
-    return tests
+        print(f"mapped {found[0]['test']} {len(found) - 1} tests, {spent:.0f} s", flush=True)
+        for test in found:
+            if test["passed"] is False:
+                print(f"left out, as it does not pass: {test['test']}", flush=True)
 
 
 def wanted(args: argparse.Namespace) -> Iterable[Mutant]:
@@ -166,30 +161,47 @@ def main() -> int:
     parser.add_argument(
         "--out", type=Path, required=True, help="a line per mutant; one that is there is not tried again"
     )
-    parser.add_argument("--map", type=Path, help="which functions each test calls; made where it is absent")
+    parser.add_argument("--map", type=Path, help="which functions each test calls; what is absent is added")
     parser.add_argument("--again", type=Path, help="try the survivors of this file")
     parser.add_argument("--rooms", help="only these rooms")
     parser.add_argument("--number", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--budget", type=float, default=60, help="seconds of tests that a mutant meets at most")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--near", action="store_true", help="map the tests of each mutant's own room alone; quicker")
     args = parser.parse_args()
     warm_up()
-    tests = the_map(args.map or args.out.with_suffix(".map"), args.workers)
     told = read_lines(args.out)
     known = {(row["file"], row["text"], row["what"], row["ordinal"]) for row in told}
     mutants = [one for one in wanted(args) if (one.file, one.text, one.what, one.ordinal) not in known]
-    jobs = [("mutant", one, tests, args.budget) for one in mutants]
-    for number, row in enumerate(answers(jobs, args.workers) if jobs else (), 1):
-        with args.out.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        told.append(row)
-        place = f"{row['file']}:{row['line']}: {row['what']}: {row['text'].strip()}"
-        print(f"{number:4d} of {len(jobs)}  {row['outcome']:8s}  {place}", flush=True)
+    rooms: dict[str, list[Mutant]] = {}
+    for one in mutants:
+        rooms.setdefault(room_of(one.file), []).append(one)
+    kept = args.map or args.out.with_suffix(".map")
+    tests = read_lines(kept)
+    with tempfile.TemporaryDirectory(prefix="evalprep-mutants-") as temporary:
+        copies = [Copy(Path(temporary) / str(number)) for number in range(args.workers)]
+        if not args.near:
+            map_tests("", tests, kept, copies)
+        for room, several in sorted(rooms.items(), key=lambda item: -len(item[1])):
+            if room:
+                map_tests(room, tests, kept, copies)
+            for row in answers([("mutant", one, tests, args.budget) for one in several], copies):
+                with args.out.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                told.append(row)
+                place = f"{row['file']}:{row['line']}: {row['what']}: {row['text'].strip()}"
+                print(f"{len(told):4d}  {row['outcome']:8s}  {place}", flush=True)
     tried = [row for row in told if row["outcome"] != "gone"]
     dead = sum(row["outcome"] == "killed" for row in tried)
     print(f"{dead} of {len(tried)} killed ({dead / max(1, len(tried)):.1%})")
     return 0
+
+
+def room_of(file: str) -> str:
+    """The room whose tests lie together; empty for a module or room that has no folder of tests."""
+    name = file.split("/")[1]
+    return name if (ROOT / "tests/evalprep" / name).is_dir() else ""
 
 
 if __name__ == "__main__":

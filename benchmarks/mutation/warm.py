@@ -35,31 +35,32 @@ class Copy:
         """Copy the checkout, and compile it so that processes started by tests need not."""
         self.root = folder / "project"
         self.children = folder / "children"
+        self.log = folder / "log"
         self._temporary = folder / "tmp"
         ignored = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "work_dir*", "eval_results", "models")
         shutil.copytree(ROOT, self.root, ignore=ignored)
         self.children.mkdir()
-        for name in ("evalprep", "custom_metrics", "tests"):
+        for name in ("evalprep", "custom_metrics"):
             compileall.compile_dir(self.root / name, quiet=2)
 
     def trace_children(self) -> None:
         """Let every process that a test starts note what it calls."""
         shutil.copy(Path(__file__).with_name("seen.py"), self.root / "sitecustomize.py")
 
-    def tested(self, tests: list[str], limit: float, log: Path, seen: Path | None = None) -> str:
+    def tested(self, tests: list[str], limit: float, seen: Path | None = None) -> str:
         """How the tests end in a child: passed, failed or timeout; the first failure ends them, but for a map."""
         shutil.rmtree(self._temporary, ignore_errors=True)
         self._temporary.mkdir()
         child = os.fork()
         if child == 0:
-            self._run(tests, log, seen)
+            self._run(tests, seen)
         return _ending(child, limit)
 
-    def _run(self, tests: list[str], log: Path, seen: Path | None) -> None:
+    def _run(self, tests: list[str], seen: Path | None) -> None:
         code = 70
         try:
             os.setsid()
-            out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            out = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(out, 1)
             os.dup2(out, 2)
             os.chdir(self.root)
