@@ -60,10 +60,10 @@ NOUNS = {
     "config": "eval_config.yaml -> Config",
     "backends": "one record per way of running a model",
     "packs": "pack.yaml -> Pack; Plan; the manifest",
-    "ground": "errors, files, YAML, terminal, credentials, places",
+    "ground": "errors, files, YAML, numbers, terminal, credentials, places",
 }
 _DOORS = {"verbs", "cli", "api", "__main__"}
-_GROUND = {"errors", "files", "yamlfile", "terminal", "credentials", "places"}
+_GROUND = {"errors", "files", "yamlfile", "numbers", "terminal", "credentials", "places"}
 _LONGEST = 10  # rooms in a chain of imports; doors and ground count as one each
 
 

@@ -20,6 +20,7 @@ from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison, compare_task
 from evalprep.compare.whole import compare_whole, whole_metrics
 from evalprep.errors import BadInput, Problem, Problems
+from evalprep.numbers import number, percent
 from evalprep.results import UNKNOWN, Primary, Run, Table, TaskRun
 from evalprep.results.facts import expected_rows
 from evalprep.terminal import counted
@@ -353,9 +354,8 @@ def _one(
 def _beside(task: TaskRun, primary: Primary) -> str:
     values = task.table().metrics.get(task.primary.metric, np.empty(0))
     known = values[np.isfinite(values)]
-    own = (
-        f"{100 * known.mean():.1f}" if known.size and known.max() <= 1 else f"{known.mean():.4g}" if known.size else "-"
-    )
+    mean = float(known.mean()) if known.size else None
+    own = percent(mean) if known.size and known.max() <= 1 else number(mean)
     return (
         f"compared by the rule of the published verdicts, {primary.metric} ({primary.filter}); the task's own "
         f"{task.primary.metric} ({task.primary.filter}) is {own}"

@@ -9,20 +9,11 @@ from evalprep.compare.comparison import PUBLISHED, Comparison
 from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
 from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
-from evalprep.score.screen import number
+from evalprep.numbers import number, percent, probability
 from evalprep.terminal import console as screen
 from evalprep.terminal import plain_table
 
 _COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH: "yellow"}
-
-
-def percent(value: float | None, *, binary: bool = True, sign: bool = False) -> str:
-    """A score as percent with one decimal, or a graded one with three significant digits; `-` for None."""
-    if value is None:
-        return "-"
-    if binary:
-        return f"{100 * value:{'+' if sign else ''}.1f}"
-    return f"{value:{'+' if sign else ''}.3g}"
 
 
 def interval(item: Difference) -> str:
@@ -31,13 +22,6 @@ def interval(item: Difference) -> str:
         return percent(item.delta, binary=item.binary, sign=True)
     low, high = (percent(bound, binary=item.binary, sign=True) for bound in (item.low, item.high))
     return f"{percent(item.delta, binary=item.binary, sign=True)} [{low}, {high}]"
-
-
-def probability(p: float | None) -> str:
-    """A p-value with two significant digits; `-` for None."""
-    if p is None:
-        return "-"
-    return "1" if p >= 0.9995 else "<1e-4" if p < 1e-4 else f"{p:.2g}"
 
 
 def show(

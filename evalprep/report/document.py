@@ -14,6 +14,7 @@ from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
 from evalprep.report.scores import groups_of, suite_of
+from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
 from evalprep.results import Run, label_runs
@@ -123,4 +124,6 @@ def build_report(
         ],
         "samples": {"rows": browser.total, "shown": len(browser.columns["task"]), "max_chars": max_chars},
     }
-    return Report(plain(document), index, chunks, rows, flips, judgements or [{} for _ in runs])
+    document = plain(document)
+    document["shown"] = shown_of(document)
+    return Report(document, index, chunks, rows, flips, judgements or [{} for _ in runs])

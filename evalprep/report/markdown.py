@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from evalprep.compare.screen import percent, probability
+from evalprep.numbers import number, percent, probability
 from evalprep.report.document import Report
 from evalprep.report.rows import comparison_names, conclusions_of, rating_tables
-from evalprep.score.screen import number
 
 # An underscore inside a word is no markup, and task names are full of them.
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<!\w)_|_(?!\w))")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalprep.numbers import number
 from evalprep.rescore.tally import TaskRescore
 from evalprep.results import Run
 
@@ -28,8 +29,8 @@ def show(run: Run, results: list[TaskRescore], now: dict[str, str], changed: dic
             parts = ", ".join(result.scorer_changed)
             state = f"changed since the run ({parts})" if parts else "as in the run"
             print(f"  scorer in the task YAML: {state}")
-        before = "not scored" if result.previous is None else f"{result.previous:.4f}"
-        after = "-" if result.now is None else f"{result.now:.4f}"
+        before = "not scored" if result.previous is None else number(result.previous)
+        after = number(result.now)
         print(f"  before {before}, now {after}; {result.up} up, {result.down} down, {result.first_scored} scored first")
         for change in result.changes[:_SHOWN]:
             old, new = (_short(text) for text in (change.before_answer, change.now_answer))

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from evalprep.numbers import number
 from evalprep.score.published import Published
 from evalprep.score.rated import tables
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.terminal import console as screen
 from evalprep.terminal import plain_table
-
-
-def number(value: Any) -> str:
-    """Four decimals for shares, so that a column lines up; four significant digits for the rest; `-` for None.
-
-    >>> [number(value) for value in (0.3, 0, 1, 12.3456, 1.0966e-19, None)]
-    ['0.3000', '0.0000', '1.0000', '12.35', '1.097e-19', '-']
-    """
-    if not isinstance(value, (int, float)):
-        return "-"
-    return f"{value:.4f}" if value == 0 or 1e-4 <= abs(value) <= 1 else f"{value:.4g}"
 
 
 def bounds(result: Mapping[str, Any]) -> str:

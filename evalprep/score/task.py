@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evalprep.numbers import number
 from evalprep.results import Run, TaskRun
 from evalprep.results.primary import logged_scores
 from evalprep.results.reply import knows_parsing
@@ -147,6 +148,6 @@ def _as_stored(run: Run, name: str, members: list[str]) -> GroupScore:
     }
     known = {key: float(value) for key, value in values.items() if isinstance(value, (int, float))}
     why = "its tasks are scored by different metrics or on different scales, and are not pooled"
-    said = ", ".join(f"{key} {value:.4f}" for key, value in known.items())
+    said = ", ".join(f"{key} {number(value)}" for key, value in known.items())
     reason = f"{why}; lm-eval says {said}" if said else why
     return GroupScore(name, members, {"agg_value": None, "reason": reason, "stored": known}, {"agg_value": None})

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from evalprep.numbers import number
 from evalprep.status.folder import DONE, FAILED, PENDING, RUNNING, Unit
 from evalprep.terminal import fitted
 
@@ -58,7 +59,7 @@ class TaskStatus:
         """The score, or the last line of the error."""
         if self.status == FAILED:
             return self.message.strip().splitlines()[-1] if self.message.strip() else "no message"
-        return f"{self.score:.4f}" if self.score is not None else ""
+        return number(self.score) if self.score is not None else ""
 
 
 def duration(seconds: float) -> str:

@@ -2,15 +2,19 @@
 const px = (share) => `${(100 * Math.min(1, Math.max(0, share))).toFixed(3)}%`;
 const place = (domain, value) => (value - domain[0]) / (domain[1] - domain[0] || 1);
 
-// Intervals over one another: marks = [{value, low, high, colour, hollow, name}].
-function intervals(marks, domain, format, zero = null) {
+// Labels of an axis, in percent where it is one of shares: where a picture begins and ends, no number of the document.
+const tick = (value, percent = false) =>
+  String(Number(((percent ? 100 : 1) * value).toPrecision(3))).replace("-", "\u2212");
+
+// Intervals over one another: marks = [{value, low, high, texts, colour, hollow, name}].
+function intervals(marks, domain, zero = null) {
   const known = marks.filter((mark) => typeof mark.value === "number");
   const height = 10 + 14 * Math.max(1, known.length);
   const words = known.map((mark) => {
     const bounds = typeof mark.low === "number" && typeof mark.high === "number"
-      ? ` (${FORMATS[format](mark.low)} to ${FORMATS[format](mark.high)})`
+      ? ` (${mark.texts.low} to ${mark.texts.high})`
       : "";
-    return `${mark.name} ${FORMATS[format](mark.value)}${bounds}`;
+    return `${mark.name} ${mark.texts.value}${bounds}`;
   });
   const picture = svg("svg", {
     class: "intervals",
@@ -47,26 +51,20 @@ function intervals(marks, domain, format, zero = null) {
   });
   return picture;
 }
-function axis(domain, format) {
+function axis(domain, percent = false) {
   const shares = [0, 0.25, 0.5, 0.75, 1];
   return el(
     "span",
     { class: "axis", "aria-hidden": "true" },
-    shares.map((share) => {
-      const value = domain[0] + share * (domain[1] - domain[0]);
-      const text = format === "percent" || format === "points"
-        ? minus(String(Number((100 * value).toPrecision(3))))
-        : minus(String(Number(value.toPrecision(3))));
-      return el("span", {}, text);
-    }),
+    shares.map((share) => el("span", {}, tick(domain[0] + share * (domain[1] - domain[0]), percent))),
   );
 }
-// Bars of shares or values: parts = [{name, path, format}].
+// Bars of shares or values: parts = [{name, path}].
 function bars(caption, parts, top) {
   return el(
     "dl",
     { class: "bars", "aria-label": visible(caption) },
-    parts.map(({ name, path, format }) => {
+    parts.map(({ name, path }) => {
       const value = valueAt(path);
       const bar = svg(
         "svg",
@@ -75,7 +73,7 @@ function bars(caption, parts, top) {
         typeof value === "number" &&
           svg("rect", { class: "full run-0", x: 0, y: 2, width: px(value / (top || 1)), height: 8, rx: 2 }),
       );
-      return [el("dt", {}, name), el("dd", {}, bar, num(path, format))];
+      return [el("dt", {}, name), el("dd", {}, bar, num(path))];
     }),
   );
 }
@@ -112,7 +110,7 @@ function histogram(series, edges, label, ticks) {
   }
   return picture;
 }
-// Distributions side by side: histogram and empirical distribution function. series = [{name, values, colour}].
+// Distributions side by side: histogram and empirical distribution function. series = [{name, n, text, values, colour}].
 function distributions(series, title) {
   const all = series.flatMap((one) => one.values);
   if (!all.length) return null;
@@ -134,7 +132,7 @@ function distributions(series, title) {
     }
     return { counts, colour: one.colour };
   });
-  const ticks = [0, 0.5, 1].map((share) => [share, FORMATS.plain(low + share * (high - low))]);
+  const ticks = [0, 0.5, 1].map((share) => [share, tick(low + share * (high - low))]);
   const steps = svg("svg", {
     class: "steps",
     height: 120,
@@ -154,9 +152,9 @@ function distributions(series, title) {
     });
     steps.append(svg("path", { class: "curve " + one.colour, d: path + "H400" }));
   }
-  const words = `${title}: ${series.map((one) => `${one.name}, ${plural(one.n, "value")}`).join("; ")}; from ${
-    FORMATS.plain(low)
-  } to ${FORMATS.plain(high)}`;
+  const words = `${title}: ${series.map((one) => `${one.name}, ${plural(one.n, "value", "values", one.text)}`).join("; ")}; from ${
+    tick(low)
+  } to ${tick(high)}`;
   return el(
     "figure",
     { class: "distributions" },
@@ -176,7 +174,7 @@ function distributions(series, title) {
           "span",
           { class: "key" },
           el("span", { class: "dot " + one.colour, "aria-hidden": "true" }),
-          `${one.name} (${plural(one.n, "value")})`,
+          `${one.name} (${plural(one.n, "value", "values", one.text)})`,
         )
       ),
     ),

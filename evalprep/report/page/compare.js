@@ -10,46 +10,50 @@ function deltaDomain(comparison, scaled) {
   return [-top, top];
 }
 function differenceRow(comparison, which, item, path, name, domain) {
-  const format = item.binary ? "percent" : "plain";
-  const moved = item.binary ? "points" : "difference";
   const filters = { comparison: which, ...(item.task ? { task: item.task } : {}) };
   const cells = [
     name,
     [verdict(item.verdict, SHORT), el("span", { class: "quiet small below" }, item.words)],
-    num([...path, "n"], "count"),
+    num([...path, "n"]),
     [
-      el("b", {}, num([...path, "now"], format)),
+      el("b", {}, num([...path, "now"])),
       " / ",
-      num([...path, "previous"], comparison.before === null ? "percent" : format),
+      num([...path, "previous"]),
     ],
     [
-      el("b", {}, num([...path, "delta"], moved)),
+      el("b", {}, num([...path, "delta"])),
       " ",
-      range([...path, "low"], [...path, "high"], moved),
+      range([...path, "low"], [...path, "high"]),
       item.clusters !== null &&
-      el("span", { class: "quiet small below" }, "over ", num([...path, "clusters"], "count"), " documents"),
+      el("span", { class: "quiet small below" }, "over ", num([...path, "clusters"]), " documents"),
     ],
     intervals(
-      [{ value: item.delta, low: item.low, high: item.high, colour: runColour(comparison.now), name: "difference" }],
+      [{
+        value: item.delta,
+        low: item.low,
+        high: item.high,
+        texts: { ...textAt(path), value: textAt([...path, "delta"]) },
+        colour: runColour(comparison.now),
+        name: "difference",
+      }],
       domain,
-      moved,
       0,
     ),
     [
-      link({ ...filters, flip: "gained" }, "+", num([...path, "gained"], "count")),
+      link({ ...filters, flip: "gained" }, "+", num([...path, "gained"])),
       " / ",
-      link({ ...filters, flip: "lost" }, "\u2212", num([...path, "lost"], "count")),
+      link({ ...filters, flip: "lost" }, "\u2212", num([...path, "lost"])),
       el(
         "span",
         { class: "quiet small below" },
-        num([...path, "both"], "count"),
+        num([...path, "both"]),
         item.binary ? " both" : " unmoved",
-        item.binary && [", ", num([...path, "neither"], "count"), " neither"],
+        item.binary && [", ", num([...path, "neither"]), " neither"],
       ),
     ],
     num([...path, "agreement"]),
-    [num([...path, item.task ? "p_holm" : "p"], "p"), el("span", { class: "quiet small below" }, item.test)],
-    num([...path, "mde"], format),
+    [num([...path, item.task ? "p_holm" : "p"]), el("span", { class: "quiet small below" }, item.test)],
+    num([...path, "mde"]),
   ];
   if (!item.task) cells.kind = "total";
   return cells;
@@ -66,7 +70,7 @@ function causesTable(comparison, which) {
       task.causes[cause]
         ? link(
           { comparison: which, task: task.task, flip: "any", cause },
-          num(["comparisons", which, "tasks", number, "causes", cause], "count"),
+          num(["comparisons", which, "tasks", number, "causes", cause]),
         )
         : el("span", { class: "none" }, "–")
     ),
@@ -94,7 +98,7 @@ function problems(comparison, which) {
         {},
         el("b", {}, task.task),
         ": ",
-        num(["comparisons", which, "tasks", number, "counts", kind], "count"),
+        num(["comparisons", which, "tasks", number, "counts", kind]),
         " ",
         COUNTS[kind] ? COUNTS[kind][count === 1 ? 0 : 1] : kind,
         ids.length > 0 &&
@@ -125,19 +129,18 @@ function otherTables(comparison, which) {
   return OTHERS.map(([part, title]) => {
     const rows = comparison[part].map((item, row) => {
       const path = ["comparisons", which, part, row];
-      const moved = item.unit === "ratio" ? "difference" : item.unit === "points" ? "points" : "difference";
       return [
         item.name,
         [verdict(item.verdict, SHORT), el("span", { class: "quiet small below" }, item.words)],
-        num([...path, "n"], "count"),
-        [el("b", {}, num([...path, "now"], "plain")), " / ", num([...path, "previous"], "plain")],
+        num([...path, "n"]),
+        [el("b", {}, num([...path, "now"])), " / ", num([...path, "previous"])],
         [
           item.unit === "ratio" && "log ratio ",
-          el("b", {}, num([...path, "delta"], moved)),
+          el("b", {}, num([...path, "delta"])),
           " ",
-          range([...path, "low"], [...path, "high"], moved),
+          range([...path, "low"], [...path, "high"]),
         ],
-        num([...path, "p_holm"], "p"),
+        num([...path, "p_holm"]),
       ];
     });
     return rows.length > 0 && table(title, [
@@ -171,14 +174,14 @@ function comparisonSection(which) {
       rows.push(differenceRow(comparison, which, item, [...base, part], item.name, domain));
     }
   }
-  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, "points"));
+  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, true));
   return el(
     "section",
     {},
     el("h3", {}, severalRuns && dot(comparison.now), `${runName(comparison.now)} against ${other}`),
     comparison.warnings.map((warning) => note("warning", warning)),
     table(
-      `Paired difference on the same samples with its ${Math.round(100 * comparison.confidence)} % interval, in points`,
+      `Paired difference on the same samples with its ${textAt([...base, "confidence"])} interval, in points`,
       [
         ["Task"],
         ["Verdict"],

@@ -58,59 +58,29 @@ function untrusted(text, query) {
   return fragment;
 }
 
-// Digits as Python's format gives them, with ties to even: a page and a terminal must not differ in a last digit.
-// `rounded` went away from zero on a tie; `exact` has the digits behind it, of which `kept` characters remain.
-function evenly(rounded, exact, kept) {
-  const tail = exact.slice(kept).replace(".", "");
-  if (!/^50*$/.test(tail)) return rounded;
-  const down = exact.slice(0, kept).replace(/\.$/, "");
-  return Number(down.at(-1)) % 2 === 0 ? down : rounded;
-}
-function fixed(value, places) {
-  const exact = Math.abs(value).toFixed(40);
-  const text = evenly(Math.abs(value).toFixed(places), exact, exact.indexOf(".") + 1 + places);
-  return (value < 0 ? "-" : "") + text;
-}
-function significant(value, digits) {
-  if (value === 0) return "0";
-  const [exact, exponent] = Math.abs(value).toExponential(60).split("e");
-  const [rounded, shifted] = Math.abs(value).toExponential(digits - 1).split("e");
-  const text = shifted === exponent ? evenly(rounded, exact, digits + (digits > 1 ? 1 : 0)) : rounded;
-  return String((value < 0 ? -1 : 1) * Number(`${text}e${shifted}`));
-}
-const minus = (text) => (/^-[0.]*$/.test(text) ? text.slice(1) : text.replace("-", "\u2212"));
-const signed = (
-  text,
-) => (/^[+-]?[0.]*$/.test(text) ? text.replace(/^[+-]/, "") : text.startsWith("-") ? text : "+" + text);
-const FORMATS = {
-  percent: (value) => minus(fixed(100 * value, 1)),
-  points: (value) => minus(signed(fixed(100 * value, 1))),
-  // as `number` of evalprep/score/screen.py: shares line up in a column
-  plain: (value) =>
-    minus(value === 0 || (Math.abs(value) >= 1e-4 && Math.abs(value) <= 1) ? fixed(value, 4) : significant(value, 4)),
-  difference: (value) => minus(signed(significant(value, 3))),
-  count: (value) => value.toLocaleString("en-US"),
-  p: (value) => (value >= 0.9995 ? "1" : value < 1e-4 ? "< 0.0001" : significant(value, 2)),
-};
-const valueAt = (path) =>
-  path.reduce((value, key) => (value === null || value === undefined ? undefined : value[key]), DOC);
+const at = (path, tree) =>
+  path.reduce((value, key) => (value === null || value === undefined ? undefined : value[key]), tree);
+const valueAt = (path) => at(path, DOC);
+// How a number of the document is written: text that comes with it, so that a page and a terminal cannot differ.
+const textAt = (path) => at(path, DOC.shown);
 
-// A number of the document, shown rounded; its full value and its place stay with it.
-function num(path, format = "percent") {
-  const value = valueAt(path);
-  if (typeof value !== "number") return el("span", { class: "none" }, "–");
-  return el(
-    "data",
-    { value: String(value), "data-path": JSON.stringify(path), "data-format": format, title: value },
-    FORMATS[format](value),
-  );
+// A number of the document by its text; its full value and its place stay with it.
+function num(path) {
+  const [value, text] = [valueAt(path), textAt(path)];
+  const place = JSON.stringify(path);
+  if (typeof value !== "number" || typeof text !== "string") {
+    return el("span", { class: "none", "data-path": place }, "–");
+  }
+  return el("data", { value: String(value), "data-path": place, title: value }, text);
 }
-function range(low, high, format = "percent") {
+function range(low, high) {
   if (typeof valueAt(low) !== "number" || typeof valueAt(high) !== "number") return null;
-  return el("span", { class: "range" }, "[", num(low, format), ", ", num(high, format), "]");
+  return el("span", { class: "range" }, "[", num(low), ", ", num(high), "]");
 }
 
-const plural = (count, one, many = one + "s") => `${FORMATS.count(count)} ${count === 1 ? one : many}`;
+// Counts of what the page itself filters; those of the document bring their text.
+const counted = (count) => count.toLocaleString("en-US");
+const plural = (count, one, many = one + "s", text = counted(count)) => `${text} ${count === 1 ? one : many}`;
 const runColour = (run) => `run-${run % 6}`;
 const runName = (run) => DOC.runs[run].label;
 const dot = (run) => el("span", { class: "dot " + runColour(run), "aria-hidden": "true" });

@@ -18,10 +18,10 @@ function auditTable() {
           ? [
             el("span", { class: "none" }, "not known"),
             kind === "truncated" && run.truncated_suspected > 0 &&
-            el("span", { class: "quiet small below" }, num([...base, "truncated_suspected"], "count"), " end at one length"),
+            el("span", { class: "quiet small below" }, num([...base, "truncated_suspected"]), " end at one length"),
           ]
-          : run[kind] === 0 ? num([...base, kind], "count") : [
-          link({ task: task.name, run: which, reply: kind }, num([...base, kind], "count")),
+          : run[kind] === 0 ? num([...base, kind]) : [
+          link({ task: task.name, run: which, reply: kind }, num([...base, kind])),
           svg(
             "svg",
             { class: "bar", width: 64, height: 10, "aria-hidden": "true" },
@@ -35,12 +35,12 @@ function auditTable() {
           task.title,
           severalRuns && el("span", { class: "quiet small below" }, runName(which)),
         ],
-        num([...base, "rows"], "count"),
+        num([...base, "rows"]),
         ...AUDIT.map(([kind]) => share(kind)),
-        num([...base, "not_as_prepared"], "count"),
-        num([...base, "damaged"], "count"),
-        num([...base, "lengths", "median"], "count"),
-        num([...base, "lengths", "max"], "count"),
+        num([...base, "not_as_prepared"]),
+        num([...base, "damaged"]),
+        num([...base, "lengths", "median"]),
+        num([...base, "lengths", "max"]),
       ];
     })
   ).filter(Boolean);
@@ -72,9 +72,9 @@ function filterTables() {
             severalRuns && el("span", { class: "quiet small below" }, runName(which)),
           ],
           [one.name, row === 0 && el("span", { class: "quiet" }, " (used)")],
-          num([...base, "value"], task.percent ? "percent" : "plain"),
-          num([...base, "unparsed"], "count"),
-          num([...base, "n"], "count"),
+          num([...base, "value"]),
+          num([...base, "unparsed"]),
+          num([...base, "n"]),
         ];
       })
       : [])
@@ -105,9 +105,9 @@ function opinionTable() {
           severalRuns && el("span", { class: "quiet small below" }, runName(which)),
         ],
         one.scorer,
-        num([...base, "value"], task.percent ? "percent" : "plain"),
-        num([...base, "only_it"], "count"),
-        num([...base, "only_ours"], "count"),
+        num([...base, "value"]),
+        num([...base, "only_it"]),
+        num([...base, "only_ours"]),
         one.samples.length > 0 &&
           el("details", {}, el("summary", {}, "Which"), el("ul", {}, one.samples.map((id) => el("li", {}, id)))),
       ];
@@ -124,7 +124,7 @@ function opinionTable() {
   ];
 }
 function lengthCharts() {
-  const charts = DOC.tasks.map((task) => {
+  const charts = DOC.tasks.map((task, number) => {
     const known = task.runs.map((run, which) => [run, which]).filter(([run]) => run && run.lengths.n);
     if (!known.length) return null;
     return el(
@@ -132,16 +132,14 @@ function lengthCharts() {
       { class: "small-chart" },
       el("h4", {}, task.title),
       known.map(([run, which]) => {
-        const { edges, counts, median, max } = run.lengths;
-        const last = edges.length - 1;
-        const ticks = [[0, "0"], [0.5, FORMATS.count(Math.round(edges[Math.round(last / 2)]))], [
-          1,
-          FORMATS.count(max),
-        ]];
+        const { edges, counts } = run.lengths;
+        const { n, median, max } = textAt(["tasks", number, "runs", which, "lengths"]);
+        const middle = Math.round(edges[Math.round((edges.length - 1) / 2)]);
+        const ticks = [[0, "0"], [0.5, counted(middle)], [1, max]];
         return histogram(
           [{ counts, colour: runColour(which) }],
           edges,
-          `${runName(which)}: lengths of ${run.lengths.n} replies, median ${median}, longest ${max} characters`,
+          `${runName(which)}: lengths of ${n} replies, median ${median}, longest ${max} characters`,
           ticks,
         );
       }),

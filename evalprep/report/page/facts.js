@@ -36,8 +36,8 @@ function facts() {
           [severalRuns && dot(which), task.name],
           one.metric,
           one.filter,
-          num([...base, "value"], "plain"),
-          num([...base, "stderr"], "plain"),
+          num([...base, "value"]),
+          num([...base, "stderr"]),
         ];
       })
       : [])

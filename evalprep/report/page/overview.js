@@ -22,19 +22,19 @@ function summaryCard(which) {
         { class: "big" },
         verdict(whole.verdict),
         " ",
-        num([...path, "delta"], "points"),
+        num([...path, "delta"]),
         " points ",
-        range([...path, "low"], [...path, "high"], "points"),
+        range([...path, "low"], [...path, "high"]),
       ),
       el(
         "p",
         {},
         "On ",
-        num([...path, "n"], "count"),
+        num([...path, "n"]),
         ` samples, ${whole.name}: `,
-        link({ comparison: which, flip: "gained" }, num([...path, "gained"], "count"), " gained"),
+        link({ comparison: which, flip: "gained" }, num([...path, "gained"]), " gained"),
         ", ",
-        link({ comparison: which, flip: "lost" }, num([...path, "lost"], "count"), " lost"),
+        link({ comparison: which, flip: "lost" }, num([...path, "lost"]), " lost"),
         " (",
         probability([...path, "p"]),
         "). ",
@@ -59,7 +59,7 @@ function movedTasks(comparison, which) {
         at > 0 && ", ",
         el("a", { href: "#comparison" }, task.task),
         " ",
-        num(["comparisons", which, "tasks", row, "delta"], task.binary ? "points" : "difference"),
+        num(["comparisons", which, "tasks", row, "delta"]),
       ]),
       found.length > NAMED_TASKS && ` and ${found.length - NAMED_TASKS} more`,
     );
@@ -73,8 +73,8 @@ function movedTasks(comparison, which) {
   );
 }
 function probability(path) {
-  const value = valueAt(path);
-  return typeof value === "number" && [value < 1e-4 ? "p " : "p = ", num(path, "p")];
+  const text = textAt(path);
+  return text && [text.startsWith("<") ? "p " : "p = ", num(path)];
 }
 const WORDS = {
   better: "▲ Better",
@@ -89,14 +89,15 @@ const SHORT = WORDS;
 const verdict = (name, words = WORDS) =>
   el("span", { class: "chip " + name.replaceAll(" ", "-") }, words[name] || name);
 
+const publishedMark = ({ value }, texts) => ({ value, texts, colour: "published", hollow: true, name: "published" });
 function taskMarks(task, number) {
   const marks = [];
   let published = null;
   task.runs.forEach((run, which) => {
     if (!run) return;
-    marks.push({ ...run.score, colour: runColour(which), name: runName(which) });
-    published = published ||
-      (run.published && { value: run.published.value, colour: "published", hollow: true, name: "published" });
+    const texts = textAt(["tasks", number, "runs", which]);
+    marks.push({ ...run.score, texts: texts.score, colour: runColour(which), name: runName(which) });
+    published = published || (run.published && publishedMark(run.published, texts.published));
   });
   return published ? [...marks, published] : marks;
 }
@@ -110,7 +111,6 @@ function domainOf(task) {
 }
 function taskScores() {
   const rows = DOC.tasks.map((task, number) => {
-    const format = task.percent ? "percent" : "plain";
     const base = ["tasks", number, "runs"];
     const values = task.runs.map((run, which) =>
       run &&
@@ -118,9 +118,9 @@ function taskScores() {
         "div",
         { class: "line" },
         severalRuns && dot(which),
-        el("b", {}, num([...base, which, "score", "value"], format)),
+        el("b", {}, num([...base, which, "score", "value"])),
         " ",
-        range([...base, which, "score", "low"], [...base, which, "score", "high"], format),
+        range([...base, which, "score", "low"], [...base, which, "score", "high"]),
       )
     );
     const first = task.runs.findIndex((run) => run && run.published);
@@ -142,13 +142,13 @@ function taskScores() {
           }`,
         ),
       ],
-      task.runs.map((run, which) => run && el("div", { class: "line" }, num([...base, which, "score", "n"], "count"))),
+      task.runs.map((run, which) => run && el("div", { class: "line" }, num([...base, which, "score", "n"]))),
       values,
-      [task.percent ? null : axis(domainOf(task), "plain"), intervals(taskMarks(task, number), domainOf(task), format)],
+      [task.percent ? null : axis(domainOf(task)), intervals(taskMarks(task, number), domainOf(task))],
       published,
     ];
   });
-  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], "percent"));
+  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], true));
   return table(
     severalRuns ? "Score of each run with its 95 % interval, in percent" : "Score with its 95 % interval, in percent",
     [["Task"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]],
@@ -180,7 +180,7 @@ function groupTable() {
   const rows = DOC.groups.map((group, number) => [
     group.name,
     group.runs.map((run, which) =>
-      run && el("div", { class: "line" }, num(["groups", number, "runs", which, "micro", "n"], "count"))
+      run && el("div", { class: "line" }, num(["groups", number, "runs", which, "micro", "n"]))
     ),
     group.runs.map(cell(number, "micro")),
     group.runs.map(cell(number, "macro")),

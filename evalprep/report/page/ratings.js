@@ -10,9 +10,9 @@ function apartTable() {
       one.apart.map((sample, at) => [sample.spread, [
         [severalRuns && dot(which), ratingName(one)],
         sampleLink(one.task, which, sample.sample_id),
-        num(["ratings", which, "values", row, "apart", at, "spread"], "plain"),
-        Object.entries(sample.votes).map(([judge, votes]) =>
-          el("div", { class: "line" }, untrusted(judge, ""), ": ", votes.map((vote) => FORMATS.plain(vote)).join(", "))
+        num(["ratings", which, "values", row, "apart", at, "spread"]),
+        Object.entries(textAt(["ratings", which, "values", row, "apart", at, "votes"])).map(([judge, votes]) =>
+          el("div", { class: "line" }, untrusted(judge, ""), ": ", votes.join(", "))
         ),
       ]])
     ),
@@ -51,18 +51,18 @@ function raterTable() {
           [severalRuns && dot(which), ratingName(one)],
           [untrusted(rater.judge, ""), at === 0 && one.raters.length > 1 && el("span", { class: "quiet small below" }, "its ratings count")],
           [
-            num([...base, "n"], "count"), " of ", num(["ratings", which, "values", row, "asked"], "count"),
+            num([...base, "n"]), " of ", num(["ratings", which, "values", row, "asked"]),
             at === 0 && missing.length > 0 && el("span", { class: "quiet small below" }, missing.join(", ")),
           ],
-          [el("b", {}, num([...base, "mean"], "plain")), " ", range([...base, "low"], [...base, "high"], "plain")],
+          [el("b", {}, num([...base, "mean"])), " ", range([...base, "low"], [...base, "high"])],
           bars(
             `Ratings by ${rater.judge}`,
-            Object.keys(rater.distribution).map((name) => ({ name, path: [...base, "distribution", name], format: "count" })),
+            Object.keys(rater.distribution).map((name) => ({ name, path: [...base, "distribution", name] })),
             Math.max(...Object.values(rater.distribution)),
           ),
           typeof rater.both === "number"
-            ? [num([...base, "equal"], "count"), " of ", num([...base, "both"], "count"), " equal",
-              typeof rater.alpha === "number" && [", alpha ", num([...base, "alpha"], "plain")]]
+            ? [num([...base, "equal"]), " of ", num([...base, "both"]), " equal",
+              typeof rater.alpha === "number" && [", alpha ", num([...base, "alpha"])]]
             : el("span", { class: "none" }, "–"),
         ];
       })
@@ -85,13 +85,13 @@ function preferenceTable() {
         [severalRuns && dot(which), el("span", { class: "name" }, one.task), el("span", { class: "quiet small below" }, runName(which))],
         untrusted(one.other, ""),
         untrusted(one.judge, ""),
-        [num([...base, "n"], "count"), " of ", num(["ratings", which, "preferences", row, "asked"], "count")],
-        [num([...base, "wins"], "count"), " / ", num([...base, "ties"], "count"), " / ", num([...base, "losses"], "count")],
-        [el("b", {}, num([...base, "win_rate", "value"], "percent")), " ",
-          range([...base, "win_rate", "low"], [...base, "win_rate", "high"], "percent")],
-        num([...base, "flips", "count"], "count"),
-        num([...base, "first_place", "value"], "percent"),
-        num([...base, "longer", "value"], "percent"),
+        [num([...base, "n"]), " of ", num(["ratings", which, "preferences", row, "asked"])],
+        [num([...base, "wins"]), " / ", num([...base, "ties"]), " / ", num([...base, "losses"])],
+        [el("b", {}, num([...base, "win_rate", "value"])), " ",
+          range([...base, "win_rate", "low"], [...base, "win_rate", "high"])],
+        num([...base, "flips", "count"]),
+        num([...base, "first_place", "value"]),
+        num([...base, "longer", "value"]),
       ];
     })
   );

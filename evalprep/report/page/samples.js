@@ -88,7 +88,7 @@ function buildSamples(holder, state) {
     const candidates = passing(VIEW.state);
     const total = STORE.columns.task.length;
     const say = (rows, more) => {
-      status.textContent = `${FORMATS.count(rows.length)} of ${plural(total, "sample")}${more || ""}`;
+      status.textContent = `${counted(rows.length)} of ${plural(total, "sample")}${more || ""}`;
     };
     const query = (VIEW.state.search || "").toLowerCase();
     if (!query) {
@@ -131,9 +131,9 @@ function buildSamples(holder, state) {
     limited &&
     note(
       "quiet",
-      num(["samples", "shown"], "count"),
+      num(["samples", "shown"]),
       " of ",
-      num(["samples", "rows"], "count"),
+      num(["samples", "rows"]),
       " samples are in this page: those that flipped first, the others in even steps. All counts on the other views are of all samples.",
     ),
     el("div", { class: "bar-of-controls search" }, box, reset),

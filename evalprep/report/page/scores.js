@@ -6,7 +6,7 @@ function publishedCell(score, number) {
     el(
       "div",
       {},
-      num(["scores", number, "published", row, "value"], "plain"),
+      num(["scores", number, "published", row, "value"]),
       " ",
       el(
         "span",
@@ -18,24 +18,21 @@ function publishedCell(score, number) {
     )
   );
 }
-function scoreMarks(score) {
-  const marks = score.runs.map((run, which) =>
-    run &&
-    {
-      value: run.agg_value,
-      low: (run.interval || [])[0],
-      high: (run.interval || [])[1],
-      colour: runColour(which),
-      name: runName(which),
-    }
-  ).filter(Boolean);
+function scoreMarks(score, number) {
+  const ends = (values) => ({ low: (values || [])[0], high: (values || [])[1] });
+  const marks = score.runs.map((run, which) => {
+    if (!run) return null;
+    const shown = textAt(["scores", number, "runs", which]);
+    const texts = { value: shown.agg_value, ...ends(shown.interval) };
+    return { value: run.agg_value, ...ends(run.interval), texts, colour: runColour(which), name: runName(which) };
+  }).filter(Boolean);
   for (const one of score.published.slice(0, 1)) {
-    marks.push({ value: one.value, colour: "published", hollow: true, name: "published" });
+    marks.push(publishedMark(one, textAt(["scores", number, "published", 0])));
   }
   return marks;
 }
-function scoreDomain(score) {
-  const values = scoreMarks(score).flatMap((mark) => [mark.value, mark.low, mark.high]).filter((value) =>
+function scoreDomain(score, number) {
+  const values = scoreMarks(score, number).flatMap((mark) => [mark.value, mark.low, mark.high]).filter((value) =>
     typeof value === "number"
   );
   if (score.range && score.range.every((end) => typeof end === "number")) return score.range;
@@ -48,13 +45,13 @@ function scoreValue(score, number, which) {
   if (!run) return null;
   const value = typeof run.agg_value === "number"
     ? [
-      el("b", {}, num([...base, "agg_value"], "plain")),
+      el("b", {}, num([...base, "agg_value"])),
       " ",
-      run.interval && range([...base, "interval", 0], [...base, "interval", 1], "plain"),
+      run.interval && range([...base, "interval", 0], [...base, "interval", 1]),
     ]
     : el("span", { class: "quiet reason" }, run.reason || "no value");
   const reference = typeof run.reference === "number" &&
-    el("span", { class: "quiet small" }, " reference ", num([...base, "reference"], "plain"));
+    el("span", { class: "quiet small" }, " reference ", num([...base, "reference"]));
   return el("div", { class: "line" }, severalRuns && dot(which), value, reference);
 }
 const BETTER = {
@@ -75,26 +72,27 @@ function suiteTable() {
     ],
     score.runs.map((_, which) => scoreValue(score, number, which)),
     [
-      isShare(score) ? null : axis(scoreDomain(score), "plain"),
-      intervals(scoreMarks(score), scoreDomain(score), "plain"),
+      isShare(score) ? null : axis(scoreDomain(score, number)),
+      intervals(scoreMarks(score, number), scoreDomain(score, number)),
     ],
     ...(anyPublished ? [publishedCell(score, number)] : []),
   ]);
   return table(
     `Suite scores with their 95 % intervals${anyPublished ? ", next to published ones" : ""}`,
     [["Score"], ["Value", "score"], [
-      el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], "plain")),
+      el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1])),
       "picture",
     ], ...(anyPublished ? [["Published", "source"]] : [])],
     rows,
     { class: "forest suite" },
   );
 }
-function distributionChart(score, which) {
+function distributionChart(score, number, which) {
   const found = Object.entries(score.runs[which].distributions || {});
   const series = found.map(([name, values], index) => ({
     name,
     ...values,
+    text: textAt(["scores", number, "runs", which, "distributions", name, "n"]),
     colour: index ? runColour(index + which) : runColour(which),
   })).filter((one) => one.values.length);
   return series.length ? distributions(series, score.title || score.name) : null;
@@ -137,8 +135,8 @@ function categoryBars(score, number, which) {
       "dl",
       { class: "bars", "aria-label": visible(`${score.title || score.name} by category`) },
       found.map((one, row) => [
-        el("dt", {}, untrusted(one.name, ""), " ", el("span", { class: "quiet small" }, plural(one.n || 0, "row"))),
-        el("dd", {}, bar(one.agg_value), num([...base, "categories", row, "agg_value"], "plain")),
+        el("dt", {}, untrusted(one.name, ""), " ", el("span", { class: "quiet small" }, plural(one.n || 0, "row", "rows", textAt([...base, "categories", row, "n"])))),
+        el("dd", {}, bar(one.agg_value), num([...base, "categories", row, "agg_value"])),
       ]),
     ),
     el("p", { class: "quiet small" }, "The dark line is the score over all rows."),
@@ -152,7 +150,7 @@ function recordTables(score, number, which) {
       [["Sample"], ["Value"], ["Prompt"], ["Gold answer"], ["Reply"]],
       found[end].map((one, row) => [
         el("code", {}, untrusted(String(one.sample_id), "")),
-        num(["scores", number, "runs", which, "records", end, row, "value"], "plain"),
+        num(["scores", number, "runs", which, "records", end, row, "value"]),
         ...["prompt", "target", "reply"].map((name) => el("bdi", {}, untrusted(String(one[name] ?? ""), ""))),
       ]),
       { class: "records" },
@@ -166,7 +164,7 @@ function partsList(score, number, which) {
   const top = Math.max(1e-9, ...parts.map(([, value]) => value));
   return bars(
     `Parts of ${score.title || score.name}`,
-    parts.map(([name]) => ({ name, path: ["scores", number, "runs", which, "parts", name], format: "plain" })),
+    parts.map(([name]) => ({ name, path: ["scores", number, "runs", which, "parts", name] })),
     parts.every(([, value]) => value <= 1) ? 1 : top,
   );
 }
@@ -175,7 +173,7 @@ function scoreSection(score, number) {
     if (!run) return null;
     const base = ["scores", number, "runs", which];
     const skipped = Object.entries(run.skipped || {}).map(([reason]) =>
-      el("li", {}, num([...base, "skipped", reason], "count"), ` left out: ${reason}`)
+      el("li", {}, num([...base, "skipped", reason]), ` left out: ${reason}`)
     );
     const notes = [].concat(run.notes || []).map((text) =>
       el("li", {}, typeof text === "string" ? text : JSON.stringify(text))
@@ -189,14 +187,14 @@ function scoreSection(score, number) {
           "p",
           { class: "quiet small" },
           "n = ",
-          num([...base, "n"], "count"),
+          num([...base, "n"]),
           run.rule && `, ${run.rule}`,
-          typeof run.stderr === "number" && [", standard error ", num([...base, "stderr"], "plain")],
+          typeof run.stderr === "number" && [", standard error ", num([...base, "stderr"])],
         ),
       categoryBars(score, number, which),
       recordTables(score, number, which),
       partsList(score, number, which),
-      distributionChart(score, which),
+      distributionChart(score, number, which),
       (skipped.length > 0 || notes.length > 0) && el("ul", { class: "plain" }, skipped, notes),
     );
   });

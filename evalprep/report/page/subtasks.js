@@ -12,34 +12,38 @@ function subtaskTable(task, number, sort) {
   const names = [...places.keys()].sort((a, b) =>
     keys[sort](entry(places.get(a)[0])) - keys[sort](entry(places.get(b)[0])) || a.localeCompare(b)
   );
-  const format = task.percent ? "percent" : "plain";
   const domain = domainOf(task);
   const rows = names.map((name) => {
     const found = places.get(name);
     const path = ([which, row]) => ["tasks", number, "runs", which, "subtasks", row];
     const published = found.find((one) => entry(one).published);
-    const marks = found.map((one) => ({ ...entry(one), colour: runColour(one[0]), name: runName(one[0]) }));
+    const marks = found.map((one) => ({
+      ...entry(one),
+      texts: textAt(path(one)),
+      colour: runColour(one[0]),
+      name: runName(one[0]),
+    }));
     if (published) {
-      marks.push({ value: entry(published).published.value, colour: "published", hollow: true, name: "published" });
+      marks.push(publishedMark(entry(published).published, textAt([...path(published), "published"])));
     }
     return [
       link({ task: task.name, subtask: name }, name),
-      found.map((one) => el("div", { class: "line" }, num([...path(one), "rows"], "count"))),
+      found.map((one) => el("div", { class: "line" }, num([...path(one), "rows"]))),
       found.map((one) =>
         el(
           "div",
           { class: "line" },
           severalRuns && dot(one[0]),
-          el("b", {}, num([...path(one), "value"], format)),
+          el("b", {}, num([...path(one), "value"])),
           " ",
-          range([...path(one), "low"], [...path(one), "high"], format),
+          range([...path(one), "low"], [...path(one), "high"]),
         )
       ),
-      intervals(marks, domain, format),
+      intervals(marks, domain),
       published ? num([...path(published), "published", "value"]) : el("span", { class: "none" }, "–"),
     ];
   });
-  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, format));
+  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis(domain, task.percent));
   return table(
     `${task.title}: score by subtask with its 95 % interval`,
     [["Subtask"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]],
@@ -66,9 +70,9 @@ function subtasks() {
         { class: "key" },
         severalRuns && dot(which),
         "mean of subtasks ",
-        el("b", {}, num(["tasks", number, "runs", which, "macro"], task.percent ? "percent" : "plain")),
+        el("b", {}, num(["tasks", number, "runs", which, "macro"])),
         ", mean of rows ",
-        el("b", {}, num(["tasks", number, "runs", which, "score", "value"], task.percent ? "percent" : "plain")),
+        el("b", {}, num(["tasks", number, "runs", which, "score", "value"])),
       )
     );
     return el(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 
 import pytest
 
 from evalprep.report import build_report, write_report
+from evalprep.report.shown import shown_of
 from evalprep.results import load_run
 from tests.evalprep.report import chromium
 from tests.evalprep.report.runs import HOSTILE, many, write_run
@@ -47,6 +49,7 @@ def page(browser, report_file):
 @pytest.fixture(scope="module")
 def report_file(tmp_path_factory, two_report):
     document = two_report.document | {"scores": [SCORE], "title": f"Report {HOSTILE['script']}"}
+    document["shown"] = shown_of(document)
     two_report = type(two_report)(document, two_report.index, two_report.chunks)
     return write_report(two_report, tmp_path_factory.mktemp("page"))[0]
 
@@ -90,49 +93,36 @@ def status(page):
     return page.js("document.querySelector('.status').textContent")
 
 
-def as_shown(value, form):
-    """What the page must show for a number, by the same rules as the terminal's tables."""
-    signed = form in {"points", "difference"}
-    if form in {"percent", "points"}:
-        text = f"{100 * value:{'+' if signed else ''}.1f}"
-    elif form == "count":
-        return f"{value:,g}" if value < 1e5 else f"{value:,}"
-    elif form == "p":
-        return "1" if value >= 0.9995 else "< 0.0001" if value < 1e-4 else float(f"{value:.2g}")
-    else:
-        return float(f"{value:.{3 if signed else 4}g}")
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\N{MINUS SIGN}")
-
-
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_number_is_that_of_the_json(page, name, report_file):
     view(page, name)
     document = json.loads(page.js("document.getElementById('document').textContent"))
     numbers = page.js(
         """[...document.querySelectorAll('main data')].map(
-        (node) => [node.dataset.path, node.dataset.format, node.getAttribute('value'), node.textContent])"""
+        (node) => [node.dataset.path, node.getAttribute('value'), node.textContent])"""
     )
     assert numbers or name == "samples"
-    for path, form, full, shown in numbers:
-        value = document
+    for path, full, text in numbers:
+        value, shown = document, document["shown"]
         for key in json.loads(path):
-            value = value[key]
+            value, shown = value[key], shown[key]
         assert float(full) == value, path
-        expected = as_shown(value, form)
-        found = float(shown.replace("\N{MINUS SIGN}", "-")) if isinstance(expected, float) else shown
-        assert found == expected, path
+        assert text == shown, path
+    for path in page.js("[...document.querySelectorAll('main .none[data-path]')].map((node) => node.dataset.path)"):
+        with contextlib.suppress(LookupError, TypeError):
+            value = document
+            for key in json.loads(path):
+                value = value[key]
+            assert value is None, f"{path} is known and shown as absent"
 
 
 def test_decimals_round_ties_as_the_terminal_does(page):
-    """6.25 is exactly between 6.2 and 6.3; Python goes to the even one."""
+    """81.25 is exactly between 81.2 and 81.3; Python goes to the even one."""
     view(page, "scores")
     assert page.js("document.querySelector('[data-path*=published]').textContent") == "0.0625"
     view(page, "subtasks")
-    shown = page.js(
-        """[...document.querySelectorAll('main data[data-format=percent]')].map(
-        (node) => [node.getAttribute('value'), node.textContent])"""
-    )
-    assert {(value, text) for value, text in shown if value == "0.8125"} == {("0.8125", f"{81.25:.1f}")}
+    shown = page.js("[...document.querySelectorAll('main data[value=\"0.8125\"]')].map((node) => node.textContent)")
+    assert set(shown) == {f"{81.25:.1f}"}
 
 
 def test_a_count_of_flips_opens_those_samples(page, two_report):

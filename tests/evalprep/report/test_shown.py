@@ -1,0 +1,63 @@
+"""The texts of numbers that a report carries: made once, at the places of the numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from evalprep.numbers import number, percent
+from evalprep.report.shown import shown_of
+
+
+def leaves(tree, path=()):
+    if isinstance(tree, str):
+        yield path, tree
+    for key, below in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        yield from leaves(below, (*path, key))
+
+
+def value_at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def test_each_text_stands_where_its_number_stands(two_report):
+    document = two_report.document
+    texts = dict(leaves(document["shown"]))
+    assert len(texts) > 100
+    for path in texts:
+        assert isinstance(value_at(document, path), int | float), path
+
+
+def test_shares_are_percent_and_other_scores_are_not(two_report):
+    document = two_report.document
+    for task, shown in zip(document["tasks"], document["shown"]["tasks"], strict=True):
+        for run, texts in zip(task["runs"], shown["runs"], strict=True):
+            if run and run["score"]["value"] is not None:
+                form = percent if task["percent"] else number
+                assert texts["score"]["value"] == form(run["score"]["value"])
+
+
+@pytest.mark.parametrize(
+    ("unit", "delta", "text"),
+    [("points", -0.0125, "\N{MINUS SIGN}1.2"), ("points", 0.0, "0.0"), ("ratio", 0.0312, "+0.0312")],
+)
+def test_differences_have_their_sign_and_unit(unit, delta, text, two_report):
+    item = {
+        "unit": unit,
+        "n": 12345,
+        "now": 0.5,
+        "previous": 0.5,
+        "delta": delta,
+        "low": None,
+        "high": None,
+        "p_holm": 0.0,
+    }
+    comparison = {"before": 1, "confidence": 0.95, "tasks": [], "overall": None, "pooled": None}
+    comparison |= {"metrics": [item], "stored": [], "suite": []}
+    document = two_report.document | {"comparisons": [comparison]}
+    (shown,) = shown_of(document)["comparisons"]
+    assert shown["confidence"] == "95 %"
+    assert shown["metrics"] == [
+        {"n": "12,345", "now": "0.5000", "previous": "0.5000", "delta": text, "p_holm": "<1e-4"}
+    ]
