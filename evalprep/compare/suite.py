@@ -56,6 +56,23 @@ def compare_suite(
     return found
 
 
+def compare_scores(
+    now: Scores, before: Scores, *, confidence: float = 1 - ALPHA, margin: float | None = None
+) -> Comparison:
+    """Compare scores of which at least one side has no samples: values beside each other, and nothing is tested."""
+    earlier = {score.id: score for score in before.suite}
+    found = [_one(score, earlier[score.id], {}, confidence) for score in now.suite if score.id in earlier]
+    conclude(found, confidence=confidence, margin=margin)
+    comparison = Comparison(now.run, before.run, [], None, None, confidence, suite=found, margin=margin)
+    comparison.notes += dict.fromkeys([*now.notes, *before.notes])
+    comparison.notes += [
+        f"{score.id}: one side alone has it"
+        for score in now.suite
+        if score.id not in earlier and score.value is not None
+    ]
+    return comparison
+
+
 def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], confidence: float) -> Conclusion:
     better = _DIRECTIONS.get(score.better)
     width = None if None in score.range else float(score.range[1] or 0.0) - float(score.range[0] or 0.0)
@@ -75,6 +92,9 @@ def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], c
         result.not_comparable += [f"{one.name}: {why}" for why in one.not_comparable]
         # What has no score by row can still be part of a score with code of its own.
         result.not_enough += [f"{one.name}: {why}" for why in one.not_enough if "expected rows" in why]
+    if score.rule != base.rule:
+        rules = " and ".join(one.rule or "the usual rule" for one in (score, base))
+        result.not_comparable.append(f"scored by different rules: {rules}")
     if score.value is None or base.value is None:
         side = score if score.value is None else base
         result.not_enough.append(f"no value on one of the sides: {side.reason or 'no reason is given'}")

@@ -53,12 +53,14 @@ def write_csv(report: Report, folder: Path) -> list[Path]:
     scores, compared, samples = (folder / f"{name}.csv" for name in ("scores", "comparisons", "samples"))
     _write(scores, SCORE_COLUMNS, score_rows(report.document))
     rows = ([task.name, *row] for task in report.rows for row in sample_rows(report, task))
-    _write(samples, ["task", *header(report)], rows)
+    if report.rows:  # scores without samples have none
+        _write(samples, ["task", *header(report)], rows)
     judged = []
     for title, columns, found in rating_tables(report.document):
         judged.append(folder / f"{title.lower()}.csv")
         _write(judged[-1], columns, found)
+    last = [samples] if report.rows else []
     if not report.document["comparisons"]:
-        return [scores, *judged, samples]
+        return [scores, *judged, *last]
     _write(compared, COMPARISON_COLUMNS, comparison_rows(report))
-    return [scores, compared, *judged, samples]
+    return [scores, compared, *judged, *last]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evalprep import __version__
-from evalprep.compare import Comparison, compare_runs, compare_suite
+from evalprep.compare import Comparison, compare_runs, compare_scores, compare_suite
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
@@ -59,6 +59,38 @@ def _compare(runs: Sequence[Run], now: int, before: int | None, allow: Sequence[
     for flip in comparison.flips():
         flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
     return comparison, flips
+
+
+def build_scores_report(
+    scores: Sequence[Scores], *, notes: Mapping[str, str] | None = None, title: str = "", created: str = ""
+) -> Report:
+    """The report of sides of which at least one is scores without samples: the scores, each held against the last.
+
+    Args:
+        scores: The scores of each side; the last one is the baseline of the others.
+        notes: As in `build_report`, like the next two.
+        title: Heading; by default the names of the sides.
+        created: Time of creation in ISO form; now by default.
+    """
+    index, chunks = Browser([], []).finish()
+    last = len(scores) - 1
+    comparisons = [(at, compare_scores(one, scores[last])) for at, one in enumerate(scores[:last])]
+    document = {
+        "schema": SCHEMA,
+        "evalprep": __version__,
+        "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
+        "title": title or " and ".join(dict.fromkeys(one.run for one in scores)),
+        "runs": [
+            {"label": one.run, "model": one.model, "stamp": "", "notes": one.notes, "facts": []} for one in scores
+        ],
+        "tasks": [],
+        "scores": suite_of(scores, notes),
+        "groups": [],
+        "ratings": [one.ratings.to_dict() for one in scores],
+        "comparisons": [{"now": at, "before": last, **one.to_dict()} for at, one in comparisons],
+        "samples": {"rows": 0, "shown": 0, "max_chars": 0},
+    }
+    return Report(plain(document), index, chunks, [], [Flips() for _ in comparisons], [{} for _ in scores])
 
 
 def build_report(

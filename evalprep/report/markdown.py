@@ -107,7 +107,8 @@ def render_markdown(report: Report) -> str:
     labels = [escape(run["label"]) for run in document["runs"]]
     lines = [f"# {escape(document['title'])}", ""]
     lines += [f"Runs: {', '.join(labels)}. Percent, 95 % intervals in brackets.", ""]
-    lines += [*_table(["Task", "n", *labels, "published, same rows"], _scores(document))]
+    if document["tasks"]:
+        lines += [*_table(["Task", "n", *labels, "published, same rows"], _scores(document))]
     if document["scores"]:
         lines += ["## Suite scores", "", *_table(["Score", *labels, "published"], _suite(document))]
     for name, comparison in zip(comparison_names(report), document["comparisons"], strict=True):
@@ -128,7 +129,6 @@ def render_markdown(report: Report) -> str:
         cells = [[escape("" if one is None else f"{one:g}" if isinstance(one, float) else str(one)) for one in row]
                  for row in found]  # fmt: skip
         lines += [f"## {title}", "", *_table(columns, cells)]
-    lines += ["## Replies", ""]
     names = ["Task", "run", "rows", "no answer found", "cut off", "empty", "damaged lines"]
     audit = [
         [
@@ -142,6 +142,6 @@ def render_markdown(report: Report) -> str:
         for label, run in zip(labels, task["runs"], strict=True)
         if run
     ]
-    lines += _table(names, audit)
+    lines += ["## Replies", "", *_table(names, audit)] if audit else []
     lines.append(f"Written {document['created']} by evalprep {document['evalprep']}.")
     return "\n".join(lines) + "\n"

@@ -37,7 +37,7 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
                 ) from error
             if found:
                 return {str(name): dict(result) for name, result in found.items()}
-        if (scores := _own_scores(path)) is not None:
+        if (scores := own_scores(path)) is not None:
             return scores
     try:
         return load_run(path, timestamp=EACH)
@@ -79,7 +79,8 @@ def named_reference(run: Run, packs: Iterable[Pack]) -> Run | Results | None:
     return reference
 
 
-def _own_scores(path: Path) -> Results | None:
+def own_scores(path: Path) -> Results | None:
+    """The results in a `scores.json` of this tool, by `pack/name`; None for anything else."""
     file = path / "scores.json" if path.is_dir() else path
     if file.suffix != ".json" or not file.is_file():
         return None

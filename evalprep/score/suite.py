@@ -45,6 +45,7 @@ class SuiteScore:
         withheld: Why published values may not stand beside it; empty where they may.
         made_of: How its uncertainty is found; `none` for a score that is itself a p-value.
         tasks: Every task behind it.
+        rule: By which rule it was computed, where a score has several; values of two rules are not compared.
     """
 
     name: str
@@ -66,6 +67,7 @@ class SuiteScore:
     withheld: str = ""
     made_of: str = ""
     tasks: tuple[str, ...] = ()
+    rule: str = ""
 
     @property
     def id(self) -> str:
@@ -413,6 +415,7 @@ def _suite_score(
         result=result,
         influence=influences,
         made_of=spec.made_of,
+        rule=spec.rule,
     )
 
 
@@ -434,9 +437,15 @@ def export(
     Raises:
         OSError: `out_dir` cannot be written.
     """
+    return export_as(scores, _export_run(run), packs_of(run, packs), out_dir, shared_dir=shared_dir)
+
+
+def export_as(
+    scores: Scores, shown: ExportRun, packs: Iterable[Pack], out_dir: Path, *, shared_dir: Path | None = None
+) -> list[Path]:
+    """The same for a run as packs see it."""
     written: list[Path] = []
-    shown = _export_run(run)
-    for pack in packs_of(run, packs):
+    for pack in packs:
         module = pack.module("export")
         own = {score.name: score.result for score in scores.suite if score.pack == pack.name}
         if module is None or not own:

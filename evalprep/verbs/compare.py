@@ -9,19 +9,28 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evalprep.compare import Comparison, Conclusion
     from evalprep.results import Run
+    from evalprep.score import Scores
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
     add("run", metavar="CANDIDATE", help="the run under test: output or model folder, results_*.json, samples_*.jsonl")
-    add("other", metavar="BASELINE", nargs="?", help="another run; by default the published verdicts of the rows")
+    add(
+        "other",
+        metavar="BASELINE",
+        nargs="?",
+        help="another run, or a file of scores; by default the published verdicts of the rows",
+    )
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
     add("--metric", help="metric to compare (default: each task's primary one)")
     add("--filter", help="filter to read (default: each task's primary one)")
@@ -43,10 +52,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Compare, print, write the flips."""
     from evalprep.compare import compare_runs
+    from evalprep.packs.finding import find_packs
     from evalprep.results import label_runs, load_run
+    from evalprep.score import Scores, open_side
 
-    run = load_run(args.run, timestamp=args.timestamp)
-    other = load_run(args.other, timestamp=args.baseline_timestamp) if args.other else None
+    run, other = load_run(args.run, timestamp=args.timestamp) if args.other is None else None, None
+    if args.other is not None:
+        packs = partial(find_packs, args.template_dir)
+        one = open_side(args.run, packs, timestamp=args.timestamp)
+        two = open_side(args.other, packs, timestamp=args.baseline_timestamp)
+        if isinstance(one, Scores) or isinstance(two, Scores):
+            return _stored([one, two], args)
+        run, other = one, two
+    assert run is not None
     label_runs([run] if other is None else [run, other], args.label)
     comparison = compare_runs(
         run,
@@ -77,6 +95,26 @@ def main(args: argparse.Namespace) -> int:
         print(f"next: evalprep report {chosen(args, verb='report')}")
     if comparison.worse and not args.exit_zero:
         return 1
+    return 0 if comparison.concluded else 3
+
+
+def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> int:
+    """Compare sides of which one or both are scores alone: by value, without tests and without flips."""
+    from evalprep.compare import compare_scores
+    from evalprep.packs.finding import find_packs
+    from evalprep.score import all_scores
+
+    scores = all_scores(sides, find_packs(args.template_dir))
+    for one, label in zip(scores, args.label, strict=False):
+        one.run = label
+    comparison = compare_scores(scores[0], scores[1], confidence=args.confidence, margin=args.margin)
+    if args.json:
+        print(json.dumps(comparison.to_dict() | {"flips_file": None}, indent=2, ensure_ascii=False))
+    else:
+        from evalprep.compare.screen import show
+
+        show(comparison)
+        print(f"next: evalprep report {chosen(args, verb='report')}")
     return 0 if comparison.concluded else 3
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json or samples_*.jsonl")
+    add(
+        "runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json, samples_*.jsonl, or scores"
+    )
     add("--baseline", metavar="RUN", help="what the runs are held against (default: the last of several)")
     add("--baseline-timestamp", default="newest", help="time stamp of the baseline, as --timestamp")
     add("--label", action="append", default=[], metavar="NAME", help="of each run in order, the baseline last")
@@ -45,9 +48,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Read, score, compare, write."""
     from evalprep.report import build_report, write_report
+    from evalprep.results import Run
 
     formats = [name.strip() for name in args.format.split(",") if name.strip()]
-    runs = _open(args, formats)
+    sides = _open(args, formats)
+    runs = [one for one in sides if isinstance(one, Run)]
+    if len(runs) < len(sides):
+        return _stored(sides, args, formats)
     out = args.out or runs[0].files.folder / f"report_{runs[0].files.stamp}"
     _check_folder(out)
     scores, sentences, judgements, problems = _scores(runs, args)
@@ -67,21 +74,55 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report.document | {"files": written}, indent=2, ensure_ascii=False))
         return 0
-    for note in dict.fromkeys(note for run in runs for note in run.notes):
+    _say(written, [note for run in runs for note in run.notes], formats)
+    return 0
+
+
+def _say(written: Sequence[str], notes: Sequence[str], formats: Sequence[str]) -> None:
+    for note in dict.fromkeys(notes):
         print(f"note: {note}")
     for path in written:
         print(f"written: {path}")
     if "html" in formats:
         print("next: open report.html in a browser; no server and no network are needed")
+
+
+def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Sequence[str]) -> int:
+    """The report where a side is scores without samples, and what packs write about such scores."""
+    from evalprep.packs.finding import find_packs
+    from evalprep.report import build_scores_report, write_report
+    from evalprep.score import Scores, all_scores, export_scores
+
+    packs = find_packs(args.template_dir)
+    first = Path(args.runs[0])
+    out = args.out or (first if first.is_dir() else first.parent) / f"report_{first.name.removesuffix('.json')}"
+    _check_folder(out)
+    scores = all_scores(sides, packs)
+    for one, label in zip(scores, args.label, strict=False):
+        one.run = label
+    notes = {f"{pack.name}/{name}": spec.note for pack in packs.values() for name, spec in pack.suite_scores.items()}
+    report = build_scores_report(scores, notes=notes, title=args.title)
+    written = [str(path) for path in write_report(report, out, formats)]
+    places = [*args.runs, *([args.baseline] if args.baseline else [])]
+    for side, one, place in zip(sides, scores, places, strict=True):
+        if isinstance(side, Scores):
+            written += [str(path) for path in export_scores(one, packs.values(), Path(place), out)]
+    written = list(dict.fromkeys(written))
+    if args.json:
+        print(json.dumps(report.document | {"files": written}, indent=2, ensure_ascii=False))
+    else:
+        _say(written, [note for one in scores for note in one.notes], formats)
     return 0
 
 
-def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
-    """The runs, or every mistake in the arguments at once."""
+def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores]:
+    """The runs and the scores without samples, or every mistake in the arguments at once."""
     from evalprep.compare import check_allowed
     from evalprep.errors import BadInput, Problems, near
+    from evalprep.packs.finding import find_packs
     from evalprep.report import FORMATS
-    from evalprep.results import label_runs, load_run
+    from evalprep.results import Run, label_runs
+    from evalprep.score import open_side
 
     problems = Problems()
     for name in formats or [""]:
@@ -107,23 +148,25 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run]:
             problems.add(
                 "no such folder", where=f"--template_dir {folder}", fix="leave it out for the packs of the project"
             )
-    runs = []
+    sides: list[Run | Scores] = []
     places = [(path, args.timestamp) for path in args.runs]
     places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []
     for path, timestamp in places:
         try:
-            run = load_run(path, timestamp=timestamp)
+            side = open_side(path, partial(find_packs, args.template_dir), timestamp=timestamp)
         except BadInput as error:
             problems.extend(error.problems)
             continue
-        if not run.tasks:
+        if isinstance(side, Run) and not side.tasks:
             problems.add(
-                "the run has no samples files", where=str(run.files.folder), fix="run lm_eval with --log_samples"
+                "the run has no samples files", where=str(side.files.folder), fix="run lm_eval with --log_samples"
             )
-        runs.append(run)
+        sides.append(side)
     problems.raise_if_any()
-    label_runs(runs, args.label)
-    return runs
+    runs = [one for one in sides if isinstance(one, Run)]
+    if len(runs) == len(sides):
+        label_runs(runs, args.label)
+    return sides
 
 
 def _check_folder(out: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from evalprep.packapi import ExportRun, write_atomically
 
 from .modelcard import card_of
-from .registry import NO_RESULT, SUITE, Benchmark, benchmarks, scored
+from .registry import NO_RESULT, SUITE, SUITE_RULE, Benchmark, benchmarks, scored
 from .report import Line, Report, markdown, page
 from .tables import write_tables
 
@@ -88,7 +88,13 @@ def run_json(scores: Scores, card: Mapping[str, Any]) -> dict[str, Any]:
     del card
     data: dict[str, Any] = {key: final_of(one, scores) for key, one in benchmarks().items() if key != "watermark"}
     now = dt.datetime.now(tz=dt.UTC)
-    return data | {"version": "1", "created_at": now.strftime("%Y-%m-%d--%H:%M:%S"), "suite": SUITE}
+    data |= {"version": "1", "created_at": now.strftime("%Y-%m-%d--%H:%M:%S"), "suite": SUITE}
+    return data | ({"scored_by": SUITE_RULE} if of_the_original(scores) else {})
+
+
+def of_the_original(scores: Scores) -> bool:
+    """Whether scores were computed by COMPL-AI itself, and read out of its files."""
+    return any(result.get("scored_by") == SUITE_RULE for result in scores.values())
 
 
 def _write_benchmark(folder: Path, one: Benchmark, scores: Scores, run: ExportRun) -> None:
@@ -137,8 +143,12 @@ def make_report(scores: Scores, run: ExportRun) -> Report:
         "back end": str(run.settings.get("model", "unknown")),
         "rows per task": "all" if limit is None else f"at most {limit:g}: a trial, no measurement",
     }
+    if not run.tasks:
+        facts["rows per task"] = "unknown: scores without samples"
     lines = {key: _line(one, scores, run) for key, one in benchmarks().items()}
     notes = [] if limit is None else [f"debug: at most {limit:g} rows of a task"]
+    if of_the_original(scores):
+        notes.append(f"scores: {SUITE_RULE}; its decoding_trust and privacy are 1 whatever a model says")
     return Report(run.model, lines, card_of(run.folder), facts, notes)
 
 
@@ -166,4 +176,7 @@ def _line(one: Benchmark, scores: Scores, run: ExportRun) -> Line:
 def _why_not(one: Benchmark, run: ExportRun) -> str:
     """Why a benchmark has no score at all: as the preparation said, else that it did not run."""
     reasons: Iterable[str] = (run.excluded[task].reason for task in one.tasks if task in run.excluded)
-    return next(iter(reasons), "it has not run, or waits for `evalprep prepare --continue`")
+    otherwise = (
+        "it has not run, or waits for `evalprep prepare --continue`" if run.tasks else "the file has no score of it"
+    )
+    return next(iter(reasons), otherwise)

@@ -40,6 +40,7 @@ STOCK = {
     "compliance_mmlu_rows": tuple(f"mmlu_{subject}" for subject in SUBJECTS),
 }
 SUITE = "COMPL-AI v1, not comparable with v2"
+SUITE_RULE = "COMPL-AI v1, as the original computes it"
 NO_RESULT = "No eval results"
 _PREFIX, _SUFFIX = "compliance_", "_score"
 
@@ -60,6 +61,7 @@ class Benchmark:
         helpers: What rates its replies.
         minutes: Reference time; None for none.
         unavailable: Why no run has it.
+        rule: By which rule it is scored here, where that is another than the original's.
     """
 
     key: str
@@ -74,6 +76,7 @@ class Benchmark:
     helpers: tuple[str, ...] = ()
     minutes: int | None = None
     unavailable: str = ""
+    rule: str = ""
 
     @property
     def score(self) -> str:
@@ -114,6 +117,7 @@ def benchmarks() -> dict[str, Benchmark]:
             tasks=tuple(one for own in entry["tasks"] for one in (own, *STOCK.get(own, ()))),
             helpers=tuple(tags.get("helpers", ())),
             minutes=REFERENCE_MINUTES.get(key),
+            rule=str(entry.get("rule", "")),
         )
     for entry in data["tasks"].values():
         if "unavailable" in entry:

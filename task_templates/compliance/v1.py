@@ -10,7 +10,7 @@ from typing import Any
 
 from custom_metrics.compliance.aggregate import ALIASES, aggregate_score
 
-from .registry import NO_RESULT, benchmarks
+from .registry import NO_RESULT, SUITE_RULE, benchmarks
 
 _FINAL = ("final_results.json", "final_result.json")  # the original writes the second and documents the first
 _RESULTS = "_results.json"
@@ -48,11 +48,17 @@ def run_file(data: Any) -> Results | None:
     for name, entry in data.items():
         key = ALIASES.get(str(name), str(name))
         if key in benchmarks() and isinstance(entry, Mapping) and "aggregate_score" in entry:
-            found[key] = _entry(key, entry)
+            found[key] = _entry(key, entry, ours=_ours(data))
     return found or None
 
 
-def _entry(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _ours(data: Mapping[str, Any]) -> bool:
+    """Whether this pack computed a file's scores; it may also have copied those of the original."""
+    return "suite" in data and data.get("scored_by") != SUITE_RULE
+
+
+def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
+    """Raw metrics and score, and whether this pack computed them."""
     score, raw = number(entry.get("aggregate_score")), entry.get("raw_metrics")
     if score is None and isinstance(raw, Mapping):
         try:
@@ -60,7 +66,7 @@ def _entry(key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError:
             score = None
     kept = raw if isinstance(raw, (Mapping, list)) else NO_RESULT
-    return {"raw_metrics": kept, "aggregate_score": NO_RESULT if score is None else score}
+    return {"raw_metrics": kept, "aggregate_score": NO_RESULT if score is None else score, "ours": ours}
 
 
 def run_folder(folder: Path) -> Results | None:
@@ -75,7 +81,7 @@ def run_folder(folder: Path) -> Results | None:
             key = _benchmark(path.parent.name, str(data.get("benchmark", "")))
             time = number(data.get("time")) or 0.0
             if key and (key not in found or time >= found[key][0]):
-                found[key] = (time, _entry(key, final))
+                found[key] = (time, _entry(key, final, ours=_ours(data)))
     return {key: entry for key, (_time, entry) in found.items()} or None
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from evalprep.cli import main
 from evalprep.coderunner import find_isolation
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
@@ -235,3 +236,62 @@ def test_second_stages_run_and_are_scored(tmp_path):
     assert scores["compliance_calibration_big_bench_i_know_score"].value == pytest.approx(1.0, abs=0.01)
     judged = scores["compliance_self_check_consistency_score"]
     assert (judged.value, "no judge was asked" in judged.reason) == (None, True)
+
+
+class TestScoresOfTheOriginal:
+    """Its run files and run folders as sides of compare and report."""
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        for model, score in (("first", 0.9), ("second", 0.4)):
+            data = {**V1, "bbq": {**V1["bbq"], "aggregate_score": score}}
+            (tmp_path / f"{model}_results.json").write_text(json.dumps(data))
+        return [str(tmp_path / f"{model}_results.json") for model in ("first", "second")]
+
+    def test_two_files_are_compared_by_value(self, files, capsys):
+        assert main(["compare", *files, "--json"]) == 3  # no rows, so nothing is concluded
+        found = json.loads(capsys.readouterr().out)
+        (bbq,) = [one for one in found["suite"] if one["name"] == "compliance/compliance_bbq_score"]
+        assert (bbq["now"], bbq["previous"], round(bbq["delta"], 9)) == (0.9, 0.4, 0.5)
+        assert bbq["verdict"] == "not enough evidence"
+        assert any("scores without samples" in note for note in found["notes"])
+
+    def test_a_run_and_a_file_have_other_rules(self, files, tmp_path, capsys):
+        prepared(tmp_path, tasks=["compliance_bbq"])
+        out = write_run(tmp_path, tmp_path / "eval_results" / "some__model")
+        assert main(["compare", str(out), files[0], "--json"]) == 3
+        (bbq,) = json.loads(capsys.readouterr().out)["suite"]
+        assert (bbq["previous"], bbq["verdict"]) == (0.9, "not comparable")
+        assert "different rules" in bbq["words"]
+
+    def test_the_report_has_the_technical_report_and_the_table(self, files, tmp_path, capsys):
+        out = tmp_path / "report"
+        assert main(["report", *files, "--out", str(out), "--format", "html,csv,md,json,xlsx"]) == 0
+        assert "scores without samples" in capsys.readouterr().out
+        text = (out / "compl_ai" / "first_report.md").read_text()
+        assert "its decoding_trust and privacy are 1 whatever a model says" in text
+        assert "rows per task: unknown" in text
+        rows = list(csv.DictReader((out / "compl_ai" / "all_results.csv").open()))
+        assert [(row["model_name"], row["bbq"]) for row in rows] == [("first", "0.9"), ("second", "0.4")]
+        assert not (out / "samples.csv").exists()
+        # What was copied stays the original's.
+        copy = PACK.module("references").load(out / "compl_ai" / "first_results.json")
+        assert copy["compliance_bbq_score"]["scored_by"].endswith("as the original computes it")
+
+    def test_a_run_folder(self, tmp_path, files, capsys):
+        folder = tmp_path / "runs" / "third" / "bbq__2024-06-15_18:31:29"
+        folder.mkdir(parents=True)
+        final = {"benchmark": "bbq", "FinalResult": {"aggregate_score": 0.5, "raw_metrics": {}}}
+        (folder / "final_result.json").write_text(json.dumps(final))
+        assert main(["compare", str(folder.parent), files[0], "--json"]) == 3
+        found = json.loads(capsys.readouterr().out)
+        assert (found["run"], found["suite"][0]["now"]) == ("third", 0.5)
+
+    def test_our_own_scores_stand_beside_each_other_without_their_samples(self, tmp_path, capsys):
+        prepared(tmp_path, tasks=["compliance_bbq"])
+        out = write_run(tmp_path, tmp_path / "eval_results" / "some__model")
+        assert main(["score", str(out), "--out", str(tmp_path / "kept")]) == 0
+        capsys.readouterr()
+        assert main(["compare", str(out), str(tmp_path / "kept" / "scores.json"), "--json"]) == 3
+        bbq = json.loads(capsys.readouterr().out)["suite"][0]
+        assert (bbq["delta"], bbq["verdict"]) == (0, "not enough evidence")
