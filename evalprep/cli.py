@@ -110,6 +110,9 @@ def _run(module: Any, args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+    except MemoryError:
+        print("error: there is not enough memory\n  fix: free some, or take fewer rows at a time", file=sys.stderr)
+        return 2
     except BrokenPipeError:
         # The reader (head, less) went away; that is not our failure.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

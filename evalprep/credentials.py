@@ -7,31 +7,43 @@ Three rules: the name of a setting (`api_key`, `X-Auth-Token`, `passwd`), the fo
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 HIDDEN = "***"
 
+_SUFFIX = r"(?:_?(?:value|text|string|plain|raw|b64|base64|hash|read|write|prod|dev|test|old|new)|_?\d{1,3})?"
 # Names whose last words say that the value is secret, whatever stands before.
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:"
     r"pass(?:word|wd|phrase|code)|passwort|pwd|secrets?|credentials?|authorization|cookies?|jwt|bearer"
-    r"|api_?keys?|(?:access|secret|private|account|storage|subscription|signing|encryption|master|service|deploy|admin)_?keys?"
-    r"|(?:auth|access|bearer|refresh|session|api|id|personal|security|secret|service|user|csrf|private|deploy|bot)_?tokens?"
-    r"|signature|sig|sas|connection_?string"
-    r")(?:_?(?:value|text|string|plain|raw|b64|base64))?$"
+    r"|api_?keys?|(?:access|secret|private|account|storage|subscription|signing|encryption|master|service|deploy|admin"
+    r"|license|client)_?keys?"
+    r"|(?:auth|access|bearer|refresh|session|api|id|personal|security|secret|service|user|csrf|private|deploy|bot|ad|aad"
+    r"|oauth|client|app)_?tokens?"
+    r"|signature|sig|sas|connection_?string|(?:basic|http|proxy|digest)_?auth"
+    rf"){_SUFFIX}$"
 )
+# As the name of a setting, or before an equals sign, these hold a secret too; "auth: none" in a sentence does not.
+_SHORT_NAME = re.compile(r"(?:^|_)(?:pass|pw|auth)$")
 _SERVICES = (
     r"(?:hf|hugging_?face|hub|open_?ai|anthropic|claude|azure|aws|google|gemini|vertex|cohere|mistral|groq|together|fireworks"
     r"|deep_?seek|replicate|nvidia|nim|perplexity|xai|open_?router|databricks|wand_?b|comet|github|gh|gitlab|slack|discord"
     r"|telegram|stripe|twilio|sendgrid|pinecone|modal|runpod|vllm|litellm|langsmith|serp|tavily|kaggle|npm|pypi|docker"
     r"|ibm|watsonx|ai21|cerebras|sambanova|anyscale|octo|dashscope|zhipu|moonshot|minimax|baidu|proxy)"
 )
-_OF_A_SERVICE = re.compile(rf"(?:^|_){_SERVICES}_?(?:keys?|tokens?|pat|auth|secrets?)$")
+_OF_A_SERVICE = re.compile(rf"(?:^|_){_SERVICES}_?(?:keys?|tokens?|pat|auth|secrets?){_SUFFIX}$")
 # In URLs and headers every key, token or code is one that opens something.
 _IN_A_REQUEST = re.compile(r"(?:^|_)(?:key|token|auth|sig|signature|credential|cookie|secret|password)$")
 _TOKEN = re.compile(r"^tokens?$")
+_REFERS = re.compile(r"^(?:env|environment|from|name|file|path|type|var|variable)$")
+# Where an address is expected, what stands before its @ opens it, with or without a scheme.
+_ADDRESS = re.compile(r"(?:^|_)(?:urls?|uri|hosts?|proxy|endpoint|server|base|address|dsn)$")
+_USER_AT_HOST = re.compile(r"([\w.+%-]{0,100}:[^\s/@]{3,200})@([\w.-]{1,200}(?::\d{1,5})?(?:[/?].*)?)")
 _HEADERS = re.compile(r"(?:^|_)headers?$")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-.\s]+")
 
@@ -40,7 +52,7 @@ _FORMS = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"sk-(?:[a-z0-9]{2,10}-){0,3}(?=[A-Za-z_]{0,60}\d)[A-Za-z0-9_]{10,200}(?:-[\w-]{1,100})?"  # OpenAI, Anthropic
     r"|hf_(?:(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{16,100}|[A-Za-z0-9]{30,100})|api_org_[A-Za-z0-9]{20,100}"
-    r"|github_pat_[A-Za-z0-9_]{10,200}|gh[oprsu]_[A-Za-z0-9]{16,255}|glpat-[\w-]{16,100}"
+    r"|github_pat_[A-Za-z0-9_]{10,200}|gh[oprsu]_[A-Za-z0-9]{16,255}|gl(?:pat|ptt|dt|rt|cbt|ft|soat|oas|imt|agent)-[\w-]{16,100}"
     r"|(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{12,24}"
     r"|AIza[\w-]{20,60}|ya29\.[\w-]{20,400}|GOCSPX-[\w-]{16,60}"
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[A-Za-z0-9-]{10,250}"
@@ -58,10 +70,14 @@ _PEM = re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,10000}(?:-----
 _BEARER = re.compile(
     r"(?i)(?<![A-Za-z0-9])(bearer|basic|apikey|negotiate)[ \t]{1,4}(?=[^\s\d]{0,60}\d)[\w.~+/-]{8,4000}={0,2}"
 )
-_USERINFO = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)([^\s/?#@'\"<>]{1,1000})@")
+_BASIC = re.compile(r"(?i)(?<![A-Za-z0-9])(basic[ \t]{1,4})([A-Za-z0-9+/]{6,2000}={0,2})")
+_USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)([^\s/?#'\"<>]{1,1000})@")
+_USER_OPTION = re.compile(
+    r"(?<![\w-])(-u|--(?:proxy-)?user)([ =]\s{0,3}[\"']?)([^\s:\"'=]{1,100}:(?!\d)[^\s\"']{1,200})"
+)
 # `name=value`, `name: value`, `"name": "value"`, as in model arguments, query strings, headers and JSON in a text.
 _NAME = re.compile(
-    r"""(?P<start>[?&;]?)(?<![\w.-])(?P<name>[A-Za-z][\w.-]{0,60})"""
+    r"""(?P<start>[?&;#]?)(?<![\w.-])(?:--?)?(?P<name>[A-Za-z][\w.%-]{0,60})"""
     r"""(?P<between>\\?["']?[ \t]{0,2}[=:][ \t]{0,2}\\?(?P<quote>["']?))"""
 )
 _VALUE = re.compile(r"""[^\s,;&'"(){}\[\]<>$%*|\\][^\s,;&'"<>\\]{0,4000}""")
@@ -108,8 +124,19 @@ def redacted(text: str) -> str:
     text = _FORMS.sub(HIDDEN, text)
     text = _HEADER_LINE.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", text)
     text = _OPTION.sub(_hide_option, text)
+    text = _USER_OPTION.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", text)
     text = _BEARER.sub(lambda match: f"{match[1]} {HIDDEN}", text)
+    text = _BASIC.sub(_hide_basic, text)
     return _hide_values(text)
+
+
+def _hide_basic(match: re.Match[str]) -> str:
+    """`Basic` before an encoded `user:password`, and not before a word."""
+    try:
+        said = base64.b64decode(match[2] + "=" * (-len(match[2]) % 4)).decode()
+    except (binascii.Error, ValueError):
+        return match[0]
+    return f"{match[1]}{HIDDEN}" if ":" in said and said.isprintable() else match[0]
 
 
 def _hide_userinfo(match: re.Match[str]) -> str:
@@ -127,8 +154,10 @@ def _hide_values(text: str) -> str:
         value = _VALUE.match(text, end) if end >= done else None
         if value is None or _STANDS_FOR.fullmatch(value[0]):
             continue
-        in_url = found["start"] in {"?", "&"}
-        if not (secret_name(name) or (in_url and _IN_A_REQUEST.search(_plain_name(name)))):
+        in_url = found["start"] in {"?", "&", "#"}
+        name = unquote(name)
+        short = "=" in found["between"] and _SHORT_NAME.search(_plain_name(name))
+        if not (short or secret_name(name) or (in_url and _IN_A_REQUEST.search(_plain_name(name)))):
             continue
         prose = found["between"].strip() == ":" and not found["quote"] and value[0].isalpha() and len(value[0]) < 8
         if not prose:  # "Password: yes"
@@ -146,14 +175,41 @@ def _hide_option(match: re.Match[str]) -> str:
 def is_secret(key: str, value: Any, *, within: str = "") -> bool:
     """Whether a setting looks like a credential, by its name or by its value.
 
+    Args:
+        key: Its name.
+        value: A text; a number counts where the name says that it is a password.
+        within: The key of the mapping that it stands in: `api_key: {value: ...}`.
+
     >>> is_secret("api_key", "x"), is_secret("tokenizer", "org/model"), is_secret("add_bos_token", True)
     (True, False, False)
     """
+    named = _named_secret(key, within)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return named and abs(value) >= _LEAST_NUMBER and "token" not in key.lower()
     if not isinstance(value, str) or not value:
         return False
-    if secret_name(key, within=within) and not _STANDS_FOR.fullmatch(value.strip()):
+    if named and not _STANDS_FOR.fullmatch(value.strip()):
         return True
-    return bool(_WHOLE.fullmatch(value.strip())) or redacted(value) != value
+    return bool(_WHOLE.fullmatch(value.strip())) or _hidden(key, value) != value
+
+
+_LEAST_NUMBER = 1_000
+"""`api_keys: 4` counts keys."""
+
+
+def _named_secret(key: str, within: str) -> bool:
+    plain = _plain_name(key)
+    if secret_name(key, within=within) or _SHORT_NAME.search(plain):
+        return True
+    around = _plain_name(within)
+    return bool(_SECRET_NAME.search(around) or _OF_A_SERVICE.search(around)) and not _REFERS.match(plain)
+
+
+def _hidden(key: str, value: str) -> str:
+    """A text redacted, with what stands before the host where its key says that it is an address."""
+    if _ADDRESS.search(_plain_name(key)) and (found := _USER_AT_HOST.fullmatch(value.strip())):
+        return f"{HIDDEN}@{redacted(found[2])}"
+    return redacted(value)
 
 
 def variable_for(path: str, value: object) -> str:
@@ -178,6 +234,8 @@ def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[tuple[s
     """
     if isinstance(data, dict):
         for name, value in data.items():
+            if isinstance(name, str) and redacted(name) != name:
+                yield (name,)
             for path in secret_paths(value, str(name), key or within):
                 yield (name, *path)
     elif isinstance(data, list | tuple):
@@ -191,10 +249,15 @@ def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[tuple[s
 def without_secrets(data: Any, key: str = "", within: str = "") -> Any:
     """The same data with everything that looks like a credential replaced, and the rest of a text kept."""
     if isinstance(data, dict):
-        return {name: without_secrets(value, str(name), key or within) for name, value in data.items()}
+        return {
+            redacted(name) if isinstance(name, str) else name: without_secrets(value, str(name), key or within)
+            for name, value in data.items()
+        }
     if isinstance(data, list | tuple):
         return [without_secrets(item, key, within) for item in data]
     if not is_secret(key, data, within=within):
         return data
-    hidden = redacted(data)
-    return HIDDEN if hidden == data or (secret_name(key, within=within) and "://" not in data) else hidden
+    if not isinstance(data, str):
+        return HIDDEN
+    hidden = _hidden(key, data)
+    return HIDDEN if hidden == data or (_named_secret(key, within) and "://" not in data) else hidden

@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.annotate.providers.wire import Answer, Wire
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.packs.annotator import Message
+from evalprep.yamlfile import NotYaml, yaml_value
 
 _MILLION = 1_000_000
 _KEYS = {"input", "output", "batch", "currency"}
@@ -71,13 +72,11 @@ def read_prices(file: Path) -> dict[str, Price]:
     Raises:
         BadInput: every mistake in it.
     """
-    import yaml
-
     try:
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = yaml_value(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(Problem(what=f"cannot be read: {error.strerror}", where=str(file))) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (NotYaml, UnicodeDecodeError) as error:
         raise BadInput(Problem(what=f"is no YAML: {' '.join(str(error).split())[:200]}", where=str(file))) from error
     if isinstance(data, Mapping) and isinstance(data.get("prices"), Mapping):
         data = data["prices"]

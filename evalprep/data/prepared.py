@@ -14,6 +14,8 @@ from evalprep.errors import BadInput, Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_NESTED = 60
+"""Levels of lists and mappings in one value: Arrow ends the process on a value that holds itself."""
 CHUNK_ROWS = 2_000
 ID_COLUMN = "sample_id"
 
@@ -149,12 +151,26 @@ def _without_empty(value: Any) -> Any:
     return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
-def _checked(rows: Iterable[Mapping[str, Any]], task: str) -> Iterator[dict[str, Any]]:
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether a value is nested deeper than so many levels; one that holds itself is."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_deeper(one, levels - 1) for one in inner)
+
+
+def _checked(rows: Iterable[Any], task: str) -> Iterator[dict[str, Any]]:
     """Pass rows on while their ids are present and new; ids live in a database that spills to disk."""
     seen = sqlite3.connect("")
     seen.execute("CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID")
     try:
         for number, row in enumerate(rows):
+            if not isinstance(row, Mapping):
+                what = f"row {number} of {task} is {type(row).__name__}"
+                raise BadInput(Problem(what=what, where=task, allowed="a mapping of columns to values"))
+            if deep := [name for name, value in row.items() if _deeper(value, MOST_NESTED)]:
+                what = f"row {number} of {task} is nested more than {MOST_NESTED} levels deep in column {deep[0]!r}"
+                raise BadInput(Problem(what=what, where=task, fix="keep such a value as JSON text"))
             identifier = row.get(ID_COLUMN)
             if not isinstance(identifier, str) or not identifier:
                 raise BadInput(

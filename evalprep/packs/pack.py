@@ -68,9 +68,9 @@ class Pack:
         """
         try:
             yield
-        except (BadInput, OSError, MemoryError):
+        except (BadInput, OSError, MemoryError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             frames = traceback.extract_tb(error.__traceback__)
             own = [frame for frame in frames if Path(frame.filename).is_relative_to(self.folder)] or frames
             raise BadInput(

@@ -96,6 +96,9 @@ def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], p
     if circle := cycle(whole):
         problems.add(f"tasks wait for each other: {' > '.join(circle)}", where=where, fix="mend the pack's `after`")
         return Joined(whole, packs, selection)
+    for name, task in whole.tasks.items():
+        if unknown := [one for one in task.after if one not in whole.tasks and one not in whole.excluded]:
+            problems.add(f"{name} waits for {', '.join(unknown)}", where=where, fix="mend the pack's `after`")
     _refuse_second_markup(config, whole, problems)
     _need_address(config, whole, problems)
     named = [name for name in selection.order if name in whole.tasks]

@@ -32,6 +32,7 @@ from evalprep.prepare.models import Subject, check_models, check_tokenizers, sub
 from evalprep.prepare.scores import check_scores
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
+from evalprep.prepare.soundness import check_plan
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
 from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, of_commands, swap_in, tree_files
 
@@ -106,6 +107,7 @@ def planned(pack: Pack, context: Context) -> Plan:
                 allowed="a Plan, e.g. that of context.static_plan()",
             )
         )
+    check_plan(made, pack).raise_if_any()
     return made
 
 

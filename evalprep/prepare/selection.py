@@ -85,7 +85,7 @@ def _made_names(config: Config, packs: Mapping[str, Pack], problems: Problems) -
             problems.extend(error.problems)
             continue
         for one in told:
-            taken = owner.get(one) or next((other for other in packs.values() if other.canonical(one)), None)
+            taken = owner.get(str(one)) or next((other for other in packs.values() if other.canonical(str(one))), None)
             if not isinstance(one, str) or not INLINE_NAME.fullmatch(one) or taken is not None:
                 problems.add(
                     f"the pack {name} makes a task {one!r}" + (f", which {taken.name} has" if taken else ""),

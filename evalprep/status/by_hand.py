@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.files import as_mapping, read_object
 from evalprep.status.folder import DONE
 from evalprep.status.lines import TaskStatus
+from evalprep.yamlfile import NotYaml, yaml_value
 
 
 def results_files(place: Path) -> list[Path]:
@@ -99,11 +100,9 @@ def _options(words: list[str], here: Path) -> dict[str, list[str]]:
             current = found.setdefault(wanted.get(option, ""), [])
         current += [part for part in text.split(",") if part]
     if "config" in found:
-        import yaml
-
         try:
-            data = yaml.safe_load((here / found["config"][0]).read_text(encoding="utf-8"))
-        except (OSError, IndexError, ValueError, yaml.YAMLError):
+            data = yaml_value((here / found["config"][0]).read_text(encoding="utf-8"))
+        except (OSError, IndexError, ValueError, NotYaml):
             data = None
         for key in ("output_path", "tasks", "include_path"):
             value = as_mapping(data).get(key)

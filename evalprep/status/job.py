@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, unchanged_sha256
 from evalprep.packs.manifest import commands_of, models_of, plan_of, require_manifest, run_id, subject_of
 from evalprep.packs.plan import Plan
+from evalprep.yamlfile import NotYaml, yaml_value
 
 
 @dataclass(frozen=True)
@@ -107,12 +106,12 @@ def read_jobs(work_dir: Path) -> list[Job]:
     for command in commands_of(manifest):
         path = work_dir / command.file
         try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
+            data = yaml_value(path.read_text(encoding="utf-8"))
             model, arguments, tasks = data.pop("model"), data.pop("model_args") or {}, data.pop("tasks")
             data["output_path"], data["include_path"]
         except FileNotFoundError:
             raise BadInput(Problem(what="does not exist", where=str(path), fix="prepare again")) from None
-        except (OSError, yaml.YAMLError, KeyError, AttributeError) as error:
+        except (OSError, UnicodeDecodeError, NotYaml, KeyError, AttributeError) as error:
             raise BadInput(
                 Problem(what=f"is no run configuration: {error!r}", where=str(path), fix="prepare again")
             ) from None

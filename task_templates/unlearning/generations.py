@@ -96,8 +96,10 @@ def _classify(name: str, texts: list[str], max_length: int) -> tuple[list[list[f
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(name, local_files_only=True)
-    model = AutoModelForSequenceClassification.from_pretrained(name, local_files_only=True).eval()
+    # Nothing of a model folder is executed or unpickled.
+    local = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = AutoTokenizer.from_pretrained(name, **local)
+    model = AutoModelForSequenceClassification.from_pretrained(name, use_safetensors=True, **local).eval()
     logits: list[list[float]] = []
     with torch.no_grad():
         for start in range(0, len(texts), CLASSIFIER_BATCH):

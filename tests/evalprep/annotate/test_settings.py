@@ -75,7 +75,8 @@ class TestPrices:
     @pytest.mark.parametrize(
         ("text", "what"),
         [
-            ("[", "is no YAML"), ("- 1", "holds no prices"), ("m: 3", "is no price"),
+            ("[", "is no YAML"), ("m: &a [*a]", "inside of itself"), ("- 1", "holds no prices"),
+            ("m: 3", "is no price"),
             ("m: {input: 1}", "output is missing"), ("m: {input: yes, output: 1}", "input: True"),
             ("m: {input: -1, output: 1}", "input: -1"), ("m: {input: 1, output: .inf}", "output: inf"),
             ("m: {input: 1, output: 1, price: 2}", "unknown key 'price'"),

@@ -29,7 +29,57 @@ fewshot_config: {sampler: first_n, samples: []}
 metadata: &m {version: 1.0, pack: mine, primary_metric: exact_match, primary_filter: none}
 """
 EXIT = "import sys\n"
+ROWS = "from evalprep.packapi import *\ndef prepare(context, task):\n    return TaskData(rows=[{}])\n"
+PLAN = "from evalprep.packapi import *\ndef plan(context):\n    task = lambda **keys: TaskPlan('mine_qa', **({{'template': 'qa.yaml'}} | keys))\n    return Plan({})\n"
+
+
+def rows(row):
+    """A pack that gives one row of its own."""
+    return {"prepare.py": ROWS.format(row)}
+
+
+def plan(arguments):
+    """A pack with a plan of its own; `task()` is a sound task of it."""
+    return {"prepare.py": PLAN.format(arguments)}
+
+
+OF_PLANS = {
+    # arguments of Plan, what the message says
+    "a list of tasks": ("tasks=['mine_qa']", "the tasks of plan() are list"),
+    "no task": ("tasks={'mine_qa': None}", "'mine_qa' of plan() is NoneType"),
+    "a task of another name": ("tasks={'mine_qa': TaskPlan('other', template='qa.yaml')}", "calls itself 'other'"),
+    "a name that is a path": ("tasks={'../x': TaskPlan('../x', template='qa.yaml')}", "plan() makes a task '../x'"),
+    "a template that is none": ("tasks={'mine_qa': task(template=None)}", "template of mine_qa is NoneType"),
+    "a template that is not there": ("tasks={'mine_qa': task(template='no.yaml')}", "template of mine_qa is 'no.yaml'"),
+    "a template elsewhere": ("tasks={'mine_qa': task(template='/etc/passwd')}", "template of mine_qa is '/etc/passwd'"),
+    "a template above": ("tasks={'mine_qa': task(template='../../eval_config.yaml')}", "template of mine_qa is '../../eval"),
+    "values without JSON": ("tasks={'mine_qa': task(values={'x': object()})}", "values of mine_qa cannot be written"),
+    "a block of nothing": ("tasks={'mine_qa': task(block=0)}", "block of mine_qa is 0"),
+    "a block in words": ("tasks={'mine_qa': task(block='3')}", "block of mine_qa is str"),
+    "a text for names": ("tasks={'mine_qa': task(after='mine_qa')}", "after of mine_qa is str"),
+    "an unknown stage before": ("tasks={'mine_qa': task(after=('nope',))}", "mine_qa waits for nope"),
+    "half a primary": ("tasks={'mine_qa': task(primary='acc')}", "primary of mine_qa is str"),
+    "an unknown ability": ("tasks={'mine_qa': task(needs=frozenset({'chatt'}))}", "did you mean chat?"),
+    "an unknown prompt": ("tasks={'mine_qa': task(prompt='shout')}", "prompt of mine_qa is 'shout'"),
+    "no call": ("tasks={'mine_qa': task(call={})}", "call of mine_qa is dict"),
+    "an unknown back end": ("tasks={'mine_qa': task(call=Call(backend='vlm'))}", "did you mean vllm?"),
+    "a credential": ("tasks={'mine_qa': task(call=Call(model_args={'api_key': 'abc'}))}", "looks like a credential"),
+    "an unknown stock": ("tasks={'mine_qa': task(stock='banana')}", "stock of mine_qa is 'banana'"),
+    "a group in itself": ("tasks={'mine_qa': task()}, groups={'g': ['h'], 'h': ['g']}", "the group g of plan() is part of itself"),
+    "a group of text": ("tasks={'mine_qa': task()}, groups={'g': 'mine_qa'}", "the group 'g' of plan() is str"),
+    "no score": ("tasks={'mine_qa': task()}, scores={'s': None}", "'s' of plan() is NoneType"),
+    "a score in itself": ("tasks={'mine_qa': task()}, scores={'s': ScoreSpec(function='mean', needs=('s',))}", "s -> s"),
+    "a score of a stranger": ("tasks={'mine_qa': task()}, scores={'s': ScoreSpec(function='os.system')}", "'os.system'"),
+    "no reason": ("tasks={'mine_qa': task()}, excluded={'x': Excluded('because', 'so')}", "left out for 'because'"),
+}  # fmt: skip
 CASES = {
+    **{f"plan: {name}": (plan(arguments), {}, message) for name, (arguments, message) in OF_PLANS.items()},
+    "a row that is none": (rows("3"), {}, "row 0 of mine_qa is int"),
+    "a row that holds itself": (
+        {"prepare.py": "from evalprep.packapi import *\ndef prepare(context, task):\n    row = {'sample_id': 'a', 'prompt': 'x', 'target': 'y'}\n"
+                       "    row['me'] = row\n    return TaskData(rows=[row])\n"}, {}, "nested more than 60 levels deep in column 'me'"),
+    "what ends a generator": ({"prepare.py": "def prepare(context, task):\n    raise GeneratorExit\n"}, {}, "GeneratorExit"),
+    "too little memory": ({"prepare.py": "def prepare(context, task):\n    raise MemoryError\n"}, {}, "not enough memory"),
     # what is broken: files beside or in place of the good ones, keys of pack.yaml, what the message says
     "an alias that contains itself": ({"qa.yaml": TASK.replace("filter: none}", "filter: none, me: *m}")}, {}, "stands inside of itself"),
     "sys.exit where a module is imported": ({"prepare.py": EXIT + "sys.exit(0)\n"}, {}, "calls sys.exit(0)"),
