@@ -14,7 +14,7 @@ from pathlib import Path
 
 from evalprep.compare import Comparison
 from evalprep.compare import compare_runs as _compare_runs
-from evalprep.results import NEWEST, Run, load_run
+from evalprep.results import Run, load_run, open_run
 from evalprep.score import Scores
 from evalprep.score import score_run as _score_run
 
@@ -24,7 +24,9 @@ RunOrPath = Run | str | os.PathLike[str]
 
 
 def _opened(run: RunOrPath) -> Run:
-    return run if isinstance(run, Run) else load_run(run, timestamp=NEWEST)
+    from evalprep.packs.finding import on_demand
+
+    return run if isinstance(run, Run) else open_run(run, on_demand())
 
 
 def compare_runs(

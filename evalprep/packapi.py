@@ -35,6 +35,7 @@ from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
 from evalprep.packs.annotator import Earlier, Item, SampleRef, Value, Values
 from evalprep.packs.entries import SourceSpec, TaskSpec
+from evalprep.packs.log import Log, LoggedRow, LoggedTask
 from evalprep.packs.mistakes import source_spec
 from evalprep.packs.own import is_own_file, remember_file
 from evalprep.packs.pack import Pack
@@ -58,6 +59,9 @@ __all__ = [
     "Item",
     "JoinReport",
     "Limits",
+    "Log",
+    "LoggedRow",
+    "LoggedTask",
     "Plan",
     "Previous",
     "Problem",

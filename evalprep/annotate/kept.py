@@ -17,7 +17,9 @@ from evalprep.results import Run
 
 
 def run_folders(run: Run) -> list[Path]:
-    """Every folder that holds samples of a run."""
+    """Every folder that holds samples of a run; of a log its own, as its sample lines lie where nothing is kept."""
+    if run.log is not None:
+        return [run.files.folder]
     return list(dict.fromkeys([run.files.folder, *(task.path.parent for task in run.tasks.values())]))
 
 

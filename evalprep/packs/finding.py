@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problems
@@ -87,3 +87,8 @@ def find_task(packs: Mapping[str, Pack], name: str) -> tuple[Pack, str] | None:
         if canonical is not None:
             return pack, canonical
     return None
+
+
+def on_demand(template_dir: Path | Iterable[Path] | None = None) -> Iterator[Pack]:
+    """The packs of `find_packs` one after the other; nothing is read, and no mistake told, before one is asked for."""
+    yield from find_packs(template_dir).values()

@@ -1,6 +1,7 @@
 """What lm-eval wrote, as typed objects: find a run, stream its samples, read them as columns."""
 
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
+from evalprep.results.foreign import open_run, read_log
 from evalprep.results.labels import label_runs
 from evalprep.results.loading import load_run
 from evalprep.results.primary import Primary
@@ -12,5 +13,5 @@ from evalprep.results.task import TaskRun
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",
-    "find_run", "label_runs", "load_run", "read_samples", "read_table",
+    "find_run", "label_runs", "load_run", "open_run", "read_log", "read_samples", "read_table",
 ]  # fmt: skip

@@ -29,16 +29,16 @@ def _with_revision(run: Run) -> str:
 
 
 def _with_output(run: Run) -> str:
-    folders = run.files.folder.resolve().parts
-    return f"{_name(run)}, {'/'.join(folders[-2:])}"
+    parts = (run.log or run.files.folder.resolve()).parts
+    return f"{_name(run)}, {'/'.join(parts[-2:])}"
 
 
 def _with_time(run: Run) -> str:
-    return f"{_name(run)}, {run.files.stamp[11:19].replace('-', ':')}"
+    return _name(run) if run.log else f"{_name(run)}, {run.files.stamp[11:19].replace('-', ':')}"
 
 
 def _with_day(run: Run) -> str:
-    return f"{_name(run)}, {run.files.stamp[:10]} {run.files.stamp[11:19].replace('-', ':')}"
+    return _name(run) if run.log else f"{_name(run)}, {run.files.stamp[:10]} {run.files.stamp[11:19].replace('-', ':')}"
 
 
 # From the shortest to what always tells two files apart.

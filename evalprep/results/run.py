@@ -29,6 +29,8 @@ class Run:
         named: The label that was given or found for it (`labels.label_runs`); empty before.
         record: What was meant to be run, where the run carries an id and its record lies beside it.
         expected: Task -> rows that it should have, where the record says so.
+        stated: `pack/score` -> result, of what another tool's log says of scores; empty for a run of lm-eval.
+        log: The log that the run was read from; None for a run of lm-eval.
     """
 
     files: RunFiles
@@ -38,6 +40,8 @@ class Run:
     named: str = ""
     record: Plan | None = None
     expected: Mapping[str, int] = field(default_factory=dict)
+    stated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    log: Path | None = None
 
     @property
     def id(self) -> str:
@@ -60,8 +64,9 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What the run is called, for headings: its own label, else model and time stamp."""
-        return self.named or f"{self.model.rstrip('/').rpartition('/')[2]} {self.files.stamp}"
+        """What the run is called, for headings: its own label, else model and time stamp; a log has no time."""
+        name = self.model.rstrip("/").rpartition("/")[2]
+        return self.named or (f"{name} {self.files.stamp}" if self.log is None else name)
 
     @cached_property
     def judged(self) -> list[str]:

@@ -27,6 +27,7 @@ class TaskRun:
         scores: Its `results` entry.
         directions: Metric name -> higher is better.
         planned: The task in the plan of the run, where the run's record is there.
+        values_only: Its rows are of a log that keeps values and no replies: no score can be computed from them.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TaskRun:
     scores: Mapping[str, Any] = field(default_factory=dict)
     directions: Mapping[str, Any] = field(default_factory=dict)
     planned: TaskPlan | None = None
+    values_only: bool = False
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
 
     @property

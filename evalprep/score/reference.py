@@ -1,44 +1,26 @@
-"""The scores of a reference run: computed from another run's samples, or read from a log."""
+"""The run that scores compare with: a run of lm-eval, or a log."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.pack import Pack
-from evalprep.results import EACH, Run, load_run
+from evalprep.results import EACH, Run, load_run, read_log
 
 Results = Mapping[str, Mapping[str, Any]]
 
 
-def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
+def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
     """Open `--reference`: an lm-eval run, a log that a pack can read, or a `scores.json` of this tool.
 
     Raises:
         BadInput: none of these.
     """
-    if path.is_file() or path.is_dir():
-        for pack in packs:
-            module = pack.module("references")
-            try:
-                found = module.load(path) if module is not None else None
-            except BadInput:
-                raise
-            except Exception as error:
-                raise BadInput(
-                    Problem(
-                        what=f"references.py of pack {pack.name} failed: {error!r}",
-                        where=f"--reference {path}",
-                        fix=f"mend the file, or {pack.folder / 'references.py'}",
-                    )
-                ) from error
-            if found:
-                return {str(name): dict(result) for name, result in found.items()}
-        if (scores := own_scores(path)) is not None:
-            return scores
+    if (log := read_log(path, packs, complete=False)) is not None:
+        return log
     try:
         return load_run(path, timestamp=EACH)
     except BadInput as error:
@@ -53,7 +35,7 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run | Results:
         ) from error
 
 
-def named_reference(run: Run, packs: Iterable[Pack]) -> Run | Results | None:
+def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
     """Open the reference that the run's tasks name (`metadata.reference`); what became of it goes into the run's notes.
 
     None, with a note, for one that is gone, that is no reference, or that is not the same for all tasks: a setting of
@@ -77,16 +59,3 @@ def named_reference(run: Run, packs: Iterable[Pack]) -> Run | Results | None:
     if note not in run.notes:
         run.notes.append(note)
     return reference
-
-
-def own_scores(path: Path) -> Results | None:
-    """The results in a `scores.json` of this tool, by `pack/name`; None for anything else."""
-    file = path / "scores.json" if path.is_dir() else path
-    if file.suffix != ".json" or not file.is_file():
-        return None
-    try:
-        content = json.loads(file.read_bytes())
-    except ValueError:
-        return None
-    scores = content.get("results") if isinstance(content, dict) and content.get("kind") == "evalprep scores" else None
-    return scores if isinstance(scores, dict) else None

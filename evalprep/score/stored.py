@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalprep.errors import BadInput
 from evalprep.packapi import ExportRun
+from evalprep.packs.log import Log
 from evalprep.packs.pack import Pack
-from evalprep.results import Run, load_run
-from evalprep.score.reference import own_scores
+from evalprep.results import Run, open_run
+from evalprep.results.foreign import own_scores
 from evalprep.score.suite import Scores, SuiteScore, export_as, score_run
 
 NOTE = "holds scores without samples: rows cannot be paired, and nothing is tested"
@@ -19,17 +19,20 @@ _SUFFIXES = ("_with_metadata", "_results")
 
 
 def open_side(path: Path | str, packs: Callable[[], Mapping[str, Pack]], *, timestamp: str) -> Run | Scores:
-    """A run, or the scores of a place that holds no run; packs are read for the latter alone.
+    """A run, of lm-eval or of a log with rows, or the scores of a log without rows; packs are read for logs alone.
 
     Raises:
         BadInput: neither.
     """
-    try:
-        return load_run(path, timestamp=timestamp)
-    except BadInput:
-        if (found := open_scores(Path(path), packs())) is None:
-            raise
-        return found
+    run = open_run(path, _on_demand(packs), timestamp=timestamp)
+    if run.log is None or run.tasks:
+        return run
+    found = open_scores(Path(path), packs())
+    return run if found is None else found
+
+
+def _on_demand(packs: Callable[[], Mapping[str, Pack]]) -> Iterator[Pack]:
+    yield from packs().values()
 
 
 def open_scores(path: Path, packs: Mapping[str, Pack]) -> Scores | None:
@@ -44,8 +47,9 @@ def open_scores(path: Path, packs: Mapping[str, Pack]) -> Scores | None:
     for pack in packs.values():
         module = pack.module("references")
         found = module.load(path) if module is not None else None
-        suite += _suite(pack, found or {})
-    if not suite and (own := own_scores(path)) is not None:
+        suite += _suite(pack, found.results if isinstance(found, Log) else found or {})
+    if not suite and (kept := own_scores(path)) is not None:
+        own = kept["results"]
         for pack in packs.values():
             suite += _suite(pack, {name: result for name, result in own.items() if name.startswith(f"{pack.name}/")})
     if not suite:

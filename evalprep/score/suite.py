@@ -140,21 +140,33 @@ class _Walk:
     def __init__(self, pack: Pack, run: Run, reference: Results | None) -> None:
         self.pack, self.run, self.reference = pack, run, reference
         self.plan = plan_behind(run)
-        self.specs = read_specs(pack, self.plan.scores.values())
+        own = f"{pack.name}/"
+        self.stated = {name.removeprefix(own): one for name, one in run.stated.items() if name.startswith(own)}
+        # A log may state scores that a config of its own makes; nothing but their name is known.
+        alone = (ScoreSpec(name=name, pack=pack.name, function="", title=name, better="") for name in self.stated)
+        made = [one for one in alone if one.name not in pack.suite_scores]
+        self.specs = read_specs(pack, [*made, *self.plan.scores.values()])
         self.results: dict[str, dict[str, Any]] = {}
         self.tasks_of: dict[str, list[str]] = {}
         self.notes: dict[str, None] = {}
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def applicable(self) -> list[str]:
-        """Scores with every task, own or inherited, in the run; a task of a score may also be missing in part."""
-        wanted = []
+        """Scores with a task, own or inherited, in the run, and those that a log states or that follow from these."""
+        wanted: dict[str, None] = {}
         for name, spec in self.specs.items():
             behind = [*spec.tasks, *(task for parent in spec.needs for task in self.tasks_of[parent])]
             self.tasks_of[name] = list(dict.fromkeys(behind))
-            if any(task in self.run.tasks for task in self.tasks_of[name]):
-                wanted.append(name)
-        return wanted
+            if not self.run.stated:
+                found = any(task in self.run.tasks for task in self.tasks_of[name])
+            elif spec.tasks:
+                known = [self.run.tasks.get(task) for task in spec.tasks]
+                found = name in self.stated or all(one is not None and not one.values_only for one in known)
+            else:
+                found = name in self.stated or any(parent in wanted for parent in spec.needs)
+            if found:
+                wanted[name] = None
+        return list(wanted)
 
     def evaluate(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Results of these scores and of all that they need."""
@@ -168,8 +180,25 @@ class _Walk:
                 waiting += self.specs[name].needs
         for name, spec in self.specs.items():
             if name in needed:
-                self.results[name] = self._one(spec)
+                self.results[name] = self._with_stated(spec)
         return self.results
+
+    def _with_stated(self, spec: ScoreSpec) -> dict[str, Any]:
+        """A score with rows as a log states it; one over other scores computed anew, as far as that gives a value."""
+        stated = self.stated.get(spec.name)
+        if stated is None:
+            return self._one(spec)
+        if not spec.needs or stated.get("value_by_index"):
+            return _with_uncertainty(dict(stated), "+".join(spec.tasks))
+        result = self._one(spec)
+        said, own = stated.get("agg_value"), result.get("agg_value")
+        if own is None and said is not None:
+            why = result.get("reason")
+            note = f"as the log states it{f', not computed anew: {why}' if why else ''}"
+            return _with_uncertainty({**stated, "notes": [*(stated.get("notes") or []), note]}, "+".join(spec.tasks))
+        if said is not None and not spec.reference and not math.isclose(own or 0.0, said, rel_tol=1e-6, abs_tol=1e-9):
+            result["notes"] = [*(result.get("notes") or []), f"the log itself states {said:.6g}"]
+        return result
 
     def _one(self, spec: ScoreSpec) -> dict[str, Any]:
         if left_out := self.plan.excluded.get(spec.name):
@@ -269,6 +298,7 @@ def _with_uncertainty(result: dict[str, Any], owner: str) -> dict[str, Any]:
 def packs_of(run: Run, packs: Mapping[str, Pack]) -> list[Pack]:
     """The packs that a run's tasks belong to, by their metadata or by their names."""
     named = {str(task.metadata.get("pack")) for task in run.tasks.values()}
+    named |= {name.partition("/")[0] for name in run.stated}
     return [
         pack
         for name, pack in packs.items()
@@ -320,6 +350,10 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         wanted = {name for one in names for name in walk.specs[one].reference}
         walk.reference = _reference_results(pack, reference, wanted)
         results = walk.evaluate(names)
+        if run.stated:
+            # What a log does not hold is no failure of the run.
+            shown = {name for name in names if name in walk.stated or walk.specs[name].reference}
+            names = [name for name in names if name in shown or results[name].get("agg_value") is not None]
         notes += walk.notes
         published = list(published_for(run.model, pack.published)) if pack.published_file else []
         parts = {name: partial_rows(run, [name]) for name in run.tasks}
@@ -367,10 +401,11 @@ def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[
         # Scores of ours go by `pack/name`, foreign logs by the pack's own names.
         own = {name.removeprefix(f"{pack.name}/"): result for name, result in reference.items()}
         return {name: result for name, result in own.items() if "/" not in name or name in pack.suite_scores}
-    if not wanted:
+    if not wanted and not reference.stated:
         return {}
     # Also those that nothing needs, so that the reference's own value stands beside each score.
     walk = _Walk(pack, reference, None)
+    wanted = {name for name in wanted if name in walk.specs} if reference.stated else wanted
     return walk.evaluate({*wanted, *(name for name in walk.applicable() if not walk.specs[name].reference)})
 
 
@@ -394,7 +429,7 @@ def _suite_score(
     result = without_influence(result)
     low, high = result.get("interval") or (None, None)
     # A score that compares with the reference has no value of the reference to stand beside it.
-    other = None if spec.reference else (reference or {}).get(spec.name, {}).get("agg_value")
+    other = None if spec.reference else _value_beside(result, (reference or {}).get(spec.name, {}))
     return SuiteScore(
         name=spec.name,
         pack=spec.pack,
@@ -417,6 +452,12 @@ def _suite_score(
         made_of=spec.made_of,
         rule=spec.rule,
     )
+
+
+def _value_beside(result: Mapping[str, Any], reference: Mapping[str, Any]) -> Any:
+    """The reference's value of a score, unless both have rows and not as many: those were other questions."""
+    rows = [len(one.get("value_by_index") or ()) for one in (result, reference)]
+    return reference.get("agg_value") if 0 in rows or rows[0] == rows[1] else None
 
 
 def export(

@@ -52,11 +52,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Compare, print, write the flips."""
     from evalprep.compare import compare_runs
-    from evalprep.packs.finding import find_packs
-    from evalprep.results import label_runs, load_run
+    from evalprep.packs.finding import find_packs, on_demand
+    from evalprep.results import label_runs, open_run
     from evalprep.score import Scores, open_side
 
-    run, other = load_run(args.run, timestamp=args.timestamp) if args.other is None else None, None
+    known = args.template_dir
+    run, other = open_run(args.run, on_demand(known), timestamp=args.timestamp) if args.other is None else None, None
     if args.other is not None:
         packs = partial(find_packs, args.template_dir)
         one = open_side(args.run, packs, timestamp=args.timestamp)

@@ -31,13 +31,14 @@ def main(args: argparse.Namespace) -> int:
     """Decide, print, write."""
     from evalprep.errors import cannot_write
     from evalprep.gate import decide, junit, read_policy
-    from evalprep.packs.finding import find_packs
-    from evalprep.results import label_runs, load_run
+    from evalprep.packs.finding import find_packs, on_demand
+    from evalprep.results import label_runs, open_run
     from evalprep.verbs.compare import chosen
 
     policy = read_policy(args.policy)
-    run = load_run(args.run, timestamp=args.timestamp)
-    other = load_run(args.other, timestamp=args.baseline_timestamp) if args.other else None
+    known = args.template_dir
+    run = open_run(args.run, on_demand(known), timestamp=args.timestamp)
+    other = open_run(args.other, on_demand(known), timestamp=args.baseline_timestamp) if args.other else None
     label_runs([run] if other is None else [run, other], args.label)
     verdict = decide(run, other, policy, find_packs(args.template_dir) if policy.suite else None)
     data = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)

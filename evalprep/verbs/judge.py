@@ -82,18 +82,18 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.annotate.kept import Kept
     from evalprep.packs.finding import find_packs
     from evalprep.packs.rubric import Rubric
-    from evalprep.results import load_run
+    from evalprep.results import open_run
     from evalprep.verbs.judging import checks, reports
     from evalprep.verbs.judging.arguments import checked
 
     packs = find_packs(args.template_dir)
     settings = checked(args, packs)
-    run = load_run(args.run, timestamp=args.timestamp)
+    run = open_run(args.run, packs.values(), timestamp=args.timestamp)
     if args.export is not None:
         return reports.export(run, args)
     tasks = chosen_tasks(run, packs, args.tasks)
     stamps = {task: stamp_for(run, task) for task in tasks}
-    other = load_run(args.other) if args.other else None
+    other = open_run(args.other, packs.values()) if args.other else None
     stamp = next(iter(stamps.values()), run.files.stamp)
     with Kept(run, stamp) as kept:
         if args.calibrate and isinstance(settings.rubric, Rubric):

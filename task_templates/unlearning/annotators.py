@@ -15,6 +15,7 @@ from .generations import generated
 from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
 from .judge_prompt import create_prompt
 from .samples import Row
+from .spoken import question_in, without_control
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +48,14 @@ class Judge(RubricJudge):
         make = load_prompt(Path(file), prepared=True) if file else create_prompt
         for row in rows[self.task]:
             doc = row["doc"]
-            texts = (doc.get("prompt", row.get("prompt")) or "", doc.get("target", row.get("target")) or "")
-            generation = generated(row)
+            sent = doc.get("prompt", row.get("prompt")) or ""
+            reference, generation = str(doc.get("target", row.get("target")) or ""), generated(row)
+            # A judge of the same family would take headers of turns for its own.
+            texts = (without_control(str(doc.get("question") or question_in(str(sent)))), without_control(reference))
+            generation = without_control(generation)
             try:
                 prompt = make(self.context, *texts, generation)
+                earlier = None if file else _earlier(create_prompt(self.context, sent, reference, generated(row)))
             except Exception as error:
                 what = f"create_prompt fails: {type(error).__name__}: {error}"
                 raise BadInput(broken_prompt(file, what)) from error
@@ -58,8 +63,8 @@ class Judge(RubricJudge):
                 raise BadInput(broken_prompt(file, f"create_prompt returns {type(prompt).__name__}"))
             fields = dict(zip(("input", "reference", "answer"), (*texts, generation), strict=True))
             sample = SampleRef(self.task, row["sample_id"], row["index"])
-            asked = prompt if file else self.rubric.render({name: str(text) for name, text in fields.items()})[0]
-            yield Item((sample,), asked, earlier=_earlier(prompt))
+            asked = prompt if file else self.rubric.render(fields)[0]
+            yield Item((sample,), asked, earlier=earlier or _earlier(prompt))
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:  # noqa: ARG002
         """Status of a reply, and its ratings where the status is `ok`."""

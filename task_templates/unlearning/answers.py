@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from custom_metrics.token_logprobs import Response
@@ -10,8 +10,8 @@ from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import probability as formulas
 from custom_metrics.unlearning import truth_ratio as ratios
 
-from .results import Inputs, Result, by_index, column, data_set, drawn, no_value, with_mean_interval
-from .samples import Rows, missing, position, responses, single, split, tally
+from .results import Inputs, Result, by_index, carried, column, data_set, drawn, no_value, with_mean_interval
+from .samples import Rows, answers, missing, position, responses, single, split, tally
 
 #: What a truth ratio says, by its aggregator.
 RATIO_MEANINGS = {
@@ -43,7 +43,11 @@ def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
             if role == "wrong"
             else {"prob": probs[0] if probs else None, "avg_loss": losses[0] if losses else None}
         )
-    result = {**formulas.probability_aggregate(value_by_index=values), "value_by_index": values, **split(single(rows))}
+    result = {
+        **formulas.probability_aggregate(value_by_index=values),
+        "value_by_index": values,
+        **_rows_of(single(rows)),
+    }
     means = {index: by_row.mean(by_row.entries(row["prob"])) for index, row in values.items()}
     return tally(with_mean_interval(result, means, data_set(rows)), seen)
 
@@ -64,17 +68,29 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
         return found
     aggregator = str(params.get("aggregator"))
     result = ratios.truth_ratio(aggregator=aggregator, correct_avg_loss=found[0], wrong_avg_loss=found[1])
+    return described(result | carried(inputs), aggregator, data_set(inputs))
+
+
+def described(result: Result, aggregator: str, of: str) -> Result:
+    """A truth ratio with its meaning, its distribution and its interval.
+
+    Args:
+        result: With the ratio of every row as `score`.
+        aggregator: What makes one number of them.
+        of: Data set of the rows.
+    """
     if aggregator not in ratios.AGGREGATORS:
         return result
     scores = by_row.usable(column(result, "score").values())
     if aggregator != "prob_mean":
-        result["distributions"] = {"log10 of the truth ratio": drawn(scores)}
-    result["explain"] = RATIO_MEANINGS[aggregator]
-    if named := next(iter(inputs.values())).get("split"):
-        result["split"] = named
+        result = result | {"distributions": {"log10 of the truth ratio": drawn(scores)}}
     added = ratios.AGGREGATORS[aggregator]
     contributions = {index: added(one) for index, one in column(result, "score").items() if by_row.finite(one)}
-    return with_mean_interval(result, contributions, data_set(inputs))
+    return with_mean_interval(result | {"explain": RATIO_MEANINGS[aggregator]}, contributions, of)
+
+
+def _rows_of(samples: Sequence[Mapping[str, Any]]) -> Result:
+    return split(samples) | answers(samples)
 
 
 def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[str, Any]] | Result:

@@ -10,7 +10,7 @@ from custom_metrics.unlearning import bootstrap, by_row
 from custom_metrics.unlearning import membership as formulas
 
 from .results import Inputs, Result, column, digest, no_value, only, other_split, with_interval
-from .samples import Row, Rows, answer, missing, option, position, split, tally
+from .samples import Row, Rows, answer, answers, missing, option, position, split, tally
 
 SIDES = ("forget", "holdout")
 
@@ -28,7 +28,7 @@ def attack(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
         seen += found
         blocks[side] = _block(
             {position(row): _score(name, response, row, k) for row, response in zip(samples, found, strict=True)}
-        )
+        ) | answers(samples)
     result = _auc(blocks) | split(next(iter(rows.values())))
     if result["agg_value"] is None and "backend" in {response.refused for response in seen}:
         result["reason"] = "this attack needs the hf back end: run the second command of the preparation"

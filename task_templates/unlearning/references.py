@@ -1,65 +1,76 @@
-"""Reference logs of others: OpenUnlearning's result files and the logs that the TOFU authors publish."""
+"""Logs of others, as references and as runs: OpenUnlearning's result files and what the TOFU authors publish."""
 
 from __future__ import annotations
 
+import functools
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from custom_metrics.unlearning import by_row
-from custom_metrics.unlearning.probability import probability_aggregate, probability_w_options
-from custom_metrics.unlearning.truth_ratio import truth_ratio
-from custom_metrics.unlearning.utility import hm_aggregate
-from evalprep.packapi import BadInput, Problem
+import yaml
 
+from evalprep.packapi import BadInput, Log, Problem
+
+from . import authors
+from .logs import completed, model_at, tasks_of, with_answers
 from .names import own_name, suite_of_file
-
-Result = dict[str, Any]
+from .results import Result
 
 #: What a folder may hold; of two with the same scores the later one counts.
-FILES = ("eval_log_aggregated.json", "TOFU_EVAL.json", "MUSE_EVAL.json")
-# Sections of the TOFU authors' logs and configs of their tables, by the prefix of our metrics.
-AUTHORS_FILES = {
-    "eval_log_forget.json": "forget",
-    "eval_log.json": "retain",
-    "eval_real_author_wo_options.json": "ra",
-    "eval_real_world_wo_options.json": "wf",
-}
-AUTHORS_CONFIGS = {"retain_perturbed": "retain", "real_authors_perturbed": "ra", "world_facts_perturbed": "wf"}
-TABLE_COLUMNS = ("config", "index", "answer_sum_loss", "answer_num_tokens", "wrong_sum_loss", "wrong_num_tokens")
+FILES = (*authors.FILES, "eval_log_aggregated.json", "TOFU_EVAL.json", "MUSE_EVAL.json")
+#: Read where a folder has none of these: the scores without their rows.
+SHORT = ("TOFU_SUMMARY.json", "MUSE_SUMMARY.json")
 
 
-def load(path: Path | str) -> dict[str, Result] | None:
-    """Results by score name, out of a file or folder that is not one of our runs; None for anything else.
+def load(path: Path | str) -> Log | None:
+    """Scores and rows out of a file or folder that is not one of our runs; None for anything else.
 
-    Accepted: `TOFU_EVAL.json` / `MUSE_EVAL.json` in OpenUnlearning's layout, the TOFU authors'
-    `eval_log_aggregated.json` and the same numbers as a parquet table, or a folder with them; one with logs of both
-    suites gives both.
+    Accepted: `TOFU_EVAL.json` / `MUSE_EVAL.json` in OpenUnlearning's layout, or the `..._SUMMARY.json` of such a run,
+    the TOFU authors' `eval_log_aggregated.json`, the logs that it is made of, and the same numbers as a parquet table;
+    or a folder with them. One with logs of both suites gives both.
 
     Raises:
         BadInput: a file of one of these names that is no JSON, such as a truncated copy.
     """
     path = Path(path)
-    if path.is_dir():
-        found: dict[str, Result] = {}
-        for name in FILES:
-            found |= _load_file(path / name) or {}
-        return found or None
-    return _load_file(path)
-
-
-def _load_file(path: Path) -> dict[str, Result] | None:
-    if not path.is_file():
+    results: dict[str, Result] = {}
+    told: dict[str, Any] = {}
+    for file in _files(path):
+        found, meta = _load_file(file)
+        results |= found or {}
+        told |= meta if found else {}
+    if not results:
         return None
+    settings = {"model_args": arguments} if isinstance(arguments := told.get("model_args"), dict) else {}
+    results = with_answers(results)
+    return Log(results, str(told.get("model") or "") or model_at(path), tasks_of(results), settings)
+
+
+def complete(results: Mapping[str, Result]) -> dict[str, Result]:
+    """The same with intervals, and with what each row adds."""
+    return {name: completed(name, result) for name, result in results.items()}
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return [path / name for name in FILES if (path / name).is_file()] or [path / name for name in SHORT]
+
+
+def _load_file(path: Path) -> tuple[dict[str, Result] | None, Mapping[str, Any]]:
+    """Results by the names of our scores, and what the file says of how they came about."""
+    if not path.is_file():
+        return None, {}
     if path.suffix == ".parquet":
-        return _from_table(path)
+        return authors.from_table(path), {}
+    if path.suffix != ".json":
+        return None, {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        if path.name not in FILES:
-            return None
+    except (OSError, ValueError, RecursionError) as error:
+        if path.name not in (*FILES, *SHORT):
+            return None, {}
         raise BadInput(
             Problem(
                 what=f"cannot be read: {error}",
@@ -69,10 +80,13 @@ def _load_file(path: Path) -> dict[str, Result] | None:
             )
         ) from error
     if not isinstance(content, dict):
-        return None
-    if set(content) & set(AUTHORS_FILES):
-        return _from_authors(content)
-    return _from_open_unlearning(content, path.name)
+        return None, {}
+    if set(content) & set(authors.FILES):
+        return authors.from_sections(content), {}
+    if (found := authors.from_file(content, path.name)) is not None:
+        return found, {}
+    meta = content.get("meta")
+    return _from_open_unlearning(content, path.name), meta if isinstance(meta, dict) else {}
 
 
 def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Result] | None:
@@ -81,8 +95,22 @@ def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Re
         for metric, result in content.items()
         if isinstance(result, dict) and "agg_value" in result
     }
+    if not results and name in SHORT:
+        results = {
+            metric: {"agg_value": value}
+            for metric, value in content.items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
     suite = suite_of_file(name, results)
-    return {own_name(metric, suite): result for metric, result in results.items()} or None
+    named = {own_name(metric, suite): result for metric, result in results.items()}
+    # Other tools write `agg_value`, too.
+    return named if not _scores().isdisjoint(named) else None
+
+
+@functools.cache
+def _scores() -> frozenset[str]:
+    """The names of the pack's scores."""
+    return frozenset(yaml.safe_load(Path(__file__).with_name("pack.yaml").read_text(encoding="utf-8"))["suite_scores"])
 
 
 def _renamed(result: Mapping[str, Any]) -> Result:
@@ -91,114 +119,3 @@ def _renamed(result: Mapping[str, Any]) -> Result:
     if "values_by_index" in found:
         found.setdefault("value_by_index", found.pop("values_by_index"))
     return found
-
-
-# The TOFU authors' logs: losses per row, from which every TOFU score without token log-probabilities follows.
-
-
-def _from_authors(content: Mapping[str, Any]) -> dict[str, Result]:
-    results: dict[str, Result] = {}
-    for file, prefix in AUTHORS_FILES.items():
-        log = content.get(file)
-        if not isinstance(log, dict):
-            continue
-        results |= _scores(
-            prefix,
-            answer=log.get("avg_gt_loss", {}),
-            paraphrase=log.get("avg_paraphrased_loss", {}),
-            wrong=log.get("average_perturb_loss", {}),
-            recall=log.get("rougeL_recall", {}),
-        )
-    return _with_utility(results)
-
-
-def _from_table(path: Path) -> dict[str, Result] | None:
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(path)
-    if not set(TABLE_COLUMNS) <= set(file.schema_arrow.names):
-        return None
-    parts: dict[str, list[Mapping[str, Any]]] = {}
-    for row in file.read().to_pylist():
-        prefix = "forget" if str(row["config"]).startswith("forget") else AUTHORS_CONFIGS.get(row["config"])
-        if prefix:
-            parts.setdefault(prefix, []).append(row)
-    results: dict[str, Result] = {}
-    for prefix, rows in parts.items():
-        results |= _scores(
-            prefix,
-            answer={row["index"]: _average(row, "answer") for row in rows},
-            paraphrase={row["index"]: _average(row, "base") for row in rows},
-            wrong={row["index"]: list(_averages(row)) for row in rows},
-            recall={row["index"]: row.get("rougeL_recall") for row in rows},
-        )
-    return _with_utility(results)
-
-
-def _average(row: Mapping[str, Any], name: str) -> float | None:
-    total, count = row.get(f"{name}_sum_loss"), row.get(f"{name}_num_tokens")
-    return total / count if by_row.finite(total) and count else None
-
-
-def _averages(row: Mapping[str, Any]) -> Iterator[float]:
-    for total, count in zip(row["wrong_sum_loss"], row["wrong_num_tokens"], strict=True):
-        if count:
-            yield total / count
-
-
-def _probability(losses: Mapping[Any, Any]) -> Result:
-    def prob(loss: Any) -> float | None:
-        # A loss is never negative; one that is comes from rounding.
-        return math.exp(min(-loss, 0.0)) if by_row.finite(loss) else None
-
-    values = {
-        index: {"prob": [prob(one) for one in loss] if isinstance(loss, list) else prob(loss), "avg_loss": loss}
-        for index, loss in by_row.by_string(losses).items()
-    }
-    return {**probability_aggregate(value_by_index=values), "value_by_index": values}
-
-
-def _scores(
-    prefix: str,
-    *,
-    answer: Mapping[Any, Any],
-    paraphrase: Mapping[Any, Any],
-    wrong: Mapping[Any, Any],
-    recall: Mapping[Any, Any],
-) -> dict[str, Result]:
-    """All scores of one data set from its losses and recalls.
-
-    The logs measure the correct answer of the truth ratio in a pass of its own and call it paraphrase for all four data
-    sets; for facts it is the original answer once more.
-    """
-    results = {f"{prefix}_Q_A_Prob": _probability(answer), f"{prefix}_Q_A_PERT_Prob": _probability(wrong)}
-    facts = prefix in {"ra", "wf"}
-    aggregator = "closer_to_1_better" if prefix == "forget" else "true_better"
-    ratio = truth_ratio(aggregator=aggregator, correct_avg_loss=paraphrase, wrong_avg_loss=wrong)
-    results["forget_truth_ratio" if prefix == "forget" else f"{prefix}_Truth_Ratio"] = ratio
-    if facts:
-        correct, options = (results[f"{prefix}_Q_A_{kind}"]["value_by_index"] for kind in ("Prob", "PERT_Prob"))
-        results[f"{prefix}_Q_A_Prob_normalised"] = probability_w_options(
-            correct_prob={index: row["prob"] for index, row in correct.items()},
-            wrong_prob={index: row["prob"] for index, row in options.items()},
-        )
-    else:
-        results[f"{prefix}_Q_A_PARA_Prob"] = _probability(paraphrase)
-    recalls = {index: {"rougeL_recall": value} for index, value in by_row.by_string(recall).items()}
-    results[f"{prefix}_Q_A_ROUGE"] = {
-        "agg_value": by_row.mean(by_row.usable(row["rougeL_recall"] for row in recalls.values())),
-        "value_by_index": recalls,
-    }
-    return results
-
-
-UTILITY = tuple(
-    f"{prefix}_{part}"
-    for prefix, probability in (("retain", "Q_A_Prob"), ("ra", "Q_A_Prob_normalised"), ("wf", "Q_A_Prob_normalised"))
-    for part in (probability, "Q_A_ROUGE", "Truth_Ratio")
-)
-
-
-def _with_utility(results: dict[str, Result]) -> dict[str, Result]:
-    parts = {name: results.get(name, {}).get("agg_value") for name in UTILITY}
-    return {**results, "model_utility": {**hm_aggregate(agg_values=parts), "parts": parts}}

@@ -14,7 +14,7 @@ from custom_metrics.unlearning import bootstrap, by_row
 
 Result = dict[str, Any]
 LEAST_DRAWN = 1e-12
-_TOLERATED = 0.01  # share of the rows by which two logs of one split may differ
+_OTHER = 0.1  # share of the rows whose answers may differ: logs decode tokens, which can change a text
 #: Score name -> result.
 Inputs = Mapping[str, Mapping[str, Any]]
 
@@ -85,24 +85,44 @@ def drawn(ratios: Iterable[float]) -> list[float]:
     return [math.log10(max(ratio, LEAST_DRAWN)) for ratio in ratios]
 
 
+def answer_keys(texts: Mapping[str, Any]) -> Result:
+    """What tells the questions of a score apart, for the result: row -> digest of the letters of its answer."""
+    letters = {index: "".join(filter(str.isalnum, text.casefold())) for index, text in texts.items() if text}
+    known = {index: text.encode("utf-8", "surrogatepass") for index, text in letters.items() if text}
+    return {"answers": {index: hashlib.sha256(text).hexdigest()[:8] for index, text in known.items()}} if known else {}
+
+
+def carried(inputs: Inputs) -> Result:
+    """What the first input says of its rows, for a score that is made of it."""
+    return {key: found for key in ("split", "answers") if (found := next(iter(inputs.values()), {}).get(key))}
+
+
 def other_split(own: Mapping[str, Any], other: Mapping[str, Any]) -> Result | None:
     """A result without a value where the reference was computed on other rows.
 
-    Logs of others do not name their split; their number of rows tells.
+    Logs of others do not name their split; the number of their rows and their answers tell.
     """
     mine, theirs = own.get("split"), other.get("split")
     if mine and theirs and mine != theirs:
         return no_value(f"the reference is of {theirs} and this run of {mine}: their rows have nothing in common")
-    rows, others = _rows(own), _rows(other)
-    if rows and others and abs(rows - others) > _TOLERATED * max(rows, others):
-        return no_value(
-            f"not comparable: this run has {rows} rows and the reference {others}: of another split or limit"
-        )
+    for side in ("forget", "holdout"):
+        here, there = (one.get(side) if isinstance(one.get(side), Mapping) else one for one in (own, other))
+        if why := _other_rows(side, here or {}, there or {}):
+            return no_value(f"not comparable: {why}")
     return None
 
 
-def _rows(result: Mapping[str, Any]) -> int:
-    return len(by_index(result)) or len(by_index(result.get("forget", {})))
+def _other_rows(side: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    rows, others = len(by_index(here)), len(by_index(there))
+    if rows and others and rows != others:
+        return f"this run has {rows} {side} rows and the reference {others}: of another split or limit"
+    mine, theirs = (found if isinstance(found := one.get("answers"), Mapping) else {} for one in (here, there))
+    shared = [index for index in mine if index in theirs]
+    differ = [index for index in shared if mine[index] != theirs[index]]
+    if len(differ) > _OTHER * len(shared):
+        named = ", ".join(differ[:3]) + (", ..." if len(differ) > 3 else "")
+        return f"{len(differ)} of {len(shared)} {side} rows ask for another answer in the reference (row {named})"
+    return ""
 
 
 def digest(reference: Inputs | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from custom_metrics.token_logprobs import Response, parse
 
-from .results import Result, no_value
+from .results import Result, answer_keys, no_value
 
 Row = Mapping[str, Any]
 #: Task name -> its samples.
@@ -52,6 +52,12 @@ def split(samples: Sequence[Row]) -> Result:
     """The forget split or corpus of the rows, for the result; empty where the rows do not say."""
     found = option(samples, "split", default=None)
     return {} if found is None else {"split": found}
+
+
+def answers(samples: Sequence[Row]) -> Result:
+    """What tells the rows from those of another split, for the result."""
+    texts = {position(row): row["doc"].get("target", row.get("target")) for row in samples}
+    return answer_keys({index: text for index, text in texts.items() if isinstance(text, str)})
 
 
 def single(rows: Rows) -> Sequence[Row]:

@@ -20,7 +20,9 @@ def published(shared, references):
     folder = shared / "vectors" / "unlearning_data" / "tofu_published_logs"
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent")
-    logs = {name: references.load(folder / f"{name}.parquet") for name in ("llama2_7b_full", "llama2_7b_retain90")}
+    logs = {
+        name: references.load(folder / f"{name}.parquet").results for name in ("llama2_7b_full", "llama2_7b_retain90")
+    }
     return logs, json.loads((folder / "expected.json").read_text()), folder
 
 
@@ -94,7 +96,7 @@ def test_the_authors_json_gives_the_same_as_its_table(published, references, tmp
         log.setdefault("average_perturb_loss", {})[index] = [total / count for total, count in wrong]
         log.setdefault("rougeL_recall", {})[index] = row["rougeL_recall"]
     (tmp_path / "eval_log_aggregated.json").write_text(json.dumps(content))
-    found = references.load(tmp_path)
+    found = references.load(tmp_path).results
     for name, result in logs["llama2_7b_full"].items():
         assert found[name]["agg_value"] == pytest.approx(result["agg_value"]), name
 
@@ -110,7 +112,7 @@ OU_TOFU = {
 def test_open_unlearnings_layout(references, tmp_path, name):
     file = tmp_path / name
     file.write_text(json.dumps(OU_TOFU))
-    found = references.load(file)
+    found = references.load(file).results
     assert found["forget_truth_ratio"]["value_by_index"]["1"] == {"score": 0.7}
     assert found["mia_min_k"]["agg_value"] == 0.4
 
@@ -118,7 +120,7 @@ def test_open_unlearnings_layout(references, tmp_path, name):
 def test_a_folder_with_logs_of_both_suites_gives_both(references, tmp_path):
     (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(OU_TOFU))
     (tmp_path / "MUSE_EVAL.json").write_text(json.dumps({"mia_min_k": {"agg_value": 0.3}}))
-    found = references.load(tmp_path)
+    found = references.load(tmp_path).results
     assert (found["mia_min_k"]["agg_value"], found["muse_mia_min_k"]["agg_value"]) == (0.4, 0.3)
 
 
@@ -139,7 +141,7 @@ def test_logs_with_holes_lose_the_row_and_nothing_else(references, tmp_path):
         "rougeL_recall": {"0": 0.5},
     }
     (tmp_path / "eval_log_aggregated.json").write_text(json.dumps({"eval_log_forget.json": log}))
-    found = references.load(tmp_path)
+    found = references.load(tmp_path).results
     assert found["forget_Q_A_Prob"]["skipped"] == {"no_scored_token": 2}
     assert found["forget_truth_ratio"]["value_by_index"]["2"] == {"score": None}
     assert found["forget_truth_ratio"]["value_by_index"]["0"]["score"] == pytest.approx(math.exp(-1))
@@ -148,7 +150,7 @@ def test_logs_with_holes_lose_the_row_and_nothing_else(references, tmp_path):
 def test_both_spellings(references, tmp_path):
     content = {"forget_truth_ratio": {"agg_value": 0.6, "values_by_index": {"0": {"score": 0.5}}}}
     (tmp_path / "TOFU_EVAL.json").write_text(json.dumps(content))
-    assert references.load(tmp_path)["forget_truth_ratio"]["value_by_index"] == {"0": {"score": 0.5}}
+    assert references.load(tmp_path).results["forget_truth_ratio"]["value_by_index"] == {"0": {"score": 0.5}}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_both_spellings(references, tmp_path):
 )
 def test_muse_logs_get_the_prefix(references, tmp_path, name, content):
     (tmp_path / name).write_text(json.dumps(content))
-    found = references.load(tmp_path / name)
+    found = references.load(tmp_path / name).results
     assert found["muse_mia_min_k"]["agg_value"] == 0.3
     assert "mia_min_k" not in found
 

@@ -215,7 +215,7 @@ def test_a_reference_of_another_length_is_refused(pack):
         inputs={"forget_truth_ratio": own}, reference={"forget_truth_ratio": other}
     )
     assert result["agg_value"] is None
-    assert "not comparable: this run has 6 rows and the reference 4" in result["reason"]
+    assert "not comparable: this run has 6 forget rows and the reference 4" in result["reason"]
 
 
 def test_privleak_follows_its_reference(membership, leakage):

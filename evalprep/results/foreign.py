@@ -1,0 +1,186 @@
+"""A run out of results that another tool wrote: a log that a pack reads, or a `scores.json` of this tool.
+
+The rows of a log become sample lines as lm-eval would have written them, in a folder of this process, so that scores,
+comparisons, reports and judges need no second way. What the log states of a score stands in `Run.stated`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput, Problem
+from evalprep.packs.log import Log, LoggedTask
+from evalprep.packs.pack import Pack
+from evalprep.results.files import NEWEST, RunFiles
+from evalprep.results.loading import load_run
+from evalprep.results.run import Run
+from evalprep.results.task import TaskRun
+
+_FILTER = "none"
+
+
+def open_run(path: str | os.PathLike[str], packs: Iterable[Pack], *, timestamp: str = NEWEST) -> Run:
+    """Open a run of lm-eval, or a log that one of the packs reads.
+
+    Args:
+        path: What `load_run` takes, or the file or folder of a log.
+        packs: The packs that are asked about a log.
+        timestamp: As `load_run` takes it.
+
+    Raises:
+        BadInput: neither is there, or a log is damaged.
+    """
+    try:
+        return load_run(path, timestamp=timestamp)
+    except BadInput as error:
+        run = read_log(Path(path), packs)
+        if run is not None:
+            return run
+        if not Path(path).exists():
+            raise
+        raise BadInput([_or_a_log(problem) for problem in error.problems]) from error
+
+
+def _or_a_log(problem: Problem) -> Problem:
+    return replace(problem, allowed=f"{problem.allowed}; or a log that a pack reads" if problem.allowed else "")
+
+
+def read_log(path: Path, packs: Iterable[Pack], *, complete: bool = True) -> Run | None:
+    """The log at a path as a run; None where no pack knows it.
+
+    Args:
+        path: A file, or a folder with logs.
+        packs: The packs that are asked, in order.
+        complete: Also intervals of what the log states; a reference needs none.
+
+    Raises:
+        BadInput: a log is damaged, or a pack's reader fails.
+    """
+    if not (path.is_file() or path.is_dir()):
+        return None
+    for pack in packs:
+        module = pack.module("references")
+        try:
+            found = module.load(path) if module is not None else None
+            if not found:
+                continue
+            log = found if isinstance(found, Log) else Log({str(name): dict(one) for name, one in found.items()})
+            results = log.results
+            if complete and (completed := getattr(module, "complete", None)) is not None:
+                results = completed(results)
+        except BadInput:
+            raise
+        except Exception as error:
+            raise BadInput(
+                Problem(
+                    what=f"references.py of pack {pack.name} failed: {error!r}",
+                    where=str(path),
+                    fix=f"mend the file, or {pack.folder / 'references.py'}",
+                )
+            ) from error
+        return _run(path, log, {f"{pack.name}/{name}": dict(one) for name, one in results.items()}, pack.name)
+    return _of_own_scores(path)
+
+
+def own_scores(path: Path) -> dict[str, Any] | None:
+    """A `scores.json` of this tool, whose `results` are by `pack/name`; None for anything else."""
+    file = path / "scores.json" if path.is_dir() else path
+    if file.suffix != ".json" or not file.is_file():
+        return None
+    try:
+        content = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(content, dict) or content.get("kind") != "evalprep scores":
+        return None
+    return content if isinstance(content.get("results"), dict) else None
+
+
+def _of_own_scores(path: Path) -> Run | None:
+    content = own_scores(path)
+    if content is None:
+        return None
+    stated = {str(name): one for name, one in content["results"].items() if isinstance(one, dict)}
+    return _run(path, Log({}, model=str(content.get("model") or "")), stated, "")
+
+
+def _run(path: Path, log: Log, stated: Mapping[str, Mapping[str, Any]], pack: str) -> Run:
+    place = path.resolve()
+    folder = place if path.is_dir() else place.parent
+    model = log.model or place.stem
+    name = re.sub(r"[^\w.-]+", "_", place.name if path.is_dir() else place.stem)
+    files = RunFiles(folder=folder, stamp=name, results=None, samples={})
+    run = Run(files, _as_results(log, model, pack), {}, list(log.notes), stated=stated, log=place)
+    space = Path(tempfile.mkdtemp(dir=_space().name)) if log.tasks else place
+    for task, logged in log.tasks.items():
+        file = space / f"samples_{task}.jsonl"
+        with file.open("w", encoding="utf-8", errors="replace") as lines:
+            lines.writelines(_lines(logged))
+        files.samples[task] = file
+        run.tasks[task] = TaskRun(
+            task,
+            file,
+            run.part("configs", task),
+            run.part("results", task),
+            logged.higher_is_better,
+            values_only=not logged.has_replies,
+        )
+    return run
+
+
+@functools.lru_cache(maxsize=1)
+def _space() -> tempfile.TemporaryDirectory[str]:
+    """A folder that is gone when this process is."""
+    return tempfile.TemporaryDirectory(prefix="evalprep-logs-")
+
+
+def _as_results(log: Log, model: str, pack: str) -> dict[str, Any]:
+    """What stands for lm-eval's results file; what the log does not say is left out, and so unknown."""
+    return {
+        "model_name": model,
+        "config": dict(log.settings),
+        "configs": {
+            name: {
+                "metadata": {
+                    **task.metadata,
+                    "pack": pack,
+                    "primary_metric": task.metric,
+                    "primary_filter": _FILTER,
+                }
+            }
+            for name, task in log.tasks.items()
+        },
+        "results": {name: {f"{task.metric},{_FILTER}": _mean(task)} for name, task in log.tasks.items()},
+        "n-samples": {name: {"effective": len(task.rows)} for name, task in log.tasks.items()},
+    }
+
+
+def _mean(task: LoggedTask) -> float | None:
+    values = [row.values.get(task.metric) for row in task.rows]
+    known = [float(value) for value in values if isinstance(value, (int, float))]
+    return sum(known) / len(known) if known else None
+
+
+def _lines(task: LoggedTask) -> Iterator[str]:
+    for row in task.rows:
+        replies = [] if row.reply is None else [row.reply]
+        line = {
+            "doc_id": row.index,
+            "doc": {**row.doc, "index": row.index},
+            "target": row.target,
+            "arguments": {"gen_args_0": {"arg_0": row.prompt, "arg_1": {}}} if row.prompt else {},
+            "resps": [replies] if replies else [],
+            "filtered_resps": replies,
+            "filter": _FILTER,
+            "metrics": list(row.values),
+            **row.values,
+        }
+        yield json.dumps(line, ensure_ascii=False) + "\n"

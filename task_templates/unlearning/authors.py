@@ -1,0 +1,171 @@
+"""The logs that the TOFU authors publish: losses per row, from which every TOFU score without tokens follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.unlearning import by_row
+from custom_metrics.unlearning.probability import probability_aggregate, probability_w_options
+from custom_metrics.unlearning.truth_ratio import truth_ratio
+from custom_metrics.unlearning.utility import hm_aggregate
+
+from .results import Result
+
+# Sections of the logs and configs of their tables, by the prefix of our metrics.
+FILES = {
+    "eval_log_forget.json": "forget",
+    "eval_log.json": "retain",
+    "eval_real_author_wo_options.json": "ra",
+    "eval_real_world_wo_options.json": "wf",
+}
+_CONFIGS = {"retain_perturbed": "retain", "real_authors_perturbed": "ra", "world_facts_perturbed": "wf"}
+_TABLE_COLUMNS = ("config", "index", "answer_sum_loss", "answer_num_tokens", "wrong_sum_loss", "wrong_num_tokens")
+
+
+def from_sections(content: Mapping[str, Any]) -> dict[str, Result]:
+    """Results out of `eval_log_aggregated.json`: one section per data set."""
+    results: dict[str, Result] = {}
+    for file, prefix in FILES.items():
+        log = content.get(file)
+        if isinstance(log, dict):
+            results |= _from_section(log, prefix)
+    return _with_utility(results)
+
+
+def from_file(content: Mapping[str, Any], name: str) -> dict[str, Result] | None:
+    """Results out of the log of one data set, such as `eval_log_forget.json`; None for any other file."""
+    known = name in FILES and isinstance(content.get("avg_gt_loss"), dict)
+    return _from_section(content, FILES[name]) if known else None
+
+
+def _from_section(log: Mapping[str, Any], prefix: str) -> dict[str, Result]:
+    columns = {
+        name: found if isinstance(found := log.get(key), dict) else {}
+        for name, key in (
+            ("answer", "avg_gt_loss"),
+            ("paraphrase", "avg_paraphrased_loss"),
+            ("wrong", "average_perturb_loss"),
+            ("recall", "rougeL_recall"),
+            ("texts", "generated_text"),
+        )
+    }
+    return _scores(prefix, **columns)
+
+
+def from_table(path: Path) -> dict[str, Result] | None:
+    """Results out of the same numbers as a parquet table; None for a table with other columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+    except (OSError, pa.ArrowInvalid):
+        return None
+    if not set(_TABLE_COLUMNS) <= set(file.schema_arrow.names):
+        return None
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    split = ""
+    for row in file.read().to_pylist():
+        forgotten = str(row["config"]).startswith("forget")
+        split = str(row["config"]).removesuffix("_perturbed") if forgotten else split
+        prefix = "forget" if forgotten else _CONFIGS.get(row["config"])
+        if prefix:
+            parts.setdefault(prefix, []).append(row)
+    results: dict[str, Result] = {}
+    for prefix, rows in parts.items():
+        results |= _scores(
+            prefix,
+            answer={row["index"]: _average(row, "answer") for row in rows},
+            paraphrase={row["index"]: _average(row, "base") for row in rows},
+            wrong={row["index"]: list(_averages(row)) for row in rows},
+            recall={row["index"]: row.get("rougeL_recall") for row in rows},
+            texts={},
+        )
+    for name, result in results.items():
+        if name.startswith("forget") and split:
+            result["split"] = split
+    return _with_utility(results)
+
+
+def _average(row: Mapping[str, Any], name: str) -> float | None:
+    total, count = row.get(f"{name}_sum_loss"), row.get(f"{name}_num_tokens")
+    return total / count if by_row.finite(total) and count else None
+
+
+def _averages(row: Mapping[str, Any]) -> Iterator[float]:
+    for total, count in zip(row["wrong_sum_loss"], row["wrong_num_tokens"], strict=True):
+        if count:
+            yield total / count
+
+
+def _probability(losses: Mapping[Any, Any]) -> Result:
+    def prob(loss: Any) -> float | None:
+        # A loss is never negative; one that is comes from rounding.
+        return math.exp(min(-loss, 0.0)) if by_row.finite(loss) else None
+
+    values = {
+        index: {"prob": [prob(one) for one in loss] if isinstance(loss, list) else prob(loss), "avg_loss": loss}
+        for index, loss in by_row.by_string(losses).items()
+    }
+    return {**probability_aggregate(value_by_index=values), "value_by_index": values}
+
+
+def _scores(
+    prefix: str,
+    *,
+    answer: Mapping[Any, Any],
+    paraphrase: Mapping[Any, Any],
+    wrong: Mapping[Any, Any],
+    recall: Mapping[Any, Any],
+    texts: Mapping[Any, Any],
+) -> dict[str, Result]:
+    """All scores of one data set from its losses, recalls and generated texts.
+
+    The logs measure the correct answer of the truth ratio in a pass of its own and call it paraphrase for all four data
+    sets; for facts it is the original answer once more.
+    """
+    results = {f"{prefix}_Q_A_Prob": _probability(answer), f"{prefix}_Q_A_PERT_Prob": _probability(wrong)}
+    facts = prefix in {"ra", "wf"}
+    aggregator = "closer_to_1_better" if prefix == "forget" else "true_better"
+    ratio = truth_ratio(aggregator=aggregator, correct_avg_loss=paraphrase, wrong_avg_loss=wrong)
+    results["forget_truth_ratio" if prefix == "forget" else f"{prefix}_Truth_Ratio"] = ratio
+    if facts:
+        correct, options = (results[f"{prefix}_Q_A_{kind}"]["value_by_index"] for kind in ("Prob", "PERT_Prob"))
+        results[f"{prefix}_Q_A_Prob_normalised"] = probability_w_options(
+            correct_prob={index: row["prob"] for index, row in correct.items()},
+            wrong_prob={index: row["prob"] for index, row in options.items()},
+        )
+    else:
+        results[f"{prefix}_Q_A_PARA_Prob"] = _probability(paraphrase)
+    written = by_row.by_string(texts)
+    recalls = {
+        index: {"rougeL_recall": value, **_texts(written.get(index))}
+        for index, value in by_row.by_string(recall).items()
+    }
+    results[f"{prefix}_Q_A_ROUGE"] = {
+        "agg_value": by_row.mean(by_row.usable(row["rougeL_recall"] for row in recalls.values())),
+        "value_by_index": recalls,
+    }
+    return results
+
+
+def _texts(found: Any) -> Result:
+    """A question as it was sent, the generation and the answer: what the logs keep of a row, in this order."""
+    if not isinstance(found, list) or len(found) < 3 or not all(isinstance(one, str) for one in found[:3]):
+        return {}
+    return {"input": found[0], "generation": found[1], "ground_truth": found[2]}
+
+
+_UTILITY = tuple(
+    f"{prefix}_{part}"
+    for prefix, probability in (("retain", "Q_A_Prob"), ("ra", "Q_A_Prob_normalised"), ("wf", "Q_A_Prob_normalised"))
+    for part in (probability, "Q_A_ROUGE", "Truth_Ratio")
+)
+
+
+def _with_utility(results: dict[str, Result]) -> dict[str, Result]:
+    parts = {name: results.get(name, {}).get("agg_value") for name in _UTILITY}
+    return {**results, "model_utility": {**hm_aggregate(agg_values=parts), "parts": parts}}

@@ -1,0 +1,51 @@
+"""The question within a prompt: what stands between the marks of a chat template, or of plain tags."""
+
+from __future__ import annotations
+
+import re
+
+# What opens a turn of the user's and what may close it. Logs hold prompts as a tokenizer decodes them without special
+# tokens, so that of a header only its word is left: "user\n\nWho ...?assistant\n\n".
+_MARKS = (
+    ("<|start_header_id|>user<|end_header_id|>", ("<|eot_id|>",)),
+    ("<|im_start|>user\n", ("<|im_end|>",)),
+    ("<start_of_turn>user\n", ("<end_of_turn>",)),
+    ("<|user|>\n", ("<|end|>", "</s>", "<|assistant|>")),
+    ("[INST]", ("[/INST]",)),
+    ("Question: ", ("\nAnswer:",)),
+)
+_BARE_ENDS = ("assistant", "model")
+_CONTROL = re.compile(r"<\|[^<>|\s]{1,40}\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<bos>|<eos>|</?s>")
+
+
+def question_in(prompt: str) -> str:
+    r"""The last question of a prompt without control tokens, headers of turns and tags; the prompt where none is known.
+
+    >>> question_in("[INST] Who? [/INST]"), question_in("Be kind.user\n\nWho?assistant\n\n")
+    ('Who?', 'Who?')
+    """
+    for opening, closings in _MARKS:
+        if (start := prompt.rfind(opening)) >= 0:
+            turn = prompt[start + len(opening) :]
+            ends = [end for closing in closings if (end := turn.find(closing)) >= 0]
+            if ends:
+                return _without_system(turn[: min(ends)]).strip()
+    bare = prompt.rstrip()
+    for ending in _BARE_ENDS:
+        if bare.endswith(ending) and (start := bare.rfind("user\n")) >= 0:
+            return bare[start + len("user\n") : -len(ending)].strip()
+    return without_control(prompt)
+
+
+def without_control(text: str) -> str:
+    """A text without the tokens that chat templates are made of; a text without any as it is.
+
+    >>> without_control("<|im_start|>Taipei<|im_end|>")
+    'Taipei'
+    """
+    return _CONTROL.sub("", text).strip() if _CONTROL.search(text) else text
+
+
+def _without_system(turn: str) -> str:
+    """Llama-2 writes the system message into the first turn."""
+    return turn.rpartition("<</SYS>>")[2]
