@@ -52,7 +52,7 @@ lint: setup
 	$(BIN)/python -m tests.rooms
 
 bench: setup
-	@for script in benchmarks/*.py; do echo "== $$script"; $(OFFLINE) $(BIN)/python "$$script"; done
+	@for script in benchmarks/*.py; do name=$$(basename "$$script" .py); echo "== $$name"; $(OFFLINE) $(BIN)/python -m "benchmarks.$$name"; done
 
 clean:
 	rm -rf work_dir build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,7 +15,7 @@ from typing import Any
 
 from evalprep import __version__
 from evalprep.errors import BadInput
-from evalprep.terminal import counted, guarded
+from evalprep.terminal import counted, guarded, progress
 
 # Verb -> one line for the overview. The modules themselves are imported only when their verb is used, which keeps
 # `evalprep --help` free of heavy imports.
@@ -35,6 +35,9 @@ VERBS = {
     "new-pack": "write a task pack, also on rows of your own",
     "init": "an eval_config.yaml and a quick start in an empty folder",
 }
+
+# Verbs that show in their own way how far they are.
+_OWN_SCREEN = {"run", "status", "judge"}
 
 
 def _module(verb: str) -> ModuleType:
@@ -94,7 +97,8 @@ def main(argv: Sequence[str] | None = None, *, prog: str = "evalprep", verb: str
     )
     module.configure(parser)
     args = parser.parse_args(arguments)
-    with guarded():
+    silent = verb in _OWN_SCREEN or getattr(args, "json", False) or getattr(args, "quiet", False)
+    with guarded(), progress(silent=silent):
         return _run(module, args)
 
 

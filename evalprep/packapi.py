@@ -91,6 +91,7 @@ __all__ = [
     "read_rubric",
     "remember_file",
     "run_programme",
+    "source_spec",
     "write_atomically",
 ]
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import IO, Any
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, TypeVar
 
+Item = TypeVar("Item")
+_SHORT, _LOOK = 2.0, 0.2  # seconds: what is over before is shown no progress; between two looks at the clock
 # Control characters but for newline and tab, and those that change the direction or the lines of a text.
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -72,6 +75,117 @@ def console(file: Any = None, **options: Any) -> Any:
                 yield one if one.control else Segment(visible(one.text), one.style)
 
     return Screen(file=raw(file or sys.stdout), **options)
+
+
+_boards: list[Any] = []  # the one that is shown now, if any
+
+
+@contextlib.contextmanager
+def progress(*, silent: bool = False) -> Iterator[None]:
+    """Show on a terminal how far every `tracked` loop inside is: rows, rate and time left; nothing elsewhere.
+
+    What is over within two seconds shows nothing.
+    """
+    if silent or _boards or not sys.stderr.isatty():
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
+    board = Progress(
+        *columns,
+        console=console(sys.stderr),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        refresh_per_second=5,
+    )
+    _boards.append(board)
+    try:
+        yield
+    finally:
+        _boards.remove(board)
+        board.stop()
+
+
+class _Line:
+    """One line of the board, from the moment at which it has taken long enough to be worth reading."""
+
+    def __init__(self, board: Any) -> None:
+        self.board, self.begun, self.looked = board, time.monotonic(), 0.0
+        self.task: Any = None
+
+    def due(self) -> bool:
+        """Whether it is time to write: the loop is a long one, and the last look is a while ago."""
+        now = time.monotonic()
+        if now - self.begun < _SHORT or now - self.looked < _LOOK:
+            return False
+        self.looked = now
+        return True
+
+    def write(self, text: str) -> None:
+        """Show a text."""
+        if self.task is None:
+            self.board.start()
+            self.task = self.board.add_task(visible(text))
+        self.board.update(self.task, description=visible(text))
+
+    def end(self) -> None:
+        """Take the line away, and with the last one the board: what a verb prints must not stand on its place."""
+        if self.task is not None:
+            self.board.remove_task(self.task)
+        if not self.board.tasks:
+            self.board.stop()
+
+
+def tracked(
+    items: Iterable[Item], what: str, total: int | None = None, *, rows: Callable[[Item], int] = lambda _: 1
+) -> Iterator[Item]:
+    """Pass items on; where `progress` is shown, their rows are counted there.
+
+    Args:
+        items: Rows, blocks of rows, tasks.
+        what: What is being done.
+        total: How many rows there will be; None where nobody knows.
+        rows: How many rows an item is.
+    """
+    if not _boards:
+        yield from items
+        return
+    line, count = _Line(_boards[-1]), 0
+    try:
+        for item in items:
+            yield item
+            count += rows(item)
+            if line.due():
+                line.write(f"{what}: {_pace(count, total, time.monotonic() - line.begun)}")
+    finally:
+        line.end()
+
+
+def _pace(count: int, total: int | None, seconds: float) -> str:
+    """Rows, rate and time left.
+
+    >>> _pace(500, 2000, 5.0), _pace(500, None, 5.0)
+    ('500 of 2,000 rows, 100/s, 15 s left', '500 rows, 100/s')
+    """
+    rate = count / max(seconds, 1e-9)
+    of = f" of {total:,}" if total is not None and total >= count else ""
+    left = f", {(total - count) / max(rate, 1e-9):,.0f} s left" if of and total is not None else ""
+    return f"{count:,}{of} rows, {rate:,.0f}/s{left}"
+
+
+@contextlib.contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """A function that says on the board what is being done."""
+    if not _boards:
+        yield lambda _: None
+        return
+    line = _Line(_boards[-1])
+    try:
+        yield line.write
+    finally:
+        line.end()
 
 
 def plain_table(title: str, *columns: tuple[str, str]) -> Any:

@@ -23,6 +23,8 @@ def pytest_configure(config):
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["HF_DATASETS_CACHE"] = config.stash[_caches].name
     os.environ["EVALPREP_STATE"] = str(Path(config.stash[_caches].name) / "state")
+    # Preparations of tests are checked through lm-eval where that is what is tested.
+    os.environ["EVALPREP_QUICK_CHECK"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     # A shell without job control starts background jobs with Ctrl-C ignored, and their children inherit that; the tests
     # of interruption need it to arrive.

@@ -73,6 +73,7 @@ CODES: dict[str, Code] = {
     "EP126": Code("warning", "A tag, declared by a file that comes earlier in path order, has the name of a group or task. lm-eval "
                   "keeps the tag and skips the file, so that nothing of the group but its name is used.", "rename one of them"),
     "EP124": Code("note", "The task's rows are made from the replies of earlier tasks; it is checked once they are there.", ""),
+    "EP127": Code("note", "A file that the run does not ask for has a mistake; lm-eval skips it or never looks at it.", ""),
     "EP123": Code("error", "YAML reads a bare yes, no, on or off as true or false, where lm-eval wants a text.", "put it into quotes"),
     # EP2: settings
     "EP201": Code("error", "generation_kwargs has neither `do_sample` nor `temperature`, or samples without a temperature. vLLM and "
@@ -241,7 +242,7 @@ CODES: dict[str, Code] = {
     "EP716": Code("warning", "log_samples is off; nothing can be compared or scored anew after the run.", "set log_samples: true"),
     "EP718": Code("error", "data_parallel_size above 1 needs ray.", "pip install ray, or run shards"),
     "EP719": Code("error", "enable_thinking needs think_end_token, and does not work with likelihood tasks.", "set think_end_token"),
-    "EP730": Code("note", "The run is for another machine than this one: its GPUs and the model's files are not looked at here.",
+    "EP730": Code("note", "The run is for another machine than this one: its packages, its disk and what the config does not say of it are not looked at here.",
                   "run `evalprep check` there"),
     "EP720": Code("warning", "batch_size is a number; vLLM then works on that many prompts at a time.", "set batch_size: auto"),
     "EP721": Code("error", "model_args names both max_length and max_model_len.", "keep one"),

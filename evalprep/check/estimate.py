@@ -12,16 +12,16 @@ from typing import Any
 from evalprep.check import Findings, FullCheck, RunSettings
 from evalprep.check.generation import reply_length
 from evalprep.check.loading import LoadedTask
-from evalprep.check.memory import Memory, find_gpu, gpu_table_names, model_memory, report_memory, throughput_table
+from evalprep.check.memory import Memory, card_of, gpu_table_names, model_memory, report_memory, throughput_table
 from evalprep.check.replies import published_reply
 from evalprep.check.selection import asks_stock
 from evalprep.model.files import model_folder
-from evalprep.model.hardware import gpu_names
 from evalprep.model.shape import ModelShape, model_shape
 from evalprep.model.tokenizer import Tokenizer
 from evalprep.terminal import fitted
 
 CHARACTERS_PER_TOKEN = 4.0  # English text under vocabularies of 32k to 128k tokens, where the tokenizer is not here
+UNNAMED = "GPUs"  # where only their number is known
 COUNTED_ROWS = 256  # rows that are tokenised per task; the rest is scaled by characters
 
 
@@ -221,9 +221,9 @@ def estimate_run(
     tasks = estimate_tasks(done, settings)
     folder = model_folder(settings.model, settings.folder)
     shape = model_shape(folder) if folder is not None else None
-    names = gpu_names() if settings.core.device != "cpu" else ()
-    name = gpu or (names[0] if names else "")
-    card = find_gpu(name)
+    there = settings.destination
+    card = card_of(there, gpu or "")
+    name = gpu or there.gpu or ("" if there.cpu else UNNAMED)
     memory = model_memory(shape, settings, card) if shape is not None else None
     if findings is not None and memory is not None:
         report_memory(memory, settings, findings)
@@ -241,10 +241,13 @@ def estimate_run(
         estimate.notes += measured.notes
     elif shape is None:
         estimate.basis = "unknown without the model's config.json; download the model, or --calibrate N"
-    elif card is not None and memory is not None:
+    elif card is not None and memory is not None and "tflops" in card:
         estimate.seconds = roofline_seconds(shape, settings, card, memory, prompt, reply, requests)
         estimate.upper_seconds = roofline_seconds(shape, settings, card, memory, prompt, upper, requests)
         estimate.basis = f"from {card['source']}, good to a factor of two or three"
+    elif name == UNNAMED:
+        names = ", ".join(gpu_table_names())
+        estimate.basis = f"unknown without the name of the GPU: --gpu NAME, or target: {{gpu: NAME}} ({names})"
     elif name:
         estimate.basis = (
             f"{name} is not in the table of devices ({', '.join(gpu_table_names())}); --calibrate N measures"

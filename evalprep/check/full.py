@@ -51,6 +51,7 @@ def check_full(
     findings: Findings,
     *,
     rows: int | None = None,
+    scored: int | None = None,
     hard: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> FullCheck:
@@ -62,11 +63,12 @@ def check_full(
         settings: The run.
         findings: Gets what is found.
         rows: Look at the first rows of each task only.
+        scored: Try the scoring of the first rows of each task only.
         hard: Also score replies on which extraction and parsing get slow; seconds to minutes per task.
         progress: Told what is being looked at.
     """
     with stdout_is_ours():
-        return _check(roots, requested, settings, findings, rows, progress, hard=hard)
+        return _check(roots, requested, settings, findings, rows, progress, scored=scored, hard=hard)
 
 
 def _check(
@@ -77,6 +79,7 @@ def _check(
     rows: int | None,
     progress: Callable[[str], None],
     *,
+    scored: int | None,
     hard: bool,
 ) -> FullCheck:
     progress("files")
@@ -99,8 +102,8 @@ def _check(
         if template is not None and template.dropped:
             findings.add("EP614", task.leaf.where("description"), f"{task.name}: no system message", task=task.name)
         check_prompts(task, own, tokenizer, findings)
-        progress(f"{task.name}: scoring {len(task.instances)} rows")
-        scorer = check_scoring(task, findings, hard=hard)
+        progress(f"{task.name}: scoring {min(len(task.instances), scored or len(task.instances))} rows")
+        scorer = check_scoring(task, findings, rows=scored, hard=hard)
         if scorer is not None:
             scorers[task.name] = scorer
         check_stops(task, tokenizer, scorer, findings)

@@ -12,12 +12,12 @@ from pathlib import Path
 from evalprep.check.data import listed
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
-from evalprep.check.memory import check_memory
+from evalprep.check.memory import card_of, model_memory, report_memory
 from evalprep.check.settings import RunSettings, whole_number
 from evalprep.check.tree import Leaf
 from evalprep.credentials import is_secret
+from evalprep.model.destination import Destination
 from evalprep.model.files import model_folder
-from evalprep.model.hardware import gpu_names
 from evalprep.model.shape import model_shape
 
 # What docs/running.md says of Ray on a machine without GPUs.
@@ -25,6 +25,9 @@ _PRETENDED = (
     "data_parallel_size: 1; or `export RAY_ADDRESS=127.0.0.1:6391` and `ray start --head --node-ip-address=127.0.0.1 "
     "--port=6391 --num-gpus={0} --num-cpus={0} --include-dashboard=false`, and prepare again; or device: gpu, to "
     "prepare here what a machine with GPUs will run"
+)
+_ELSEWHERE = (
+    "correct the path, or download the model; where it lies on another machine: device: gpu, or target: {gpus: N}"
 )
 _LIKELIHOOD = {"multiple_choice", "loglikelihood", "loglikelihood_rolling"}
 # Names of modules whose functions parse LaTeX or need NLTK's data, as they occur in `!function` references.
@@ -36,12 +39,14 @@ DISK_FACTOR = 4
 
 
 def check_machine(leaves: list[Leaf], settings: RunSettings, findings: Findings, *, data_bytes: int = 0) -> None:
-    """Everything about the run that is no task's own."""
+    """Everything about the run that is no task's own; packages and disk where it is for this machine."""
+    there = settings.destination
     check_model(settings, findings)
-    _check_gpus(settings, findings)
-    _check_packages(leaves, settings, findings)
+    _check_gpus(settings, there, findings)
     _check_arguments(leaves, settings, findings)
-    _check_disk(settings, findings, data_bytes)
+    if there.here:
+        _check_packages(leaves, settings, findings)
+        _check_disk(settings, findings, data_bytes)
 
 
 def check_model(settings: RunSettings, findings: Findings) -> None:
@@ -49,16 +54,17 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     name = settings.model
     if not name or settings.backend is None or not settings.has_model:
         return
+    there = settings.destination
     # The command that we print has the absolute path.
     if not settings.ours and (name.startswith("./") or (name.endswith("/") and name != "/")):
         findings.add("EP701", "model_name", f"the model is written {name!r}")
     folder = model_folder(name, settings.folder)
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1
     if folder is None:
-        if looks_local and elsewhere(settings):
+        if looks_local and not there.here:
             findings.add("EP730", "model_name", f"{name} is no folder here")
         elif looks_local:
-            findings.add("EP702", "model_name", f"{name} is no folder")
+            findings.add("EP702", "model_name", f"{name} is no folder", fix=_ELSEWHERE)
         return
     if not (folder / "config.json").is_file() and not any(folder.glob("*.gguf")):
         findings.add("EP702", "model_name", f"{folder} has no config.json")
@@ -72,43 +78,34 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     elif settings.splits_model and max(shape.kv_heads, gpus) % min(shape.kv_heads, gpus):
         # vLLM divides them, or gives several GPUs the same one.
         findings.add("EP710", "tensor_parallel_size", f"{shape.kv_heads} key and value heads over {gpus} GPUs")
-    if settings.splits_model and settings.core.device != "cpu" and (names := gpu_names()):
-        check_memory(shape, settings, names[0], findings)
+    if settings.splits_model and not there.cpu and (card := card_of(there)) is not None:
+        report_memory(model_memory(shape, settings, card), settings, findings)
     if settings.max_model_len and shape.context and settings.max_model_len > shape.context:
         findings.add(
             "EP711", "max_model_len", f"max_model_len {settings.max_model_len}, and the model has {shape.context}"
         )
 
 
-def elsewhere(settings: RunSettings) -> bool:
-    """Whether the run is for another machine: one with GPUs, and this one shows none."""
-    return settings.core.device == "gpu" and not gpu_names()
-
-
-def _check_gpus(settings: RunSettings, findings: Findings) -> None:
+def _check_gpus(settings: RunSettings, there: Destination, findings: Findings) -> None:
     if not settings.splits_model:
         return
-    pipeline = whole_number(settings.core.model_args.get("pipeline_parallel_size")) or 1
-    wanted = settings.core.tensor_parallel_size * pipeline * settings.core.data_parallel_size
-    names = gpu_names() if settings.core.device != "cpu" else ()
-    if settings.core.device == "gpu" and not names:
-        findings.add("EP730", "device", "device: gpu, and this machine shows none")
-    elif names and wanted > len(names):
+    core = settings.core
+    pipeline = whole_number(core.model_args.get("pipeline_parallel_size")) or 1
+    wanted = core.tensor_parallel_size * pipeline * core.data_parallel_size
+    if there.gpus is None:
+        findings.add("EP730", "device", there.note or "device: gpu, and this machine shows none")
+    elif not there.cpu and wanted > there.gpus:
         findings.add(
             "EP703",
             "tensor_parallel_size",
-            f"{wanted} GPUs are asked for, there are {len(names)}",
+            f"{wanted} GPUs are asked for, there are {there.gpus}",
         )
+    if core.data_parallel_size > 1 and there.cpu and "RAY_ADDRESS" not in os.environ:
+        copies = f"data_parallel_size {core.data_parallel_size}, and this machine shows no GPU"
+        findings.add("EP727", "data_parallel_size", copies, fix=_PRETENDED.format(core.data_parallel_size))
     if (
-        settings.core.data_parallel_size > 1
-        and settings.core.device != "gpu"
-        and not names
-        and "RAY_ADDRESS" not in os.environ
-    ):
-        copies = f"data_parallel_size {settings.core.data_parallel_size}, and this machine shows no GPU"
-        findings.add("EP727", "data_parallel_size", copies, fix=_PRETENDED.format(settings.core.data_parallel_size))
-    if (
-        settings.core.data_parallel_size > 1
+        there.here
+        and core.data_parallel_size > 1
         and importlib.util.find_spec("ray") is None
         and importlib.util.find_spec("vllm") is not None
     ):

@@ -12,6 +12,7 @@ import yaml
 
 from evalprep.check.finding import Findings
 from evalprep.check.settings import RunSettings, whole_number
+from evalprep.model.destination import Destination
 from evalprep.model.shape import BYTES, ModelShape
 
 OVERHEAD_BYTES = 2 * 2**30  # activations and CUDA graphs of one GPU
@@ -74,9 +75,15 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z0-9]+", text.lower()))
 
 
-def check_memory(shape: ModelShape, settings: RunSettings, gpu: str, findings: Findings) -> None:
-    """EP713 for a model on the GPUs of this machine."""
-    report_memory(model_memory(shape, settings, find_gpu(gpu)), settings, findings)
+def card_of(there: Destination, gpu: str = "") -> dict[str, Any] | None:
+    """What is known of a machine's GPUs: the table's row with the memory that the config names; None without either.
+
+    A row without `tflops` says nothing of speed.
+    """
+    row = find_gpu(gpu or there.gpu)
+    if there.gpu_memory is None or gpu:
+        return row
+    return {**(row or {"name": there.gpu}), "memory": there.gpu_memory}
 
 
 def report_memory(memory: Memory, settings: RunSettings, findings: Findings) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from evalprep.check.bound import TimeBoundError
@@ -15,6 +16,7 @@ from evalprep.check.loading import LoadedTask
 from evalprep.check.quiet import quiet
 from evalprep.check.replies import HARD, UNRELATED, perfect_replies, published_reply
 from evalprep.check.scorer import BOUND_SECONDS, SLOW_SECONDS, Scorer, Verdict
+from evalprep.terminal import tracked
 
 # Fields of a line of lm-eval's sample log.
 RESERVED = frozenset(
@@ -55,12 +57,15 @@ class _Tally:
     odd: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def check_scoring(loaded: LoadedTask, findings: Findings, *, hard: bool = False) -> Scorer | None:
+def check_scoring(
+    loaded: LoadedTask, findings: Findings, *, rows: int | None = None, hard: bool = False
+) -> Scorer | None:
     """Score known replies on every row, and report what a run would suffer from.
 
     Args:
         loaded: The task with its requests.
         findings: Gets what is found.
+        rows: Look at the first rows only.
         hard: Also score replies on which extraction and parsing get slow.
     """
     if loaded.own or not loaded.instances:
@@ -74,7 +79,8 @@ def check_scoring(loaded: LoadedTask, findings: Findings, *, hard: bool = False)
     with quiet():
         scorer, tally = Scorer(loaded), _Tally()
         asked = second_opinions.set(False)  # the verdicts of other tools decide nothing here
-        for number in loaded.instances:
+        numbers = list(islice(loaded.instances, rows))
+        for number in tracked(numbers, f"{loaded.name}: scoring", len(numbers)):
             _check_row(scorer, number, tally)
         second_opinions.reset(asked)
         if loaded.generates and hard:

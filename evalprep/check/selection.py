@@ -166,6 +166,29 @@ class _Selection:
         return self._named(file, group, inner, merged, path)
 
 
+def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
+    """The files of the tasks and groups behind some names, with what they include."""
+    found: set[Path] = set()
+    seen: set[str] = set()
+    waiting = [name for entry in requested for name in (fnmatch.filter(tree.names(), entry) or [entry])]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        waiting += tree.tags.get(name, [])
+        if (file := tree.index.get(name)) is None:
+            continue
+        found |= {file.path, *file.included}
+        members = file.data.get("task") if file.kind == "group" else None
+        for member in members if isinstance(members, list) else []:
+            given = member if isinstance(member, dict) else {"task": member}
+            waiting += [given[key] for key in ("task", "group") if isinstance(given.get(key), str)]
+            inner = given.get("task")
+            waiting += [one for one in inner if isinstance(one, str)] if isinstance(inner, list) else []
+    return found
+
+
 def asks_stock(folder: Path, requested: Iterable[str]) -> bool:
     """Whether some of the tasks behind the names come with lm-eval and not from the folder."""
     strangers = Findings()

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.backends import Backend, find_backend
+from evalprep.model.destination import Destination, destination
+from evalprep.model.files import model_folder
 
 if TYPE_CHECKING:  # pydantic would take most of the time of `evalprep check --help`
     from evalprep.config.schema import Core
@@ -73,6 +75,14 @@ class RunSettings:
     def record(self) -> Backend | None:
         """What is known of the back end; None for one that nothing is known of."""
         return find_backend(self.backend)
+
+    @property
+    def destination(self) -> Destination:
+        """The machine that the run is for."""
+        folder = model_folder(self.model, self.folder)
+        core = self.core
+        moved = bool(core.path_prefix)
+        return destination(core.device, core.target, model=self.model or "", folder=folder, moved=moved)
 
     @property
     def splits_model(self) -> bool:

@@ -18,7 +18,7 @@ from evalprep.check.generation import check_generation
 from evalprep.check.groups import check_groups
 from evalprep.check.machine import check_machine
 from evalprep.check.metrics import check_keys, check_metrics
-from evalprep.check.selection import select_leaves
+from evalprep.check.selection import files_behind, select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
 from evalprep.packs.manifest import plan_of, read_manifest
@@ -67,6 +67,7 @@ def check_static(
     stock = stock_names()
     asked = requested if asked is None else asked
     tree = read_tree(roots, findings)
+    named = requested is not None
     only_stock = asked is not None and all(name in stock for name in asked)
     check_files(tree, findings, stock, may_be_empty=only_stock)
     if requested is None:
@@ -77,6 +78,8 @@ def check_static(
         requested = [name for name in tree.index if name not in groups]
     check_groups(tree, findings, stock)
     leaves = select_leaves(tree, requested, findings, stock)
+    if named:
+        _spare_others(tree, requested, findings)
     registered = registered_names(leaves)
     rows: dict[str, int] = {}
     data_bytes = 0
@@ -102,6 +105,24 @@ def check_static(
     return StaticCheck(tree, leaves, rows, known)
 
 
+#: What makes lm-eval skip a file, or read it otherwise than meant: nothing to whoever does not ask for it.
+_OF_FILES = {"EP101", "EP103", "EP104", "EP118", "EP123", "EP125"}
+
+
+def _spare_others(tree: Tree, requested: Sequence[str], findings: Findings) -> None:
+    """Mistakes in files that nobody asked for are notes, once everything that was asked for has been found."""
+    if any(one.code in {"EP108", "EP110"} for one in findings.sorted()):
+        return  # what is missing may be in one of them
+    used = {str(path) for path in files_behind(tree, requested)}
+
+    def spared(one: Finding) -> bool:
+        path = one.where.partition(" (")[0].partition(".yaml:")[0].removesuffix(".yaml") + ".yaml"
+        return one.code in _OF_FILES and path not in used
+
+    for one in findings.take(spared):
+        findings.add("EP127", one.where, f"{one.code} {one.what}")
+
+
 def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
     """Tasks of prepared folders whose data are not made yet, with the tasks whose replies they wait for."""
     manifests = [manifest for root in roots if (manifest := read_manifest(root)) is not None]
@@ -119,12 +140,13 @@ def _relocate(path: Path, moved: tuple[Path, Path] | None) -> Path:
     return path
 
 
-def check_tree(tree: Path, config: Config) -> list[Finding]:
+def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = None) -> list[Finding]:
     """Check a tree that was just built for a configuration, before it is swapped in.
 
     Args:
         tree: The built folder; its YAMLs name data under `config.core.work_dir`.
         config: The configuration.
+        requested: What the commands ask for; None for all that is in the folder.
 
     Returns:
         Findings, errors first; paths in them are those after the swap.
@@ -133,8 +155,8 @@ def check_tree(tree: Path, config: Config) -> list[Finding]:
     folder = config.folder
     settings = RunSettings.from_core(config.core, folder)
     names = [name for name in config.core.tasks if isinstance(name, str)]
-    moved = (config.core.work_dir, tree)
-    done = check_static([tree], None, settings, findings, moved=moved, asked=names)
+    moved = (Path(config.core.there(config.core.work_dir)), tree)
+    done = check_static([tree], requested, settings, findings, moved=moved, asked=names)
     stock = stock_names()
     for name in names:
         if name in stock and name not in done.tree.index:

@@ -61,11 +61,13 @@ class TaskFile:
         data: Its mapping; local keys win over included ones.
         lines: Line of each top-level key of the file itself.
         kind: `class`, `group`, `task`, or `other`.
+        included: The files that it includes, also by way of others.
     """
 
     path: Path
     data: dict[str, Any]
     lines: dict[str, int] = field(default_factory=dict)
+    included: tuple[Path, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -160,6 +162,7 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
         findings.add("EP101", str(path), f"holds a {type(data).__name__}, not a mapping")
         return None
     merged: dict[str, Any] = {}
+    included: list[Path] = []
     includes = data.pop("include", [])
     for include in includes if isinstance(includes, list) else [includes]:
         target = (path.parent / str(include)).resolve()
@@ -175,8 +178,9 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
             return None
         part.data.pop("task_list", None)
         merged.update(part.data)
+        included += [part.path, *part.included]
     merged.update(data)
-    return TaskFile(path, {str(key): value for key, value in merged.items()}, lines)
+    return TaskFile(path, {str(key): value for key, value in merged.items()}, lines, tuple(included))
 
 
 def _marks(node: Any) -> tuple[dict[str, int], list[tuple[str, int]], list[tuple[str, str, int]]]:

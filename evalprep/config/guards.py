@@ -63,6 +63,13 @@ def check_paths(core: Core, source: YamlFile, problems: Problems) -> None:
             where=where("output_path"),
             fix="choose an output_path outside of work_dir: work_dir is replaced on every preparation",
         )
+    for here, there in core.path_prefix.items():
+        if not there.startswith("/"):
+            problems.add(
+                f"path_prefix leads from {here} to {there!r}, which is no absolute path",
+                where=where("path_prefix"),
+                allowed="{/home/me/project: /scratch/me/project}",
+            )
     for key, path in (("work_dir", core.work_dir), ("output_path", core.output_path)):
         if _UNPRINTABLE.search(str(path)):
             problems.add(

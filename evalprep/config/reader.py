@@ -222,5 +222,6 @@ def _absolute(core: Core, folder: Path, template_dir: tuple[Path, ...]) -> Core:
             "work_dir": resolve(core.work_dir),
             "output_path": resolve(core.output_path),
             "template_dir": template_dir,
+            "path_prefix": {str(resolve(Path(here))): there for here, there in core.path_prefix.items()},
         }
     )

@@ -23,6 +23,16 @@ Size = Annotated[int, Field(strict=True, ge=1)]
 Arguments = dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], Any]
 
 
+class Target(BaseModel):
+    """The machine that will run the command, where it is another one than this."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    gpus: Annotated[int, Field(strict=True, ge=0)]
+    gpu_memory: Annotated[float, Field(gt=0)] | None = None
+    gpu: StrictStr | None = None
+
+
 def _listed(value: object) -> object:
     return () if value is None else [value] if isinstance(value, str | Path) else value
 
@@ -54,6 +64,9 @@ class Core(BaseModel):
     )
     backend: BackendName = "vllm"
     device: Literal["auto", "cpu", "gpu"] = "auto"
+    target: Target | None = Field(
+        None, description="the machine that will run: {gpus: 8, gpu_memory: 80 (GiB each), gpu: H100}"
+    )
     model_revision: StrictStr | None = Field(None, description="a branch, tag or commit of the model")
     models: tuple[Checkpoint, ...] = Field(
         (),
@@ -89,9 +102,20 @@ class Core(BaseModel):
     verbosity: Verbosity = "INFO"
     output_path: Path = Field(Path("eval_results"), description="a path")
     work_dir: Path = Field(Path("work_dir"), description="a path")
+    path_prefix: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict, description="{beginning of a path here: absolute path there}"
+    )
     template_dir: Annotated[tuple[Path, ...], BeforeValidator(_listed)] = Field(
         (), description="a folder with one sub-folder per pack, or a list of such folders"
     )
+
+    def there(self, path: Path | str) -> str:
+        """A path of this machine as the machine that runs the command has it: the longest `path_prefix` counts."""
+        text = str(path)
+        for here in sorted(self.path_prefix, key=len, reverse=True):
+            if text == here or text.startswith(f"{here.rstrip('/')}/"):
+                return self.path_prefix[here].rstrip("/") + text[len(here.rstrip("/")) :] or "/"
+        return text
 
 
 class Config:

@@ -8,6 +8,7 @@ a private temporary SQLite database, which spills to disk by itself, so neither 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,8 +39,10 @@ class JoinReport:
         normalised: Rows that matched only after normalisation (or a fallback spelling).
         unmatched: Rows without ground truth; they are left out.
         ambiguous: Rows whose candidates disagree; the first candidate is used.
+        unusable: Rows whose ground truth is damaged; they are left out.
         unmatched_examples: First 80 characters of some unmatched texts.
         ambiguous_examples: The same for ambiguous ones.
+        unusable_examples: The same for those of damaged ground truth, with what is wrong with it.
     """
 
     rows: int = 0
@@ -47,14 +50,17 @@ class JoinReport:
     normalised: int = 0
     unmatched: int = 0
     ambiguous: int = 0
+    unusable: int = 0
     unmatched_examples: list[str] = field(default_factory=list)
     ambiguous_examples: list[str] = field(default_factory=list)
+    unusable_examples: list[str] = field(default_factory=list)
 
     def line(self) -> str:
         """One line for the terminal."""
+        damaged = f", {self.unusable} with damaged ground truth" if self.unusable else ""
         return (
             f"{self.rows} rows: {self.exact} exact, {self.normalised} after normalisation, "
-            f"{self.unmatched} unmatched, {self.ambiguous} ambiguous"
+            f"{self.unmatched} unmatched, {self.ambiguous} ambiguous{damaged}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -65,26 +71,58 @@ class JoinReport:
         """Mistakes to report when too many rows have no, or no clear, ground truth.
 
         Args:
-            threshold: Share of rows that may be unmatched, and share that may be ambiguous. One row is always
-                tolerated: on a small set a share would forbid any.
+            threshold: Share of rows that may be unmatched, share that may be ambiguous, and share whose ground truth
+                may be damaged. One row is always tolerated: on a small set a share would forbid any.
             where: Names the join.
         """
         allowed = max(1.0, threshold * self.rows)
-        found = []
-        for count, kind, examples in (
-            (self.unmatched, "have no ground truth", self.unmatched_examples),
-            (self.ambiguous, "have ground-truth rows that disagree", self.ambiguous_examples),
-        ):
-            if count > allowed:
-                found.append(
-                    Problem(
-                        what=f"{count} of {self.rows} rows {kind}, first: {'; '.join(map(repr, examples[:3]))}",
-                        where=where,
-                        allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
-                        fix="give the ground-truth set that belongs to these rows, or raise max_unmatched",
-                    )
-                )
-        return found
+        return [
+            Problem(
+                what=f"{count} of {self.rows} rows {several}, first: {'; '.join(examples[:3])}",
+                where=where,
+                allowed=f"at most {threshold:.1%} of the rows (one row is always tolerated)",
+                fix=f"{mend}, or raise max_unmatched to {_share(count, self.rows)} ({how})",
+            )
+            for count, _, several, examples, mend, how in self._kinds()
+            if count > allowed
+        ]
+
+    def notes(self, *, where: str) -> list[str]:
+        """The same rows as sentences, for a preparation that tolerates them."""
+        return [
+            f"{where}: {count} {one if count == 1 else several}, {how}: {'; '.join(examples[:3])}"
+            for count, one, several, examples, _, how in self._kinds()
+            if count
+        ]
+
+    def _kinds(self) -> list[tuple[int, str, str, list[str], str, str]]:
+        """Per kind of bad row: how many, what one of them is, what several are, which, how to mend, what is done."""
+        return [
+            (
+                self.unmatched,
+                "row has no ground truth",
+                "have no ground truth",
+                [repr(text) for text in self.unmatched_examples],
+                "give the ground-truth set that belongs to these rows",
+                "left out",
+            ),
+            (
+                self.ambiguous,
+                "row has ground-truth rows that disagree",
+                "have ground-truth rows that disagree",
+                [repr(text) for text in self.ambiguous_examples],
+                "give a copy of the ground truth without the wrong ones",
+                "the first counts",
+            ),
+            (
+                self.unusable,
+                "row has damaged ground truth",
+                "have damaged ground truth",
+                self.unusable_examples,
+                "give a copy of the ground truth in which they are mended",
+                "left out",
+            ),
+        ]
 
 
 class GroundTruth:
@@ -94,12 +132,20 @@ class GroundTruth:
         rows: The ground-truth rows, streamed once.
         key: The text of a ground-truth row.
         same: What must be equal for two rows of one text to agree; by default the whole row.
+        flaw: What is wrong with a ground-truth row, in words; empty where it can be used. A damaged row counts only
+            where its text has no other.
     """
 
     def __init__(
-        self, rows: Iterable[Mapping[str, Any]], key: str, *, same: Callable[[Row], object] | None = None
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        key: str,
+        *,
+        same: Callable[[Row], object] | None = None,
+        flaw: Callable[[Row], str] = lambda _: "",
     ) -> None:
         self._same = same or (lambda row: row)
+        self.flaw = flaw
         # An empty name is a private database that SQLite keeps in memory and spills to a temporary file when it grows.
         self._db = sqlite3.connect("", check_same_thread=False)
         self._db.execute("CREATE TABLE truth (text TEXT, plain TEXT, payload TEXT)")
@@ -123,15 +169,19 @@ class GroundTruth:
         """Look up one row's text, given as spellings in order of preference.
 
         Returns:
-            The row or None; how it was found (`exact`, `normalised`, `unmatched`); whether candidates disagree.
+            The row or None; how it was found (`exact`, `normalised`, `unmatched`, `unusable`); whether candidates
+            disagree.
         """
         tries = [("text", text, "exact" if number == 0 else "normalised") for number, text in enumerate(texts)]
         tries += [("plain", normalise(text), "normalised") for text in texts]
         for column, text, kind in tries:
-            candidates = self._rows(column, _safe(text))
+            found = self._rows(column, _safe(text))
+            candidates = [row for row in found if not self.flaw(row)]
             if candidates:
                 first = self._same(candidates[0])
                 return candidates[0], kind, any(self._same(other) != first for other in candidates[1:])
+            if found:
+                return found[0], "unusable", False
         return None, "unmatched", False
 
     def close(self) -> None:
@@ -163,8 +213,10 @@ def join(
             _note(report.ambiguous_examples, spellings[0])
         if found is None:
             _note(report.unmatched_examples, spellings[0])
-            continue
-        yield row, found
+        elif kind == "unusable":
+            _note(report.unusable_examples, repr(_safe(spellings[0][:80])), f" ({truth.flaw(found)})")
+        else:
+            yield row, found
 
 
 def _safe(text: str) -> str:
@@ -172,6 +224,15 @@ def _safe(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _note(examples: list[str], text: str) -> None:
+def _note(examples: list[str], text: str, why: str = "") -> None:
     if len(examples) < 10:  # enough to see the pattern; a wholly wrong set must not fill the manifest
-        examples.append(_safe(text[:80]))
+        examples.append(text + why if why else _safe(text[:80]))
+
+
+def _share(count: int, rows: int) -> str:
+    """The share to write for so many rows, rounded up.
+
+    >>> _share(2, 51), _share(3, 3)
+    ('0.04', '1')
+    """
+    return f"{math.ceil(100 * count / max(rows, 1)) / 100:g}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.terminal import tracked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +51,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> i
     """
     import pyarrow.parquet as pq
 
-    checked = _checked(rows, task)
+    checked = tracked(_checked(rows, task), task)
     # Parquet cannot be widened in place, so chunks are first kept in a spool with one schema each.
     spool, schema, count = path.with_suffix(".spool"), None, 0
     shutil.rmtree(spool, ignore_errors=True)  # of an attempt that was cut short

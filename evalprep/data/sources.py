@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from evalprep.data.rowfiles import file_columns, file_rows, is_data_file
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import file_sha256
 from evalprep.places import is_file, is_folder, place
+from evalprep.terminal import counted
 
+SHOWN_FILES, SHOWN_SOURCES = 3, 8
 MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
 
 
@@ -114,6 +116,35 @@ class Source:
             "rows": self.rows_read,
             "files": [{"name": path.name, "sha256": file_sha256(path)} for path in self.files],
         }
+
+
+def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
+    """What was read, in lines for the user: data set, config, split, files and rows.
+
+    Args:
+        sources: The sources, in the order in which they were opened.
+        folder: Paths below it are shown from there.
+    """
+    by_place: dict[str, list[Source]] = {}
+    for one in sources:
+        commit = f" at {one.revision[:12]}" if one.revision else ""
+        by_place.setdefault(f"{one.location.removeprefix(f'{folder}/')}{commit}", []).append(one)
+    lines = []
+    for name, inside in by_place.items():
+        parts = list(dict.fromkeys(_files_told(one) for one in inside))
+        if len(parts) > SHOWN_SOURCES:
+            parts[SHOWN_SOURCES:] = [f"and {len(parts) - SHOWN_SOURCES} more, see `sources` of manifest.json"]
+        lines += [f"{name}: {parts[0]}"] if len(parts) == 1 else [f"{name}:", *(f"  {one}" for one in parts)]
+    return lines
+
+
+def _files_told(source: Source) -> str:
+    names = [path.name for path in source.files if path.name != Path(source.location).name]
+    more = f" and {len(names) - SHOWN_FILES} more" if len(names) > SHOWN_FILES else ""
+    files = ", ".join(names[:SHOWN_FILES]) + more
+    config = f"config {source.config}" if source.config else ""
+    split = f"split {source.split}" if source.split else ""
+    return ", ".join(filter(None, [config, split, files, counted(source.rows_read, "row")]))
 
 
 def open_source(

@@ -74,6 +74,7 @@ def manifest_data(
     plan: Plan,
     commands: list[Command],
     files: dict[str, str],
+    shelf: dict[str, str],
     packs: dict[str, Any],
     notes: list[str],
     models: list[dict[str, Any]],
@@ -97,6 +98,7 @@ def manifest_data(
         "commands": [as_json(command) for command in commands],
         "notes": notes,
         "files": files,
+        "shelf": shelf,
     }
 
 

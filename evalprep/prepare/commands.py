@@ -21,13 +21,23 @@ from typing import Any
 
 from evalprep.backends import BACKENDS, Machine, Request
 from evalprep.config.schema import Core
-from evalprep.model.hardware import cpu_has_bfloat16, gpu_names
+from evalprep.model.destination import destination
+from evalprep.model.files import model_folder
+from evalprep.model.hardware import cpu_has_bfloat16
 from evalprep.model.shape import model_shape
 from evalprep.packs.plan import Call, Command, Plan, TaskPlan
 from evalprep.places import is_folder, place
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+=-]+")
 _CAST = re.compile(r"(?i)true|false|none|[+-]?\d+|[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan|infinity)")
+
+
+def evalprep_words(*, here: bool = True) -> list[str]:
+    """`evalprep` as this Python environment has it, so that a script works without an activated environment.
+
+    On another machine it is the one of the environment that is active there.
+    """
+    return [sys.executable, "-m", "evalprep"] if here else ["evalprep"]
 
 
 @dataclass
@@ -41,6 +51,8 @@ class Invocation:
         options: Further keys of lm-eval's own config (`batch_size`, `seed`, ...), None left out.
         env: Variables that the call needs.
         notes: Sentences for the user.
+        program: How lm_eval is called where the command runs.
+        ours: How evalprep is.
     """
 
     model: str
@@ -49,12 +61,14 @@ class Invocation:
     options: dict[str, Any]
     env: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    program: str = "lm_eval"
+    ours: list[str] = field(default_factory=evalprep_words)
 
     def argv(self) -> list[str]:
         """The call as a list of words, program first; without a back end of lm-eval it is one of ours."""
         if not self.model:
-            return [sys.executable, "-m", "evalprep", "run", "--stored", str(self.options["include_path"])]
-        words = [lm_eval_program(), "--model", self.model]
+            return [*self.ours, "run", "--stored", str(self.options["include_path"])]
+        words = [self.program, "--model", self.model]
         if self.model_args:
             words += ["--model_args", _pairs(self.model_args)]
         words += ["--tasks", ",".join(self.tasks)]
@@ -119,11 +133,6 @@ def _pairs(values: Mapping[str, Any]) -> str:
     if not plain:
         return json.dumps(values, ensure_ascii=False)
     return ",".join(f"{key}={value}" for key, value in values.items())
-
-
-def on_cpu(core: Core) -> bool:
-    """Whether the run will use the CPU."""
-    return core.device == "cpu" or (core.device == "auto" and not gpu_names())
 
 
 @dataclass(frozen=True)
@@ -240,17 +249,20 @@ def invocation(
         metadata: What lm-eval writes into the metadata of every task.
     """
     record = BACKENDS[share.backend]
-    cpu = on_cpu(core)
-    machine = Machine(cpu=cpu, bfloat16=cpu_has_bfloat16() if cpu else True, cache_gib=_cache_gib(model))
-    made = record.arguments(core, Request(model=model, machine=machine, chat=share.chat))
+    there = destination(core.device, core.target, model=model, folder=model_folder(model), moved=bool(core.path_prefix))
+    bfloat16 = cpu_has_bfloat16() if there.cpu and there.here else True
+    machine = Machine(cpu=there.cpu, bfloat16=bfloat16, cache_gib=_cache_gib(model))
+    made = record.arguments(core, Request(model=core.there(model), machine=machine, chat=share.chat))
+    if there.note and record.loads_model:
+        made.notes.append(f"the command is for a machine with GPUs: {there.note}; `target:` describes it")
     made.model_args.update(share.call.model_args)
     made.model_args.update(core.model_args)
     seed: Any = core.seed if share.call.seed is None or "seed" in core.model_fields_set else share.call.seed
     options: dict[str, Any] = {
         "batch_size": core.batch_size,
         "device": None,
-        "include_path": str(core.work_dir),
-        "output_path": str(core.output_path),
+        "include_path": core.there(core.work_dir),
+        "output_path": core.there(core.output_path),
         "seed": seed,
         "limit": share.limit,
         "log_samples": core.log_samples,
@@ -270,8 +282,10 @@ def invocation(
     if local_only and record.loads_model:
         env["HF_HUB_OFFLINE"] = "1"
     if not _installed():
-        env["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-    return Invocation(record.model_type, made.model_args, list(names), options, env, made.notes)
+        env["PYTHONPATH"] = core.there(Path(__file__).resolve().parents[2])
+    program = lm_eval_program() if there.here else "lm_eval"
+    ours = evalprep_words(here=there.here)
+    return Invocation(record.model_type, made.model_args, list(names), options, env, made.notes, program, ours)
 
 
 def command(name: str, made: Invocation, share: Share, *, sole: bool) -> Command:

@@ -46,7 +46,7 @@ class Subject:
         """The entry of the manifest."""
         return {
             "label": self.label,
-            "model": self.model,
+            "model": self.core.there(self.model),
             "revision": self.core.model_revision,
             "model_args": self.own_args,
             "run": self.run,
@@ -74,7 +74,7 @@ def subjects_of(config: Config, final: Plan, build: Path, work_dir: Path) -> lis
     for label, core, args in zip(labels, cores, own, strict=True):
         model, local, notes = model_location(core, config.folder)
         kept = args if label else {}
-        run = run_id(subject_of(model, kept), core.model_dump(mode="json"), final, build, work_dir)
+        run = run_id(subject_of(core.there(model), kept), core.model_dump(mode="json"), final, build, work_dir)
         found.append(Subject(label, core, model, local, kept, run, tuple(notes)))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 from evalprep.check import Finding, check_tree
 from evalprep.config.schema import Config, section_for
 from evalprep.data.lock import lock_text, moved, read_lock
+from evalprep.data.sources import told
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
 from evalprep.packs.manifest import manifest_data, records_of
 from evalprep.packs.own import remember_folder
 from evalprep.packs.pack import Pack
-from evalprep.packs.plan import Command, Excluded, limited
+from evalprep.packs.plan import Command, Excluded, asked_for, limited
+from evalprep.prepare.checked import check_built, raise_errors
 from evalprep.prepare.commands import (
     command,
     command_names,
@@ -50,6 +52,8 @@ class Preparation:
         notes: Sentences for the user.
         findings: Warnings and notes of the check of the built tree.
         models: How many models will be run.
+        sources: What was read, as in the manifest.
+        read: The same in sentences.
     """
 
     work_dir: Path
@@ -60,6 +64,8 @@ class Preparation:
     notes: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     models: int = 1
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
 
 
 def plan(config: Config, packs: Mapping[str, Pack]) -> Joined:
@@ -111,7 +117,16 @@ def planned(pack: Pack, context: Context) -> Plan:
     return made
 
 
-def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, check: bool = True) -> Preparation:
+def prepare(
+    config: Config,
+    packs: Mapping[str, Pack],
+    *,
+    force: bool = False,
+    check: bool = True,
+    full: bool = False,
+    stop: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Preparation:
     """Prepare everything for one run.
 
     Args:
@@ -119,6 +134,9 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
         packs: All packs.
         force: Replace files that the user edited where the generated content changed too (theirs is kept beside it).
         check: Check the built tree before it is swapped in (`evalprep.check.check_tree`).
+        full: Then check it through lm-eval too (`evalprep.prepare.checked`).
+        stop: Raise what the check calls an error; else it is among the findings.
+        progress: Told what is being done.
 
     Returns:
         The commands and facts.
@@ -129,58 +147,75 @@ def prepare(config: Config, packs: Mapping[str, Pack], *, force: bool = False, c
     joined = plan(config, packs)
     work_dir = config.core.work_dir
     with building(work_dir) as build:
-        tasks = write_tasks(joined, build, work_dir)
+        there = config.core.there(work_dir)
+        tasks = write_tasks(joined, build, Path(there), progress)
         left = {name: task for name, task in joined.plan.tasks.items() if name not in joined.plan.excluded}
         final = Plan(left, dict(groups_to_write(joined.plan)), joined.plan.scores, joined.plan.excluded)
         write_groups(joined, final.groups, build)
-        write_inline(joined.selection, build, config.folder)
+        write_inline(joined.selection, build, config)
         files = tree_files(build)
         # Edits of tasks first: they are part of what the run is called by, and the commands carry its name.
-        kept = carry_over(work_dir, build, force=force, wanted=lambda name: not of_commands(name))
-        subjects = subjects_of(config, final, build, work_dir)
+        carried = carry_over(work_dir, build, force=force, wanted=lambda name: not of_commands(name))
+        subjects = subjects_of(config, final, build, Path(there))
         shared = check_tokenizers(config, subjects, [item.context for item in joined.packs])
         expect_rows(tasks, final, config)
         steps = make_commands(config, joined.selection, final, tasks, subjects, build)
-        (build / "command.sh").write_text(script(steps, work_dir), encoding="utf-8")
+        (build / "command.sh").write_text(script(steps, there), encoding="utf-8")
         (build / "command.sh").chmod(0o755)
         for step in steps:
             (build / step.command.file).write_text(run_configuration(step), encoding="utf-8")
         files |= {name: digest for name, digest in tree_files(build).items() if of_commands(name)}
-        kept += carry_over(work_dir, build, force=force, wanted=of_commands)
+        of_calls = carry_over(work_dir, build, force=force, wanted=of_commands)
         notes = [note for facts in tasks.values() for note in facts.pop("notes")]
         notes += [*(note for one in subjects for note in one.notes), *shared]
-        notes += [*dict.fromkeys(note for step in steps for note in step.call.notes), *kept]
+        notes += [*dict.fromkeys(note for step in steps for note in step.call.notes), *carried.notes, *of_calls.notes]
         locked = {} if config.lock_file is None else read_lock(config.lock_file)
         sources = [source for item in joined.packs for source in item.context.sources]
         notes += moved(locked, sources)
         manifest = manifest_data(
             run=subjects[0].run,
-            model=subjects[0].model,
+            model=config.core.there(subjects[0].model),
             models=[one.as_dict() for one in subjects],
-            folder=str(config.folder),
-            config={"config_file": config.path.name if config.path else None, **config.as_dict()},
+            folder=config.core.there(config.folder),
+            config={"config_file": config.path.name if config.path else None, **_config_there(config)},
             sources=_source_facts(joined.packs),
             tasks=tasks,
             plan=final,
             commands=[step.command for step in steps],
             files=files,
-            packs={item.pack.name: {"folder": str(item.pack.folder)} for item in joined.packs},
+            shelf={**carried.shelf, **of_calls.shelf},
+            packs={item.pack.name: {"folder": config.core.there(item.pack.folder)} for item in joined.packs},
             notes=notes,
         )
         text = json.dumps(manifest, indent=2, ensure_ascii=False, sort_keys=False) + "\n"
         (build / MANIFEST).write_text(text, encoding="utf-8")
-        findings = check_tree(build, config) if check else []
-        if errors := [one.as_problem() for one in findings if one.level == "error"]:
-            raise BadInput(errors)
+        names = list(dict.fromkeys(name for step in steps for name in asked_for(step.command)))
+        findings = check_tree(build, config, names) if check else []
+        if stop:
+            raise_errors(findings)
+        if check and full:
+            findings = check_built(build, config, final, names, progress)
+            if stop:
+                raise_errors(findings)
         swap_in(build, work_dir)
         remember_folder(work_dir)
     if config.lock_file is not None:
         write_atomically(config.lock_file, lock_text(locked, sources))
     if check:
         keep_record(config.core.output_path, manifest)
-    lines = [line for step in steps for line in step.lines(work_dir)]
-    commands = [step.command for step in steps]
-    return Preparation(work_dir, commands, lines, tasks, joined.plan.excluded, notes, findings, models=len(subjects))
+    lines = [line for step in steps for line in step.lines(there)]
+    return Preparation(
+        work_dir,
+        [step.command for step in steps],
+        lines,
+        tasks,
+        joined.plan.excluded,
+        notes,
+        findings,
+        models=len(subjects),
+        sources=manifest["sources"],
+        read=told(sources, folder=config.folder),
+    )
 
 
 def expect_rows(tasks: Mapping[str, dict[str, Any]], final: Plan, config: Config) -> None:
@@ -232,9 +267,17 @@ def make_commands(
             made = command(own_name, call, share, sole=sole)
             if subject.label:
                 made = replace(made, run=subject.run, model=subject.label)
-            data = [str(core.work_dir / tasks[one]["data"]) for one in share.tasks if share.depth and one in tasks]
+            data = [
+                core.there(core.work_dir / tasks[one]["data"]) for one in share.tasks if share.depth and one in tasks
+            ]
             steps.append(Step(made, call, data))
     return steps
+
+
+def _config_there(config: Config) -> dict[str, Any]:
+    """The configuration with the paths of the machine that runs the command."""
+    paths = {key: config.core.there(getattr(config.core, key)) for key in ("work_dir", "output_path")}
+    return {**config.as_dict(), **paths}
 
 
 def _source_facts(work: list[PlannedPack]) -> list[dict[str, Any]]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import yaml
 
@@ -44,29 +42,24 @@ class Step:
     call: Invocation
     data: list[str] = field(default_factory=list)
 
-    def lines(self, work_dir: Path) -> list[str]:
+    def lines(self, work_dir: str) -> list[str]:
         """What to paste for it: before a later stage comes what makes its data."""
-        before = [continue_line(work_dir)] if self.data else []
+        before = [continue_line(self.call, work_dir)] if self.data else []
         return [*before, self.call.text()]
 
 
-def evalprep_words() -> list[str]:
-    """`evalprep` as this Python environment has it, so that a script works without an activated environment."""
-    return [sys.executable, "-m", "evalprep"]
-
-
-def continue_line(work_dir: Path) -> str:
+def continue_line(call: Invocation, work_dir: str) -> str:
     """The command that makes the data of the next stage."""
-    return shlex.join([*evalprep_words(), "prepare", "--continue", str(work_dir)])
+    return shlex.join([*call.ours, "prepare", "--continue", work_dir])
 
 
-def script(steps: Sequence[Step], work_dir: Path) -> str:
+def script(steps: Sequence[Step], work_dir: str) -> str:
     """command.sh: one command as it is; several with what was done skipped, and the stages in order."""
     if len(steps) == 1:
         lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", steps[0].call.text()]
         return "\n".join([*lines, ""])
-    own = f'evalprep() {{ {shlex.join(evalprep_words())} "$@"; }}'
-    lines = [_HEAD, own, f"WORK_DIR={shlex.quote(str(work_dir))}"]
+    own = f'evalprep() {{ {shlex.join(steps[0].call.ours)} "$@"; }}' if steps[0].call.ours != ["evalprep"] else ""
+    lines = [_HEAD, own, f"WORK_DIR={shlex.quote(work_dir)}"]
     depth = 0
     for step in steps:
         if step.command.depth > depth:
@@ -74,7 +67,7 @@ def script(steps: Sequence[Step], work_dir: Path) -> str:
             lines += [
                 "",
                 f"# stage {depth + 1}: data from the replies so far",
-                f"{continue_line(work_dir)} || failed=1",
+                f"{continue_line(step.call, work_dir)} || failed=1",
             ]
         words = shell_line(step.call.argv(), {})
         env = " ".join(f"{name}={shlex.quote(value)}" for name, value in step.call.env.items())

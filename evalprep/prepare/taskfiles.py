@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.config.schema import Config
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import TaskData
 from evalprep.packs.entries import TaskSpec
@@ -23,7 +24,9 @@ from evalprep.prepare.selection import Selection
 _COMMON = ("task", "data_file", "pack_dir")
 
 
-def write_tasks(joined: Joined, build: Path, work_dir: Path) -> dict[str, dict[str, Any]]:
+def write_tasks(
+    joined: Joined, build: Path, work_dir: Path, progress: Callable[[str], None] = lambda _: None
+) -> dict[str, dict[str, Any]]:
     """Write parquet and YAML of every task of the packs that is not left out; the data of later stages come later."""
     problems = Problems()
     facts: dict[str, dict[str, Any]] = {}
@@ -33,6 +36,7 @@ def write_tasks(joined: Joined, build: Path, work_dir: Path) -> dict[str, dict[s
         for name, task in item.plan.tasks.items():
             if name in joined.plan.excluded or task.stock:
                 continue
+            progress(f"{name}: rows")
             try:
                 facts[name] = _write_task(item, name, folder, work_dir / item.pack.name)
             except BadInput as error:
@@ -46,6 +50,7 @@ def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict
     spec, task = item.spec(name), item.plan.tasks[name]
     data_file = folder / "data" / f"{name}.parquet"
     data, count = (TaskData(rows=()), None) if task.after else _write_data(item, spec, data_file)
+    bad_rows = data.join.notes(where=name) if data.join else []
     template = item.pack.folder / (data.template or spec.template)
     values = {
         "task": name,
@@ -65,7 +70,7 @@ def _write_task(item: PlannedPack, name: str, folder: Path, final: Path) -> dict
         "rows": count,
         "join": data.join.as_dict() if data.join else None,
         "previous": data.previous.as_dict() if data.previous else None,
-        "notes": data.notes,
+        "notes": [*data.notes, *bad_rows],
     }
 
 
@@ -149,7 +154,7 @@ def _group_text(head: str, name: str, members: Sequence[str], plan: Plan) -> str
     return "\n".join([*lines, ""])
 
 
-def write_inline(selection: Selection, build: Path, base: Path) -> None:
+def write_inline(selection: Selection, build: Path, config: Config) -> None:
     """Write each inline task of the config as a task YAML; its local data files become absolute."""
     import yaml
 
@@ -157,17 +162,19 @@ def write_inline(selection: Selection, build: Path, base: Path) -> None:
         task = dict(given)
         kwargs = task.get("dataset_kwargs")
         if isinstance(kwargs, dict) and "data_files" in kwargs:
-            task["dataset_kwargs"] = {**kwargs, "data_files": _absolute_files(kwargs["data_files"], base)}
+            task["dataset_kwargs"] = {**kwargs, "data_files": _absolute_files(kwargs["data_files"], config)}
         folder = build / "inline"
         folder.mkdir(exist_ok=True)
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True)
         (folder / f"{name}.yaml").write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
 
 
-def _absolute_files(files: Any, base: Path) -> Any:
+def _absolute_files(files: Any, config: Config) -> Any:
     """Paths that exist beside the config as absolute ones: the harness looks from wherever it is started."""
     if isinstance(files, dict):
-        return {split: _absolute_files(value, base) for split, value in files.items()}
+        return {split: _absolute_files(value, config) for split, value in files.items()}
     if isinstance(files, list):
-        return [_absolute_files(value, base) for value in files]
-    return str((base / files).resolve()) if isinstance(files, str) and exists(base / files) else files
+        return [_absolute_files(value, config) for value in files]
+    if isinstance(files, str) and exists(config.folder / files):
+        return config.core.there((config.folder / files).resolve())
+    return files

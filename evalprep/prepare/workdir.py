@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +26,8 @@ from evalprep.files import file_sha256, is_locked, lock, sync
 from evalprep.packs.manifest import STOCK_GROUPS
 
 MANIFEST = "manifest.json"
+#: Edited files that the preparation at hand does not ask for.
+SHELF = ".shelf"
 _EXCHANGE = 2  # RENAME_EXCHANGE of linux/fs.h
 _AT_FDCWD = -100
 
@@ -207,12 +210,26 @@ def of_commands(name: str) -> bool:
     return "/" not in name or name.startswith(f"{STOCK_GROUPS}/")
 
 
-def carry_over(work_dir: Path, build: Path, *, force: bool, wanted: Callable[[str], bool]) -> list[str]:
+@dataclass
+class Carried:
+    """What became of the user's own work.
+
+    Attributes:
+        notes: One sentence per file.
+        shelf: Edited files that this preparation does not ask for -> digest of what they were edited from.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    shelf: dict[str, str] = field(default_factory=dict)
+
+
+def carry_over(work_dir: Path, build: Path, *, force: bool, wanted: Callable[[str], bool]) -> Carried:
     """Bring the user's own work from the old folder into the new one.
 
     A file that the user edited is kept when the template behind it would still generate what it generated then. When
     both changed, that is a conflict: an error, or with `force` the new file plus the old one as `<name>.yours`. Files
-    that the user added are kept.
+    that the user added are kept. An edited file that this preparation does not ask for goes on the shelf, out of
+    lm-eval's sight, and comes back when it is asked for again.
 
     Args:
         work_dir: The folder as it is now.
@@ -221,19 +238,20 @@ def carry_over(work_dir: Path, build: Path, *, force: bool, wanted: Callable[[st
         wanted: Which files this is about, by their path below the folder.
 
     Returns:
-        Sentences for the user, one per file that was kept or set aside.
+        What was kept, set aside or brought back.
 
     Raises:
         BadInput: conflicts, without `force`.
     """
     before = generated_files(work_dir)
+    carried = Carried()
     if before is None:
-        return []
-    notes: list[str] = []
+        return carried
+    notes = carried.notes
     problems = Problems()
     for name, digest in tree_files(work_dir).items():
         old, new = work_dir / name, build / name
-        if not wanted(name) or before.get(name) == digest:
+        if not wanted(name) or before.get(name) == digest or name.startswith(f"{SHELF}/"):
             continue
         if new.exists() and _digest(new) == digest:
             continue
@@ -243,17 +261,53 @@ def carry_over(work_dir: Path, build: Path, *, force: bool, wanted: Callable[[st
         elif new.exists() and before.get(name) == _digest(new):
             _copy(old, new)
             notes.append(f"kept your edit of {name}")
-        elif force or name not in before or not new.exists():
+        elif not new.exists():
+            _copy(old, _shelved(build, name))
+            carried.shelf[name] = before[name]
+            notes.append(f"your edit of {name} is kept until it is asked for again")
+        elif force or name not in before:
             _copy(old, new.with_name(f"{new.name}.yours"))
             notes.append(f"your version of {name} is now {name}.yours")
         else:
-            problems.add(
-                "was edited by hand, and what it is generated from changed too",
-                where=str(old),
-                fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another work_dir",
-            )
+            problems.extend([_conflict(old)])
+    for name, origin in _shelf(work_dir).items():
+        old, new = _shelved(work_dir, name), build / name
+        if not wanted(name) or name in carried.shelf or not old.exists():
+            continue
+        if not new.exists():
+            _copy(old, _shelved(build, name))
+            carried.shelf[name] = origin
+        elif _digest(new) == origin:
+            _copy(old, new)
+            notes.append(f"brought back your edit of {name}")
+        elif force:
+            _copy(old, new.with_name(f"{new.name}.yours"))
+            notes.append(f"your version of {name} is now {name}.yours")
+        else:
+            problems.extend([_conflict(old)])
     problems.raise_if_any()
-    return notes
+    return carried
+
+
+def _conflict(path: Path) -> Problem:
+    return Problem(
+        what="was edited by hand, and what it is generated from changed too",
+        where=str(path),
+        fix="--force writes the new one and keeps yours as <name>.yours; or prepare into another work_dir",
+    )
+
+
+def _shelved(folder: Path, name: str) -> Path:
+    """Where an edited file waits; without the ending by which lm-eval would find it."""
+    return folder / SHELF / f"{name}.kept"
+
+
+def _shelf(work_dir: Path) -> dict[str, str]:
+    try:
+        found = json.loads((work_dir / MANIFEST).read_text(encoding="utf-8"))["shelf"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _copy(source: Path, target: Path) -> None:

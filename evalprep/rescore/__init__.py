@@ -10,18 +10,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalprep.rescore.scorer import Outcome, find_scorer, load_task, outcomes, score_sample, workers_for
+from evalprep.rescore.scorer import Outcome, find_scorer, load_task, score_sample
 from evalprep.rescore.tally import Change, Replay, TaskRescore, primary_of, scorer_changes, tally, versions_before
+from evalprep.rescore.workers import Workers
 from evalprep.rescore.writer import RunWriter
 from evalprep.results import Run
 
 __all__ = [
-    "Change", "Outcome", "Replay", "RunWriter", "TaskRescore", "rescore_task", "score_sample", "versions_before",
+    "Change", "Outcome", "Replay", "RunWriter", "TaskRescore", "Workers", "rescore_task", "score_sample",
+    "versions_before",
 ]  # fmt: skip
 
 
 def rescore_task(
-    run: Run, name: str, *, work_dir: Path | None = None, jobs: int | None = None, writer: RunWriter | None = None
+    run: Run,
+    name: str,
+    *,
+    work_dir: Path | None = None,
+    workers: Workers | None = None,
+    writer: RunWriter | None = None,
 ) -> TaskRescore:
     """Score one task's saved samples anew.
 
@@ -29,7 +36,7 @@ def rescore_task(
         run: The run.
         name: The task.
         work_dir: Folder of the task YAMLs; by default where the task was prepared.
-        jobs: Processes; by default one per 2,000 rows and at most one per core.
+        workers: The processes that score, shared by all tasks; None for this one alone.
         writer: Where the rescored samples go; None writes nothing.
 
     Raises:
@@ -43,7 +50,8 @@ def rescore_task(
     # Any one filter's lines hold every document once; the primary one also has the old verdicts.
     saved = primary.filter if primary.filter in task.table(primary.filter).filters else task.primary.filter
     rows = len(task.table(saved))
-    pairs = tally(result, primary, outcomes(place, fresh, task.samples(saved), workers_for(rows, jobs)))
+    scored = (workers or Workers(1)).outcomes(place, fresh, task.samples(saved), rows)
+    pairs = tally(result, primary, scored)
     if writer is None:
         for _ in pairs:
             pass

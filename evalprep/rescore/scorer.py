@@ -1,12 +1,9 @@
-"""A task's own filters and `process_results` over saved replies, in this process or in several."""
+"""A task's own filters and `process_results` over saved replies."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +11,6 @@ from evalprep.errors import BadInput, Problem
 from evalprep.packs.own import why_foreign
 from evalprep.results import Run, Sample, TaskRun
 from evalprep.results.record import prepared_folder
-
-_CHUNK = 128  # documents per message to a worker
-_ROWS_PER_WORKER = 2_000  # a worker costs seconds of imports; below this it does not pay
 
 
 @dataclass(frozen=True)
@@ -35,14 +29,6 @@ class Outcome:
     filtered: dict[str, list[Any]] = field(default_factory=dict)
     replay: dict[str, dict[str, Any]] = field(default_factory=dict)
     error: str = ""
-
-
-_task: Any = None  # the loaded task of this process; set once by `_start`
-
-
-def _start(place: ScorerPlace) -> None:
-    global _task  # noqa: PLW0603 - one task per worker process, loading it takes seconds
-    _task = load_task(place)
 
 
 def load_task(place: ScorerPlace) -> Any:
@@ -150,35 +136,3 @@ def score_sample(task: Any, sample: Sample) -> Outcome:
     except Exception as error:  # noqa: BLE001 - a scorer that fails on one reply must not hide the others
         outcome.error = f"{type(error).__name__}: {error}"
     return outcome
-
-
-def _score_chunk(samples: list[Sample]) -> list[Outcome]:
-    return [score_sample(_task, sample) for sample in samples]
-
-
-def outcomes(place: ScorerPlace, loaded: Any, samples: Iterator[Sample], jobs: int) -> Iterator[tuple[Sample, Outcome]]:
-    """Score samples in order, with the loaded task in this process or in `jobs` others; memory stays bounded."""
-    if jobs <= 1:
-        yield from ((sample, score_sample(loaded, sample)) for sample in samples)
-        return
-    import multiprocessing
-    from concurrent.futures import Future, ProcessPoolExecutor
-
-    # Forking after torch has started threads can hang; fresh processes cannot.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(place,)) as pool:
-        waiting: deque[tuple[list[Sample], Future[list[Outcome]]]] = deque()
-        for chunk in iter(lambda: list(islice(samples, _CHUNK)), []):
-            waiting.append((chunk, pool.submit(_score_chunk, chunk)))
-            if len(waiting) > 4 * jobs:
-                first, future = waiting.popleft()
-                yield from zip(first, future.result(), strict=True)
-        while waiting:
-            first, future = waiting.popleft()
-            yield from zip(first, future.result(), strict=True)
-
-
-def workers_for(rows: int, jobs: int | None = None) -> int:
-    """Processes worth starting for this many rows."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return jobs if jobs is not None else max(1, min(available, rows // _ROWS_PER_WORKER))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -11,6 +12,7 @@ from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import Layout
 from evalprep.results.sample import Damage, Sample, parse
 from evalprep.results.table import Table
+from evalprep.terminal import tracked
 
 _BLOCK = 2**18  # bytes that are decoded at once: enough to make calls cheap, few enough for the processor's cache
 _OTHERWISE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -27,12 +29,28 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     """
     scan = _Scan(TableBuilder(filter_name, id_source))
     with path.open("rb") as file:
-        while block := file.read(_BLOCK) + file.readline():
+        for block in tracked(_blocks(file), f"reading {path.name}", _lines_about(path, file), rows=_count_lines):
             scan.take(block)
     table = scan.builder.build(path, scan.filters, scan.damage)
     if id_source is None and table.id_source not in {"sample_id", "doc_hash", "doc_id"} and table.duplicates():
         return read_table(path, filter_name, id_source="doc_hash")
     return table
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    while block := file.read(_BLOCK) + file.readline():
+        yield block
+
+
+def _count_lines(block: bytes) -> int:
+    return block.count(b"\n")
+
+
+def _lines_about(path: Path, file: IO[bytes]) -> int | None:
+    """How many lines a file has, by its size and its first ones; None where that cannot be told."""
+    first = file.read(_BLOCK) + file.readline()
+    file.seek(0)
+    return round(_count_lines(first) * path.stat().st_size / len(first)) if first else None
 
 
 class _Scan:

@@ -14,6 +14,7 @@ from evalprep.results.primary import NOT_SCORES, Primary, choose_primary, logged
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
 from evalprep.results.table import Table
+from evalprep.terminal import tracked
 
 
 @dataclass
@@ -87,7 +88,9 @@ class TaskRun:
 
     def samples(self, filter_name: str | None = None) -> Iterator[Sample]:
         """`read` without the damaged lines."""
-        return (item for item in self.read(filter_name) if isinstance(item, Sample))
+        found = (item for item in self.read(filter_name) if isinstance(item, Sample))
+        known = next((len(table) for table in self._tables.values()), None)
+        return tracked(found, self.name, known)
 
 
 def _four(value: Any) -> str:

@@ -47,7 +47,7 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int], *, defaul
             short = replace(job, defaults=defaults, options={**job.options, "output_path": temporary, "limit": rows})
             folder = RunFolder.of(short)
             folder.create(short)
-            if run_job(short, folder, lambda _state, _percent: None, shard_rows=0) == INTERRUPTED:
+            if run_job(short, folder, lambda _state, _percent, _speed: None, shard_rows=0) == INTERRUPTED:
                 raise KeyboardInterrupt
             state = folder.state()
             if state.phase != "done":

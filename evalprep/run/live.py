@@ -13,14 +13,15 @@ from typing import IO, Self
 
 from evalprep.status.folder import FAILED, PENDING, RUNNING, RunFolder, State
 from evalprep.status.job import Job
-from evalprep.status.log import percent
+from evalprep.status.log import percent, speed
 
 POLL_SECONDS = 0.5
 GRACE_SECONDS = 20.0
 INTERRUPTED = 130
 #: Marks the worker and every process that comes of it; its value is the run folder.
 MARK = "EVALPREP_RUN"
-Show = Callable[[State, "int | None"], None]
+#: Takes the state, how far the engine is with what runs in per cent, and how fast.
+Show = Callable[[State, "int | None", str], None]
 
 
 def run_job(job: Job, folder: RunFolder, show: Show, *, shard_rows: int) -> int:
@@ -44,13 +45,13 @@ def run_job(job: Job, folder: RunFolder, show: Show, *, shard_rows: int) -> int:
         process = _start(job, folder, log, lock, shard_rows)
         try:
             while process.poll() is None and not signals.count:
-                show(folder.state(), percent(folder))
+                show(folder.state(), percent(folder), speed(folder))
                 time.sleep(POLL_SECONDS)
             interrupted = process.poll() is None
             if interrupted:
                 state = folder.state()
                 state.phase = "stopping (once more Ctrl-C ends the engine at once)"
-                show(state, None)
+                show(state, None, "")
         finally:
             stop(process, signals)
         state = folder.state()
@@ -58,7 +59,7 @@ def run_job(job: Job, folder: RunFolder, show: Show, *, shard_rows: int) -> int:
             _mark(folder, "interrupted", "")
         elif process.returncode and state.phase not in {"failed", "interrupted", "done"}:
             _mark(folder, "failed", f"the process ended with {_reason(process.returncode)}")
-        show(folder.state(), None)
+        show(folder.state(), None, "")
     return INTERRUPTED if interrupted else int(folder.state().phase != "done")
 
 

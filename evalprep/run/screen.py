@@ -22,7 +22,7 @@ _STYLES = {SYMBOLS[FAILED]: "not bold red", SYMBOLS[DONE]: "not bold green", SYM
 def showing(*, silent: bool) -> Iterator[Show]:
     """Give the function that shows a state; what it showed last stays on the screen."""
     if silent:
-        yield lambda _state, _percent: None
+        yield lambda _state, _percent, _speed: None
     elif sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}:
         table = _LiveTable()
         try:
@@ -40,7 +40,7 @@ class _Lines:
         self.phase = ""
         self.seen: dict[str, str] = {}
 
-    def show(self, state: State, _percent: int | None) -> None:
+    def show(self, state: State, _percent: int | None, _speed: str = "") -> None:
         """Print new lines."""
         if state.phase != self.phase:
             self.phase = state.phase
@@ -71,7 +71,7 @@ class _LiveTable:
         self.live = Live(console=self.console, auto_refresh=False, transient=True)
         self.live.start()
 
-    def show(self, state: State, percent: int | None) -> None:
+    def show(self, state: State, percent: int | None, speed: str = "") -> None:
         """Draw it."""
         if self.console.size != self.size:
             # The terminal has broken the old lines anew; where they begin now is not known.
@@ -80,7 +80,7 @@ class _LiveTable:
             self.size = self.console.size
             self._start()
         self.last = state
-        self.live.update(table(state, percent, width=self.size.width, room=self.size.height - 5), refresh=True)
+        self.live.update(table(state, percent, speed, width=self.size.width, room=self.size.height - 5), refresh=True)
 
     def end(self) -> None:
         """Leave the whole table on the screen."""
@@ -89,12 +89,13 @@ class _LiveTable:
             self.console.print(table(self.last, None, width=self.size.width))
 
 
-def table(state: State, percent: int | None, *, width: int, room: int | None = None) -> Any:
+def table(state: State, percent: int | None, speed: str = "", *, width: int, room: int | None = None) -> Any:
     """The tasks of a run in the order in which they run.
 
     Args:
         state: What is done.
         percent: How far the engine is with the unit that runs.
+        speed: How fast it is, in words.
         width: Characters in a line.
         room: Number of tasks that can be shown; None for all.
     """
@@ -102,7 +103,7 @@ def table(state: State, percent: int | None, *, width: int, room: int | None = N
 
     lines = task_lines(state.units, scores=state.scores)
     shown, hidden = _fitting(lines, room)
-    text = Text(_title(state, lines, percent), style="bold")
+    text = Text(_title(state, lines, percent, speed), style="bold")
     for line in table_lines(shown, width):
         text.append(f"\n{line}", style=_STYLES.get(line[:1], "not bold"))
     if hidden:
@@ -110,12 +111,13 @@ def table(state: State, percent: int | None, *, width: int, room: int | None = N
     return text
 
 
-def _title(state: State, lines: Sequence[TaskStatus], percent: int | None) -> str:
+def _title(state: State, lines: Sequence[TaskStatus], percent: int | None, speed: str) -> str:
     parts = [state.phase]
     if state.units:
         parts.append(f"{state.count(DONE)} of {len(state.units)} units done")
     if state.phase == RUNNING:
         parts += [f"this one at {percent} %"] if percent is not None else []
+        parts += [speed] if speed else []
         parts.append(duration(time.time() - state.started))
         left = [max(0.0, line.estimate - (line.seconds or 0.0)) for line in lines if line.estimate is not None]
         if len(left) == len(lines):

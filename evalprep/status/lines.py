@@ -18,7 +18,8 @@ SYMBOLS = {
     RUNNING: "\N{WHITE CIRCLE WITH UPPER RIGHT QUADRANT}",
 }
 # Characters of symbol, name, runtime, result and category that are shown on the narrowest of terminals.
-_LEAST = (None, 12, None, 16, 6)
+# A name of 40 characters stays whole at 80 columns.
+_LEAST, _NARROW = (None, 40, 12, 10, 0), 80
 
 
 @dataclass
@@ -35,6 +36,7 @@ class TaskStatus:
         category: Pack or family, from the task's metadata.
         message: Why it failed.
         progress: `done/all` units of a task that is cut.
+        so_far: The score is that of the units that are done.
     """
 
     name: str
@@ -46,6 +48,7 @@ class TaskStatus:
     category: str = ""
     message: str = ""
     progress: str = ""
+    so_far: bool = False
 
     def runtime(self) -> str:
         """The time in words, as a measured or an estimated one."""
@@ -59,7 +62,7 @@ class TaskStatus:
         """The score, or the last line of the error."""
         if self.status == FAILED:
             return self.message.strip().splitlines()[-1] if self.message.strip() else "no message"
-        return number(self.score) if self.score is not None else ""
+        return "" if self.score is None else f"{number(self.score)}{' so far' if self.so_far else ''}"
 
 
 def duration(seconds: float) -> str:
@@ -107,7 +110,7 @@ def task_lines(
         rate = sum(unit.seconds or 0.0 for unit in own) / sum(unit.rows for unit in own) if own else pace
         rows = sum(unit.rows for unit in group)
         scored = [unit for unit in done if unit.score is not None]
-        weight = sum(unit.rows for unit in scored) if len(done) == len(group) else 0
+        weight = sum(unit.rows for unit in scored)
         mean = sum((unit.score or 0.0) * unit.rows for unit in scored) / weight if weight else None
         score, metric = (scores or {}).get(name) or (mean, scored[0].metric if scored else "")
         lines.append(
@@ -121,6 +124,7 @@ def task_lines(
                 (categories or {}).get(name, ""),
                 failed.message if failed else "",
                 f"{len(done)}/{len(group)}" if len(group) > 1 else "",
+                so_far=len(done) < len(group),
             )
         )
     return lines
@@ -136,8 +140,8 @@ def table_lines(lines: Sequence[TaskStatus], width: int | None) -> list[str]:
     cells = [
         (
             SYMBOLS[line.status],
-            line.name + (f" ({line.progress})" if line.progress else ""),
-            line.runtime(),
+            line.name,
+            " ".join(filter(None, [line.progress, line.runtime()])),
             line.result(),
             line.category,
         )
@@ -145,4 +149,5 @@ def table_lines(lines: Sequence[TaskStatus], width: int | None) -> list[str]:
     ]
     columns = 5 if any(line.category for line in lines) else 4
     rows = [("", "name", "runtime", "result", "category"), *cells]
-    return fitted([row[:columns] for row in rows], width, _LEAST[:columns])
+    least = _LEAST if width is None or width >= _NARROW else (None, 12, *_LEAST[2:])
+    return fitted([row[:columns] for row in rows], width, least[:columns])

@@ -7,6 +7,8 @@ import re
 
 from evalprep.status.folder import FAILED, RunFolder, State
 
+_TOKENS = re.compile(rb"output: ([\d.]+) toks/s")  # of vLLM's bar
+_PER_ROW = re.compile(rb"([\d.]+)(it/s|s/it)")
 _PERCENT = re.compile(rb"(\d{1,3})%\|")
 #: The last line of a traceback, bare or behind what vLLM's processes put before each line.
 _ERROR = re.compile(
@@ -22,12 +24,27 @@ _SHOWN = 3
 
 def percent(folder: RunFolder) -> int | None:
     """How far the engine is with the unit that runs: its last progress bar, not one of the preparation before."""
+    found = _PERCENT.findall(_bar(folder))
+    return int(found[-1]) if found else None
+
+
+def speed(folder: RunFolder) -> str:
+    """How fast the engine is with the unit that runs: tokens per second where it says so, else requests."""
+    text = _bar(folder)
+    if found := _TOKENS.findall(text):
+        return f"{float(found[-1]):,.0f} tokens/s"
+    if found := _PER_ROW.findall(text):
+        number, unit = float(found[-1][0]), found[-1][1]
+        rate = number if unit == b"it/s" else 1 / number if number else 0.0
+        return f"{rate:,.1f} requests/s" if rate else ""
+    return ""
+
+
+def _bar(folder: RunFolder) -> bytes:
+    """The end of the log from where the engine was asked for the unit that runs; empty while its prompts are built."""
     text = _end(folder, _FEW_BYTES)
     preparing, asking = text.rfind(b"] Building contexts"), text.rfind(b"] Running ")
-    if preparing > asking:
-        return None
-    found = _PERCENT.findall(text[max(0, asking) :])
-    return int(found[-1]) if found else None
+    return b"" if preparing > asking else text[max(0, asking) :]
 
 
 def failures(folder: RunFolder, state: State) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from evalprep.check import CODES, LEVELS, Finding, Findings, check_full, check_static
@@ -15,7 +14,7 @@ from evalprep.check.codes import HOUSE_STYLE, markdown
 from evalprep.check.folds import WIDTH, fold, paragraph
 from evalprep.errors import BadInput, Problem
 from evalprep.prepare.target import Target, add_arguments, at_least_one, targets
-from evalprep.terminal import console, counted
+from evalprep.terminal import counted, status_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     _refuse_contradictions(args)
     reports = []
     for manager in targets(args):
-        with manager as target, _progress(args.json) as progress:
+        with manager as target, status_line() as progress:
             reports.append(_check(target, args, progress))
     if args.json:
         shown = [{key: value for key, value in report.items() if not key.startswith("_")} for report in reports]
@@ -123,17 +122,6 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
         "_roots": [target.moved[1] if target.moved else str(root.resolve()) for root in target.roots],
         "_estimate": estimate,
     }
-
-
-@contextlib.contextmanager
-def _progress(silent: bool) -> Iterator[Callable[[str], None]]:
-    """A status line on a terminal, nothing elsewhere."""
-    if silent or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-
-    with console(sys.stderr).status("reading") as status:
-        yield status.update
 
 
 def _print(report: dict[str, Any]) -> None:

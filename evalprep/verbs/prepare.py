@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.terminal import counted
+from evalprep.terminal import counted, status_line
 
 if TYPE_CHECKING:
     from evalprep.prepare.preparation import Preparation
@@ -40,6 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="regenerate files that you edited; yours are kept as NAME.yours"
     )
+    parser.add_argument(
+        "--no-check",
+        dest="checked",
+        action="store_false",
+        help="print the command whatever the check of tasks and data says",
+    )
     parser.add_argument("--quiet", action="store_true", help="print the command and nothing else")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -58,13 +65,16 @@ def main(args: argparse.Namespace) -> int:
     if args.check:
         joined = plan(config, packs)
         return _check(args, [name for name in joined.plan.tasks if name not in joined.plan.excluded])
-    done = prepare(config, packs, force=args.force)
+    full = args.checked and not os.environ.get("EVALPREP_QUICK_CHECK")
+    with status_line() as progress:
+        done = prepare(config, packs, force=args.force, full=full, stop=args.checked, progress=progress)
     if args.json:
         print(
             json.dumps(
                 {
                     "work_dir": str(done.work_dir),
                     "tasks": done.tasks,
+                    "sources": done.sources,
                     "notes": done.notes,
                     "findings": [one.as_dict() for one in done.findings],
                     "commands": done.lines,
@@ -123,6 +133,8 @@ def _report(done: Preparation, verbosity: str, output: Path) -> None:
         warnings = [one for one in done.findings if one.level == "warning" and verbosity == "WARNING"]
         print("".join(f"{one}\n" for one in warnings), file=sys.stderr, end="", flush=True)
         return
+    from evalprep.check.folds import WIDTH, fold, paragraph
+
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
     verb = "compare" if any(facts["previous"] for facts in done.tasks.values()) else "score"
     several = f" for {counted(done.models, 'model')}" if done.models > 1 else ""
@@ -134,13 +146,16 @@ def _report(done: Preparation, verbosity: str, output: Path) -> None:
             parts.append(f"published {facts['previous']['micro']:.4f} micro, {facts['previous']['macro']:.4f} macro")
         lines.append(f"  {name:<{width}}  {', '.join(parts)}")
         if join := facts["join"]:
+            damaged = f", {join['unusable']} damaged" if join["unusable"] else ""
             lines.append(
                 f"  {'':<{width}}  join: {join['exact']} exact, {join['normalised']} normalised, "
-                f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous of {join['rows']}"
+                f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous{damaged} of {join['rows']}"
             )
+    lines += [f"  read {one}" if not one.startswith(" ") else f"       {one}" for one in done.read]
     lines += [f"  left out: {name}: {one.reason}" for name, one in done.excluded.items()]
     lines += [f"  note: {note}" for note in done.notes]
-    lines += [f"  {line}" for finding in done.findings for line in str(finding).splitlines()]
+    roots = [str(done.work_dir)]
+    lines += [f"  {line}" for one in fold(done.findings) for line in paragraph(one, roots, WIDTH).splitlines()]
     below = "the command below is" if len(done.lines) == 1 else "the commands below are"
     lines += [
         "",

@@ -21,7 +21,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--work_dir", type=Path, help="folder of the task YAMLs, whose code is run (default: where you prepared them)")
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
-    add("--jobs", type=int, help="processes (default: one per 2,000 rows, at most one per core)")
+    add(
+        "--jobs",
+        type=int,
+        help="processes (default: one, and one per core where rows take long)",
+    )
     add("--out", type=Path, metavar="DIR", help="where to write the rescored run (default: rescored_<stamp> beside it)")
     add("--no-write", action="store_true", help="write no samples")
     add("--json", action="store_true", help="print the outcome as JSON")
@@ -33,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
 
     from evalprep.errors import BadInput, Problem
     from evalprep.packs.manifest import versions
-    from evalprep.rescore import RunWriter, rescore_task, versions_before
+    from evalprep.rescore import RunWriter, Workers, rescore_task, versions_before
     from evalprep.results import load_run
 
     if args.jobs is not None and args.jobs < 1:
@@ -50,9 +54,13 @@ def main(args: argparse.Namespace) -> int:
     out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
     writer = RunWriter(run, out) if out is not None else None
     # Task code may print; standard output is ours.
-    with contextlib.redirect_stdout(sys.stderr), _without_bars():
+    with (
+        contextlib.redirect_stdout(sys.stderr),
+        _without_bars(),
+        Workers(args.jobs) as workers,
+    ):
         results = [
-            rescore_task(run, name, work_dir=args.work_dir, jobs=args.jobs, writer=writer)
+            rescore_task(run, name, work_dir=args.work_dir, workers=workers, writer=writer)
             for name in run.select(args.tasks)
         ]
     if writer is not None:

@@ -128,7 +128,7 @@ def read(context: Context, part: str) -> list[Row]:
         given = context.section.data.get(part)
         where = context.where("data", part) if given else f"compliance: {part}"
         if given:
-            source = context.open(str(given), where=where)
+            source = context.open(given if isinstance(given, dict) else str(given), where=where)
         elif context.section.stand_ins or part in _FACTS:
             source = context.open(f"demo/{part}.jsonl", where=where)
         else:

@@ -41,7 +41,7 @@ def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
     key = f"rows {data.name}"
     if key not in context.cache:
         where = context.where("data", data.index, "path")
-        source = context.open(data.path, where=where, **data.source)
+        source = context.open(data.source, where=where)
         asked = context.where("data", data.index, "fields")
         wanted = {**data.fields}
         if not data.stored:  # what a model will say is not read from the file

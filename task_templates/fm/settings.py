@@ -13,7 +13,7 @@ from custom_metrics.fm.factual_knowledge import LOGICAL_OPERATORS
 from custom_metrics.fm.perturbation import PERTURBATIONS
 from custom_metrics.fm.prompt import DATASET_TEMPLATES
 from custom_metrics.fm.summarization import ROUGE_TYPES
-from evalprep.packapi import Context, near
+from evalprep.packapi import BadInput, Context, SourceSpec, near, source_spec
 
 from .algorithms import ALGORITHMS, ALIASES, DETECTORS, Algorithm
 from .builtin import FIELDS
@@ -21,10 +21,12 @@ from .builtin import FIELDS
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,59}")
 _ENTRY: dict[str, tuple[tuple[type, ...], str]] = {
     "name": ((str,), "lower-case letters, digits and _"),
-    "path": ((str,), "a file or folder, or a hub id"),
+    "path": ((str, dict), "a file or folder, a hub id, or {path: owner/name, split: test, ...}"),
     "config": ((str,), "config of a hub data set"),
     "split": ((str,), "split of a hub data set"),
     "revision": ((str,), "commit, branch or tag of a hub data set"),
+    "data_files": ((str, list, dict), "a file pattern, a list of them, or a mapping from splits to them"),
+    "data_dir": ((str,), "a folder inside the data set"),
     "format": ((str,), "json, jsonl, parquet, csv, tsv or a MIME type"),
     "fields": ((dict,), f"field: column name or JMESPath expression; known fields are {', '.join(COLUMNS)}, id"),
     "like": ((str,), ", ".join(FIELDS)),
@@ -36,6 +38,7 @@ _ENTRY: dict[str, tuple[tuple[type, ...], str]] = {
     "outputs": ((str,), "model, dataset"),
     "chat": ((bool,), "true, false"),
 }
+_SOURCE = ("config", "split", "revision", "data_files", "data_dir")
 
 
 def _probability(value: Any) -> bool:
@@ -101,10 +104,9 @@ class DataSet:
 
     index: int
     name: str
-    path: str
+    source: SourceSpec
     fields: Mapping[str, str]
     algorithms: tuple[Algorithm, ...]
-    source: Mapping[str, str | None] = field(default_factory=dict)
     format: str | None = None
     prompt: str | None = None
     prompt_template: str | None = None
@@ -197,6 +199,7 @@ class _Entry:
             self.refuse("name", f"{name!r} cannot be part of a task's name", _ENTRY["name"][1])
         algorithms = self._algorithms()
         fields = self._fields(algorithms)
+        source = self._source()
         options = {key: self.entry.get(key, getattr(self.context.section, key)) for key in OPTIONS}
         like = self.entry.get("like")
         template = self.entry.get("prompt_template")
@@ -204,15 +207,14 @@ class _Entry:
             template = DATASET_TEMPLATES.get(str(like))
         if self.entry.get("prompt") is not None and self.entry.get("prompt_template") is not None:
             self.refuse("prompt_template", "prompt and prompt_template are both given", "one of the two")
-        if self.wrong:
+        if self.wrong or source is None:
             return None
         return DataSet(
             index=self.index,
             name=name,
-            path=self.entry["path"],
-            fields=fields,
+            source=source,
+            fields={one: source.columns.get(column, column) for one, column in fields.items()},
             algorithms=tuple(algorithms),
-            source={key: self.entry.get(key) for key in ("config", "split", "revision")},
             format=self.entry.get("format"),
             prompt=self.entry.get("prompt"),
             prompt_template=template,
@@ -222,6 +224,20 @@ class _Entry:
             chat=self.entry.get("chat"),
             options=options,
         )
+
+    def _source(self) -> SourceSpec | None:
+        """Where the records are: `path` alone, or a mapping as for every source, with what stands beside it."""
+        path = self.entry["path"]
+        given = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
+        try:
+            return source_spec(
+                {**given, **(path if isinstance(path, dict) else {"path": path})},
+                self.context.where("data", self.index, "path"),
+            )
+        except BadInput as error:
+            self.wrong = True
+            self.context.problems.extend(error.problems)
+            return None
 
     def _types(self) -> None:
         known = [*_ENTRY, *OPTIONS]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from evalprep.packapi import BadInput, Context, Problem, config_names, is_folder, near
+from evalprep.packapi import BadInput, Context, Problem, SourceSpec, config_names, is_folder, near, source_spec
 
 HERE = Path(__file__).parent
 
@@ -23,6 +23,7 @@ class Dataset:
     name: str
     family: dict[str, Any]
     configs: tuple[str, ...]
+    source: SourceSpec
 
     def config_of(self, task: str) -> str:
         """Config name of a task."""
@@ -63,8 +64,19 @@ def dataset_of(context: Context) -> Dataset:
     """
     if "dataset" in context.cache:
         return context.cache["dataset"]
-    location = context.section.evals_dataset.rstrip("/")
     where = context.where("evals_dataset")
+    source = source_spec(context.section.evals_dataset, where)
+    for key in ("config", "data_files", "data_dir"):
+        if getattr(source, key):
+            raise BadInput(
+                Problem(
+                    what=f"evals_dataset.{key} is given, and each task has a config and files of its own",
+                    where=where,
+                    allowed="path, split, revision, columns",
+                    fix=f"leave {key} out",
+                )
+            )
+    location = source.path.rstrip("/")
     name = location.rsplit("/", 1)[-1]
     found = context.locate(location)
     local = is_folder(Path(found))
@@ -87,10 +99,9 @@ def dataset_of(context: Context) -> Dataset:
                 allowed=f"a local folder whose name ends in -evals, or {', '.join(known_names())}",
             )
         )
-    configs = config_names(found, folder=context.folder, revision=revision_of(context, "evals")) or _configs_from_files(
-        found, name
-    )
-    dataset = Dataset(found, name, family, tuple(configs))
+    revision = source.revision or revision_of(context, "evals")
+    configs = config_names(found, folder=context.folder, revision=revision) or _configs_from_files(found, name)
+    dataset = Dataset(found, name, family, tuple(configs), replace(source, path=found, revision=revision))
     context.cache["dataset"] = dataset
     return dataset
 

@@ -56,32 +56,27 @@ def spellings(text: str) -> list[str]:
     return [text] if mended == text else [text, mended]
 
 
+def flaw_of_instructions(entry: Row) -> str:
+    """What is wrong with an IFEval entry, in words; empty where nothing is."""
+    key, names, kwargs = entry.get("key"), entry.get("instruction_id_list"), entry.get("kwargs")
+    if not isinstance(key, int | float | str) or not str(key).removesuffix(".0").isdecimal():
+        return f"its key is {str(key)[:40]!r}, no whole number"
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        return f"its instruction_id_list is {str(names)[:80]!r}, no list of names"
+    if not isinstance(kwargs, list) or not all(isinstance(given, dict | None) for given in kwargs):
+        return f"its kwargs are {str(kwargs)[:80]!r}, no list of mappings"
+    if len(names) != len(kwargs):
+        return f"it has {len(names)} instructions and {len(kwargs)} mappings of arguments"
+    return ""
+
+
 def instructions_of(entry: Row) -> tuple[list[str], list[Row]]:
-    """The instructions of an IFEval entry and their keyword arguments.
+    """The instructions of a good IFEval entry and their keyword arguments.
 
     Nulls among the arguments are dropped (zeros and false stay): parquet fills absent keys of a struct with null.
-
-    Raises:
-        BadInput: not one mapping of arguments per instruction; names the entry.
     """
-    names, kwargs = entry.get("instruction_id_list"), entry.get("kwargs")
-    if (
-        not isinstance(names, list)
-        or not all(isinstance(name, str) for name in names)
-        or not isinstance(kwargs, list)
-        or not all(isinstance(given, dict | None) for given in kwargs)
-        or len(names) != len(kwargs)
-        or not names
-    ):
-        raise BadInput(
-            Problem(
-                what=f"instruction_id_list is {names!r}, kwargs is {kwargs!r}",
-                where=f"IFEval ground truth, {str(entry.get('prompt'))[:60]!r}",
-                allowed="a list of names and a list of mappings of the same length",
-                fix="mend the ground truth",
-            )
-        )
-    return names, [{key: value for key, value in (given or {}).items() if value is not None} for given in kwargs]
+    kept = [{key: value for key, value in (given or {}).items() if value is not None} for given in entry["kwargs"]]
+    return entry["instruction_id_list"], kept
 
 
 def truth_of(context: Context, kind: str) -> GroundTruth:
@@ -98,12 +93,19 @@ def truth_of(context: Context, kind: str) -> GroundTruth:
         )
         if kind == "ifeval":
             source.require(("key", "prompt", "instruction_id_list", "kwargs"))
-            truth = GroundTruth(source.rows(), "prompt", same=instructions_of)
+            truth = GroundTruth(source.rows(), "prompt", same=instructions_of, flaw=flaw_of_instructions)
         else:
             source.require(("problem", "solution"))
-            truth = GroundTruth(source.rows(), "problem", same=lambda row: gold_of(row.get("solution")))
+            truth = GroundTruth(
+                source.rows(), "problem", same=lambda row: gold_of(row["solution"]), flaw=flaw_of_solution
+            )
         context.cache[key] = truth
     return context.cache[key]
+
+
+def flaw_of_solution(entry: Row) -> str:
+    """What is wrong with a MATH entry, in words; empty where nothing is."""
+    return "" if gold_of(entry.get("solution")) is not None else "its solution has no box"
 
 
 def gold_of(solution: object) -> str | None:

@@ -51,7 +51,7 @@ def plan(context: Context) -> Plan:
         if task not in rows:
             context.problems.add(
                 f"no rows of the task {task}",
-                where=f"{section.dataset} [{section.context}] split {section.split}",
+                where=f"{_name(section)} [{section.context}] split {section.split}",
                 allowed=f"tasks found: {', '.join(sorted(rows)) or 'none'}",
                 fix=near(task, rows),
             )
@@ -90,6 +90,11 @@ def _document(task: str, prompt: str) -> str | None:
 
 
 # ---- rows
+
+
+def _name(section: Any) -> str:
+    """The data set as messages call it."""
+    return section.dataset["path"] if isinstance(section.dataset, dict) else str(section.dataset)
 
 
 def _rows(context: Context, split: str) -> dict[str, list[Row]]:
@@ -221,7 +226,7 @@ def _shots(context: Context, rows: Sequence[Row]) -> Iterator[tuple[Row]]:
         raise BadInput(
             Problem(
                 what=f"{len(pool)} rows of {ONE_SHOT} to draw a worked example from",
-                where=f"{section.dataset} [{section.context}] split {section.fewshot_split}",
+                where=f"{_name(section)} [{section.context}] split {section.fewshot_split}",
                 fix="choose another science.fewshot_split",
             )
         )

@@ -7,6 +7,7 @@ import pytest
 
 from evalprep.check import Findings, RunSettings, machine
 from evalprep.check.tree import FunctionRef, Leaf, TaskFile
+from evalprep.model import destination
 
 VLLM = {"backend": "vllm"}
 
@@ -23,7 +24,7 @@ def made_up(monkeypatch):
                 raise PackageNotFoundError(name)
             return given[name]
 
-        monkeypatch.setattr(machine, "gpu_names", lambda: tuple(gpus))
+        monkeypatch.setattr(destination, "gpu_names", lambda: tuple(gpus))
         monkeypatch.setattr(machine, "version", version)
         monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: None if name in missing else object())
         monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: type("Usage", (), {"free": free}))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evalprep.check import Findings, RunSettings
-from evalprep.check.memory import check_memory, find_gpu, model_memory
+from evalprep.check.memory import find_gpu, model_memory, report_memory
 from evalprep.model.files import weight_file_bytes
 from evalprep.model.shape import model_shape
 
@@ -212,12 +212,12 @@ def test_bytes_per_parameter(changes, config, weights, shape):
 def test_a_model_that_does_not_fit_is_told(shape):
     found, findings = shape(LLAMA_70B), Findings()
     settings = RunSettings.given(backend="vllm", max_model_len=8192)
-    check_memory(found, settings, "NVIDIA H100 80GB HBM3", findings)
+    report_memory(model_memory(found, settings, find_gpu("NVIDIA H100 80GB HBM3")), settings, findings)
     assert [one.code for one in findings.sorted()] == ["EP713"]
     fine = Findings()
-    check_memory(found, settings, "some other GPU", fine)
+    report_memory(model_memory(found, settings, find_gpu("some other GPU")), settings, fine)
     quantised = RunSettings.given(backend="vllm", max_model_len=8192, model_args={"quantization": "fp8"})
-    check_memory(found, quantised, "NVIDIA H100 80GB HBM3", fine)
+    report_memory(model_memory(found, quantised, find_gpu("NVIDIA H100 80GB HBM3")), quantised, fine)
     assert len(fine) == 0
 
 

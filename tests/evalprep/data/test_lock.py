@@ -110,3 +110,9 @@ def test_what_a_lock_says(tmp_path, monkeypatch):
     path.write_text("[]")
     with pytest.raises(BadInput, match="is no lock file"):
         read_lock(path)
+
+
+def test_what_was_read_is_said(project):
+    with hub(project / "hub", project) as (_, env):
+        done = prepared(project, env)
+    assert f"read org/some-set at {COMMIT[:12]}: config a, split train, a.csv, 1 row" in done.stderr, done.stderr

@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 from evalprep.config.schema import Core
+from evalprep.model import destination
 from evalprep.packs.plan import Call
 from evalprep.prepare import commands
 from evalprep.prepare.commands import Share, invocation, model_location
@@ -32,12 +33,12 @@ def core(tmp_path):
 
 @pytest.fixture
 def gpu(monkeypatch):
-    monkeypatch.setattr(commands, "gpu_names", lambda: ("Some GPU",))
+    monkeypatch.setattr(destination, "gpu_names", lambda: ("Some GPU",))
 
 
 @pytest.fixture
 def cpu(monkeypatch):
-    monkeypatch.setattr(commands, "gpu_names", tuple)
+    monkeypatch.setattr(destination, "gpu_names", tuple)
     monkeypatch.setattr(commands, "cpu_has_bfloat16", lambda: False)
 
 

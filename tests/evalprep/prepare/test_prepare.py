@@ -218,6 +218,27 @@ def test_unmatched_rows_above_the_threshold(tiny_project):
     assert "2 unmatched" in done.stderr
 
 
+def test_damaged_ground_truth_is_tolerated_like_rows_without_any(tiny_project):
+    truth = tiny_project.parent / "data/truth.jsonl"
+    good = truth.read_text().splitlines()
+    bad = [line.replace("boxed", "text") for line in good]
+    truth.write_text("\n".join([bad[0], *good[1:]]))
+    done = prepare(tiny_project)
+    assert done.returncode == 0, done.stderr
+    assert "1 damaged of 3" in done.stderr
+    assert "1 row has damaged ground truth, left out: 'What is 2 + 3?' (its solution has no box)" in done.stderr
+    truth.write_text("\n".join([bad[0], *good]))  # the good one of two counts
+    assert "3 exact, 0 normalised, 0 unmatched, 0 ambiguous of 3" in prepare(tiny_project).stderr
+    truth.write_text("\n".join([*bad[:2], good[2], good[2].replace("{7}", "{8}")]))
+    done = prepare(tiny_project)
+    assert done.returncode == 2
+    assert "2 of 3 rows have damaged ground truth, first: 'What is 2 + 3?'" in done.stderr
+    assert "raise max_unmatched to 0.67" in done.stderr
+    done = prepare(tiny_project, "--set", "meta.max_unmatched=0.67")
+    assert done.returncode == 0, done.stderr
+    assert "1 row has ground-truth rows that disagree, the first counts: 'What is 9 - 2?'" in done.stderr
+
+
 def test_foreign_folder_is_refused(tiny_project):
     work = tiny_project.parent / "work_dir"
     work.mkdir()

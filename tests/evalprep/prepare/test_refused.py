@@ -30,8 +30,7 @@ def test_it_is_told_with_its_line(tiny_project, capsys, change, said):
 
 def test_a_laptop_prepares_for_the_cluster(tiny_project, capsys, monkeypatch):
     """No GPU and no model folder here: both are notes, and the command is the cluster's."""
-    monkeypatch.setattr("evalprep.check.machine.gpu_names", tuple)
-    monkeypatch.setattr("evalprep.prepare.commands.gpu_names", tuple)
+    monkeypatch.setattr("evalprep.model.destination.gpu_names", tuple)
     there = {"backend": "vllm", "device": "gpu", "model_name": "/cluster/models/llama", "data_parallel_size": 8}
     config = yaml.safe_load(tiny_project.read_text()) | there
     tiny_project.write_text(yaml.safe_dump(config))
@@ -41,3 +40,87 @@ def test_a_laptop_prepares_for_the_cluster(tiny_project, capsys, monkeypatch):
     assert "data_parallel_size=8" in out
     assert "enforce_eager" not in out
     assert "EP730" in told
+
+
+BIG = {"backend": "vllm", "model_name": "meta-llama/Llama-3.1-405B", "data_parallel_size": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "absent"),
+    [
+        (BIG, ["dtype=auto", "gpu_memory_utilization=0.9"], "enforce_eager"),
+        (BIG | {"device": "cpu"}, ["enforce_eager=True"], "=0.9,"),
+        (BIG | {"model_name": "org/some-0.5B"}, ["enforce_eager=True"], "=0.9,"),
+        (BIG | {"model_name": "org/some-0.5B", "target": {"gpus": 1}}, ["=0.9,"], "enforce_eager"),
+        (BIG | {"target": {"gpus": 0}}, ["enforce_eager=True"], "HF_HUB_OFFLINE"),
+        (BIG | {"model_name": "/there/m", "target": {"gpus": 8}, "tensor_parallel_size": 8}, ["=/there/m"], "./"),
+    ],
+)
+def test_a_command_is_for_the_machine_that_can_run_it(tiny_project, capsys, monkeypatch, change, said, absent):
+    monkeypatch.setattr("evalprep.model.destination.gpu_names", tuple)
+    tiny_project.write_text(yaml.safe_dump(yaml.safe_load(tiny_project.read_text()) | change))
+    assert main(["prepare", "--config_path", str(tiny_project)]) == 0
+    out, told = capsys.readouterr()
+    assert all(part in out for part in said)
+    assert absent not in out
+    if change == BIG:
+        assert "this machine has" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"target": {"gpus": 2}, "tensor_parallel_size": 4}, "4 GPUs are asked for, there are 2"),
+        ({"target": {"gpu_memory": 80}}, "target"),
+        ({"path_prefix": {"data": "relative"}}, "no absolute path"),
+    ],
+)
+def test_impossible_targets(tiny_project, capsys, change, said):
+    tiny_project.write_text(yaml.safe_dump(yaml.safe_load(tiny_project.read_text()) | {"backend": "vllm"} | change))
+    assert main(["prepare", "--config_path", str(tiny_project)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_that_is_prepared_for_other_paths(tiny_project, capsys, monkeypatch, tmp_path):
+    """Nothing of this machine's folder is left in it; moved there, lm-eval loads it."""
+    here, there = tiny_project.parent, tmp_path / "cluster" / "me"
+    change = {"path_prefix": {str(here): str(there)}, "model_name": "models/m", "tasks": "meta_math"}
+    tiny_project.write_text(yaml.safe_dump(yaml.safe_load(tiny_project.read_text()) | change))
+    assert main(["prepare", "--config_path", str(tiny_project)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("lm_eval --model dummy")
+    assert f"--include_path {there}/work_dir --output_path {there}/results" in out
+    there.parent.mkdir()
+    (here / "work_dir").rename(there.parent / "work_dir")
+    there.mkdir()
+    (there.parent / "work_dir").rename(there / "work_dir")
+    for path in (there / "work_dir").rglob("*"):
+        if path.suffix in {".yaml", ".sh"}:
+            assert f"{here}/work_dir" not in path.read_text().replace(str(there), "")
+    from lm_eval.tasks import TaskManager
+
+    manager = TaskManager(include_path=str(there / "work_dir"), include_defaults=False)
+    assert len(manager.load(["meta_math"])["tasks"]["meta_math"].eval_docs) == 3
+    assert main(["status", "--done", "c1-plain", str(there / "work_dir")]) == 1
+
+
+def test_what_check_calls_an_error_stops_the_paste(tiny_project, capsys, monkeypatch):
+    """An edit that loses every answer: told before the command is printed, unless the user insists."""
+    arguments = ["prepare", "--config_path", str(tiny_project), "--set", "tasks=meta_mmlu_pro_instruct"]
+    assert main(arguments) == 0
+    task = tiny_project.parent / "work_dir/meta/meta_mmlu_pro_instruct.yaml"
+    text = task.read_text()
+    assert "function_extract" in text or "custom_metrics" in text
+    edited = text.replace("doc_to_target: target", "doc_to_target: sample_id")
+    assert edited != text
+    task.write_text(edited)
+    capsys.readouterr()
+    monkeypatch.delenv("EVALPREP_QUICK_CHECK")
+    assert main(arguments) == 2
+    out, told = capsys.readouterr()
+    assert out == ""
+    assert "EP502" in told
+    assert f"{task.parent.parent}" in told
+    assert "--no-check prepares it all the same" in told
+    assert main([*arguments, "--no-check"]) == 0
+    assert "lm_eval" in capsys.readouterr().out

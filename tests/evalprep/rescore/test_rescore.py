@@ -12,7 +12,7 @@ import yaml
 from evalprep.cli import main
 from evalprep.compare import compare_runs
 from evalprep.errors import BadInput
-from evalprep.rescore import RunWriter, rescore_task
+from evalprep.rescore import RunWriter, Workers, rescore_task
 from evalprep.results import load_run
 
 pytestmark = pytest.mark.slow
@@ -78,14 +78,19 @@ def offline(runs, monkeypatch):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(runs / "cache"))
 
 
-@pytest.mark.parametrize("jobs", [1, 2], ids=["in this process", "in a pool"])
+@pytest.mark.parametrize("jobs", [None, 2], ids=["in this process", "in a pool"])
 def test_an_unchanged_scorer_changes_nothing(runs, jobs):
     run = load_run(runs / "full")
-    for name in TASKS:
-        result = rescore_task(run, name, jobs=jobs, work_dir=runs / "tasks")
-        assert (result.n, result.up, result.down, result.first_scored, result.errors) == (ROWS, 0, 0, 0, {})
-        assert result.scorer_changed == []
-        assert result.now == result.previous == run.tasks[name].scores[f"{result.metric},{result.filter}"]
+    pools = []
+    with Workers(jobs) as workers:
+        for name in TASKS:
+            result = rescore_task(run, name, workers=workers, work_dir=runs / "tasks")
+            pools.append(workers.pool)
+            assert (result.n, result.up, result.down, result.first_scored, result.errors) == (ROWS, 0, 0, 0, {})
+            assert result.scorer_changed == []
+            assert result.now == result.previous == run.tasks[name].scores[f"{result.metric},{result.filter}"]
+    assert len(set(pools)) == 1, "one pool for all tasks"
+    assert (pools[0] is None) is (jobs is None), "a few rows are not worth a process"
 
 
 def test_code_that_only_the_results_name_is_not_run(runs, capsys):

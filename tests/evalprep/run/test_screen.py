@@ -62,11 +62,39 @@ def test_everything_is_shown_where_there_is_room():
     assert "and " not in text
 
 
+def test_what_runs_says_how_fast_and_how_well_so_far():
+    """Also a name of 40 characters stays whole, whatever else stands in its line."""
+    name = "compliance_multiturn_goal_hijacking_long"
+    now = state(running=0)
+    now.units = [Unit(f"{name}.{n}", name, 100, n * 100, whole=False) for n in range(3)]
+    for unit, score in zip(now.units, (0.25, 0.75), strict=False):
+        unit.status, unit.seconds, unit.score, unit.metric = DONE, 4000.0, score, "acc,none"
+    now.units[2].status, now.units[2].started = RUNNING, time.time() - 70
+    text = table(now, 38, "1,234 tokens/s", width=80).plain
+    assert len(name) == 40
+    assert name in text
+    assert max(map(len, text.splitlines()[1:])) <= 80
+    assert "1,234 tokens/s" in text.splitlines()[0]
+    assert "0.5000 so" in text
+
+
+def test_speed_is_read_from_the_log(tmp_path):
+    folder = RunFolder(tmp_path)
+    asked = "2026-01-01 INFO [evaluator:589] Running generate_until requests\n"
+    for bar, said in {
+        "38%|##| 10/26 [00:05<00:08, 1.9it/s, est. speed input: 300.1 toks/s, output: 1251.2 toks/s]": "1,251 tokens/s",
+        "Requesting API: 38%|##| 10/26 [00:05<00:08, 4.00s/it]": "0.2 requests/s",
+        "": "",
+    }.items():
+        folder.log.write_text(asked + bar)
+        assert log.speed(folder) == said
+
+
 def test_lines_where_there_is_no_terminal(capsys):
     with showing(silent=False) as show:
-        show(state(pending=1, phase="loading"), None)
-        show(state(pending=1, phase="loading"), None)
-        show(state(done=1, phase="done", running=0, pending=1), None)
+        show(state(pending=1, phase="loading"), None, "")
+        show(state(pending=1, phase="loading"), None, "")
+        show(state(done=1, phase="done", running=0, pending=1), None, "")
     assert capsys.readouterr().out.splitlines() == [
         "loading", "◷ task_00, 10 rows", "done", "✓ task_00, 10 rows  5.0 s  acc,none 0.5000"
     ]  # fmt: skip
@@ -78,7 +106,7 @@ from evalprep.run.screen import showing
 from tests.evalprep.run.test_screen import state
 with showing(silent=False) as show:
     for done in range(3):
-        show(state(done=done, pending=38 - done), None)
+        show(state(done=done, pending=38 - done), None, "")
 """
 
 

@@ -50,7 +50,8 @@ def test_estimates_come_from_what_is_done():
     assert lines["b"].estimate == pytest.approx(160.0)  # its own pace, 4 s per row
     assert lines["b"].seconds == pytest.approx(45.0, abs=2)
     assert lines["b"].progress == "1/2"
-    assert lines["b"].score is None  # a part is no score
+    assert (lines["b"].score, lines["b"].so_far) == (0.2, True)  # of the rows that are done
+    assert lines["b"].result() == "0.2000 so far"
     assert lines["c"].estimate == pytest.approx(300.0)  # the pace of all, 60 s for 20 rows
     assert lines["d"].result().startswith("ValueError: the last line")
     assert lines["c"].runtime() == "(estimated) 5 min"

@@ -82,3 +82,20 @@ def test_tasks_that_a_family_has_not(tmp_path, tasks, said):
     with pytest.raises(BadInput) as caught:
         tasks_of(tmp_path, "Llama-3.3-70B-Instruct-evals", tasks)
     assert said in str(caught.value)
+
+
+def test_the_long_form_of_the_evals_data_set(tmp_path):
+    name = "Own-Instruct-evals"
+    data_set(tmp_path, name, "gpqa")
+    folder = tmp_path / name
+    file = next(folder.rglob("Details_*"))
+    table = pq.read_table(file)
+    renamed = ["verdict" if column == "is_correct" else column for column in table.column_names]
+    pq.write_table(table.rename_columns(renamed), file)
+    files = [{"split": "mine", "path": f"{name}/{file.name}"}, {"split": "latest", "path": "none.parquet"}]
+    card = {"configs": [{"config_name": f"{name}__gpqa__details", "data_files": files[:1]}]}
+    (folder / "README.md").write_text(f"---\n{yaml.safe_dump(card)}---\n")
+    source = {"path": name, "split": "mine", "columns": {"is_correct": "verdict"}}
+    assert tasks_of(tmp_path, source, "meta_instruct") == ["meta_gpqa_cot"]
+    with pytest.raises(BadInput, match="each task has a config and files of its own"):
+        tasks_of(tmp_path, source | {"config": "x"}, "meta_instruct")

@@ -208,8 +208,8 @@ def test_a_column_of_another_type_names_its_row(column, value):
 )
 def test_ground_truth_has_one_mapping_per_instruction(ids, kwargs):
     module = find_packs(PROJECT_ROOT / "task_templates")["meta"].module("truth")
-    with pytest.raises(BadInput, match="of the same length"):
-        module.instructions_of({"prompt": "Write", "instruction_id_list": ids, "kwargs": kwargs})
+    assert module.flaw_of_instructions({"key": 1, "prompt": "Write", "instruction_id_list": ids, "kwargs": kwargs})
+    assert not module.flaw_of_instructions({"key": "1.0", "instruction_id_list": ["a"], "kwargs": [None]})
 
 
 def test_nulls_among_arguments_are_dropped_and_zeros_kept():

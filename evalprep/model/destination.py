@@ -1,0 +1,96 @@
+"""The machine that a run is for: this one, or another that the config describes."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalprep.model.hardware import gpu_names
+from evalprep.model.shape import model_shape
+
+if TYPE_CHECKING:  # pydantic would take most of the time of `evalprep check --help`
+    from evalprep.config.schema import Target
+
+# `70B`, `8x7B`, `0.5b` as a word of a model's name; `A22B` of a mixture is what one token passes through.
+_PARAMETERS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)[xX])?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+#: Bytes of a parameter in the 16 bits in which models are published.
+_BYTES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Destination:
+    """A machine.
+
+    Attributes:
+        cpu: The model runs on its CPU.
+        gpus: How many GPUs it has, None where that is not known.
+        gpu: What they are called; empty where that is not known.
+        gpu_memory: GiB of each of them, None where that is not known.
+        here: It is this machine, so that its packages, disk and model files can be looked at.
+        note: Why it is taken for another machine, where nobody said so.
+    """
+
+    cpu: bool
+    gpus: int | None
+    gpu: str = ""
+    gpu_memory: float | None = None
+    here: bool = True
+    note: str = ""
+
+
+def destination(
+    device: str, target: Target | None, *, model: str, folder: Path | None, moved: bool = False
+) -> Destination:
+    """Tell which machine a run is for.
+
+    What the config describes counts. Else it is this machine, unless `device: gpu` or the size of the model says that
+    it cannot be, or paths are rewritten for another.
+
+    Args:
+        device: `auto`, `cpu` or `gpu`.
+        target: The machine as the config describes it.
+        model: Name of the model.
+        folder: Its folder, None where it is not here.
+        moved: The config rewrites paths, so that the run is somewhere else.
+    """
+    if target is not None:
+        cpu = device == "cpu" or (device == "auto" and target.gpus == 0)
+        return Destination(cpu=cpu, gpus=target.gpus, gpu=target.gpu or "", gpu_memory=target.gpu_memory, here=False)
+    if device == "cpu":
+        return Destination(cpu=True, gpus=0, here=not moved)
+    if moved:
+        note = "" if device == "gpu" else "path_prefix says that it runs elsewhere, and nothing says on which GPUs"
+        return Destination(cpu=False, gpus=None, here=False, note=note)
+    if names := gpu_names():
+        return Destination(cpu=False, gpus=len(names), gpu=names[0])
+    if device == "gpu":
+        return Destination(cpu=False, gpus=None, here=False)
+    need, have = weight_bytes(model, folder), main_memory()
+    if need is not None and have is not None and need > have:
+        note = f"{model} needs {need / 2**30:.0f} GiB, and this machine has {have / 2**30:.0f} GiB and no GPU"
+        return Destination(cpu=False, gpus=None, here=False, note=note)
+    return Destination(cpu=True, gpus=0)
+
+
+def weight_bytes(model: str, folder: Path | None) -> int | None:
+    """Size of a model's weights: of its files, else by the number in its name in 16 bits; None where nothing says it.
+
+    >>> weight_bytes("meta-llama/Llama-3.1-70B-Instruct", None), weight_bytes("gpt2", None)
+    (140000000000, None)
+    """
+    shape = model_shape(folder) if folder is not None else None
+    if shape is not None:
+        return shape.weight_bytes
+    found = _PARAMETERS.search(model.rstrip("/").rsplit("/", 1)[-1])
+    return int(int(found[1] or 1) * float(found[2]) * 1e9 * _BYTES) if found else None
+
+
+def main_memory() -> int | None:
+    """Bytes of main memory, None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None

@@ -1,0 +1,98 @@
+"""Many samples scored in several processes, where that is faster than in one.
+
+A worker costs seconds of imports before its first row. One pool serves all tasks of a run, and it is started when the
+rows so far say that the rest takes longer than that.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
+from typing import Any, Self
+
+from evalprep.rescore.scorer import Outcome, ScorerPlace, load_task, score_sample
+from evalprep.results import Sample
+
+_CHUNK = 128  # documents per message to a worker
+# Seconds of one process that a start of workers must save: each imports lm-eval, in 4 to 6 s of CPU.
+_STARTING, _LOADING = 12.0, 2.0
+
+_tasks: dict[ScorerPlace, Any] = {}  # the tasks that this worker process has loaded, which takes a moment each
+
+
+def _score_chunk(place: ScorerPlace, samples: list[Sample]) -> list[Outcome]:
+    if place not in _tasks:
+        _tasks[place] = load_task(place)
+    return [score_sample(_tasks[place], sample) for sample in samples]
+
+
+class Workers:
+    """Scores samples in order, in this process and, where it pays, in others; memory stays bounded.
+
+    Args:
+        jobs: Processes: 1 for this one alone, more for workers from the first row on; None decides by the time that
+            rows take, with at most one worker per core.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self._asked = jobs is not None
+        self.jobs = jobs if jobs is not None else _cores()
+        self.pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+
+    def outcomes(
+        self, place: ScorerPlace, loaded: Any, samples: Iterator[Sample], rows: int
+    ) -> Iterator[tuple[Sample, Outcome]]:
+        """Score the samples of one task.
+
+        Args:
+            place: How a worker loads the task.
+            loaded: The task, as this process has loaded it.
+            samples: Its samples.
+            rows: How many they are.
+        """
+        chunks = iter(lambda: list(islice(samples, _CHUNK)), [])
+        done, spent = 0, 0.0
+        if not (self._asked and self.jobs > 1):
+            for chunk in chunks:
+                start = time.perf_counter()
+                scored = [score_sample(loaded, sample) for sample in chunk]
+                spent, done = spent + time.perf_counter() - start, done + len(chunk)
+                yield from zip(chunk, scored, strict=True)
+                if self._pays(spent / done * (rows - done)):
+                    break
+        waiting: deque[tuple[list[Sample], Future[list[Outcome]]]] = deque()
+        for chunk in chunks:
+            waiting.append((chunk, self._started().submit(_score_chunk, place, chunk)))
+            if len(waiting) > 4 * self.jobs:
+                first, future = waiting.popleft()
+                yield from zip(first, future.result(), strict=True)
+        while waiting:
+            first, future = waiting.popleft()
+            yield from zip(first, future.result(), strict=True)
+
+    def _pays(self, left: float) -> bool:
+        """Whether workers save more of the seconds that are left than they cost."""
+        return self.jobs > 1 and left * (1 - 1 / self.jobs) > (_LOADING if self.pool is not None else _STARTING)
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self.pool is None:
+            import multiprocessing
+
+            # Forking after torch has started threads can hang; fresh processes cannot.
+            self.pool = ProcessPoolExecutor(self.jobs, mp_context=multiprocessing.get_context("spawn"))
+        return self.pool
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

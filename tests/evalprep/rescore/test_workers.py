@@ -1,0 +1,43 @@
+"""When a pool pays, and that its answers come in order; a pool of threads stands in for one of processes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from evalprep.rescore import workers as rescoring
+from evalprep.rescore.scorer import Outcome, ScorerPlace
+
+PLACE = ScorerPlace("t", ())
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Pools that were started; a row takes one second of a clock that only moves by rows."""
+    clock, pools = SimpleNamespace(now=0.0), []
+
+    def score(_task, sample):
+        clock.now += 1.0
+        return Outcome(error=str(sample))
+
+    def start(self):
+        if self.pool is None:
+            self.pool = ThreadPoolExecutor(1)
+            pools.append(self.pool)
+        return self.pool
+
+    monkeypatch.setattr(rescoring, "score_sample", score)
+    monkeypatch.setattr(rescoring, "load_task", lambda place: place)
+    monkeypatch.setattr(rescoring.time, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(rescoring.Workers, "_started", start)
+    return pools
+
+
+@pytest.mark.parametrize(("jobs", "rows", "pools"), [(None, 130, 0), (None, 400, 1), (1, 400, 0), (3, 5, 1)], ids=str)
+def test_a_pool_is_started_where_it_pays(started, monkeypatch, jobs, rows, pools):
+    monkeypatch.setattr(rescoring, "_cores", lambda: 2)
+    with rescoring.Workers(jobs) as workers:
+        for _ in range(2):
+            found = list(workers.outcomes(PLACE, None, iter(range(rows)), rows))
+            assert [(sample, outcome.error) for sample, outcome in found] == [(n, str(n)) for n in range(rows)]
+    assert len(started) == pools
