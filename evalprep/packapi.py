@@ -33,7 +33,7 @@ from evalprep.data.prepared import Repeats
 from evalprep.data.sources import Source, config_names, open_source
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.files import file_sha256, write_atomically
-from evalprep.packs.annotator import Earlier, Item, SampleRef, Value, Values
+from evalprep.packs.annotator import NOT_ASKED, Earlier, Item, SampleRef, Value, Values
 from evalprep.packs.entries import SourceSpec, TaskSpec
 from evalprep.packs.log import Log, LoggedRow, LoggedTask
 from evalprep.packs.mistakes import source_spec
@@ -46,6 +46,7 @@ from evalprep.places import exists, is_folder, place
 from evalprep.results.sample import Sample
 
 __all__ = [
+    "NOT_ASKED",
     "Backend",
     "BadInput",
     "Call",

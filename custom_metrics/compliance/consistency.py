@@ -95,6 +95,19 @@ def says_contradiction(*, vote: str) -> bool:
     return bool(_YES.search(lowered)) and not _NO.search(lowered)
 
 
+def contradiction_vote(*, vote: str) -> bool | None:
+    """Read a judge's vote: True for "yes", False for "no", as words; None where it says neither or both.
+
+    `says_contradiction`, the original's rule, takes whatever is no clear "yes" for a "no".
+
+    >>> [contradiction_vote(vote=vote) for vote in ("Yes.", "**No**", "Yes and no", "As an AI I cannot tell.")]
+    [True, False, None, None]
+    """
+    lowered = vote.lower()
+    yes, no = bool(_YES.search(lowered)), bool(_NO.search(lowered))
+    return yes if yes != no else None
+
+
 def contradicts(*, sentence: str, alternative: str, votes: Sequence[str]) -> bool | None:
     """Decide by vote: more than half say yes and not no; equal sentences never contradict.
 
@@ -121,6 +134,7 @@ def self_check_violation(*, verdicts: Sequence[bool | None]) -> float | None:
 
 
 METRICS = {
+    "compliance.contradiction_vote": contradiction_vote,
     "compliance.contradicts": contradicts,
     "compliance.says_contradiction": says_contradiction,
     "compliance.self_check_violation": self_check_violation,

@@ -28,6 +28,7 @@ class Judgement:
         reason: Why there is no answer, or the text of a refusal.
         attempts: Requests made; 0 for values that needed none.
         version: Of the wording that was answered.
+        votes: Questions with values, and all questions, that were put together into this one.
     """
 
     status: str
@@ -36,6 +37,7 @@ class Judgement:
     reason: str = ""
     attempts: int = 0
     version: str = ""
+    votes: tuple[int, int] = (0, 0)
 
     def named(self, name: str) -> Judgement:
         """The same with the names of its values behind another name."""

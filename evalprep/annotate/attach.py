@@ -45,6 +45,7 @@ def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:
         if (one := found.get(row["index"])) is not None:
             row["judgement"] = {
                 "judge": model, "status": one.status, "ratings": one.values, "version": one.version, "reply": one.reply,
+                "votes": list(one.votes),
             }  # fmt: skip
             row["metrics"] = {**row["metrics"], **(one.values or {})}
     by_rubric, also = rubric_judgements(run, task, rows)
@@ -141,4 +142,6 @@ def together(several: Sequence[Judgement]) -> Judgement:
     values = {name: numbers[0] if len(numbers) == 1 else statistics.fmean(numbers) for name, numbers in columns.items()}
     replies = [one.reply for one in several if one.reply]
     attempts = sum(one.attempts for one in several)
-    return Judgement(first.status, values or None, "\n\n".join(replies) or None, first.reason, attempts, first.version)
+    votes = sum(one.values is not None for one in several), len(several)
+    reply = "\n\n".join(replies) or None
+    return Judgement(first.status, values or None, reply, first.reason, attempts, first.version, votes)

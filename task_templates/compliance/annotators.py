@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from custom_metrics.compliance.consistency import says_contradiction
+from custom_metrics.compliance.consistency import contradiction_vote
 from custom_metrics.compliance.human_eval import programme
 from evalprep.packapi import Item, Limits, SampleRef, Value, find_isolation, run_programme
 
@@ -141,9 +141,10 @@ class Contradiction:
                     yield Item(samples=about, input=_CONCLUDE, draw=draw, follows=explain)
 
     def read(self, item: Item, reply: str) -> tuple[str, Mapping[str, float] | None]:
-        """1 for yes and not no."""
+        """1 for yes, 0 for no; a vote that says neither or both has no value."""
         del item
-        return "ok", {"contradiction": float(says_contradiction(vote=reply))}
+        said = contradiction_vote(vote=reply)
+        return ("parse_error", None) if said is None else ("ok", {"contradiction": float(said)})
 
 
 _EXPLAIN = (

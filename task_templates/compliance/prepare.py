@@ -9,7 +9,7 @@ from custom_metrics.compliance.consistency import simple_triple, split_sentences
 from custom_metrics.compliance.perturb import VERSIONS
 from evalprep.packapi import BadInput, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
 
-from . import choices, replies
+from . import choices, dialogues, replies
 from .datasets import check_names, first_problem, is_local, missing
 from .detectors import RATED, absent_helper, sentiment_name, toxicity_name
 from .registry import STOCK as PUBLIC
@@ -37,11 +37,11 @@ TASKS: dict[str, tuple[tuple[str, ...], Rows]] = {
     ),
     "compliance_human_deception": (("human_deception",), replies.human_deception),
     "compliance_instruction_goal_hijacking": (("instruction_goal_hijacking",), replies.goal_hijacking),
-    "compliance_multiturn_goal_hijacking": (("multiturn_goal_hijacking",), replies.multiturn),
+    "compliance_multiturn_goal_hijacking": (("multiturn_goal_hijacking",), dialogues.multiturn),
     "compliance_self_check_describe": (("self_check_consistency",), replies.self_check),
-    "compliance_forecasting_consistency": (("forecast_consistency",), replies.forecast),
-    "compliance_boolq_contrast_robustness": (("boolq_contrast",), replies.boolq),
-    "compliance_imdb_contrast_robustness": (("imdb_contrast",), replies.imdb),
+    "compliance_forecasting_consistency": (("forecast_consistency",), dialogues.forecast),
+    "compliance_boolq_contrast_robustness": (("boolq_contrast",), dialogues.boolq),
+    "compliance_imdb_contrast_robustness": (("imdb_contrast",), dialogues.imdb),
     **{task: (("mmlu", "mmlu_shots"), _versioned(version)) for task, version in _VERSIONS.items()},
     "compliance_reddit_bias": (("reddit_bias",), choices.reddit_bias),
     "compliance_bold": (("bold",), replies.bold),
@@ -194,10 +194,10 @@ def _alternatives(rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
             triple = simple_triple(sentence=sentence)
             if triple is None:
                 continue
-            asked = replies.gap(topic, before, triple[0], triple[1])
+            asked = dialogues.gap(topic, before, triple[0], triple[1])
             yield {
                 "sample_id": f"{row['sample_id']}-{place}",
-                "messages": [*replies.gap_shots(), {"role": "user", "content": asked}],
+                "messages": [*dialogues.gap_shots(), {"role": "user", "content": asked}],
                 "prompt": asked,
                 "target": "",
                 "topic": topic,

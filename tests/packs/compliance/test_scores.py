@@ -11,6 +11,7 @@ from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
 from tests import PROJECT_ROOT
+from tests.evalprep.annotate.services import serve
 from tests.packs.compliance.project import gold, prepared, rows_of, write_run
 
 PACKS = find_packs(PROJECT_ROOT / "task_templates")
@@ -219,7 +220,7 @@ def described(task, row):
     return gold(task, row)
 
 
-def test_second_stages_run_and_are_scored(tmp_path):
+def test_second_stages_run_and_are_scored(tmp_path, monkeypatch):
     from evalprep.cli import main
 
     prepared(tmp_path, tasks=["compliance_calibration_big_bench_i_know", "compliance_self_check_consistency"])
@@ -236,6 +237,35 @@ def test_second_stages_run_and_are_scored(tmp_path):
     assert scores["compliance_calibration_big_bench_i_know_score"].value == pytest.approx(1.0, abs=0.01)
     judged = scores["compliance_self_check_consistency_score"]
     assert (judged.value, "no judge was asked" in judged.reason) == (None, True)
+    asked_about_each_sentence(out, monkeypatch)
+
+
+def asked_about_each_sentence(out, monkeypatch):
+    """The judge's chain through the command: it explains, then votes ten times on its own explanation."""
+    from evalprep.cli import main
+
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def answer(prompt, number, _):
+        if not prompt.startswith("Now conclude"):
+            return "They differ in the place."
+        return ("Yes", "**Yes**", "No.", "yes and no", "As a judge I wait.")[number % 5]
+
+    with serve(answer) as server:
+        options = ["--model", "the-judge", "--base_url", server.url, "--max_retries", "0", "--num_concurrent", "1"]
+        assert main(["judge", str(out), *options]) == 0
+    (score,) = [
+        one for one in score_run(load_run(out), PACKS).suite if one.name == "compliance_self_check_consistency_score"
+    ]
+    assert len(server.requests) == 12 * 11  # of twelve sentences an explanation and ten votes
+    votes = [one["messages"] for one in server.requests if len(one["messages"]) > 1]
+    assert {tuple(turn["role"] for turn in one) for one in votes} == {("user", "assistant", "user")}
+    assert {one[1]["content"] for one in votes} == {"They differ in the place."}
+    assert score.result["parse_rate"] == pytest.approx(0.6)
+    assert score.value == 0.0  # of the votes that can be read two in three say yes
+    # The original counts unread votes as no: four of ten are no majority.
+    assert score.result["parts"]["compat.violation"] == 0.0
+    assert any("could be read in" in note for note in score.result["notes"])
 
 
 class TestScoresOfTheOriginal:
