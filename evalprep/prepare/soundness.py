@@ -44,7 +44,7 @@ def check_plan(plan: Plan, pack: Pack) -> Problems:
         problems.add(reason, where=where, allowed="name -> list of names, without circles")
     if not problems.found:
         for name, task in plan.tasks.items():
-            _check_task(name, task, pack, where, problems)
+            _check_task(name, task, pack, where, problems, left_out=name in plan.excluded)
         for name, one in plan.excluded.items():
             if one.kind not in EXCLUDED_KINDS:
                 what = f"{name} is left out for {one.kind!r}"
@@ -107,7 +107,7 @@ def _groups(groups: object) -> Iterator[str]:
                 waiting += groups.get(one, ())
 
 
-def _check_task(name: str, task: TaskPlan, pack: Pack, where: str, problems: Problems) -> None:
+def _check_task(name: str, task: TaskPlan, pack: Pack, where: str, problems: Problems, *, left_out: bool) -> None:
     if task.name != name:
         problems.add(f"the task {name!r} of plan() calls itself {task.name!r}", where=where, fix="use one name")
     if not INLINE_NAME.fullmatch(name):
@@ -129,7 +129,7 @@ def _check_task(name: str, task: TaskPlan, pack: Pack, where: str, problems: Pro
         problems.add(f"model_args.{label} of {name} looks like a credential", where=where, fix="take it out")
     if task.stock not in {"", "task", "group"}:
         problems.add(f"stock of {name} is {task.stock!r}", where=where, allowed="task, group, or nothing")
-    if task.stock:
+    if task.stock or left_out:
         return
     declared = pack.tasks.get(name)
     template = task.template or (declared.template if declared else "")
