@@ -2,25 +2,30 @@
 
 lm-eval writes `<output_path>/<model>/results_<stamp>.json` and one `samples_<task>_<stamp>.jsonl` per task, all with
 the same time stamp, and adds new ones beside the old at every run. With `--output_path X.json` it writes
-`X_<stamp>.json` and puts the samples into the parent folder of X.
+`X_<stamp>.json` and puts the samples into the parent folder of X. Its versions before May 2024 knew no time stamps:
+`results.json`, or the name that was asked for, and `<model arguments>_<task>.jsonl`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping, read_object
 from evalprep.results.invocations import Invocation, chosen, invocation_of
 
 STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
-_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl", re.DOTALL)
+_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)  # .json in May and June 2024
 _RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
 # <output>/<model>/ is depth 1; two more cover an output folder per experiment.
 _DEPTH = 3
+_RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
+_LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
@@ -41,6 +46,7 @@ class RunFiles:
         run: Id of the run, empty without one.
         invocations: The calls that it consists of, oldest first.
         sources: Task -> results file of the call that its samples are from, where there are several.
+        parts: Task -> all its samples files with the results file of each, oldest first, where there are several.
     """
 
     folder: Path
@@ -53,6 +59,7 @@ class RunFiles:
     run: str = ""
     invocations: tuple[Invocation, ...] = ()
     sources: Mapping[str, Path] = field(default_factory=dict)
+    parts: Mapping[str, tuple[tuple[Path, Path], ...]] = field(default_factory=dict)
 
 
 def stamp_of(samples: Path) -> str:
@@ -82,6 +89,34 @@ def _read_folder(path: Path) -> _Folder:
             found.samples.setdefault(match["stamp"], {})[match["task"]] = path / name
         elif match := _RESULTS.fullmatch(name):
             found.results.setdefault(match["stamp"], path / name)
+    if not found.stamps and (path / _RESULTS_BEFORE).is_file():
+        return _without_stamp(path / _RESULTS_BEFORE) or found
+    return found
+
+
+def _without_stamp(results: Path) -> _Folder | None:
+    """The files of a run of lm-eval before 0.4.3; None where the file is not one of its results files.
+
+    The time of the run stands for the stamp: as the results say, else when they were written.
+    """
+    content = read_object(results)
+    scored, configured = (content.get(key) for key in ("results", "configs"))
+    if not isinstance(scored, dict) or not isinstance(configured, dict):
+        return None
+    date = content.get("date")
+    moment = date if isinstance(date, float) and 0 < date < _LAST_DATE else results.stat().st_mtime
+    stamp = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    found = _Folder(results.parent, {stamp: results})
+    arguments = str(as_mapping(content.get("config")).get("model_args") or "")
+    own = {re.sub(rule, "__", arguments) for rule in ("/|=", r"[\"<>:/\|\\?\*\[\]]+")}
+    names = [entry.name for entry in os.scandir(results.parent) if entry.is_file() and entry.name.endswith(".jsonl")]
+    for task in map(str, configured):
+        exact = [name for name in names if name in {f"{prefix}_{task}.jsonl" for prefix in own}]
+        # Files that were moved or renamed: the rest of the name must not be a longer task's.
+        longer = [f"_{one}.jsonl" for one in configured if len(str(one)) > len(task)]
+        close = [name for name in names if name.endswith(f"_{task}.jsonl") and not name.endswith(tuple(longer))]
+        if chosen_name := next(iter(exact or (close if len(close) == 1 else [])), None):
+            found.samples.setdefault(stamp, {})[task] = results.parent / chosen_name
     return found
 
 
@@ -137,7 +172,8 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     only_task: str | None = None
     if start.is_file():
         match = _SAMPLES.fullmatch(start.name) or _RESULTS.fullmatch(start.name)
-        if match is None:
+        former = None if match else _without_stamp(start)
+        if match is None and former is None:
             raise BadInput(
                 Problem(
                     what="the name is not one that lm-eval gives to its files",
@@ -146,9 +182,9 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
                     fix="pass the folder that lm_eval wrote",
                 )
             )
-        only_task = match.groupdict().get("task")
-        timestamp = match["stamp"]
-        folders = [_read_folder(start.parent)]
+        only_task = match.groupdict().get("task") if match else None
+        timestamp = match["stamp"] if match else timestamp
+        folders = [former or _read_folder(start.parent)]
     elif start.is_dir():
         folders = _search(start)
     else:
@@ -178,7 +214,9 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     notes += more
     samples = dict(folder.samples.get(stamp, {}))
     earlier: list[Path] = []
+    parts: dict[str, tuple[tuple[Path, Path], ...]] = {}
     if timestamp == EACH:
+        parts = _parts([(folder.samples[one], folder.results.get(one)) for one in sorted(folder.samples)])
         newest_of = {task: one for one in sorted(folder.samples) for task in folder.samples[one]}
         samples = {task: folder.samples[one][task] for task, one in newest_of.items()}
         used = sorted({*newest_of.values()} - {stamp})
@@ -193,7 +231,21 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         stamps=tuple(folder.stamps),
         notes=tuple(notes),
         earlier=tuple(earlier),
+        parts=parts,
     )
+
+
+def _parts(
+    calls: Iterable[tuple[Mapping[str, Path], Path | None]],
+) -> dict[str, tuple[tuple[Path, Path], ...]]:
+    """Task -> its samples files with their results files, for tasks that several calls have samples of."""
+    found: dict[str, list[tuple[Path, Path]]] = {}
+    for samples, results in calls:
+        if results is None:  # nothing tells which rows it was to have
+            continue
+        for task, path in samples.items():
+            found.setdefault(task, []).append((path, results))
+    return {task: tuple(files) for task, files in found.items() if len(files) > 1}
 
 
 def run_calls(place: Path, run: str) -> list[Invocation]:
@@ -237,4 +289,5 @@ def _whole_run(folders: list[_Folder], start: Path, run: str) -> RunFiles | None
         run=run,
         invocations=tuple(calls),
         sources={task: one.results for task, one in by_task.items()},
+        parts=_parts((one.samples, one.results) for one in calls),
     )

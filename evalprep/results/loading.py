@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping
+from evalprep.files import as_mapping, read_object
 from evalprep.packs.manifest import plan_of
 from evalprep.packs.plan import Plan, TaskPlan, leaves
 from evalprep.results.files import NEWEST, find_run
+from evalprep.results.former import as_lines, filters_of, joined, lines_of
 from evalprep.results.record import read_record
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun, task_of
@@ -45,7 +46,7 @@ def _as_chosen(results: dict[str, Any], sources: Mapping[str, Path], decoded: Ma
 
 
 def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "") -> Run:
-    """Open a run that lm-eval 0.4.9 or later wrote.
+    """Open a run that lm-eval 0.4.0 or later wrote (`results.former` lists the layouts).
 
     Args:
         path: Output folder, model folder, results file or one samples file.
@@ -64,6 +65,7 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     if files.results is None:
         notes.append("no results file of this time stamp: metric and filter of each task are guessed from its lines")
     decoded_files: dict[Path, dict[str, Any]] = {}
+    inside: dict[str, tuple[Any, str]] = {}
     for file in (*files.earlier, *filter(None, [files.results])):
         try:
             decoded = json.loads(file.read_bytes())
@@ -71,14 +73,28 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
             notes.append(f"{file.name} is damaged ({_brief(error)}); metric and filter of each task are guessed")
         else:
             # Whoever ran it may have passed credentials, which lm-eval writes into config and metadata.
-            decoded_files[file] = without_secrets(decoded) if isinstance(decoded, dict) else {}
+            decoded = decoded if isinstance(decoded, dict) else {}
+            key = f"{file.resolve()} {file.stat().st_size} {file.stat().st_mtime_ns}"
+            inside |= {str(name): (one, key) for name, one in as_mapping(decoded.pop("samples", None)).items()}
+            decoded_files[file] = without_secrets(decoded)
             results = _merged(results, decoded_files[file])
     _as_chosen(results, files.sources, decoded_files)
 
     record = read_record(files.folder, files.run)
     plan = plan_of(record) if record else None
     planned = _planned(plan, results) if plan is not None else {}
-    tasks = {name: task_of(results, name, file, planned.get(name)) for name, file in files.samples.items()}
+    samples = dict(files.samples)
+    for name, (found, key) in inside.items() if not Path(path).is_file() or Path(path) in decoded_files else ():
+        if name not in samples and (lines := lines_of(found, _filters(results, name), f"{key} {name}")):
+            samples[name] = lines
+    tasks = {
+        name: task_of(results, name, as_lines(file, _filters(results, name)), planned.get(name))
+        for name, file in sorted(samples.items())
+    }
+    for _, file in (one for parts in files.parts.values() for one in parts):
+        if file not in decoded_files:
+            decoded_files[file] = read_object(file)
+    notes += _with_shards(tasks, files.parts, results, decoded_files)
     if plan is not None:
         notes += _without_earlier_replies(tasks, plan)
     configured = as_mapping(results.get("configs"))
@@ -96,6 +112,56 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         if isinstance(facts, dict) and type(facts.get("expected")) is int
     }
     return Run(files, results, tasks, notes, record=plan, expected=expected)
+
+
+def _filters(results: Mapping[str, Any], task: str) -> list[str]:
+    return filters_of(as_mapping(as_mapping(results.get("configs")).get(task)))
+
+
+def _with_shards(
+    tasks: dict[str, TaskRun],
+    parts: Mapping[str, tuple[tuple[Path, Path], ...]],
+    results: dict[str, Any],
+    decoded: Mapping[Path, dict[str, Any]],
+) -> list[str]:
+    """Put together the rows of tasks that were run in parts (`--samples`), each call over other rows of one data set.
+
+    Calls over the same rows, or that asked in another way, are not parts of one run.
+    """
+    notes = []
+    for name, files in parts.items():
+        kept = tasks.get(name)
+        counts = [as_mapping(as_mapping(decoded.get(one, {}).get("n-samples")).get(name)) for _, one in files]
+        rows, whole = _whole_numbers(counts, "effective"), _whole_numbers(counts, "original")
+        if kept is None or len(rows) < len(files) or len(whole) < len(files) or len(set(whole)) > 1:
+            continue
+        asked = {
+            json.dumps([_asked(decoded[one], name), as_mapping(decoded[one].get("n-shot")).get(name)], default=str)
+            for _, one in files
+        }
+        if len(asked) > 1 or sum(rows) > min(whole):
+            continue
+        paths = [as_lines(path, _filters(results, name)) for path, _ in files]
+        ids = [set(TaskRun(name, path, kept.config).table(kept.primary.filter).ids) for path in paths]
+        if len(set().union(*ids)) < sum(map(len, ids)):
+            continue
+        scores = dict.fromkeys(kept.scores)  # those of one part are not those of the whole
+        tasks[name] = TaskRun(name, joined(paths), kept.config, scores, kept.directions, kept.planned)
+        results.setdefault("n-samples", {})[name] = {"original": min(whole), "effective": sum(rows)}
+        notes.append(f"{name}: {len(files)} parts of {sum(rows)} rows are put together")
+    return notes
+
+
+def _whole_numbers(counts: Iterable[Mapping[str, Any]], key: str) -> list[int]:
+    return [one[key] for one in counts if type(one.get(key)) is int]
+
+
+def _asked(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """How a task was asked: its configuration but for what each call writes of itself."""
+    config = as_mapping(as_mapping(results.get("configs")).get(task))
+    settings = as_mapping(results.get("config"))
+    more = {key: settings.get(key) for key in ("model", "model_args", "gen_kwargs")}
+    return {key: value for key, value in config.items() if key != "metadata"} | {"of the call": more}
 
 
 def _planned(plan: Plan, results: Mapping[str, Any]) -> dict[str, TaskPlan]:

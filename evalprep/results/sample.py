@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from evalprep.files import as_mapping
 
 # Columns that are taken as the row's own id when there is no `sample_id`, in this order.
 ID_COLUMNS = ("sample_id", "id", "question_id", "uid")
@@ -148,22 +151,44 @@ def parse(raw: bytes, line: int = 0) -> Sample | Damage:
     number = value.get("doc_id")
     doc_id = number if isinstance(number, int) else -1
     doc_hash = value.get("doc_hash")
-    doc_hash = doc_hash if isinstance(doc_hash, str) else ""
-    resps, filtered, arguments = value.get("resps"), value.get("filtered_resps"), value.get("arguments")
+    resps, filtered, arguments = value.get("resps"), value.get("filtered_resps"), _arguments(value.get("arguments"))
+    if not isinstance(doc_hash, str):  # before May 2024; as lm-eval has made it since
+        doc_hash = _sha256(json.dumps(doc, indent=2, ensure_ascii=False)) if doc else ""
+    prompt_hash = value.get("prompt_hash")
+    if not isinstance(prompt_hash, str):
+        first = as_mapping(arguments.get("gen_args_0")).get("arg_0")
+        prompt_hash = _sha256(first) if isinstance(first, str) else ""
     return Sample(
         sample_id=row_id(doc, doc_hash, doc_id)[0],
         doc_id=doc_id,
         doc=doc,
         target=str(value.get("target", "")),
-        arguments=arguments if isinstance(arguments, dict) else {},
+        arguments=arguments,
         resps=resps if isinstance(resps, list) else [],
         filtered_resps=filtered if isinstance(filtered, list) else [],
         filter=name,
         metrics={key: value.get(key) for key in keys if isinstance(key, str) and key not in RESERVED},
         doc_hash=doc_hash,
-        prompt_hash=str(value.get("prompt_hash") or ""),
+        prompt_hash=prompt_hash,
         line=line,
     )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    """Arguments of the requests; before June 2024 a list of lists, since then mappings of named ones."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list):
+        return {}
+    each = [one if isinstance(one, list) else [one] for one in value]
+    return {
+        f"gen_args_{at}": {f"arg_{place}": argument for place, argument in enumerate(one)}
+        for at, one in enumerate(each)
+    }
 
 
 def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Sample | Damage]:

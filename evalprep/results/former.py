@@ -1,0 +1,183 @@
+"""Samples as lm-eval has written them since 0.4.0, and as other programs dump them, brought into lines of one object.
+
+| written by | samples |
+|---|---|
+| 0.4.0 to 0.4.2 | `<model arguments>_<task>.jsonl`, one indented JSON list, beside `results.json` |
+| May and June 2024 | `samples_<task>_<stamp>.json`, a list, then lines |
+| 0.4.3 to 0.4.6 | `samples_<task>_<stamp>.jsonl`, lines that do not name their filter |
+| 0.4.7 and later | the same with `filter` and `metrics` |
+| `simple_evaluate`, dumped whole | `samples: {task: [...]}` inside the results file |
+
+What is not lines yet is written as such into the cache, once for each content. A task with several filters logs every
+document once for each, in the order of its `filter_list`; lines that name none get the name by that order.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalprep.results.cache import cache_folder, file_hash
+
+_VERSION = 1  # of what is written
+_KEPT_DAYS = 14
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Place(msgspec.Struct, gc=False):
+    """What tells of a line which document and filter it is of."""
+
+    doc_id: Any = None
+    filter: Any = None
+
+
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+_place = msgspec.json.Decoder(_Place)
+
+
+def filters_of(config: Mapping[str, Any]) -> list[str]:
+    """Names of the filters of a task, in their order, as its configuration has them.
+
+    >>> filters_of({"filter_list": [{"name": "strict"}, {"name": "flexible"}]})
+    ['strict', 'flexible']
+    """
+    found = config.get("filter_list")
+    names = [one.get("name") if isinstance(one, dict) else None for one in found] if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str)] if all(isinstance(name, str) for name in names) else []
+
+
+def as_lines(path: Path, filters: Sequence[str]) -> Path:
+    """A samples file itself, where it has one object in a line with its filter; else a copy that has.
+
+    Args:
+        path: The file as it was written.
+        filters: Names of the task's filters, in the order of its configuration.
+    """
+    with path.open("rb") as file:
+        first = next((raw for raw in file if raw.strip()), b"").lstrip(b"\xef\xbb\xbf \t\r")
+    listed = first.startswith(b"[")
+    if not listed and (len(filters) < 2 or not _unnamed(first)):
+        return path
+
+    def lines() -> Iterator[bytes]:
+        raw = path.read_bytes()
+        yield from _with_filters(_of_list(raw) if listed else raw.splitlines(), filters)
+
+    try:
+        return _kept(f"{file_hash(path)} {json.dumps(list(filters))}", lines)
+    except _NOT_JSON:
+        return path  # its damage is named line by line
+
+
+def lines_of(samples: Any, filters: Sequence[str], key: str) -> Path | None:
+    """Samples that a results file holds itself, as a file of lines; None where they are not a list of objects."""
+    if not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
+        return None
+    dumped = (json.dumps(one, ensure_ascii=False).encode("utf-8", "replace") for one in samples)
+    return _kept(f"{key} {json.dumps(list(filters))}", lambda: _with_filters(dumped, filters))
+
+
+def joined(paths: Sequence[Path]) -> Path:
+    """The lines of several samples files as one."""
+
+    def lines() -> Iterator[bytes]:
+        for path in paths:
+            with path.open("rb") as file:
+                yield from (raw.rstrip(b"\r\n") for raw in file)
+
+    return _kept(" ".join(map(file_hash, paths)), lines)
+
+
+def _unnamed(raw: bytes) -> bool:
+    try:
+        return _place.decode(raw).filter is None
+    except _NOT_JSON:
+        return False
+
+
+def _of_list(raw: bytes) -> list[bytes]:
+    """The members of a JSON list, each on one line: inside a JSON text there is no bare line break."""
+    return [bytes(one).replace(b"\r", b" ").replace(b"\n", b" ") for one in _items.decode(raw.lstrip(b"\xef\xbb\xbf"))]
+
+
+def _with_filters(lines: Iterable[bytes], filters: Sequence[str]) -> Iterator[bytes]:
+    """Name the filter of each line by how often its document has been before; as they are where that does not fit."""
+    kept = list(lines)
+    if len(filters) < 2:
+        yield from kept
+        return
+    seen: dict[str, int] = {}
+    places: list[int] = []
+    for raw in kept:
+        try:
+            place = _place.decode(raw)
+        except _NOT_JSON:
+            place = _Place()
+        if place.filter is not None or place.doc_id is None:
+            places.append(-1)
+            continue
+        key = str(place.doc_id)
+        places.append(seen.get(key, 0))
+        seen[key] = places[-1] + 1
+    fits = max(seen.values(), default=0) == len(filters)
+    for raw, at in zip(kept, places, strict=True):
+        if fits and at >= 0:
+            name = json.dumps(filters[at], ensure_ascii=False).encode("utf-8", "replace")
+            yield b'{"filter": ' + name + b", " + raw.lstrip()[1:]
+        else:
+            yield raw
+
+
+def _kept(key: str, lines: Callable[[], Iterable[bytes]]) -> Path:
+    """A file of lines in the cache, written where it is not there yet."""
+    name = hashlib.blake2b(f"{_VERSION} {key}".encode(), digest_size=16).hexdigest()
+    for folder_of in (_shared_folder, _own_folder):
+        folder = folder_of()
+        path = folder / f"{name}.jsonl"
+        try:
+            if path.is_file():
+                path.touch()  # the latest use decides how long it is kept
+                return path
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
+                part = Path(file.name)
+                try:
+                    file.writelines(raw + b"\n" for raw in lines())
+                except BaseException:
+                    part.unlink(missing_ok=True)
+                    raise
+            part.replace(path)
+        except OSError:  # a home that cannot be written: the folder of this process does
+            continue
+        _forget_old(folder)
+        return path
+    raise OSError(f"no room for the lines of a samples file: neither {cache_folder()} nor {_own_folder()}")
+
+
+def _shared_folder() -> Path:
+    return cache_folder() / "lines"
+
+
+@cache
+def _own_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="evalprep-lines-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _forget_old(folder: Path) -> None:
+    for old in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - old.stat().st_mtime > _KEPT_DAYS * 86_400:
+                old.unlink()

@@ -1,0 +1,142 @@
+"""Samples in every layout that lm-eval has written since 0.4.0, and shards of one task."""
+
+import json
+
+import pytest
+
+from evalprep.cli import main
+from evalprep.compare import compare_runs
+from evalprep.results import load_run
+from tests.evalprep.results.writing import STAMP, Row, write_run
+
+ROWS = 12
+FILTERS = [{"name": "strict-match"}, {"name": "flexible-extract"}]
+LATER = "2026-03-02T09-30-00.5"
+
+
+def right(at, name):
+    return float(at % 2 if name == "strict-match" else at % 3 > 0)
+
+
+def item(at, name, *, era):
+    """One logged document as versions of an era wrote it."""
+    doc = {"question": f"Question {at}?", "answer": str(at)}
+    request = [f"Q: Question {at}?\nA:", {"until": ["\n"]}]
+    line = {"doc_id": at, "doc": doc, "target": str(at), "arguments": [request], "resps": [["x"]]}
+    line["filtered_resps"] = ["x"]
+    if era != "0.4.0":
+        line |= {"doc_hash": f"{at:064x}", "prompt_hash": f"{at + 100:064x}", "target_hash": "0" * 64}
+    if era == "today":
+        line |= {"filter": name, "metrics": ["exact_match"]}
+        line["arguments"] = {"gen_args_0": {"arg_0": request[0], "arg_1": request[1]}}
+    return line | {"exact_match": right(at, name)}
+
+
+def items(era):
+    return [item(at, one["name"], era=era) for one in FILTERS for at in range(ROWS)]
+
+
+def results(**more):
+    values = {f"exact_match,{one['name']}": 0.5 for one in FILTERS}
+    found = {"results": {"arc": values | {"alias": "arc"}}, "configs": {"arc": {"task": "arc", "filter_list": FILTERS}}}
+    return found | {"n-shot": {"arc": 5}, "config": {"model": "hf", "model_args": "pretrained=org/m,dtype=auto"}} | more
+
+
+def write(folder, layout):
+    """A run in one of the layouts; returns what a user would name."""
+    folder.mkdir()
+    old, listed = items("0.4.0"), json.dumps(items("0.4.0"), indent=2, ensure_ascii=False)
+    lines = "".join(json.dumps(one) + "\n" for one in items("May 2024"))
+    if layout.startswith("0.4.0"):
+        name = "results.json" if layout.endswith("folder") else "mine.json"
+        (folder / name).write_text(json.dumps(results()))
+        (folder / "pretrained__org__m,dtype__auto_arc.jsonl").write_text(listed)
+        return folder if layout.endswith("folder") else folder / name
+    home = folder / "org__m"
+    home.mkdir()
+    inside = {"samples": {"arc": old}} if layout == "a whole dump" else {}
+    (home / f"results_{STAMP}.json").write_text(json.dumps(results(**inside)))
+    if layout == "May 2024":
+        (home / f"samples_arc_{STAMP}.json").write_text(json.dumps(items("May 2024"), indent=2))
+    elif layout == "June 2024":
+        (home / f"samples_arc_{STAMP}.json").write_text(lines)
+    elif layout == "0.4.3":
+        (home / f"samples_arc_{STAMP}.jsonl").write_text(lines)
+    return home
+
+
+LAYOUTS = ("0.4.0 folder", "0.4.0 file", "May 2024", "June 2024", "0.4.3", "a whole dump")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_says_the_same(tmp_path, layout, capsys):
+    run = load_run(write(tmp_path / "out", layout))
+    (task,) = run.tasks.values()
+    assert (run.model, task.name) == ("org/m", "arc")
+    for one in FILTERS:
+        table = task.table(one["name"])
+        assert table.metrics["exact_match"].tolist() == [right(at, one["name"]) for at in range(ROWS)]
+        assert not table.duplicates()
+    first = next(task.samples())
+    assert first.prompt.startswith("Q: Question 0?") or layout in {"May 2024", "June 2024", "0.4.3"}
+    assert first.prompt_hash
+    for verb in (["score", "--no-write"], ["report", "--out", str(tmp_path / "page")]):
+        assert main([verb[0], str(tmp_path / "out" / ("mine.json" if layout.endswith("file") else "")), *verb[1:]]) == 0
+    assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def test_old_and_new_files_of_one_run_meet_row_by_row(tmp_path):
+    old = load_run(write(tmp_path / "old", "0.4.0 folder"))
+    home = write_run(tmp_path / "new", {})
+    (home / f"samples_arc_{STAMP}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in items("today")))
+    new = load_run(home)
+    # Documents of before May 2024 have no digest in their files; it is made as lm-eval makes it.
+    lines = [json.loads(line) for line in (home / f"samples_arc_{STAMP}.jsonl").read_text().splitlines()]
+    digests = [sample.doc_hash for sample in old.tasks["arc"].samples("strict-match")]
+    for line in lines:
+        line["doc_hash"] = digests[line["doc_id"]]
+    (home / f"samples_arc_{STAMP}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (compared,) = compare_runs(new, old, filter_name="strict-match").tasks
+    assert (compared.difference.n, compared.difference.agreement) == (ROWS, 1.0)
+
+
+def shards(folder, first, second, **more):
+    for stamp, rows in ((STAMP, first), (LATER, second)):
+        counts = {"n-samples": {"t": {"original": 40, "effective": len(rows)}}}
+        home = write_run(folder, {"t": [Row(f"r{at}", float(at % 2)) for at in rows]}, stamp=stamp, extra=counts | more)
+        more = {}
+    return home
+
+
+def test_shards_of_a_task_are_put_together(tmp_path):
+    home = shards(tmp_path, range(25), range(25, 40))
+    each = load_run(home, timestamp="each")
+    assert len(each.tasks["t"].table()) == 40
+    assert each.notes == ["t: 2 parts of 40 rows are put together"]
+    assert each.results["n-samples"]["t"] == {"original": 40, "effective": 40}
+    assert each.tasks["t"].scores["exact_match,none"] is None
+    assert len(load_run(home).tasks["t"].table()) == 15
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more"),
+    [(range(25), range(20, 35), {}), (range(25), range(25, 40), {"n-shot": {"t": 5}}), (range(30), range(30), {})],
+    ids=["the same rows", "asked in another way", "more rows than there are"],
+)
+def test_calls_that_are_no_shards_stay_apart(tmp_path, first, second, more):
+    each = load_run(shards(tmp_path, first, second, **more), timestamp="each")
+    assert len(each.tasks["t"].table()) == len(second)
+
+
+def test_a_home_that_cannot_be_written_costs_nothing(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EVALPREP_CACHE", str(tmp_path / "file"))
+    run = load_run(write(tmp_path / "out", "May 2024"))
+    assert len(run.tasks["arc"].table("strict-match")) == ROWS
+
+
+def test_other_json_files_are_no_runs(tmp_path, capsys):
+    (tmp_path / "results.json").write_text('{"results": [1]}')
+    assert main(["score", str(tmp_path)]) == 2
+    assert main(["score", str(tmp_path / "results.json")]) == 2
+    assert "Traceback" not in "".join(capsys.readouterr())
