@@ -15,7 +15,7 @@ from evalprep.errors import BadInput
 from evalprep.packs.pack import Pack
 from evalprep.packs.rubric import Rubric
 from evalprep.results import Run
-from evalprep.results.files import stamp_of
+from evalprep.results.folder import stamp_of
 from evalprep.results.rows import row_mappings
 
 Rows = Sequence[Mapping[str, Any]]
@@ -23,7 +23,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 def stamp_for(run: Run, task: str) -> str:
     """Time stamp of a task's samples; with `--timestamp each` another than the run's newest may count."""
-    return stamp_of(run.tasks[task].path) or run.files.stamp
+    return stamp_of(run.files.samples.get(task, run.tasks[task].path)) or run.files.stamp
 
 
 def attach(pack: Pack, run: Run, task: str, rows: list[dict[str, Any]]) -> str:

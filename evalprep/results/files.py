@@ -1,31 +1,20 @@
-"""Which files of a folder belong to one harness run.
-
-lm-eval writes `<output_path>/<model>/results_<stamp>.json` and one `samples_<task>_<stamp>.jsonl` per task, all with
-the same time stamp, and adds new ones beside the old at every run. With `--output_path X.json` it writes
-`X_<stamp>.json` and puts the samples into the parent folder of X. Its versions before May 2024 knew no time stamps:
-`results.json`, or the name that was asked for, and `<model arguments>_<task>.jsonl`.
-"""
+"""The files of one harness run: of which folder, of which time stamp, or of which run id."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, read_object
+from evalprep.results.folder import RESULTS, SAMPLES, Folder, read_folder, without_stamp
+from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, chosen, invocation_of
 
-STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
-_SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)  # .json in May and June 2024
-_RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
-# <output>/<model>/ is depth 1; two more cover an output folder per experiment.
-_DEPTH = 3
-_RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
-_LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
+# <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model, group, call and name.
+_DEPTH = 4
+_WRITTEN_BY_US = "rescored_"  # below a run, and a run of its own only where it is named
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
@@ -62,76 +51,22 @@ class RunFiles:
     parts: Mapping[str, tuple[tuple[Path, Path], ...]] = field(default_factory=dict)
 
 
-def stamp_of(samples: Path) -> str:
-    """Time stamp in the name of a samples file; empty for any other file."""
-    match = _SAMPLES.fullmatch(samples.name)
-    return match["stamp"] if match else ""
-
-
-@dataclass
-class _Folder:
-    path: Path
-    results: dict[str, Path] = field(default_factory=dict)
-    samples: dict[str, dict[str, Path]] = field(default_factory=dict)
-
-    @property
-    def stamps(self) -> list[str]:
-        return sorted({*self.results, *self.samples})
-
-    def invocations(self) -> list[Invocation]:
-        return [invocation_of(stamp, path, self.samples.get(stamp, {})) for stamp, path in self.results.items()]
-
-
-def _read_folder(path: Path) -> _Folder:
-    found = _Folder(path)
-    for name in sorted(entry.name for entry in os.scandir(path) if entry.is_file()):
-        if match := _SAMPLES.fullmatch(name):
-            found.samples.setdefault(match["stamp"], {})[match["task"]] = path / name
-        elif match := _RESULTS.fullmatch(name):
-            found.results.setdefault(match["stamp"], path / name)
-    if not found.stamps and (path / _RESULTS_BEFORE).is_file():
-        return _without_stamp(path / _RESULTS_BEFORE) or found
-    return found
-
-
-def _without_stamp(results: Path) -> _Folder | None:
-    """The files of a run of lm-eval before 0.4.3; None where the file is not one of its results files.
-
-    The time of the run stands for the stamp: as the results say, else when they were written.
-    """
-    content = read_object(results)
-    scored, configured = (content.get(key) for key in ("results", "configs"))
-    if not isinstance(scored, dict) or not isinstance(configured, dict):
-        return None
-    date = content.get("date")
-    moment = date if isinstance(date, float) and 0 < date < _LAST_DATE else results.stat().st_mtime
-    stamp = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H-%M-%S")
-    found = _Folder(results.parent, {stamp: results})
-    arguments = str(as_mapping(content.get("config")).get("model_args") or "")
-    own = {re.sub(rule, "__", arguments) for rule in ("/|=", r"[\"<>:/\|\\?\*\[\]]+")}
-    names = [entry.name for entry in os.scandir(results.parent) if entry.is_file() and entry.name.endswith(".jsonl")]
-    for task in map(str, configured):
-        exact = [name for name in names if name in {f"{prefix}_{task}.jsonl" for prefix in own}]
-        # Files that were moved or renamed: the rest of the name must not be a longer task's.
-        longer = [f"_{one}.jsonl" for one in configured if len(str(one)) > len(task)]
-        close = [name for name in names if name.endswith(f"_{task}.jsonl") and not name.endswith(tuple(longer))]
-        if chosen_name := next(iter(exact or (close if len(close) == 1 else [])), None):
-            found.samples.setdefault(stamp, {})[task] = results.parent / chosen_name
-    return found
-
-
-def _search(path: Path, depth: int = _DEPTH) -> list[_Folder]:
+def _search(path: Path, depth: int = _DEPTH) -> list[Folder]:
     """Folders at or below `path` that hold run files; hidden ones too, as `./m` is written to `.__m`."""
-    here = _read_folder(path)
+    here = read_folder(path)
     if here.stamps:
         return [here]
     if depth == 0:
         return []
-    below = sorted(entry.path for entry in os.scandir(path) if entry.is_dir() and entry.name not in _SKIPPED_FOLDERS)
+    below = sorted(
+        entry.path
+        for entry in os.scandir(path)
+        if entry.is_dir() and entry.name not in _SKIPPED_FOLDERS and not entry.name.startswith(_WRITTEN_BY_US)
+    )
     return [folder for child in below for folder in _search(Path(child), depth - 1)]
 
 
-def _choose_stamp(folder: _Folder, wanted: str, where: str) -> tuple[str, list[str]]:
+def _choose_stamp(folder: Folder, wanted: str, where: str) -> tuple[str, list[str]]:
     if wanted not in {NEWEST, EACH}:
         matching = [stamp for stamp in folder.stamps if stamp.startswith(wanted)]
         if len(matching) != 1:
@@ -168,11 +103,13 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     Raises:
         BadInput: no run there, or no such time stamp.
     """
+    if isinstance(path, SampleFiles):
+        return of_place(path.place, EACH, str(path))
     start = Path(path)
     only_task: str | None = None
     if start.is_file():
-        match = _SAMPLES.fullmatch(start.name) or _RESULTS.fullmatch(start.name)
-        former = None if match else _without_stamp(start)
+        match = SAMPLES.fullmatch(start.name) or RESULTS.fullmatch(start.name)
+        former = None if match else without_stamp(start) or _with_sample(start)
         if match is None and former is None:
             raise BadInput(
                 Problem(
@@ -182,11 +119,11 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
                     fix="pass the folder that lm_eval wrote",
                 )
             )
-        only_task = match.groupdict().get("task") if match else None
+        only_task = match.groupdict().get("task") if match else _task_in(former, start)
         timestamp = match["stamp"] if match else timestamp
-        folders = [former or _read_folder(start.parent)]
+        folders = [former or read_folder(start.parent)]
     elif start.is_dir():
-        folders = _search(start)
+        folders = gathered(_search(start), start)
     else:
         folders = []
     if not folders:
@@ -199,19 +136,38 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
             )
         )
     if run:
-        whole = _whole_run(folders, start, run)
+        whole = whole_run(folders, start, run)
         if whole is None:
             raise BadInput(Problem(what=f"no results of the run {run}", where=str(start), fix="run its commands first"))
         return whole
     folder = max(folders, key=lambda found: found.stamps[-1])
-    if timestamp == NEWEST and start.is_dir() and (whole := _whole_run(folders, start, _newest_id(folder))):
+    if timestamp == NEWEST and start.is_dir() and (whole := whole_run(folders, start, newest_id(folder))):
         return whole
     notes: list[str] = []
     if len(folders) > 1:
         others = ", ".join(found.path.name for found in folders if found is not folder)
         notes.append(f"several model folders in {start}: the newest, {folder.path.name}, is used (others: {others})")
-    stamp, more = _choose_stamp(folder, timestamp, str(start))
-    notes += more
+    return of_place(folder, timestamp, str(start), notes, only={only_task: start} if only_task is not None else None)
+
+
+def of_place(
+    folder: Folder, timestamp: str, where: str, notes: Iterable[str] = (), *, only: Mapping[str, Path] | None = None
+) -> RunFiles:
+    """The files of one of the runs in a place.
+
+    Args:
+        folder: The place.
+        timestamp: Which run, as `find_run` takes it; of a place with a folder per task the newest of each.
+        where: What the user named, for messages.
+        notes: What was decided before.
+        only: The samples that were named, where it is not all.
+
+    Raises:
+        BadInput: no such time stamp.
+    """
+    if folder.by_task and timestamp == NEWEST:
+        timestamp = EACH
+    stamp, more = _choose_stamp(folder, timestamp, where)
     samples = dict(folder.samples.get(stamp, {}))
     earlier: list[Path] = []
     parts: dict[str, tuple[tuple[Path, Path], ...]] = {}
@@ -221,18 +177,36 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         samples = {task: folder.samples[one][task] for task, one in newest_of.items()}
         used = sorted({*newest_of.values()} - {stamp})
         earlier = [folder.results[one] for one in used if one in folder.results]
-    if only_task is not None:
-        samples = {only_task: start}
+    if only is not None:
+        samples = dict(only)
     return RunFiles(
         folder=folder.path,
         stamp=stamp,
         results=folder.results.get(stamp),
         samples=dict(sorted(samples.items())),
         stamps=tuple(folder.stamps),
-        notes=tuple(notes),
+        notes=(*notes, *more),
         earlier=tuple(earlier),
         parts=parts,
     )
+
+
+def _with_sample(file: Path) -> Folder | None:
+    """The folder of a samples file whose name has no time stamp; None where it is none of lm-eval's."""
+    found = read_folder(file.parent)
+    return found if found.holds(file) else None
+
+
+def _task_in(folder: Folder | None, file: Path) -> str | None:
+    """The task of a samples file; None for a results file."""
+    several = folder.samples.values() if folder is not None else ()
+    return next((task for of_task in several for task, path in of_task.items() if path == file), None)
+
+
+def places_below(start: Path) -> list[Folder]:
+    """Every place with files of runs at or below a folder; without those that have no samples, where others have."""
+    found = gathered(_search(start), start)
+    return [one for one in found if one.samples] or found
 
 
 def _parts(
@@ -255,7 +229,7 @@ def run_calls(place: Path, run: str) -> list[Invocation]:
     return sorted((one for one in every if one.run == run), key=lambda one: one.stamp)
 
 
-def _newest_id(newest: _Folder) -> str:
+def newest_id(newest: Folder) -> str:
     """Id of the run that the newest results file of a folder belongs to; empty where it names none."""
     stamp = max(newest.results, default="")
     if not stamp or stamp < max(newest.samples, default=""):
@@ -263,7 +237,7 @@ def _newest_id(newest: _Folder) -> str:
     return invocation_of(stamp, newest.results[stamp], {}).run
 
 
-def _whole_run(folders: list[_Folder], start: Path, run: str) -> RunFiles | None:
+def whole_run(folders: list[Folder], start: Path, run: str) -> RunFiles | None:
     """All calls of a run; None where there are none with samples."""
     if not run:
         return None

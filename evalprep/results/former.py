@@ -75,7 +75,7 @@ def as_lines(path: Path, filters: Sequence[str]) -> Path:
         yield from _with_filters(_of_list(raw) if listed else raw.splitlines(), filters)
 
     try:
-        return _kept(f"{file_hash(path)} {json.dumps(list(filters))}", lines)
+        return kept_lines(f"{file_hash(path)} {json.dumps(list(filters))}", lines)
     except _NOT_JSON:
         return path  # its damage is named line by line
 
@@ -85,7 +85,7 @@ def lines_of(samples: Any, filters: Sequence[str], key: str) -> Path | None:
     if not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
         return None
     dumped = (json.dumps(one, ensure_ascii=False).encode("utf-8", "replace") for one in samples)
-    return _kept(f"{key} {json.dumps(list(filters))}", lambda: _with_filters(dumped, filters))
+    return kept_lines(f"{key} {json.dumps(list(filters))}", lambda: _with_filters(dumped, filters))
 
 
 def joined(paths: Sequence[Path]) -> Path:
@@ -96,7 +96,7 @@ def joined(paths: Sequence[Path]) -> Path:
             with path.open("rb") as file:
                 yield from (raw.rstrip(b"\r\n") for raw in file)
 
-    return _kept(" ".join(map(file_hash, paths)), lines)
+    return kept_lines(" ".join(map(file_hash, paths)), lines)
 
 
 def _unnamed(raw: bytes) -> bool:
@@ -139,7 +139,7 @@ def _with_filters(lines: Iterable[bytes], filters: Sequence[str]) -> Iterator[by
             yield raw
 
 
-def _kept(key: str, lines: Callable[[], Iterable[bytes]]) -> Path:
+def kept_lines(key: str, lines: Callable[[], Iterable[bytes]]) -> Path:
     """A file of lines in the cache, written where it is not there yet."""
     name = hashlib.blake2b(f"{_VERSION} {key}".encode(), digest_size=16).hexdigest()
     for folder_of in (_shared_folder, _own_folder):

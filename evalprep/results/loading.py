@@ -17,6 +17,7 @@ from evalprep.results.former import as_lines, filters_of, joined, lines_of
 from evalprep.results.record import read_record
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun, task_of
+from evalprep.results.unscored import with_own_scores
 
 #: Parts of a results file that have one entry per task or group.
 TABLES = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
@@ -45,13 +46,14 @@ def _as_chosen(results: dict[str, Any], sources: Mapping[str, Path], decoded: Ma
                 results[key][task] = own[task]
 
 
-def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "") -> Run:
+def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str = "", as_logged: bool = False) -> Run:
     """Open a run that lm-eval 0.4.0 or later wrote (`results.former` lists the layouts).
 
     Args:
         path: Output folder, model folder, results file or one samples file.
         timestamp: `newest`, `each` (the newest samples of each task) or the beginning of a time stamp.
         run: Id of the run that is wanted, instead of the newest.
+        as_logged: Leave rows that were logged without scores as they are.
 
     Returns:
         The run; samples are read when asked for.
@@ -97,6 +99,8 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     notes += _with_shards(tasks, files.parts, results, decoded_files)
     if plan is not None:
         notes += _without_earlier_replies(tasks, plan)
+    if not as_logged:
+        tasks = {name: with_own_scores(task) for name, task in tasks.items()}
     configured = as_mapping(results.get("configs"))
     missing = [] if Path(path).is_file() else [str(name) for name in configured if name not in tasks]
     if missing:

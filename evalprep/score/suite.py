@@ -511,7 +511,14 @@ def _export_run(run: Run) -> ExportRun:
         settings=settings if isinstance(settings, dict) else {},
         lm_eval_version=None if version is None else str(version),
         tasks={
-            name: ExportTask(name, task.path, task.config, task.scores, task.samples, question_of(run, task))
+            name: ExportTask(
+                name,
+                run.files.samples.get(name, task.path),
+                task.config,
+                task.scores,
+                task.samples,
+                question_of(run, task),
+            )
             for name, task in run.tasks.items()
         },
         excluded=dict(run.excluded),

@@ -121,7 +121,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
     from evalprep.errors import BadInput, Problems, near
     from evalprep.packs.finding import find_packs
     from evalprep.report import FORMATS
-    from evalprep.results import Run, label_runs
+    from evalprep.results import Run, each_run, label_runs
     from evalprep.score import open_side
 
     problems = Problems()
@@ -149,6 +149,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
                 "no such folder", where=f"--template_dir {folder}", fix="leave it out for the packs of the project"
             )
     sides: list[Run | Scores] = []
+    args.runs = each_run(args.runs)
     places = [(path, args.timestamp) for path in args.runs]
     places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []
     for path, timestamp in places:

@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
                 fix="name the prepared work folder of the run",
             )
         )
-    run = load_run(args.run, timestamp=args.timestamp)
+    run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
     out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
     writer = RunWriter(run, out) if out is not None else None
     # Task code may print; standard output is ours.

@@ -26,7 +26,8 @@ SCORES = "scores.json"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("runs", metavar="RUN", nargs="+", help="output folder, model folder, results_*.json, samples_*.jsonl or a log")
+    places = "output folder, model folder, folder of several, results_*.json, samples_*.jsonl or a log"
+    add("runs", metavar="RUN", nargs="+", help=places)
     add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
@@ -40,9 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Score, print, write."""
     from evalprep.packs.finding import find_packs
-    from evalprep.results import label_runs, open_run
+    from evalprep.results import each_run, label_runs, open_run
 
     packs = find_packs(args.template_dir)
+    args.runs = each_run(args.runs)
     runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in args.runs]
     if len(runs) > 1 or args.label:
         label_runs(runs, args.label)

@@ -80,7 +80,7 @@ def _name(by_model: Path, run: ExportRun) -> str:
 
 def _names(run: ExportRun) -> Iterator[str]:
     parts = list(run.folder.parts[1:])
-    if GROUP in parts[:-1]:  # `<model>/science_adapt/eleuther.jsonl/<org>__<model>`
+    if GROUP in parts[1:]:  # `<model>/science_adapt/eleuther.jsonl/<org>__<model>`
         del parts[parts.index(GROUP) :]
     if parts and parts[-1].startswith(RESCORED):
         parts[-1] = run.model.rstrip("/").rpartition("/")[2]

@@ -1,0 +1,146 @@
+"""Which files of one folder are of which run: by their names, or by what a results file says.
+
+lm-eval writes `<output_path>/<model>/results_<stamp>.json` and one `samples_<task>_<stamp>.jsonl` per task, all with
+the same time stamp, and adds new ones beside the old at every run. With `--output_path X.json` it writes
+`X_<stamp>.json` and puts the samples into the parent folder of X. Its versions before May 2024 knew no time stamps:
+`results.json`, or the name that was asked for, and `<model arguments>_<task>.jsonl`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evalprep.files import as_mapping, read_object
+from evalprep.results.invocations import Invocation, invocation_of
+
+STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
+SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)  # .json in May and June 2024
+RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
+_RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
+_RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
+_FORMER = re.compile(r"(?:pretrained|model)(?:__|=).+\.jsonl")  # names made of the model's arguments
+_LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
+
+
+@dataclass
+class Folder:
+    """Files of runs in one place.
+
+    Args:
+        path: The folder.
+        results: Time stamp -> results file.
+        samples: Time stamp -> task -> samples file.
+        by_task: Each task has a folder of its own below, and was or may have been run by itself.
+    """
+
+    path: Path
+    results: dict[str, Path] = field(default_factory=dict)
+    samples: dict[str, dict[str, Path]] = field(default_factory=dict)
+    by_task: bool = False
+
+    @property
+    def stamps(self) -> list[str]:
+        """Every time stamp, oldest first."""
+        return sorted({*self.results, *self.samples})
+
+    def invocations(self) -> list[Invocation]:
+        """The calls whose results lie here."""
+        return [invocation_of(stamp, path, self.samples.get(stamp, {})) for stamp, path in self.results.items()]
+
+    def holds(self, file: Path) -> bool:
+        """Whether a samples file is one of these."""
+        return any(file in of_task.values() for of_task in self.samples.values())
+
+
+def stamp_of(samples: Path) -> str:
+    """Time stamp in the name of a samples file; empty for any other file."""
+    match = SAMPLES.fullmatch(samples.name)
+    return match["stamp"] if match else ""
+
+
+def read_folder(path: Path) -> Folder:
+    """The files of runs in one folder."""
+    found = Folder(path)
+    for name in sorted(entry.name for entry in os.scandir(path) if entry.is_file()):
+        if match := SAMPLES.fullmatch(name):
+            found.samples.setdefault(match["stamp"], {})[match["task"]] = path / name
+        elif match := RESULTS.fullmatch(name):
+            found.results.setdefault(match["stamp"], path / name)
+    if found.results:
+        return found
+    for results in _loose_results(path):
+        if found.samples:  # a copy beside samples that were moved
+            return replace(found, results=dict.fromkeys(found.samples, results))
+        if (former := without_stamp(results)) is not None:
+            return former
+    return found if found.samples else _by_names_alone(path) or found
+
+
+def _loose_results(path: Path) -> list[Path]:
+    """Results files without a time stamp in their names: `results.json`, or whatever `--output_path` was called."""
+    entries = sorted(
+        (
+            Path(entry.path)
+            for entry in os.scandir(path)
+            if entry.is_file() and entry.name.endswith((".json", ".jsonl"))
+        ),
+        key=lambda one: (one.name != _RESULTS_BEFORE, one.name),
+    )
+    return [one for one in entries if one.name == _RESULTS_BEFORE or _is_results(one)]
+
+
+def _is_results(path: Path) -> bool:
+    """Whether a file begins as results of lm-eval do."""
+    with path.open("rb") as file:
+        return _RESULTS_BEGIN.match(file.read(80)) is not None
+
+
+def _by_names_alone(path: Path) -> Folder | None:
+    """Samples of lm-eval before 0.4.3 without a results file: tasks of packs, by the end of the files' names."""
+    names = sorted(entry.name for entry in os.scandir(path) if entry.is_file() and _FORMER.match(entry.name))
+    if not names:
+        return None
+    from evalprep.packs.finding import find_packs
+
+    tasks = sorted({task for pack in find_packs().values() for task in pack.tasks}, key=len, reverse=True)
+    of_task = {task: path / name for name in names if (task := _ends_with(name, tasks))}
+    if not of_task:
+        return None
+    newest = max(file.stat().st_mtime for file in of_task.values())
+    stamp = datetime.fromtimestamp(newest, UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    return Folder(path, samples={stamp: of_task})
+
+
+def _ends_with(name: str, tasks: Iterable[str]) -> str:
+    return next((task for task in tasks if name.removesuffix(".jsonl").endswith(f"_{task}")), "")
+
+
+def without_stamp(results: Path) -> Folder | None:
+    """The files of a run of lm-eval before 0.4.3; None where the file is not one of its results files.
+
+    The time of the run stands for the stamp: as the results say, else when they were written.
+    """
+    content = read_object(results)
+    scored, configured = (content.get(key) for key in ("results", "configs"))
+    if not isinstance(scored, dict) or not isinstance(configured, dict):
+        return None
+    date = content.get("date")
+    moment = date if isinstance(date, float) and 0 < date < _LAST_DATE else results.stat().st_mtime
+    stamp = datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    found = Folder(results.parent, {stamp: results})
+    arguments = str(as_mapping(content.get("config")).get("model_args") or "")
+    own = {re.sub(rule, "__", arguments) for rule in ("/|=", r"[\"<>:/\|\\?\*\[\]]+")}
+    names = [entry.name for entry in os.scandir(results.parent) if entry.is_file() and entry.name.endswith(".jsonl")]
+    for task in map(str, configured):
+        exact = [name for name in names if name in {f"{prefix}_{task}.jsonl" for prefix in own}]
+        # Files that were moved or renamed: the rest of the name must not be a longer task's.
+        longer = [f"_{one}.jsonl" for one in configured if len(str(one)) > len(task)]
+        close = [name for name in names if name.endswith(f"_{task}.jsonl") and not name.endswith(tuple(longer))]
+        if chosen_name := next(iter(exact or (close if len(close) == 1 else [])), None):
+            found.samples.setdefault(stamp, {})[task] = results.parent / chosen_name
+    return found

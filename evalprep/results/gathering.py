@@ -1,0 +1,112 @@
+"""Which folders are one place: a model whose tasks lie in folders of their own; and samples that are named one by one.
+
+| written by | files |
+|---|---|
+| `lm_eval --output_path OUT` | `OUT/<model>/samples_<task>_<stamp>.jsonl`, all tasks together |
+| a call per task, `--output_path OUT/<model>/<task>` | `OUT/<model>/<task>/<name>/samples_<task>_<stamp>.jsonl` |
+| programmes that sort what they were given | `OUT/<model>/<task>/samples_<task>_<stamp>.jsonl` |
+
+A folder belongs to a task where all its samples are of the task that it, or the folder above it, is named after.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from evalprep.results.folder import Folder, read_folder
+
+
+class SampleFiles(os.PathLike[str]):
+    """Samples files of one run that were named one by one; a path to the first of them."""
+
+    def __init__(self, place: Folder) -> None:
+        self.place = place
+
+    @property
+    def files(self) -> list[Path]:
+        """The files, in order of their tasks."""
+        found = {task: file for of_task in self.place.samples.values() for task, file in of_task.items()}
+        return [found[task] for task in sorted(found)]
+
+    def __fspath__(self) -> str:
+        return str(self.files[0])
+
+    def __str__(self) -> str:
+        return " ".join(shlex.quote(str(file)) for file in self.files)
+
+
+def gathered(folders: Sequence[Folder], start: Path) -> list[Folder]:
+    """The folders as places: those of single tasks of one model, at or below `start`, put together.
+
+    Two models below one task (`<task>/<model a>`, `<task>/<model b>`) are told apart by what lies below the task.
+    """
+    places: dict[tuple[Path, Path], list[Folder]] = {}
+    for folder in folders:
+        root = _above_task(folder)
+        if root is None or not root.is_relative_to(start):
+            places[folder.path, Path()] = [folder]
+        else:
+            rest = Path(*folder.path.relative_to(root).parts[1:])
+            places.setdefault((root, rest), []).append(folder)
+    found = []
+    roots = [root for root, _ in places]
+    for (root, rest), several in places.items():
+        if len(several) == 1 and several[0].path == root:
+            found.append(several[0])
+            continue
+        found.append(_together(root if roots.count(root) == 1 else several[0].path.parent / rest.name, several))
+    return found
+
+
+def _above_task(folder: Folder) -> Path | None:
+    """The folder above that of a task, for a folder with the samples of this task alone."""
+    tasks = {task for of_task in folder.samples.values() for task in of_task}
+    if len(tasks) != 1:
+        return None
+    (task,) = tasks
+    return next((one.parent for one in (folder.path, folder.path.parent) if one.name == task), None)
+
+
+def _together(path: Path, several: Sequence[Folder]) -> Folder:
+    whole = Folder(path, by_task=True)
+    for one in several:
+        for stamp, file in one.results.items():
+            whole.results.setdefault(stamp, file)
+        for stamp, of_task in one.samples.items():
+            whole.samples.setdefault(stamp, {}).update(of_task)
+    return whole
+
+
+def named_files(files: Sequence[Path]) -> list[SampleFiles]:
+    """Samples files put together: those of one folder, and those of one model with a folder per task.
+
+    Where a folder has two files of one task, those of one time stamp are a run.
+    """
+    folders = {file.parent: read_folder(file.parent) for file in files}
+    if not folders:
+        return []
+    start = Path(os.path.commonpath([folder.absolute() for folder in folders]))
+    start = start if next(iter(folders)).is_absolute() else Path()
+    found = []
+    for place in gathered([_only(one, set(files)) for one in folders.values()], start):
+        tasks = [task for of_task in place.samples.values() for task in of_task]
+        if place.by_task or len(set(tasks)) == len(tasks):
+            found.append(SampleFiles(place))
+            continue
+        for stamp, of_task in sorted(place.samples.items()):
+            results = {stamp: place.results[stamp]} if stamp in place.results else {}
+            found.append(SampleFiles(Folder(place.path, results, {stamp: of_task})))
+    return found
+
+
+def _only(folder: Folder, named: Iterable[Path]) -> Folder:
+    """A folder with those of its samples that were named."""
+    samples = {
+        stamp: {task: file for task, file in of_task.items() if file in named}
+        for stamp, of_task in folder.samples.items()
+    }
+    kept = {stamp: of_task for stamp, of_task in samples.items() if of_task}
+    return Folder(folder.path, {stamp: one for stamp, one in folder.results.items() if stamp in kept}, kept)

@@ -1,0 +1,60 @@
+"""All runs that some places hold: a folder of several models is several runs, a list of files one run per model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from evalprep.results.files import newest_id, places_below
+from evalprep.results.folder import Folder, read_folder, stamp_of
+from evalprep.results.gathering import SampleFiles, named_files
+
+Named = str | os.PathLike[str]
+
+
+def each_run(paths: Iterable[Named]) -> list[Named]:
+    """What users name, as places of one run each, which `load_run` opens.
+
+    Args:
+        paths: What `load_run` takes; a folder of several models means all of them, and samples files of one model that
+            are named one by one are one run.
+
+    Returns:
+        The places in the order in which they were named, of a folder in the order of its names; what holds no run is
+        left as it is.
+    """
+    found: list[Named] = []
+    files: list[Path] = []
+    for name in paths:
+        path = Path(name)
+        if path.is_file() and _is_samples(path):
+            files.append(path)
+        elif path.is_dir():
+            found += _below(name, places_below(path))
+        else:
+            found.append(name)
+    named = named_files(files)
+    return [*found, *(one if len(one.files) > 1 else one.files[0] for one in named)]
+
+
+def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
+    """The places of a folder; calls of one run id are one run, wherever their files lie."""
+    ids = [newest_id(place) for place in places]
+    if len(places) < 2 or (len(set(ids)) == 1 and ids[0]):
+        return [name]
+    found: dict[str, Named] = {}
+    for place, run in zip(places, ids, strict=True):
+        several = [one.path for one, other in zip(places, ids, strict=True) if run and other == run]
+        common = Path(os.path.commonpath(several)) if len(several) > 1 else place.path
+        alone = all(one.path in several for one in places if one.path.is_relative_to(common)) or len(several) < 2
+        shared = sum(one.path == place.path for one in places) > 1
+        if shared:
+            found[str(id(place))] = SampleFiles(place)
+        else:
+            found.setdefault(str(common if alone else place.path), common if alone else place.path)
+    return list(found.values())
+
+
+def _is_samples(path: Path) -> bool:
+    return bool(stamp_of(path)) or (path.suffix in {".json", ".jsonl"} and read_folder(path.parent).holds(path))

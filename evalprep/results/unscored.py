@@ -1,0 +1,120 @@
+"""Rows that were logged without scores (`--predict_only`), scored by the function that the pack's own task names.
+
+The lines with their scores are kept in the cache, so that tables, comparisons and reports read them as any others. The
+function is the one of the pack's template and a formula of `custom_metrics`: nothing that a run names is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput
+from evalprep.packs.finding import find_packs, find_task
+from evalprep.results.cache import file_hash
+from evalprep.results.former import kept_lines
+from evalprep.results.primary import NOT_SCORES
+from evalprep.results.sample import Sample, loads, parse
+from evalprep.results.scan import first_line
+from evalprep.results.task import TaskRun
+from evalprep.yamlfile import Loader, NotYaml, compose
+
+_FORMULAS = "custom_metrics"
+Scorer = Callable[[Mapping[str, Any], list[Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class OwnScores:
+    """How a pack's task scores a row.
+
+    Attributes:
+        function: Row and filtered replies -> metrics.
+        version: A digest of the code behind it.
+        metadata: The template's metadata, which names the metric that stands for the task.
+        directions: Metric -> whether higher is better.
+    """
+
+    function: Scorer
+    version: str
+    metadata: Mapping[str, Any]
+    directions: Mapping[str, Any]
+
+
+def with_own_scores(task: TaskRun) -> TaskRun:
+    """A task whose lines hold no score, with those of its pack's function; any other task as it is."""
+    first = first_line(task.path)
+    if first is None or set(first.metrics) - NOT_SCORES:
+        return task
+    own = _own_scores(task.name)
+    if own is None or not _metrics(own.function, first):
+        return task
+    path = kept_lines(f"{own.version} {file_hash(task.path)}", lambda: _scored(task.path, own.function))
+    metadata = task.config.get("metadata")
+    config = {**task.config, "metadata": {**own.metadata, **(metadata if isinstance(metadata, dict) else {})}}
+    directions = {**own.directions, **task.directions}
+    return replace(task, path=path, config=config, directions=directions, _tables={})
+
+
+def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
+    """The metrics of one row; none where the function does not know such rows, e.g. those of another tool's task."""
+    try:
+        found = function(sample.doc, sample.filtered_resps)
+        json.dumps(found)
+    except Exception:  # noqa: BLE001 - a row that cannot be scored keeps its line
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _scored(path: Path, function: Scorer) -> Iterator[bytes]:
+    with path.open("rb") as lines:
+        for number, raw in enumerate(lines, start=1):
+            sample = parse(raw, number) if raw.strip() else None
+            metrics = _metrics(function, sample) if isinstance(sample, Sample) else {}
+            if not metrics:
+                yield raw.rstrip(b"\r\n")
+                continue
+            line = {**loads(raw), "metrics": list(metrics), **metrics}
+            yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
+
+
+@cache
+def _own_scores(task: str) -> OwnScores | None:
+    try:
+        found = find_task(find_packs(), task)
+    except BadInput:  # a broken pack costs the scores, not the run
+        return None
+    if found is None or found[1] not in found[0].tasks or not found[0].tasks[found[1]].template:
+        return None
+    pack, name = found
+    try:
+        text = (pack.folder / pack.tasks[name].template).read_text(encoding="utf-8")
+        content, _ = compose(text, Loader, {"!function": lambda _, node: str(node.value)})
+    except (OSError, UnicodeDecodeError, NotYaml):
+        return None
+    place, _, attribute = str(content.get("process_results") or "").rpartition(".")
+    if place.partition(".")[0] != _FORMULAS or content.get("output_type") != "generate_until":
+        return None
+    try:
+        module = importlib.import_module(place)
+    except ImportError:
+        return None
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        return None
+    metrics = [one for one in content.get("metric_list") or [] if isinstance(one, dict)]
+    directions = {str(one.get("metric")): one.get("higher_is_better") for one in metrics}
+    return OwnScores(function, _digest(module.__file__), content.get("metadata") or {}, directions)
+
+
+def _digest(file: str | None) -> str:
+    """A digest of the modules beside a function, so that a mended formula makes new lines."""
+    found = hashlib.sha256()
+    for path in sorted(Path(str(file)).parent.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
