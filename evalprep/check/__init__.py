@@ -1,5 +1,6 @@
 """What would spoil a run, found before any model is loaded. `evalprep.check.codes` lists every finding."""
 
+from evalprep.check.annotators import check_annotators
 from evalprep.check.codes import CODES, LEVELS, Code
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.full import FullCheck, check_full, find_tokenizer
@@ -15,6 +16,7 @@ __all__ = [
     "FullCheck",
     "RunSettings",
     "StaticCheck",
+    "check_annotators",
     "check_full",
     "check_static",
     "check_tree",

@@ -244,6 +244,8 @@ CODES: dict[str, Code] = {
     "EP719": Code("error", "enable_thinking needs think_end_token, and does not work with likelihood tasks.", "set think_end_token"),
     "EP730": Code("note", "The run is for another machine than this one: its packages, its disk and what the config does not say of it are not looked at here.",
                   "run `evalprep check` there"),
+    "EP731": Code("warning", "What computes values after the run lacks what it needs on this machine; the scores behind it will have no value.",
+                  "install it, or run `evalprep score` on a machine that has it"),
     "EP720": Code("warning", "batch_size is a number; vLLM then works on that many prompts at a time.", "set batch_size: auto"),
     "EP721": Code("error", "model_args names both max_length and max_model_len.", "keep one"),
     "EP722": Code("error", "A likelihood task cannot run on this back end.", "use vllm, hf or local-completions"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evalprep.check import Finding, check_tree
+from evalprep.check import Finding, Findings, check_annotators, check_tree
 from evalprep.config.schema import Config, section_for
 from evalprep.data.lock import lock_text, moved, read_lock
 from evalprep.data.sources import told
@@ -197,6 +197,10 @@ def prepare(
             findings = check_built(build, config, final, names, progress)
             if stop:
                 raise_errors(findings)
+        if check:
+            lacking = Findings()
+            check_annotators(manifest, packs, lacking)
+            findings += lacking.sorted()
         swap_in(build, work_dir)
         remember_folder(work_dir)
     if config.lock_file is not None:

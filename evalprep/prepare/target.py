@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from evalprep.check.finding import Finding, Findings
 from evalprep.check.settings import RunSettings
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.manifest import commands_of, read_manifest, require_manifest
+from evalprep.packs.pack import Pack
 from evalprep.packs.plan import asked_for
 
 
@@ -28,6 +29,7 @@ class Target:
         requested: Names for `--tasks`, None for all.
         settings: The run.
         moved: (folder in which it was built for the check, folder that it will have), for messages.
+        packs: Those of the config, where there is one.
     """
 
     label: str
@@ -35,6 +37,7 @@ class Target:
     requested: list[str] | None
     settings: RunSettings
     moved: tuple[str, str] | None = None
+    packs: Mapping[str, Pack] | None = None
 
     def final(self, findings: Findings) -> list[Finding]:
         """The findings, errors first, with the paths that the user knows."""
@@ -196,4 +199,4 @@ def config_target(
         prepared = RunSettings.from_manifest(read_manifest(build) or {}, build)
         settings = RunSettings.from_core(config.core, folder)
         settings = settings.changed(**{"chat_tasks": prepared.chat_tasks, **(changes or {})})
-        yield Target(str(path), [build], requested or names, settings, (str(build), str(config.core.work_dir)))
+        yield Target(str(path), [build], requested or names, settings, (str(build), str(config.core.work_dir)), packs)

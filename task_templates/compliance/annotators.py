@@ -10,7 +10,7 @@ from typing import Any
 
 from custom_metrics.compliance.consistency import contradiction_vote
 from custom_metrics.compliance.human_eval import programme
-from evalprep.packapi import Item, Limits, SampleRef, Value, find_isolation, run_programme
+from evalprep.packapi import BadInput, Item, Limits, SampleRef, Value, find_isolation, run_programme
 
 from .detectors import RATED, rate_sentiment, rate_toxicity
 
@@ -37,10 +37,18 @@ class CodeRunner:
     version = "1"
     values: Mapping[str, Value] = {"passed": Value(0, 1, title="share of the draws that pass")}
     paid = False
-    needs: Sequence[str] = ("bubblewrap or user name spaces",)
+    needs: Sequence[str] = ("bubblewrap, or name spaces of Linux",)
     tasks: Sequence[str] = ("compliance_human_eval",)
     sampling: Mapping[str, Any] = {}
     schema = None
+
+    def lacks(self) -> list[str]:
+        """Why no programme can be run here; nothing where it can."""
+        try:
+            find_isolation()
+        except BadInput as error:
+            return [f"isolation for programmes ({error.problems[0].what})"]
+        return []
 
     def items(self, rows: Rows, metadata: Mapping[str, Mapping[str, Any]]) -> Iterable[Item]:
         """One programme per draw."""
