@@ -45,6 +45,7 @@ class Scorer:
         # The check gives replies that earn credit; what counts mistakes is not asked about them.
         self.metric = primary.metric if primary.higher_is_better else ""
         self.filter = primary.filter
+        self.draws = max(int(self.task.get_config("repeats") or 1), 1)
 
     def score(self, number: int, replies: list[Any], label: str) -> Verdict:
         """Score one row.
@@ -75,7 +76,8 @@ class Scorer:
     def _score(self, number: int, replies: list[Any]) -> Verdict:
         requests, verdict = self.loaded.instances[number], Verdict()
         for request, reply in zip(requests, replies, strict=True):
-            request.resps, request.filtered_resps = [reply], {}
+            # A task of several draws takes as many; one reply alone would be an error of the check's own.
+            request.resps, request.filtered_resps = [reply] * self.draws, {}
         with cpu_bound(BOUND_SECONDS):
             for one in self.task._filters:  # noqa: SLF001 - as above
                 one.apply(requests)

@@ -114,7 +114,8 @@ def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:
     loaded = scorer.loaded
     row = loaded.row_name(number)
     published = _published(scorer, number, tally) if loaded.generates else None
-    perfect = list(_perfect(loaded, number))
+    # What counts mistakes has no perfect reply.
+    perfect = list(_perfect(loaded, number)) if scorer.metric else []
     # A published output that is right, and found right by every filter, is a perfect reply; no other need be made.
     credited = _crediting(scorer, published)
     for replies in perfect:
@@ -248,7 +249,7 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     seconds, row, label = scorer.slowest
     if seconds > SLOW_SECONDS:
         findings.add("EP515", where, f"{task}: {seconds:.1f} s of CPU for row {row} ({label} reply)", task=task)
-    if not (tally.golds or tally.failures or tally.too_slow):
+    if scorer.metric and not (tally.golds or tally.failures or tally.too_slow):
         findings.add("EP505", where, f"{task} has no gold answer that a reply could repeat", task=task)
     for name, rows in tally.missed.items():
         code = "EP502" if name == scorer.filter else "EP517"
