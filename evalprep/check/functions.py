@@ -78,7 +78,9 @@ def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Pa
         return None
     source, beside = _source(ref)
     if source is None:
-        findings.add("EP221", where, f"there is no module {module!r} beside the YAML or installed", task=task)
+        above = "lm-eval does not look in folders above: move the module beside the YAML, or make it importable"
+        what = f"there is no module {module!r} beside the YAML or installed"
+        findings.add("EP221", where, what, task=task, fix=above if ".." in module else "")
         return None
     names = top_level_names(source)
     if names is not None and name not in names:

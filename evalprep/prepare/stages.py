@@ -26,6 +26,7 @@ from evalprep.places import is_file
 from evalprep.prepare.commands import whole_blocks
 from evalprep.results import Run, load_run
 from evalprep.results.stages import MADE_FROM, made_from
+from evalprep.status.done import calls_of, rows_of
 from evalprep.yamlfile import YamlFile
 
 
@@ -70,7 +71,7 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
     found = _run_of(manifest, run or str(manifest.get("run", "")))
     made = []
     for name in later:
-        reason = _missing(plan.tasks[name], found, manifest)
+        reason = _missing(plan.tasks[name], manifest, run or str(manifest.get("run", "")))
         if reason or found is None:
             made.append(Stage(name, "waiting", reason=reason))
         else:
@@ -86,16 +87,15 @@ def _run_of(manifest: Mapping[str, Any], run: str) -> Run | None:
         return None
 
 
-def _missing(task: TaskPlan, run: Run | None, manifest: Mapping[str, Any]) -> str:
+def _missing(task: TaskPlan, manifest: Mapping[str, Any], run: str) -> str:
     """What the rows of a task still wait for, with the command that brings it; empty where nothing is missing."""
     parts = []
     for name in task.after:
-        facts = as_mapping(as_mapping(manifest.get("tasks")).get(name))
-        wanted = facts.get("expected")
-        have = sum(1 for _ in run.tasks[name].samples()) if run is not None and name in run.tasks else 0
-        if not have or (isinstance(wanted, int) and have < wanted):
-            lines = [shlex.join(one.argv) for one in commands_of(manifest) if name in one.tasks]
-            parts.append(f"{name} has {have} of {wanted or 'its'} rows; run: {' '.join(lines)}")
+        of_it = [one for one in commands_of(manifest) if name in one.tasks]
+        rows = rows_of(name, manifest, [call for one in of_it for call in calls_of(one, manifest, run)])
+        if not rows.all_there:
+            lines = [shlex.join(one.argv) for one in of_it]
+            parts.append(f"{name} has {rows.have} of {rows.wanted or 'its'} rows; run: {' '.join(lines)}")
     return "; ".join(parts)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
 from evalprep.packs.manifest import commands_of, plan_of, require_manifest
 from evalprep.packs.plan import Command
+
+if TYPE_CHECKING:
+    from evalprep.results.invocations import Invocation
 
 
 def is_done(work_dir: Path, name: str, run: str = "") -> bool:
@@ -38,33 +42,67 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
 
 
 def command_is_done(command: Command, manifest: Mapping[str, Any], run: str) -> bool:
-    """The same for a command of a manifest. A preparation without run ids cannot tell, and says no.
-
-    Results of another engine or other arguments of it (a data type, a seed) are of the same run and not this command's.
-    """
-    from evalprep.results import load_run
-    from evalprep.results.files import run_calls
-    from evalprep.results.invocations import as_texts
-
-    output = Path(str(as_mapping(manifest.get("config")).get("output_path", "")))
-    wanted = as_texts(as_mapping(command.engine.get("model_args")))
-    calls = [one for one in (run_calls(output, run) if run else []) if one.model_args in (None, wanted)]
-    if not calls:
-        return False
-    plan, facts = plan_of(manifest), as_mapping(manifest.get("tasks"))
-    whole = load_run(output, run=run)
+    """The same for a command of a manifest. A preparation without run ids cannot tell, and says no."""
+    calls = calls_of(command, manifest, run)
+    plan = plan_of(manifest)
     for name in command.tasks:
         task = plan.tasks.get(name)
         if task is not None and task.stock:
             # How many rows and members one of lm-eval's own has is known to lm-eval alone, which writes all or nothing.
             if not any(one.command == command.name for one in calls):
                 return False
+        elif not rows_of(name, manifest, calls).all_there:
+            return False
+    return bool(calls)
+
+
+@dataclass(frozen=True)
+class TaskRows:
+    """How far the results of one task are.
+
+    Attributes:
+        have: Rows that the fullest of the calls has scored.
+        wanted: Rows that the preparation expects; None where it does not know them.
+        made: Its data exist: rows that are made from replies may not yet.
+    """
+
+    have: int
+    wanted: int | None
+    made: bool = True
+
+    @property
+    def all_there(self) -> bool:
+        """Whether no row is missing."""
+        return self.made and self.have > 0 and (self.wanted is None or self.have >= self.wanted)
+
+
+def rows_of(task: str, manifest: Mapping[str, Any], calls: Iterable[Invocation]) -> TaskRows:
+    """Rows of a task in some calls of a run, beside those that were prepared."""
+    from evalprep.results.cache import cached_table
+    from evalprep.results.scan import first_line
+
+    have = 0
+    for call in calls:
+        if task not in call.samples:
             continue
-        if name not in whole.tasks:
-            return False
-        expected = as_mapping(facts.get(name)).get("expected")
-        if isinstance(expected, int) and max(one.rows.get(name, 0) for one in calls) < expected:
-            return False
-        if expected is None and task is not None and task.after:
-            return False  # its data are not made yet
-    return True
+        counted = call.rows.get(task)
+        if counted is None and (first := first_line(call.samples[task])) is not None:
+            counted = len(cached_table(call.samples[task], first.filter))  # lm-eval before 0.4.3 wrote no counts
+        have = max(have, counted or 0)
+    facts, planned = as_mapping(as_mapping(manifest.get("tasks")).get(task)), plan_of(manifest).tasks.get(task)
+    wanted = facts.get("expected")
+    later = planned is not None and bool(planned.after)
+    return TaskRows(have, wanted if isinstance(wanted, int) else None, made=isinstance(wanted, int) or not later)
+
+
+def calls_of(command: Command, manifest: Mapping[str, Any], run: str) -> list[Invocation]:
+    """The calls of a run that stand for a command, whoever started them.
+
+    Results of another engine or other arguments of it (a data type, a seed) are of the same run and not this command's.
+    """
+    from evalprep.results.files import run_calls
+    from evalprep.results.invocations import as_texts
+
+    output = Path(str(as_mapping(manifest.get("config")).get("output_path", "")))
+    wanted = as_texts(as_mapping(command.engine.get("model_args")))
+    return [one for one in (run_calls(output, run) if run else []) if one.model_args in (None, wanted)]

