@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,6 @@ class Backend:
         samples: Generates by sampling where a task sets no temperature.
         stops: How many stop strings it sends; None for all.
         adds_bos: Writes a BOS before raw prompts unless told otherwise; None for as the tokenizer does.
-        defaults: What bites: sentences for `check` and docs.
     """
 
     name: str
@@ -101,7 +101,13 @@ class Backend:
     samples: bool = False
     stops: int | None = None
     adds_bos: bool | None = None
-    defaults: tuple[str, ...] = ()
+
+    def asks_for(self, core: Core, request: Request) -> list[str]:
+        """Sentences on what must be there before the command is started."""
+        first = self.prerequisite(core, request)
+        unset = [name for name in self.environment if not os.environ.get(name)]
+        told = [f"a server must be running first: {first}"] if first else []
+        return told + [f"{name} must be set where the command runs" for name in unset]
 
 
 def with_optional(arguments: dict[str, Any], core: Core, *, bos: bool | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request, with_optional, written
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from evalprep.config.schema import Core
 
 VLLM_PORT = 8000
+VLLM_ADDRESS = f"http://127.0.0.1:{VLLM_PORT}/v1/completions"
 # Requests under way at once. A server of one model schedules far more; below this it waits for us.
 CONCURRENT = 32
 # lm-eval gives up a whole run at the first request that fails this often.
@@ -42,14 +44,22 @@ def completions(core: Core, request: Request) -> Arguments:
 def vllm_server(core: Core, request: Request) -> Arguments:
     """Raw completions of `vllm serve`, at its usual address unless the config names another."""
     made = completions(core, request)
-    made.model_args.setdefault("base_url", f"http://127.0.0.1:{VLLM_PORT}/v1/completions")
+    made.model_args.setdefault("base_url", VLLM_ADDRESS)
     return made
 
 
 def serve(core: Core, request: Request) -> str:
-    """The command that starts the server."""
-    words = ["vllm", "serve", request.model, "--host", "127.0.0.1", "--port", str(VLLM_PORT)]
+    """The command that starts the server at the address that lm-eval will ask, under the name that it will ask for."""
+    address = urlsplit(str(core.model_args.get("base_url", VLLM_ADDRESS)))
+    words = ["vllm", "serve", request.model, "--host", address.hostname or "127.0.0.1"]
+    words += ["--port", str(address.port or VLLM_PORT)]
+    if (name := str(core.model_args.get("model", request.model))) != request.model:
+        words += ["--served-model-name", name]
+    if core.model_revision is not None:
+        words += ["--revision", core.model_revision]
     words += ["--max-model-len", str(core.max_model_len), "--dtype", core.dtype]
+    # Else the model's own top_p and penalties join every request; inside lm-eval they never do.
+    words += ["--generation-config", "vllm"]
     for name in ("tensor_parallel_size", "data_parallel_size"):
         if (number := getattr(core, name)) > 1:
             words += [f"--{name.replace('_', '-')}", str(number)]

@@ -23,5 +23,4 @@ BACKEND = Backend(
     model_type="",
     abilities=frozenset({"generate", "plain", "chat", "system", "loglikelihood", "rolling"}),
     arguments=arguments,
-    defaults=("perturbed prompts and further draws need a model",),
 )

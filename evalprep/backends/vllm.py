@@ -59,5 +59,4 @@ BACKEND = Backend(
     splits_model=True,
     shrinks_float32=True,
     samples=True,
-    defaults=("samples at temperature 1 where a task sets none",),
 )

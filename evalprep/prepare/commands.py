@@ -252,7 +252,9 @@ def invocation(
     there = destination(core.device, core.target, model=model, folder=model_folder(model), moved=bool(core.path_prefix))
     bfloat16 = cpu_has_bfloat16() if there.cpu and there.here else True
     machine = Machine(cpu=there.cpu, bfloat16=bfloat16, cache_gib=_cache_gib(model))
-    made = record.arguments(core, Request(model=core.there(model), machine=machine, chat=share.chat))
+    request = Request(model=core.there(model), machine=machine, chat=share.chat)
+    made = record.arguments(core, request)
+    made.notes += record.asks_for(core, request)
     if there.note and record.loads_model:
         made.notes.append(f"the command is for a machine with GPUs: {there.note}; `target:` describes it")
     made.model_args.update(share.call.model_args)

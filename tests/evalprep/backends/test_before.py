@@ -1,0 +1,77 @@
+"""What must be there before a command is started is said when it is prepared."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from evalprep.backends import BACKENDS, Request, find_backend
+from evalprep.config.schema import Core
+from tests import PROJECT_ROOT
+
+
+def asked(backend, **changes):
+    core = Core(model_name="org/model", tasks=("a",), backend=backend, **changes)
+    return BACKENDS[backend].asks_for(core, Request(model="org/model"))
+
+
+def words(notes):
+    (note,) = notes
+    said, command = note.split(": ", 1)
+    assert said == "a server must be running first"
+    return shlex.split(command)
+
+
+def test_the_server_has_the_settings_of_the_run():
+    argv = words(asked("vllm-server", model_revision="abc", tensor_parallel_size=2, max_model_len=512, dtype="float32"))
+    assert argv[:3] == ["vllm", "serve", "org/model"]
+    assert dict(zip(argv[3::2], argv[4::2], strict=True)) == {
+        "--host": "127.0.0.1",
+        "--port": "8000",
+        "--revision": "abc",
+        "--max-model-len": "512",
+        "--dtype": "float32",
+        "--generation-config": "vllm",
+        "--tensor-parallel-size": "2",
+    }
+
+
+def test_it_listens_where_the_run_will_ask():
+    argv = words(asked("vllm-server", model_args={"base_url": "http://gpu7:8123/v1/completions", "model": "our name"}))
+    assert argv[3:9] == ["--host", "gpu7", "--port", "8123", "--served-model-name", "our name"]
+
+
+def test_a_missing_key_is_named_and_a_key_never_shown(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert asked("openai-chat-completions") == ["OPENAI_API_KEY must be set where the command runs"]
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    assert asked("openai-chat-completions") == []
+
+
+@pytest.mark.parametrize("backend", ["vllm", "hf", "dummy", "stored", "local-completions", "local-chat-completions"])
+def test_others_need_nothing(backend):
+    assert asked(backend) == []
+
+
+def test_a_back_end_is_found_by_our_name_and_by_that_of_lm_eval():
+    assert find_backend("vllm-server").name == "vllm-server"
+    assert find_backend("sglang").adds_bos is False
+    assert find_backend("nothing of the kind") is None
+    assert find_backend(None) is None
+    assert find_backend("") is None
+
+
+def test_the_user_reads_it_when_she_prepares(tiny_project):
+    done = subprocess.run(
+        [sys.executable, "-m", "evalprep", "prepare", "--set", "backend=vllm-server", "--json"],
+        cwd=tiny_project.parent,
+        env=os.environ | {"PYTHONPATH": str(PROJECT_ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (note,) = [one for one in json.loads(done.stdout)["notes"] if "server" in one]
+    assert note.startswith("a server must be running first: vllm serve org/tiny ")
