@@ -84,7 +84,7 @@ def paragraph(folded: Fold, roots: Sequence[str] = (), width: int = WIDTH) -> st
     if len(by_size) > CAUSES:
         rest = sum(map(len, by_size[CAUSES:]))
         lines.append(f"  - {counted(rest, 'more with another cause', 'more with other causes')}; --json lists all")
-    if code.fix and not (len(by_size) == 1 and by_size[0][0].fix):
+    if code.fix and not (len(by_size) == 1 and by_size[0][0].fix not in {"", code.fix}):
         lines += _wrapped(f"fix: {code.fix}", "  ", "    ", width)
     return "\n".join(lines)
 

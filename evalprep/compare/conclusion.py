@@ -9,6 +9,7 @@ from typing import Any
 
 from custom_metrics import statistics
 from evalprep.compare.difference import ALPHA, POWER, Difference
+from evalprep.results.facts import rows_missing
 from evalprep.terminal import counted
 
 BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
@@ -104,7 +105,7 @@ def missing_rows(conclusion: Conclusion, expected: int, why: str = "", *, tolera
     conclusion.expected = expected
     missing = expected - conclusion.difference.n
     if missing > tolerated * expected:
-        conclusion.not_enough.append(f"{missing} of {expected} expected rows are missing{f' ({why})' if why else ''}")
+        conclusion.not_enough.append(rows_missing(missing, expected) + (f" ({why})" if why else ""))
 
 
 def conclude(found: Sequence[Conclusion], *, confidence: float, margin: float | None = None) -> None:

@@ -18,6 +18,7 @@ from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
 from evalprep.results import Run, label_runs
+from evalprep.results.facts import incomplete
 from evalprep.score import Scores
 
 SCHEMA = 1
@@ -143,7 +144,13 @@ def build_report(
         "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
         "title": title or " and ".join(dict.fromkeys(run.model.rstrip("/").rpartition("/")[2] for run in runs)),
         "runs": [
-            {"label": label, "model": run.model, "stamp": run.files.stamp, "notes": run.notes, "facts": facts_of(run)}
+            {
+                "label": label,
+                "model": run.model,
+                "stamp": run.files.stamp,
+                "notes": [*run.notes, *incomplete(run)],
+                "facts": facts_of(run),
+            }
             for label, run in zip(labels, runs, strict=True)
         ],
         "tasks": tasks,

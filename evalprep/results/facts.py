@@ -149,6 +149,21 @@ def expected_rows(run: Run, task: TaskRun) -> int | None:
     return effective if effective is not None else run.expected.get(task.name)
 
 
+def rows_missing(missing: int, expected: int) -> str:
+    """The sentence for a run that lacks rows."""
+    return f"{missing} of {expected} expected rows are missing"
+
+
+def incomplete(run: Run) -> list[str]:
+    """A sentence for each task that has fewer rows than the run was to answer."""
+    found = []
+    for task in run.tasks.values():
+        expected, have = expected_rows(run, task), len(task.table())
+        if expected is not None and have < expected:
+            found.append(f"{task.name}: {rows_missing(expected - have, expected)}")
+    return found
+
+
 def limit_of(run: Run, task: TaskRun) -> Any:
     """`8 of 68 rows` for a run over a part of the data, `none` for one over all, None where that is not known."""
     effective, original = _count(run, task, "effective"), _count(run, task, "original")

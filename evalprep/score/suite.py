@@ -18,7 +18,7 @@ from evalprep.packapi import ExportRun, ExportTask
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
-from evalprep.results.facts import NONE, limit_of
+from evalprep.results.facts import NONE, incomplete, limit_of
 from evalprep.results.rows import row_mappings
 from evalprep.results.seeds import question_of, seed_of, without_seed
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
@@ -383,7 +383,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         tasks=list(tasks.values()),
         groups=score_groups(run),
         suite=suite,
-        notes=[*run.notes, *notes, *ratings.notes],
+        notes=[*run.notes, *incomplete(run), *notes, *ratings.notes],
         ratings=ratings,
     )
 

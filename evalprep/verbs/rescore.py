@@ -38,7 +38,7 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.errors import BadInput, Problem
     from evalprep.packs.manifest import versions
     from evalprep.rescore import RunWriter, Workers, rescore_task, versions_before
-    from evalprep.results import load_run
+    from evalprep.results import label_runs, load_run
 
     if args.jobs is not None and args.jobs < 1:
         raise BadInput(Problem(what=f"--jobs {args.jobs}", allowed="a whole number >= 1"))
@@ -51,6 +51,7 @@ def main(args: argparse.Namespace) -> int:
             )
         )
     run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
+    label_runs([run])
     out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
     writer = RunWriter(run, out) if out is not None else None
     # Task code may print; standard output is ours.

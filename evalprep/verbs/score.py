@@ -46,8 +46,7 @@ def main(args: argparse.Namespace) -> int:
     packs = find_packs(args.template_dir)
     args.runs = each_run(args.runs)
     runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in args.runs]
-    if len(runs) > 1 or args.label:
-        label_runs(runs, args.label)
+    label_runs(runs, args.label)
     folders = run_folders(runs, args.out)
     found = [_score(run, args, packs, place, out) for run, place, out in zip(runs, args.runs, folders, strict=True)]
     if args.json:
