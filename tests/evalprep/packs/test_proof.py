@@ -1,7 +1,7 @@
 """A pack that lies outside the clone, with everything that the contracts carry, walked from config to report.
 
-Two stages, calls that differ per task, a stock member in its group with settings of its own, an excluded task, its own
-scorer module and aggregation, and a suite score named like one of another pack.
+Two stages, calls that differ per task, a stock member in its group with settings of its own, an excluded task, an
+annotator that is no judge, its own scorer module and aggregation, and a suite score named like one of another pack.
 """
 
 import json
@@ -13,6 +13,7 @@ import sys
 import pytest
 import yaml
 
+from evalprep.cli import main
 from evalprep.packs.manifest import commands_of, read_manifest
 from tests import PROJECT_ROOT
 
@@ -34,6 +35,21 @@ COMMANDS = {
     "c3-plain": ("arc_easy",),
     "c4-plain": ("proof_sure",),
 }
+
+
+@pytest.fixture
+def inside(monkeypatch, capsys):
+    """The command in this process, as a function like `evalprep` below: no second start of everything."""
+
+    def run(folder, *arguments, code=0):
+        monkeypatch.chdir(folder)
+        capsys.readouterr()
+        ended = main([str(one) for one in arguments])
+        printed = capsys.readouterr()
+        assert ended == code, printed.out + printed.err
+        return printed.out
+
+    return run
 
 
 @pytest.fixture
@@ -68,9 +84,9 @@ def evalprep(folder, *arguments, code=0):
     return done.stdout
 
 
-def test_the_plan_becomes_commands(project):
+def test_the_plan_becomes_commands(project, inside):
     folder = project()
-    lines = evalprep(folder, "prepare", "--quiet").splitlines()
+    lines = inside(folder, "prepare", "--quiet").splitlines()
     manifest = read_manifest(folder / "work_dir")
     commands = {one.name: one for one in commands_of(manifest)}
     assert {name: one.tasks for name, one in commands.items()} == COMMANDS
@@ -91,13 +107,13 @@ def test_the_plan_becomes_commands(project):
     assert (folder / "work_dir/proof/proof_words.py").is_file(), "what the scorer imports travels with it"
 
 
-def test_the_same_preparation_is_the_same_run_and_an_edit_another(project):
+def test_the_same_preparation_is_the_same_run_and_an_edit_another(project, inside):
     from evalprep.status.job import read_jobs
 
     folder = project()
-    evalprep(folder, "prepare", "--quiet")
+    inside(folder, "prepare", "--quiet")
     first = read_manifest(folder / "work_dir")["run"]
-    evalprep(folder, "prepare", "--quiet")
+    inside(folder, "prepare", "--quiet")
     assert read_manifest(folder / "work_dir")["run"] == first
 
     def now():
@@ -108,22 +124,22 @@ def test_the_same_preparation_is_the_same_run_and_an_edit_another(project):
     generated = task.read_text()
     task.write_text(generated.replace("max_gen_toks: 16", "max_gen_toks: 12"))
     assert now() != {first}
-    evalprep(folder, "prepare", "--quiet")
+    inside(folder, "prepare", "--quiet")
     assert {read_manifest(folder / "work_dir")["run"]} == now() != {first}, (
         "the edit is kept, and named in the commands"
     )
     task.write_text(generated)
-    evalprep(folder, "prepare", "--quiet", "--force", "--set", "limit=2")
+    inside(folder, "prepare", "--quiet", "--force", "--set", "limit=2")
     assert read_manifest(folder / "work_dir")["run"] == first, "more rows of the same question"
-    evalprep(folder, "prepare", "--quiet", "--set", "gen_kwargs={top_p: 0.5}")
+    inside(folder, "prepare", "--quiet", "--set", "gen_kwargs={top_p: 0.5}")
     assert read_manifest(folder / "work_dir")["run"] != first
 
 
-def test_a_chat_only_back_end_leaves_out_by_name(project):
+def test_a_chat_only_back_end_leaves_out_by_name(project, inside):
     folder = project(
         backend="local-chat-completions", model_args={"base_url": "http://127.0.0.1:9/v1/chat/completions"}
     )
-    evalprep(folder, "prepare", "--quiet")
+    inside(folder, "prepare", "--quiet")
     manifest = read_manifest(folder / "work_dir")
     left = {name: one["reason"] for name, one in manifest["excluded"].items()}
     assert set(left) == {"proof_sure", "proof_answer", "proof_gone"}
@@ -131,16 +147,16 @@ def test_a_chat_only_back_end_leaves_out_by_name(project):
     assert "serve only proof_sure" in left["proof_answer"]
 
 
-def test_what_the_user_named_and_cannot_run_is_a_mistake(project):
+def test_what_the_user_named_and_cannot_run_is_a_mistake(project, inside):
     folder = project(backend="local-chat-completions", tasks=["proof_sure", "proof_blocks"])
-    evalprep(folder, "prepare", code=2)
+    inside(folder, "prepare", code=2)
     assert not (folder / "work_dir").exists()
 
 
-def test_tasks_and_scores_that_the_config_makes(project):
+def test_tasks_and_scores_that_the_config_makes(project, inside):
     own = {"stock_data": "arc.jsonl", "own_sets": [{"name": "mine", "seed": 7}]}
     folder = project(tasks=["proof_mine", "proof_all"], proof=own)
-    evalprep(folder, "prepare", "--quiet")
+    inside(folder, "prepare", "--quiet")
     manifest = read_manifest(folder / "work_dir")
     assert manifest["scores"]["proof/mine_length"]["tasks"] == ["proof_mine"]
     (own,) = [one for one in commands_of(manifest) if "proof_mine" in one.tasks]
@@ -170,7 +186,10 @@ def test_the_chain_from_pasted_commands_to_the_report(project, tiny_model, tmp_p
     assert skipped == [f"{name}: done already" for name in COMMANDS], again.stderr
     results = sorted((folder / "results").glob("*/results_*.json"))
     assert len(results) == len(COMMANDS), "each command ran once"
-    told = json.loads(evalprep(elsewhere, "score", folder / "results", "--template_dir", folder / "packs", "--json"))
+    score = ["score", folder / "results", "--template_dir", folder / "packs", "--json"]
+    before = json.loads(evalprep(elsewhere, *score, "--no-write"))
+    assert before["results"]["proof/letters"]["reason"] == "not counted yet", "what is only read computes nothing"
+    told = json.loads(evalprep(elsewhere, *score))
     assert {task["task"]: task["micro"]["n"] for task in told["tasks"]} == {
         "arc_easy": 4,
         "proof_answer": 4,
@@ -178,6 +197,7 @@ def test_the_chain_from_pasted_commands_to_the_report(project, tiny_model, tmp_p
         "proof_sure": 4,
     }
     assert told["results"]["proof/total"]["agg_value"] == 1.0
+    assert told["results"]["proof/letters"]["agg_value"] == len("yesitis"), "its annotator counted the letters"
     shown = json.loads(evalprep(elsewhere, "status", folder / "work_dir", "--json"))
     assert {task["name"]: task["status"] for task in shown["tasks"]} == dict.fromkeys(told_tasks(told), "done")
     evalprep(elsewhere, "report", folder / "results", "--template_dir", folder / "packs", "--out", folder / "page")
