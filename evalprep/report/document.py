@@ -91,7 +91,13 @@ def build_scores_report(
         "comparisons": [{"now": at, "before": last, **one.to_dict()} for at, one in comparisons],
         "samples": {"rows": 0, "shown": 0, "max_chars": 0},
     }
-    return Report(plain(document), index, chunks, [], [Flips() for _ in comparisons], [{} for _ in scores])
+    return Report(_with_texts(document), index, chunks, [], [Flips() for _ in comparisons], [{} for _ in scores])
+
+
+def _with_texts(document: dict[str, Any]) -> dict[str, Any]:
+    """The document as strict JSON, and how its numbers are written."""
+    made: dict[str, Any] = plain(document)
+    return {**made, "shown": shown_of(made)}
 
 
 def build_report(
@@ -163,6 +169,4 @@ def build_report(
         ],
         "samples": {"rows": browser.total, "shown": len(browser.columns["task"]), "max_chars": max_chars},
     }
-    document = plain(document)
-    document["shown"] = shown_of(document)
-    return Report(document, index, chunks, rows, flips, judgements or [{} for _ in runs])
+    return Report(_with_texts(document), index, chunks, rows, flips, judgements or [{} for _ in runs])
