@@ -120,7 +120,8 @@ def preview_task(
         if not numbers:
             raise BadInput(Problem(what=f"no row {wanted!r}", where=name, allowed="a sample_id, or a position from 0"))
     scorer = done.scorers.get(name)
-    return [_row(loaded, number, settings, done.tokenizer, scorer) for number in numbers[:count]]
+    own = settings.of(loaded.name)
+    return [_row(loaded, number, own, done.tokenizer, scorer) for number in numbers[:count]]
 
 
 def _row(

@@ -108,7 +108,7 @@ def _check_begin(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer
             f"{task}: {tokenizer.bos} more than once at the start of {listed(double, len(double))}",
             task=task,
         )
-    if none and tokenizer.bos_id in tokenizer.own_prefix:
+    if none and tokenizer.bos_id in tokenizer.own_prefix and loaded.name not in settings.bos_tasks:
         findings.add("EP603", where, f"{task}: no {tokenizer.bos} in {listed(none, len(none))}", task=task)
 
 

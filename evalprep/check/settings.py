@@ -40,6 +40,7 @@ class RunSettings:
         add_bos_token: Likewise.
         apply_chat_template: The run applies the chat template to every task.
         chat_tasks: Tasks that get the chat template where the run does not say so for all.
+        bos_tasks: Task -> `add_bos_token` as its pack asks for it, where the config says nothing.
         ours: The tasks were prepared by this tool, so that rows must have sample ids.
     """
 
@@ -52,6 +53,7 @@ class RunSettings:
     add_bos_token: bool | None = None
     apply_chat_template: bool = False
     chat_tasks: frozenset[str] = frozenset()
+    bos_tasks: Mapping[str, bool] = field(default_factory=dict)
     ours: bool = False
 
     def changed(self, **values: Any) -> RunSettings:
@@ -68,8 +70,9 @@ class RunSettings:
         return replace(self, **{"core": self.core.model_copy(update=keys), **here})
 
     def of(self, task: str) -> RunSettings:
-        """The same for one task: whether it gets the chat template."""
-        return replace(self, apply_chat_template=True) if task in self.chat_tasks else self
+        """The same for one task: whether it gets the chat template, and a BOS."""
+        found = replace(self, apply_chat_template=True) if task in self.chat_tasks else self
+        return replace(found, add_bos_token=self.bos_tasks[task]) if task in self.bos_tasks else found
 
     @property
     def record(self) -> Backend | None:
@@ -135,7 +138,10 @@ class RunSettings:
         }
         known = {"model_name": "unknown", "tasks": ["unknown"], **known}
         found = cls.from_core(Core.model_validate(known), work_dir.parent)
+        tasks = plan_of(manifest).tasks
+        asked = {name: task.call.model_args.get("add_bos_token") for name, task in tasks.items()}
+        if "add_bos_token" not in found.core.model_args:
+            found = replace(found, bos_tasks={name: one for name, one in asked.items() if isinstance(one, bool)})
         if known.get("apply_chat_template") is not None:
             return found
-        tasks = plan_of(manifest).tasks
         return replace(found, chat_tasks=frozenset(name for name, task in tasks.items() if task.prompt == "chat"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ ONE_SHOT = "evidence_inference"
 TARGET_DELIMITER = "\n"
 FEWSHOT_DELIMITER = "\n\n\n"
 PLACE = "{input}"
+BEGINNINGS = ("<s>", "<|begin_of_text|>")  # begin-of-text tokens that wrappers hold
 
 WRAPPERS = {
     "general": PLACE,
@@ -40,6 +42,9 @@ def plan(context: Context) -> Plan:
     planned = context.static_plan()
     section = context.section
     _check_wrapper(context)
+    if _without_bos(context):
+        for name, task in planned.tasks.items():
+            planned.tasks[name] = replace(task, call=replace(task.call, model_args={"add_bos_token": False}))
     try:
         rows = _rows(context, section.split)
         if ONE_SHOT in planned.tasks and section.fewshot_split != section.split:
@@ -58,6 +63,28 @@ def plan(context: Context) -> Plan:
     return planned
 
 
+def _without_bos(context: Context) -> bool:
+    """Whether no BOS is put before the prompts, as in the original, whose vLLM adds none: only what the text holds counts.
+
+    Not where the user says something of `add_bos_token`, nor where a server or an interface does what it does.
+    """
+    core = context.config.core
+    said = "add_bos_token" in core.model_fields_set or "add_bos_token" in core.model_args
+    return context.backend.loads_model and not said and not core.apply_chat_template
+
+
+def _bos_note(context: Context) -> str:
+    """What is sent at the start of a prompt, in one sentence."""
+    if not _without_bos(context):
+        return ""
+    section = context.section
+    family = "wrapper" if section.wrapper is not None else section.prompt_family
+    text = section.wrapper or WRAPPERS.get(section.prompt_family, "")
+    held = next((token for token in BEGINNINGS if text.startswith(token)), "")
+    said = {"chat": "the one of the model's chat template, if it writes one"}.get(family, held or "none")
+    return f"science: BOS as the original's vLLM sends it for {family}: {said}; add_bos_token: true adds the model's own"
+
+
 def prepare(context: Context, task: str) -> TaskData:
     """Rows of one task: `prompt`, `target`, `task`, `cluster_id`, for one-shot prompts `shot_id`."""
     section = context.section
@@ -67,6 +94,9 @@ def prepare(context: Context, task: str) -> TaskData:
     prepared = [_prepared(task, row, examples, wrap) for row, examples in zip(rows, shots, strict=True)]
     limit, notes = _room(context, task, prepared)
     notes += _bad_references(task, prepared)
+    if (bos := _bos_note(context)) and not context.cache.get("noted"):
+        context.cache["noted"] = True
+        notes.insert(0, bos)
     return TaskData(rows=prepared, values={"max_gen_toks": limit}, notes=notes)
 
 

@@ -265,3 +265,23 @@ def test_one_row_has_no_worked_example(tmp_path):
     rows = [{"input": "x", "output": "[]", "_instance_id": "evidence_inference:validation:0"}]
     with pytest.raises(BadInput, match="1 rows of evidence_inference to draw"):
         prepared(tmp_path, tasks="evidence_inference", science={"dataset": other_data(tmp_path, rows)})
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "expected", "said"),
+    [
+        ("general", {}, False, "for general: none;"),
+        ("tulu", {}, False, "for tulu: none;"),
+        ("llama3", {}, False, "for llama3: <|begin_of_text|>;"),
+        ("general", {"add_bos_token": True}, True, ""),
+        ("general", {"model_args": {"add_bos_token": True}}, True, ""),
+    ],
+)
+def test_bos_is_what_the_originals_engine_sends_unless_the_user_says_so(tmp_path, family, given, expected, said):
+    science = {"prompt_family": family}
+    done = prepared(tmp_path, science=science, tasks="scierc_ner", backend="vllm", device="gpu", **given)
+    (command,) = json.loads((tmp_path / "work_dir" / "manifest.json").read_text())["commands"]
+    assert command["engine"]["model_args"]["add_bos_token"] is expected
+    told = [note for note in done.notes if "BOS as the original's vLLM sends it" in note]
+    assert len(told) == bool(said)
+    assert all(said in note for note in told)
