@@ -17,10 +17,10 @@ from evalprep.results import Run
 
 
 def run_folders(run: Run) -> list[Path]:
-    """Every folder that holds samples of a run; of a log its own, as its sample lines lie where nothing is kept."""
+    """Every folder in which samples of a run were written; lines made of them may lie where nothing is kept."""
     if run.log is not None:
         return [run.files.folder]
-    return list(dict.fromkeys([run.files.folder, *(task.path.parent for task in run.tasks.values())]))
+    return list(dict.fromkeys([run.files.folder, *(path.parent for path in run.files.samples.values())]))
 
 
 class Kept:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from custom_metrics.judging.reply import judge_ratings
 from custom_metrics.science.judge import SCALE, judge_sample_indices, mup_prompt_fields, qasper_prompt_fields
 from custom_metrics.science.rows import Row, saved_texts, score_row
 from custom_metrics.science.tasks import TASKS as KINDS
-from evalprep.packapi import Item, RubricJudge, SampleRef, read_rubric
+from evalprep.packapi import BadInput, Item, Problem, RubricJudge, SampleRef, Values, read_rubric
 
 from .former_judge import QA, SUMMARY, earlier
 
@@ -49,6 +50,65 @@ class Judge(RubricJudge):
             prompt = self.rubric.render(fields)[0]
             fixed = {METRIC: SCALE[0]} if settled else None
             yield Item((reference,), prompt, fixed=fixed, earlier=earlier(self.task, fields))
+
+    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
+        """As the rubric reads it; the original asks for summaries in the words `Decision: 4`."""
+        status, values = super().read(item, reply)
+        if status == "parse_error" and self.task == SUMMARY:
+            found = judge_ratings(reply=reply, names=["decision"], low=SCALE[0], high=SCALE[1], whole=True)
+            if found["status"] == "ok":
+                return "ok", {METRIC: found["ratings"]["decision"]}
+        return status, values
+
+    def imported(self, content: Any, items: Sequence[Item]) -> Any:
+        """Ratings in a file of the original, in row order; other content as it is.
+
+        Its `lm_judge.json` is such a list already. `lm_judge_reference_comparison_raw.json` has an object per row with
+        the prediction that was rated, `lm_judge_raw.json` the results of a batch in any order.
+
+        Raises:
+            BadInput: ratings of other predictions.
+        """
+        prompts = {item.samples[0].index: str(item.input) for item in items}
+        if isinstance(content, dict):
+            return _of_objects(content, prompts)
+        if (
+            isinstance(content, list)
+            and content
+            and all(isinstance(one, dict) and "custom_id" in one for one in content)
+        ):
+            return _of_batch(content, sorted(prompts))
+        return content
+
+
+def _of_objects(content: Mapping[str, Any], prompts: Mapping[int, str]) -> list[float | None] | None:
+    """Row -> `{"decision": 0.75, "prediction": ...}` as ratings of 1 to 5; None where it is something else."""
+    if not content or not all(key.isdigit() and isinstance(one, dict) for key, one in content.items()):
+        return None
+    found: list[float | None] = [None] * (1 + max(prompts, default=-1))
+    for key, one in content.items():
+        place, decision = int(key), one.get("decision")
+        # The original cuts characters off both ends of a prediction.
+        said = str(one.get("prediction") or "")[1:-1].strip()
+        if place in prompts and said not in prompts[place]:
+            raise BadInput(Problem(what=f"row {place}: the rating is of another prediction", where="--import_ratings"))
+        if place < len(found) and isinstance(decision, (int, float)):
+            found[place] = round(SCALE[0] + (SCALE[1] - SCALE[0]) * decision)
+    return found
+
+
+def _of_batch(content: Sequence[Mapping[str, Any]], places: Sequence[int]) -> list[str | None]:
+    """Results of a batch as the judge's words, row by row: requests are numbered in the order of the rows."""
+    found: list[str | None] = [None] * (1 + max(places, default=-1))
+    for one in content:
+        number = str(one["custom_id"]).rpartition("-")[2]
+        try:
+            text = one["response"]["body"]["choices"][0]["message"]["content"]
+        except (KeyError, IndexError, TypeError):
+            continue
+        if number.isdigit() and int(number) < len(places) and isinstance(text, str):
+            found[places[int(number)]] = text
+    return found
 
 
 def _scored(task: str, sample: Sample) -> Row:

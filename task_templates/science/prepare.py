@@ -64,7 +64,7 @@ def plan(context: Context) -> Plan:
 
 
 def _without_bos(context: Context) -> bool:
-    """Whether no BOS is put before the prompts, as in the original, whose vLLM adds none: only what the text holds counts.
+    """Whether no BOS is put before the prompts, as by the original's vLLM: what the text holds is all there is.
 
     Not where the user says something of `add_bos_token`, nor where a server or an interface does what it does.
     """
@@ -82,7 +82,9 @@ def _bos_note(context: Context) -> str:
     text = section.wrapper or WRAPPERS.get(section.prompt_family, "")
     held = next((token for token in BEGINNINGS if text.startswith(token)), "")
     said = {"chat": "the one of the model's chat template, if it writes one"}.get(family, held or "none")
-    return f"science: BOS as the original's vLLM sends it for {family}: {said}; add_bos_token: true adds the model's own"
+    return (
+        f"science: BOS as the original's vLLM sends it for {family}: {said}; add_bos_token: true adds the model's own"
+    )
 
 
 def prepare(context: Context, task: str) -> TaskData:

@@ -118,14 +118,16 @@ def export(run: Run, args: argparse.Namespace) -> int:
 
 
 def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
-    """Take over ratings that another tool made: a JSON list in row order, of numbers or of one object per row.
+    """Take over ratings that another tool made: a JSON list in row order, of numbers, objects or a judge's words.
+
+    An annotator that has `imported(content, items)` reads further forms, those of the programme that it stands for.
 
     Raises:
         BadInput: the file does not fit the questions.
     """
     problem = Problem(
         what="holds no ratings of these rows", where=str(args.import_ratings),
-        allowed="a JSON list in row order: a number per row, an object (name -> number), or null",
+        allowed="a JSON list in row order: a number per row, an object (name -> number), a reply as text, or null",
         fix="name the one task that they are of: --tasks TASK",
     )  # fmt: skip
     try:
@@ -133,6 +135,9 @@ def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(replace(problem, what=f"cannot be read: {error}")) from error
     questions = [one for one in asked.every if not one.item.step]
+    for annotator in asked.annotators.values():
+        if (reader := getattr(annotator, "imported", None)) is not None:
+            ratings = reader(ratings, [question.item for question in questions if question.annotator is annotator])
     last = max((one.item.samples[0].index for one in questions), default=-1)
     if not isinstance(ratings, list) or len(asked.of_task) != 1 or len(ratings) <= last:
         raise BadInput(problem)
@@ -142,12 +147,12 @@ def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
     for one in questions:
         given = ratings[one.item.samples[0].index]
         (name, *_others) = one.annotator.values
-        values = given if isinstance(given, dict) else {name: given}
+        reply = given if isinstance(given, str) else json.dumps(given if isinstance(given, dict) else {name: given})
         if given is None or one.key is None or one.settled:
             continue
-        rows.append(one.row("imported", len(one.attempts) + 1, reply=json.dumps(values), received_at=now()))
+        rows.append(one.row("imported", len(one.attempts) + 1, reply=reply, received_at=now()))
         one.attempts.append(rows[-1])
-        if one.judgement().status != "ok":
+        if one.judgement().status != "ok" and not isinstance(given, str):
             raise BadInput(
                 replace(problem, what=f"row {one.item.samples[0].index}: {json.dumps(given)[:80]} is no rating")
             )

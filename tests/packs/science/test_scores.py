@@ -378,3 +378,65 @@ def test_where_the_original_stops_its_table_says_so(tmp_path):
     assert reasons["scierc_ner"].startswith("the original stops with TypeError")
     rules = [line[3:] for line in table(out / "tables" / "rules.tsv")[1:]]
     assert rules == [["faulty_part", "", "", "corrected", "yes"]]
+
+
+class TestKeptByTheOriginal:
+    """Its judge's files, taken over as kept ratings."""
+
+    @pytest.fixture
+    def run(self, tmp_path):
+        folder = tmp_path / "deep" / "er" / "still" / "model"  # no ledger of another run lies above
+        return write_run(folder, tasks={"qasper_abstractive_qa", "mup_single_document_summarization"})
+
+    def take_over(self, run, task, content):
+        file = run.parent / "kept.json"
+        file.write_text(json.dumps(content), encoding="utf-8")
+        arguments = ["--model", "gpt-4o-2024-08-06", "--tasks", task, "--import_ratings", str(file)]
+        return main(["judge", str(run), *arguments])
+
+    def test_ratings_of_answers(self, run, tmp_path):
+        ratings = [1 + place % 5 for place in range(12)]
+        assert self.take_over(run, "qasper_abstractive_qa", ratings) == 0
+        assert (run / "annotations.sqlite").is_file()
+        results = scored(run, tmp_path / "out")
+        mean = (statistics.fmean(ratings) - 1) / 4
+        assert results["science_qasper_judge"]["agg_value"] == pytest.approx(mean)
+        assert results["science_qasper_judge_compat"]["agg_value"] == pytest.approx(mean)
+        median = results["science_qasper_judge_median"]
+        assert median["agg_value"] == pytest.approx((statistics.median(ratings) - 1) / 4)
+        for one in (results["science_qasper_judge"], median):
+            low, high = one["interval"]
+            assert low <= one["agg_value"] <= high
+
+    def test_words_of_a_batch_are_read_by_both_rules(self, run, tmp_path):
+        words = ["Explanation: x\nRating: 5", "**Rating:** 5", "Rating: 3 or 4", *["Rating: 1"] * 9]
+        lines = [
+            {"custom_id": f"task-{place}", "response": {"body": {"choices": [{"message": {"content": text}}]}}}
+            for place, text in enumerate(words)
+        ]
+        assert self.take_over(run, "qasper_abstractive_qa", lines[::-1]) == 0
+        results = scored(run, tmp_path / "out")
+        ours, theirs = results["science_qasper_judge"], results["science_qasper_judge_compat"]
+        assert (ours["n"], ours["agg_value"]) == (11, pytest.approx(2 / 11))
+        assert ours["skipped"] == {"parse_error": 1}
+        # The original takes 3 where it cannot read, and the first number of two.
+        assert (theirs["n"], theirs["agg_value"]) == (12, pytest.approx((1 + 0.5 + 0.5) / 12))
+
+    def test_objects_of_summaries_with_their_predictions(self, run, tmp_path, capsys):
+        rows = demo_rows()["mup_single_document_summarization"]
+        content = {
+            str(place): {"prediction": row["output"].strip("</s>"), "decision": 0.0 if place else 0.75}
+            for place, row in enumerate(rows)
+        }
+        assert self.take_over(run, "mup_single_document_summarization", content) == 0
+        results = scored(run, tmp_path / "out")
+        assert results["science_mup_judge"]["agg_value"] == pytest.approx(0.75 / 12)
+        theirs = results["science_mup_judge_compat"]
+        assert (theirs["n"], theirs["agg_value"]) == (1, 0.75)
+        assert theirs["notes"] == ["the original drops 11 ratings of 1"]
+        content["3"]["prediction"] = "Another summary."
+        assert self.take_over(run, "mup_single_document_summarization", content) == 2
+        assert "row 3: the rating is of another prediction" in capsys.readouterr().err
+
+    def test_a_mean_alone_is_refused(self, run):
+        assert self.take_over(run, "mup_single_document_summarization", {"avg_rating": 0.4}) == 2
