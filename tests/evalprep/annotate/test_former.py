@@ -19,7 +19,7 @@ SAMPLING = ("--gen_kwargs", "temperature=0.5", "--max_retries", 0)
 
 
 def values(folder):
-    return {one.name: one.value for one in score_run(load_run(folder), PACKS).suite if "judge" in one.name}
+    return {one.name: one.value for one in score_run(load_run(folder), PACKS).suite if one.name.endswith("_judge")}
 
 
 @pytest.fixture
