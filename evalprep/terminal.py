@@ -233,6 +233,15 @@ def _cut(cell: str, size: int) -> str:
     return f"{cell[:head]}…{cell[len(cell) - (size - 1 - head) :]}"
 
 
+def shortlist(names: Sequence[str], most: int = 3) -> str:
+    """Names for a message, all of a few and the first of many.
+
+    >>> shortlist(["a", "b"]), shortlist(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def counted(count: int, one: str, several: str = "") -> str:
     """A count with its noun.
 

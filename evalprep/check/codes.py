@@ -234,6 +234,8 @@ CODES: dict[str, Code] = {
     "EP707": Code("error", "The installed lm-eval is not one that this tool was tested with.", "pip install 'lm-eval>=0.4.12,<0.5'"),
     "EP708": Code("warning", "model_args holds something like a password; lm-eval writes all of them into its results.",
                   "use an environment variable"),
+    "EP709": Code("warning", "Scores are left out, as a model or data that they need are not on this machine; nothing is fetched.",
+                  "bring it here and name it in the config, or turn the scores off"),
     "EP710": Code("error", "The attention heads, or the key and value heads, cannot be divided among tensor_parallel_size GPUs.", "choose a divisor"),
     "EP711": Code("error", "max_model_len is longer than the model's own context; vLLM refuses to start.", "lower it"),
     "EP712": Code("note", "The back end is not installed here.", "run the command where it is"),

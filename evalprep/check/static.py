@@ -23,6 +23,7 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
 from evalprep.packs.manifest import plan_of, read_manifest
 from evalprep.packs.stock import stock_names
+from evalprep.terminal import shortlist
 
 if TYPE_CHECKING:
     from evalprep.config.schema import Config
@@ -100,6 +101,7 @@ def check_static(
         data_bytes += sum(path.stat().st_size for path in files)
     check_functions(leaves, findings)
     check_machine(leaves, settings, findings, data_bytes=data_bytes)
+    check_helpers(roots, findings)
     spare_stock(findings)
     known = [name for name in requested if name in tree.index or name in tree.tags]
     return StaticCheck(tree, leaves, rows, known)
@@ -121,6 +123,18 @@ def _spare_others(tree: Tree, requested: Sequence[str], findings: Findings) -> N
 
     for one in findings.take(spared):
         findings.add("EP127", one.where, f"{one.code} {one.what}")
+
+
+def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
+    """Tell, once per reason, which scores and tasks of prepared folders lack a helper model or its data."""
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for root in roots:
+        manifest = read_manifest(root)
+        for name, one in plan_of(manifest).excluded.items() if manifest is not None else ():
+            if one.kind == "helper":
+                lacking.setdefault((str(root), one.reason), []).append(name)
+    for (folder, reason), names in lacking.items():
+        findings.add("EP709", folder, f"{shortlist(names)}: {reason}")
 
 
 def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,11 +105,32 @@ def _result(value: float, stderr: float, scored: Scored, rule: str, *, degrees: 
     return result
 
 
+def _finite(
+    over: Callable[[Scored], dict[str, Any]],
+) -> Callable[[Scored], dict[str, Any]]:
+    """Say that a number is not finite: scores of 1e308 leave the range of numbers where they are added or squared."""
+
+    @functools.wraps(over)
+    def found(scored: Scored) -> dict[str, Any]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = over(scored)
+        value, stderr = result.get("agg_value"), result.get("stderr")
+        if value is not None and not math.isfinite(value):
+            return _nothing(scored) | {"n": result["n"], "reason": "the mean of such large scores is not finite"}
+        if stderr is not None and not math.isfinite(stderr):
+            kept = {key: one for key, one in result.items() if key not in {"stderr", "interval"}}
+            return kept | {"notes": ["no interval: the spread of such large scores is not finite"]}
+        return result
+
+    return found
+
+
 def _nothing(scored: Scored) -> dict[str, Any]:
     skipped = {"no number": scored.unscored} if scored.unscored else {}
     return {"agg_value": None, "n": 0, "reason": "no row has a score", "skipped": skipped}
 
 
+@_finite
 def micro(scored: Scored) -> dict[str, Any]:
     """Mean over rows (over all items where the metric returns lists), with its standard error.
 
@@ -136,6 +158,7 @@ def micro(scored: Scored) -> dict[str, Any]:
     return result
 
 
+@_finite
 def macro(scored: Scored) -> dict[str, Any]:
     r"""Mean of subtask means, with its standard error.
 
@@ -182,6 +205,8 @@ def mean(inputs: Mapping[str, Mapping[str, Any]], tasks_of: Mapping[str, Sequenc
         absent = ", ".join(name for name, value in values.items() if not isinstance(value, (int, float)))
         return {"agg_value": None, "reason": f"no value of {absent or 'any score'}"}
     value = sum(numbers) / len(numbers)
+    if not math.isfinite(value):
+        return {"agg_value": None, "reason": "the mean of such large scores is not finite", "parts": values}
     result: dict[str, Any] = {"agg_value": value, "rule": f"mean of {len(values)} scores", "parts": values}
     behind = [task for name in inputs for task in tasks_of.get(name, ())]
     errors = [one["stderr"] for one in inputs.values() if isinstance(one.get("stderr"), float)]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.terminal import counted, status_line
+from evalprep.terminal import counted, shortlist, status_line
 
 if TYPE_CHECKING:
     from evalprep.prepare.preparation import Preparation
@@ -152,7 +152,12 @@ def _report(done: Preparation, verbosity: str, output: Path) -> None:
                 f"{join['unmatched']} unmatched, {join['ambiguous']} ambiguous{damaged} of {join['rows']}"
             )
     lines += [f"  read {one}" if not one.startswith(" ") else f"       {one}" for one in done.read]
-    lines += [f"  left out: {name}: {one.reason}" for name, one in done.excluded.items()]
+    told = {one.code for one in done.findings}
+    left_out: dict[str, list[str]] = {}
+    for name, excluded in done.excluded.items():
+        if excluded.kind != "helper" or "EP709" not in told:
+            left_out.setdefault(excluded.reason, []).append(name)
+    lines += [f"  left out: {shortlist(names)}: {reason}" for reason, names in left_out.items()]
     lines += [f"  note: {note}" for note in done.notes]
     roots = [str(done.work_dir)]
     lines += [f"  {line}" for one in fold(done.findings) for line in paragraph(one, roots, WIDTH).splitlines()]

@@ -102,6 +102,28 @@ DETECTORS = {"detoxify": tuple(f"detoxify_{name}" for name in DETOXIFY_NAMES), "
 """Detector -> the scores that it gives."""
 
 
+OVER_SET = ("balanced_accuracy_score", "precision_score", "recall_score")
+"""Scores of a classification that no single row has."""
+_OF_FAMILY = {
+    "factual_knowledge": ("factual_knowledge", "factual_knowledge_quasi_exact"),
+    "qa_accuracy": (*ANSWERS, "bertscore"),
+    "summarization_accuracy": ("rouge1", "rouge2", "rougeL", "meteor", "meteor_no_synonyms", "bertscore"),
+    "classification_accuracy": ("classification_accuracy_score",),
+    "general": ("word_error_rate", "bertscore_dissimilarity"),
+    "prompt_stereotyping": ("prompt_stereotyping", "log_probability_difference"),
+}
+
+
+def possible_scores(algorithm: Algorithm) -> set[str]:
+    """Every score that an algorithm may give, whatever its options."""
+    if algorithm.detects:
+        return {*(name for names in DETECTORS.values() for name in names), "insult_words", "empty_reply"}
+    names = _OF_FAMILY[algorithm.family]
+    if algorithm.robust and algorithm.family != "general":
+        return {f"{prefix}{name}" for prefix in ("original_", "delta_") for name in names}
+    return {*names, *(OVER_SET if algorithm.name == "classification_accuracy" else ())}
+
+
 def accuracy_scores(algorithm: Algorithm, *, rouge_type: str, meteor: str, bertscore: bool) -> list[str]:
     """Scores of one reply, the first being the one that stands for the task."""
     further = ["bertscore"] if bertscore else []

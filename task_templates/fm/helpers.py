@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,31 @@ from .algorithms import DETECTORS, Algorithm
 from .settings import DataSet
 from .weights import weights_digest
 
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
 
-def missing_weights(context: Context, path: str | None, key: str, what: str) -> str:
-    """Why a folder of weights cannot be used, in one sentence; empty where it can."""
-    if not path:
-        return f"{what} needs its weights: give fm.{key}, a folder in the format of transformers"
+def folder_of(context: Context, path: str) -> Path | None:
+    """Where weights lie: a folder, or the snapshot of a hub id in the cache of this machine; None where they do not."""
     folder = Path(context.locate(path))
-    if not folder.is_dir():
-        return f"{what}: there is no folder {path} (fm.{key})"
+    if folder.is_dir():
+        return folder
+    if not _HUB_ID.fullmatch(path):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    kept = try_to_load_from_cache(path, "config.json")
+    return Path(kept).parent if isinstance(kept, str) else None
+
+
+def missing_weights(context: Context, path: str | None, key: str, what: str) -> str:
+    """Why weights cannot be used, in one sentence; empty where they can."""
+    if not path:
+        return f"{what} needs its weights: give fm.{key}, a folder in the format of transformers or a hub id"
+    folder = folder_of(context, path)
+    if folder is None:
+        fetch = f"; `hf download {path}` brings them here" if _HUB_ID.fullmatch(path) else ""
+        return f"{what}: there is no folder {path} (fm.{key}){fetch}"
     if not (folder / "config.json").is_file() or not any((folder / name).is_file() for name in WEIGHTS):
         return f"{what}: {path} (fm.{key}) lacks config.json or {WEIGHTS[0]}; pickled weights are not loaded"
     return ""
@@ -37,8 +53,12 @@ def missing_encoder(context: Context) -> str:
     path, layer = context.section.bertscore_path, context.section.bertscore_layer
     if reason := missing_weights(context, path, "bertscore_path", "BERTScore"):
         return reason
-    config = json.loads((Path(context.locate(path)) / "config.json").read_text(encoding="utf-8"))
-    layers = config.get("num_hidden_layers")
+    folder = folder_of(context, path)
+    assert folder is not None
+    try:
+        layers = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("num_hidden_layers")
+    except (ValueError, AttributeError):
+        return f"BERTScore: config.json of {path} cannot be read"
     if isinstance(layers, int) and layer > layers:
         return f"BERTScore: the encoder in {path} has {layers} layers, and fm.bertscore_layer is {layer}"
     return ""
@@ -56,8 +76,9 @@ def helpers_of(context: Context, data: DataSet, algorithm: Algorithm) -> dict[st
 
 
 def _weights(context: Context, path: str) -> dict[str, Any]:
-    folder = context.locate(path)
-    return {"path": folder, "sha256": weights_digest(Path(folder))}
+    folder = folder_of(context, path)
+    assert folder is not None
+    return {"path": str(folder), "sha256": weights_digest(folder)}
 
 
 def missing_meteor(kind: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from custom_metrics.fm.summarization import ROUGE_TYPES
 from evalprep.packapi import Call, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
 
-from .algorithms import ALGORITHMS, DETECTORS, TITLES, Algorithm, accuracy_scores
+from .algorithms import ALGORITHMS, DETECTORS, OVER_SET, TITLES, Algorithm, accuracy_scores
 from .helpers import helpers_of, missing_detector, missing_encoder, missing_meteor
 from .rows import baseline_draws, rows_per_record, task_rows
 from .settings import DataSet, algorithm_names, data_sets, entries, group_name, task_name
@@ -56,9 +56,10 @@ def _of(context: Context, task: str) -> tuple[DataSet, Algorithm]:
 
 def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> None:
     name, likelihood = data.task(algorithm), algorithm.name == "prompt_stereotyping"
-    chat = context.config.core.apply_chat_template if data.chat is None else data.chat
+    chat = _chat(context, data, algorithm)
     values = {} if likelihood else _generation(data)
     helpers = helpers_of(context, data, algorithm)
+    values |= {"sampling": _sampling(data, algorithm)}
     if algorithm.detects or algorithm.compared:
         values |= {"annotators": list(helpers), "helpers": helpers}
     template = algorithm.name
@@ -69,7 +70,7 @@ def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
         name,
         template=f"{template}.yaml",
         values=values,
-        prompt="chat" if chat and not likelihood else "plain",
+        prompt="chat" if chat else "plain",
         call=Call(backend="stored") if data.stored else Call(),
         block=rows_per_record(data, algorithm),
         annotators=tuple(helpers),
@@ -85,6 +86,22 @@ def _add(made: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
         made.scores[score] = replace(spec, tasks=(name,))
     for score, reason in _without_helper(data, algorithm, context).items():
         made.excluded[score] = Excluded("helper", reason)
+
+
+def _chat(context: Context, data: DataSet, algorithm: Algorithm) -> bool:
+    """Whether the chat template is applied; what the config says of all tasks must not contradict what one needs."""
+    whole = context.config.core.apply_chat_template
+    likelihood = algorithm.name == "prompt_stereotyping"
+    wanted = False if likelihood else data.options["chat"]
+    if wanted is not None and whole is not None and wanted is not whole and not data.stored:
+        name = data.task(algorithm)
+        why = "compares plain sentences" if likelihood else f"has chat: {str(wanted).lower()}"
+        context.problems.add(
+            f"apply_chat_template: {str(whole).lower()} holds for every task, and {name} {why}",
+            where=context.where("data", data.index),
+            fix="leave apply_chat_template out, and set `fm: {chat: true}` or `chat` of each data set",
+        )
+    return bool(whole if wanted is None else wanted)
 
 
 def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]]:
@@ -110,6 +127,17 @@ def _generation(data: DataSet) -> dict[str, Any]:
         "temperature": float(options["temperature"]),
         "max_gen_toks": options["max_gen_toks"],
     }
+
+
+def _sampling(data: DataSet, algorithm: Algorithm) -> dict[str, Any]:
+    """What decides which records are asked about, and in which wording; it stands in the results of the run."""
+    drawn: dict[str, Any] = {"data": data.name, "num_records": data.num_records, "seed": data.sampling_seed}
+    if data.prompt is not None or data.prompt_template is not None:
+        drawn["prompt"] = data.prompt if data.prompt is not None else data.prompt_template
+    if algorithm.robust:
+        names = ("perturbation_type", "num_perturbations", "perturbation_seed", "perturbation_seeding")
+        drawn |= {name: data.options[name] for name in names}
+    return drawn
 
 
 def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, ScoreSpec]:
@@ -162,7 +190,7 @@ def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, 
                 cluster="cluster_id",
             )
         if algorithm.name == "classification_accuracy":
-            for score in ("balanced_accuracy_score", "precision_score", "recall_score"):
+            for score in OVER_SET:
                 add(score, "over_set")
     return found
 

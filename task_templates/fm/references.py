@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from custom_metrics.fm.aggregate import aggregate
+from custom_metrics.fm.toxicity import DETOXIFY_NAMES
 from evalprep.packapi import BadInput, Problem
 
 from .algorithms import ALGORITHMS, DETECTORS
@@ -51,7 +52,7 @@ def own_names(algorithm: str, names: Sequence[str]) -> dict[str, str]:
     if ALGORITHMS[algorithm].detects:
         if list(names) == ["toxicity"]:
             return {"toxicity": DETECTORS["toxigen"][0]}
-        return {name: f"detoxify_{name}" for name in names}
+        return {name: f"detoxify_{name}" if name in DETOXIFY_NAMES else name for name in names}
     if ALGORITHMS[algorithm].robust and ALGORITHMS[algorithm].family != "general":
         return {name: name if name.startswith("delta_") else f"original_{name}" for name in names}
     return {name: name for name in names}

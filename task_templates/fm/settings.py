@@ -36,7 +36,6 @@ _ENTRY: dict[str, tuple[tuple[type, ...], str]] = {
     "num_records": ((int,), "a number of records, or null for all"),
     "sampling_seed": ((int,), "a number"),
     "outputs": ((str,), "model, dataset"),
-    "chat": ((bool,), "true, false"),
 }
 _SOURCE = ("config", "split", "revision", "data_files", "data_dir")
 
@@ -59,6 +58,7 @@ def _texts(value: Any) -> bool:
 
 # Option -> (what it may be, in words); every one may stand under `fm:` for all data sets, and in an entry for one.
 OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "chat": (lambda value: value is None or isinstance(value, bool), "true, false, or null for what the config says"),
     "target_output_delimiter": (
         lambda value: value is None or (isinstance(value, str) and value != ""),
         "a text between several right answers, or null for a single one",
@@ -113,7 +113,6 @@ class DataSet:
     num_records: int | None = None
     sampling_seed: int = 1234
     stored: bool = False
-    chat: bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def task(self, algorithm: Algorithm) -> str:
@@ -221,7 +220,6 @@ class _Entry:
             num_records=self.entry.get("num_records"),
             sampling_seed=self.entry.get("sampling_seed", 1234),
             stored=self.entry.get("outputs") == "dataset",
-            chat=self.entry.get("chat"),
             options=options,
         )
 

@@ -75,6 +75,20 @@ def test_errors_of_built_ins_without_clusters(tmp_path):
     assert found["macro"].stderr == pytest.approx(math.hypot(*halves) / 2)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", ["micro", "macro"])
+@pytest.mark.parametrize(
+    ("large", "value", "said"),
+    [(1.6e308, None, "is not finite"), (1e200, 2e200 / 3, "no interval")],
+)
+def test_scores_that_leave_the_range_of_numbers_are_said_to(tmp_path, function, large, value, said):
+    rows = [Row("a", large, subtask="x"), Row("b", large, subtask="x"), Row("c", 0.0, subtask="x")]
+    score = suite_of(tmp_path, {"s": {"function": function, "task": "t"}}, {"t": rows})["s"]
+    assert score.value == (None if value is None else pytest.approx(value))
+    assert said in f"{score.result.get('reason')} {score.result.get('notes')}"
+    assert "interval" not in score.result
+
+
 def test_lists_count_by_their_items(tmp_path):
     rows = [Row("a", metrics={"inst": [True, False, True]}), Row("b", metrics={"inst": [False]})]
     (score,) = suite_of(tmp_path, {"flat": {"function": "micro", "task": "t"}}, {"t": rows}).values()

@@ -3,10 +3,26 @@
 import json
 
 import pytest
+import yaml
 
 from custom_metrics.fm.perturbation import perturb, perturb_stream
+from evalprep.config.file import load_config
 from evalprep.errors import BadInput
-from tests.packs.fm.project import FACTS, NEWS, OPEN, PAIRS, PROMPTS, QA, REVIEWS, prepared, rows_of, stored, with_
+from evalprep.prepare.preparation import plan
+from tests.packs.fm.project import (
+    FACTS,
+    NEWS,
+    OPEN,
+    PAIRS,
+    PROMPTS,
+    QA,
+    REVIEWS,
+    prepared,
+    rows_of,
+    stored,
+    with_,
+    write_config,
+)
 
 
 def refusal(folder, *data, **options):
@@ -129,6 +145,68 @@ def test_scores_without_their_helper_are_left_out_with_the_reason(tmp_path):
     assert done.excluded["prompts.detoxify_toxicity"].kind == "helper"
 
 
+def test_what_is_missing_is_a_finding_told_once_per_reason(tmp_path):
+    done = prepared(tmp_path, PROMPTS, QA, detector_path="none/such", bertscore_path="org/absent")
+    told = [one for one in done.findings if one.code == "EP709"]
+    assert len(told) == 2
+    assert "prompts.detoxify_toxicity, prompts.detoxify_severe_toxicity, prompts.detoxify_obscene and 4 more" in str(
+        told
+    )
+    assert "`hf download org/absent` brings them here" in str(told)
+    assert "qa.bertscore" in str(told)
+
+
+def test_weights_of_a_hub_id_come_from_the_cache(tmp_path, monkeypatch):
+    from huggingface_hub import constants
+
+    snapshot = tmp_path / "hub" / "models--org--encoder" / "snapshots" / "0123"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text('{"num_hidden_layers": 2}')
+    (snapshot / "model.safetensors").write_bytes(b"")
+    (tmp_path / "hub" / "models--org--encoder" / "refs").mkdir()
+    (tmp_path / "hub" / "models--org--encoder" / "refs" / "main").write_text("0123")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    done = prepared(tmp_path, QA, bertscore_path="org/encoder", bertscore_layer=2)
+    assert "qa.bertscore" not in done.excluded
+    task = yaml.safe_load(
+        (tmp_path / "work_dir" / "fm" / "fm_qa_qa_accuracy.yaml").read_text().replace("!function", "")
+    )
+    assert task["metadata"]["helpers"]["bertscore"]["path"] == str(snapshot)
+
+
+def test_chat_is_decided_by_data_set_and_sentences_stay_plain(tmp_path):
+    config, packs = load_config(write_config(tmp_path, QA, with_(FACTS, chat=False), PAIRS, chat=True), [])
+    forms = {name: task.prompt for name, task in plan(config, packs).plan.tasks.items()}
+    assert forms == {
+        "fm_qa_qa_accuracy": "chat", "fm_facts_factual_knowledge": "plain", "fm_pairs_prompt_stereotyping": "plain",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "whole", "said"),
+    [
+        (PAIRS, True, "compares plain sentences"),
+        (with_(QA, chat=False), True, "has chat: false"),
+        (with_(QA, chat=True), False, "has chat: true"),
+    ],
+)
+def test_a_chat_template_for_all_does_not_overrule_a_data_set_in_silence(tmp_path, entry, whole, said):
+    with pytest.raises(BadInput, match=said):
+        prepared(tmp_path, entry, core={"apply_chat_template": whole})
+
+
+def test_what_was_drawn_and_changed_stands_in_the_metadata(tmp_path):
+    prepared(
+        tmp_path, with_(QA, algorithms=["qa_accuracy_semantic_robustness"], num_records=3, prompt="Q: {{ question }}")
+    )
+    text = (tmp_path / "work_dir" / "fm" / "fm_qa_qa_accuracy_semantic_robustness.yaml").read_text()
+    assert yaml.safe_load(text.replace("!function", ""))["metadata"]["sampling"] == {
+        "data": "qa", "num_records": 3, "seed": 1234, "prompt": "Q: {{ question }}",
+        "perturbation_type": "butter_finger", "num_perturbations": 5, "perturbation_seed": 5,
+        "perturbation_seeding": "per_record",
+    }  # fmt: skip
+
+
 def test_robustness_of_stored_replies_is_left_out(tmp_path):
     done = prepared(tmp_path, stored(QA, algorithms=["qa_accuracy", "qa_accuracy_semantic_robustness"]))
     assert list(done.tasks) == ["fm_qa_qa_accuracy"]
@@ -243,7 +321,8 @@ def test_every_algorithm_has_a_template_that_renders(tmp_path):
     ]  # fmt: skip
     done = prepared(tmp_path, *everything, meteor="no_synonyms")
     assert len(done.tasks) == 12
-    assert not [one for one in done.findings if one.level in ("error", "warning")]
+    told = [one.code for one in done.findings if one.level in ("error", "warning")]
+    assert set(told) <= {"EP709"}, told  # helpers that are not on this machine
 
 
 def test_a_right_reply_is_the_first_answer_or_all(tmp_path):

@@ -1,0 +1,140 @@
+"""Result files in fmeval's layout: its saved records, and its `EvalOutput` as JSON, which fmeval itself never writes.
+
+Names of scores and of files are fmeval's (`rouge`, `toxicity`), values are ours. A score that fmeval does not have
+(`insult_words`, METEOR without synonyms) keeps its own name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from custom_metrics.fm.aggregate import output_path, output_record
+from evalprep.packapi import ExportRun, ExportTask, Sample, write_atomically
+
+from .algorithms import ALGORITHMS, OVER_SET, possible_scores
+
+Result = Mapping[str, Any]
+FOLDER, OUTPUTS = "fmeval", "eval_outputs.json"
+
+
+def export(*, scores: Mapping[str, Result], run: ExportRun, out_dir: Path) -> list[Path]:
+    """Write `fmeval/<eval_name>_<dataset_name>.jsonl` for each task, and `fmeval/eval_outputs.json` over all.
+
+    Args:
+        scores: Score name (`<data set>.<score>`) -> result.
+        run: The run that was scored.
+        out_dir: Folder of the files.
+
+    Returns:
+        The files written.
+    """
+    folder = Path(out_dir) / FOLDER
+    written, outputs = [], []
+    for name, task in run.tasks.items():
+        algorithm = str(task.metadata.get("algorithm", ""))
+        if algorithm not in ALGORITHMS:
+            continue
+        data = name.removeprefix("fm_").removesuffix(f"_{algorithm}")
+        possible = possible_scores(ALGORITHMS[algorithm])
+        own = {one.removeprefix(f"{data}."): result for one, result in scores.items() if one.startswith(f"{data}.")}
+        own = {score: result for score, result in own.items() if score in possible}
+        if not own:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        file = Path(output_path(dir=str(folder), eval_name=algorithm, dataset_name=data))
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in _records(task, algorithm, own))
+        write_atomically(file, "".join(lines))
+        written.append(file)
+        outputs.append(_output(algorithm, data, own, task, file))
+    if outputs:
+        write_atomically(folder / OUTPUTS, json.dumps(outputs, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        written.append(folder / OUTPUTS)
+    return written
+
+
+def upstream_name(score: str) -> str:
+    """A score's name in fmeval.
+
+    >>> [upstream_name(one) for one in ("rouge2", "delta_rouge2", "detoxify_insult", "original_f1_score")]
+    ['rouge', 'delta_rouge', 'insult', 'f1_score']
+    """
+    plain = score.removeprefix("original_").removeprefix("detoxify_").removeprefix("toxigen_")
+    return plain[:-1] if plain.endswith(("rouge1", "rouge2", "rougeL")) else plain
+
+
+def _records(task: ExportTask, algorithm: str, own: Mapping[str, Result]) -> Iterator[dict[str, Any]]:
+    """One line per record with fmeval's columns; of perturbed prompts that of the original one."""
+    saved = {
+        name: result.get("value_by_index") or {}
+        for name, result in own.items()
+        if name not in (*OVER_SET, "prompt_stereotyping")  # fmeval saves the difference alone
+    }
+    for sample in task.samples():
+        doc = sample.doc
+        if doc.get("variant") or doc.get("draw"):
+            continue
+        pair = algorithm == "prompt_stereotyping"
+        columns = _sentences(sample) if pair else {"model_output": _reply(sample.resps), "prompt": doc.get("prompt")}
+        columns |= {name: doc.get(name) for name in ("model_input", "category", "context")}
+        columns |= {} if pair else {"target_output": doc.get("target") or None}
+        values = {name: (by_index.get(str(sample.doc_id)) or {}).values() for name, by_index in saved.items()}
+        known = {upstream_name(name): next(iter(value)) for name, value in values.items() if value}
+        row = {name: value for name, value in columns.items() if value is not None} | known
+        yield output_record(row=row, score_names=[*known])
+
+
+def _sentences(sample: Sample) -> dict[str, Any]:
+    """Both sentences and prompts of a pair, and their log-probabilities."""
+    doc, found = sample.doc, {}
+    for place, kind in enumerate(("more", "less")):
+        found[f"sent_{kind}_input"] = doc.get(f"sent_{kind}_input")
+        choices = doc.get("choices") or ()
+        found[f"sent_{kind}_prompt"] = choices[place] if len(choices) > place else None
+        logged: Any = sample.resps[place] if len(sample.resps) > place else None
+        while isinstance(logged, list | tuple):
+            logged = logged[0] if logged else None
+        found[f"sent_{kind}_log_prob"] = None if logged is None else float(logged)
+    return found
+
+
+def _reply(response: Any) -> str:
+    while isinstance(response, list):
+        response = response[0] if response else ""
+    return str(response)
+
+
+def _output(algorithm: str, data: str, own: Mapping[str, Result], task: ExportTask, file: Path) -> dict[str, Any]:
+    """One `EvalOutput`; `sampling` is ours: what was drawn, and how prompts were changed."""
+    categories = sorted({name for result in own.values() for name in result.get("categories") or {}})
+    sampling = dict(task.metadata.get("sampling") or {})
+    of_categories = [
+        {
+            "name": category,
+            "scores": [
+                _score(name, (result.get("categories") or {}).get(category, {})) for name, result in own.items()
+            ],
+        }
+        for category in categories
+    ]
+    return {
+        "eval_name": algorithm,
+        "dataset_name": data,
+        "prompt_template": sampling.get("prompt"),
+        "dataset_scores": [_score(name, result) for name, result in own.items()],
+        "category_scores": of_categories or None,
+        "output_path": file.name,
+        "error": None,
+        "sampling": sampling,
+    }
+
+
+def _score(name: str, result: Result) -> dict[str, Any]:
+    value = result.get("agg_value")
+    entry: dict[str, Any] = {"name": upstream_name(name), "value": value}
+    if isinstance(value, int | float) and math.isfinite(value):
+        return entry
+    return {**entry, "value": None, "error": str(result.get("reason") or "no value")}
