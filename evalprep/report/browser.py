@@ -13,7 +13,7 @@ from typing import Any
 from evalprep.report.align import TaskRows
 from evalprep.report.judgements import Judgements
 from evalprep.report.reading import reading_of, without_whole
-from evalprep.report.text import columns_of, common_start, pack, plain, preview, shorten
+from evalprep.report.text import changed_prompt, columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
 from evalprep.results.reply import text_of, token_counter
 from evalprep.results.sample import verdict_of
@@ -170,6 +170,7 @@ class Browser:
             "target": cut(first.target),
             "published": None if first.previous_output is None else cut(first.previous_output),
             "columns": plain(columns_of(first.doc, first.prompt)),
+            "changed": [cut(text) for text in changed_prompt(first.doc)],
             "replies": replies,
         }
 

@@ -15,7 +15,7 @@ _COLUMN = 300  # characters above which a further column of a row is left out
 _SHOWN_ELSEWHERE = frozenset(
     (
         *("sample_id", "prompt", "target", "subtask_name", "cluster_id"),
-        *("previously_is_correct", "previous_output_prediction_text"),
+        *("previously_is_correct", "previous_output_prediction_text", "original_prompt"),
     )
 )
 _MARKUP = re.compile(r"<\|[^|>]{1,40}\|>(?:(?:system|user|assistant)(?=<\||\s))?|\[/?INST\]|<</?SYS>>")
@@ -30,6 +30,16 @@ def columns_of(doc: Mapping[str, Any], prompt: str) -> dict[str, Any]:
         if len(json.dumps(value, ensure_ascii=False, default=str)) <= _COLUMN:
             found[name] = value
     return found
+
+
+def changed_prompt(doc: Mapping[str, Any]) -> tuple[str, ...]:
+    """The original prompt of a row that was made by changing one, and its own; empty for any other row.
+
+    Both as they were prepared: what a model gets may hold chat markup besides, which nobody changed.
+    """
+    original, prompt = doc.get("original_prompt"), doc.get("prompt")
+    both = isinstance(original, str) and isinstance(prompt, str) and original != prompt
+    return (str(original), str(prompt)) if both else ()
 
 
 def preview(prompt: str, common: str = "") -> str:

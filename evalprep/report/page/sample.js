@@ -207,11 +207,11 @@ function changesBetween(before, after) {
   }
   return parts;
 }
-// A row that was made from another prompt by changing it says so in its column `original_prompt`.
+// A row that was made from another prompt by changing it has both texts, as they were prepared.
 function originalBlock(sample, query) {
-  const original = sample.columns.original_prompt;
-  if (typeof original !== "string" || original === sample.prompt) return null;
-  const parts = changesBetween(original, sample.prompt);
+  if (!sample.changed || sample.changed.length === 0) return null;
+  const [original, prompt] = sample.changed;
+  const parts = changesBetween(original, prompt);
   if (!parts) return textBlock("Original prompt", original, query, "prompt");
   const body = el("pre", { class: "text", tabindex: 0, role: "region", "aria-label": "Changes of the prompt", dir: "auto" });
   for (const [kind, text] of parts) body.append(el(kind, {}, untrusted(text, query)));
@@ -221,7 +221,7 @@ function drawSample(row, sample, state, move) {
   const columns = STORE.columns;
   const task = DOC.tasks[columns.task[row]];
   const query = (state.search || "").toLowerCase();
-  const further = Object.entries(sample.columns).filter(([name]) => name !== "original_prompt");
+  const further = Object.entries(sample.columns);
   return [
     el(
       "div",

@@ -12,7 +12,7 @@ from evalprep.report import build_report, write_report
 from evalprep.report.shown import shown_of
 from evalprep.results import load_run
 from tests.evalprep.report import chromium
-from tests.evalprep.report.runs import HOSTILE, many, write_run
+from tests.evalprep.report.runs import HOSTILE, line, many, write_run
 
 pytestmark = [
     pytest.mark.browser,
@@ -382,3 +382,29 @@ def test_the_overview_names_the_tasks_that_moved(page, two_report, tmp_path):
     for one, text in zip(document["comparisons"], cards, strict=True):
         moved = any(task["verdict"] != "no difference shown" for task in one["tasks"])
         assert ("No difference is shown in any of" in text) == (len(one["tasks"]) > 1 and not moved)
+
+
+def test_what_was_changed_in_a_prompt_is_marked(browser, tmp_path):
+    original = "Explain in two sentences, <b>plainly</b>, why leaves change colour. " + "Rain fell. " * 40
+    changed = original.replace("leaves change", "lesves CHANGE").replace("Explain in", "Explainin")
+    rows = [
+        {"sample_id": f"r/{at}", "prompt": text, "original_prompt": original, "target": "a"}
+        for at, text in enumerate((original, changed))
+    ]
+    lines = [line(at, row, "reply", "a", "none", exact_match=1.0) for at, row in enumerate(rows)]
+    for one in lines:
+        one["arguments"]["gen_args_0"]["arg_0"] = f"<|user|>{one['doc']['prompt']}<|assistant|>"
+    run = load_run(write_run(tmp_path / "run", {"robust": iter(lines)}, model="org/model"))
+    file = write_report(build_report([run], created="2026-01-02T00:00:00+00:00"), tmp_path / "page")[0]
+    browser.size(1280)
+    browser.open(file)
+    view(browser, "samples")
+    browser.press("j")
+    browser.wait("document.querySelector('.detail').textContent.includes('r/1')")
+    marked = browser.js(
+        "['del', 'ins'].map((kind) => [...document.querySelectorAll('.changes ' + kind)].map((one) => one.textContent))"
+    )
+    assert [" ".join(words).split() for words in marked] == [
+        ["Explain", "in", "leaves", "change"], ["Explainin", "lesves", "CHANGE"],
+    ]  # fmt: skip
+    assert browser.errors == []

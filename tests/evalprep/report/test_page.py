@@ -16,7 +16,7 @@ from evalprep.report.align import UNPARSED
 from evalprep.report.page import render
 from evalprep.report.text import common_start, pack, preview, shorten
 from evalprep.results import load_run
-from tests.evalprep.report.runs import HOSTILE, capitals, write_run
+from tests.evalprep.report.runs import HOSTILE, capitals, line, write_run
 
 
 @pytest.fixture(scope="module")
@@ -177,3 +177,19 @@ def test_what_prompts_share_begins_all_of_them(prompts):
 def test_shortening_keeps_beginning_and_end(text, limit):
     found = shorten(text, limit)
     assert found == text if len(text) <= limit else found.startswith(text[: limit - limit // 2])
+
+
+def test_a_changed_prompt_of_any_length_has_its_original(tmp_path):
+    long = "word " * 400
+    rows = [
+        {"sample_id": f"r/{at}", "prompt": text, "original_prompt": f"{long}end", "target": "a"}
+        for at, text in enumerate((f"{long}end", f"{long}ebd"))
+    ]
+    sent = [{**line(at, row, "reply", "a", "none", exact_match=1.0)} for at, row in enumerate(rows)]
+    for one in sent:  # with chat markup around it, as a model gets it
+        one["arguments"]["gen_args_0"]["arg_0"] = f"<|user|>{one['doc']['prompt']}<|assistant|>"
+    run = load_run(write_run(tmp_path, {"robust": iter(sent)}, model="org/model"))
+    report = build_report([run], created="2026-01-02T00:00:00+00:00")
+    (chunk,) = (unpack(text) for text in report.chunks)
+    assert [one["changed"] for one in chunk] == [[], [f"{long}end", f"{long}ebd"]]
+    assert all("original_prompt" not in one["columns"] for one in chunk)
