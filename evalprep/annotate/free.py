@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from evalprep.annotate.answers import Question
@@ -17,12 +17,19 @@ from evalprep.packs.pack import Pack
 from evalprep.results import Run
 from evalprep.results.rows import row_mappings
 
-#: Inputs that an annotator gets at a time; what is done is kept before the next ones begin.
-_CHUNK = 256
+#: Inputs that an annotator gets at a time, a batch of a classifier; what is done is kept before the next ones begin.
+_CHUNK = 64
+Progress = Callable[[str, str, int, int], None]
+"""Told the annotator, the task, how many are done, and of how many."""
 
 
-def compute(packs: Iterable[Pack], run: Run) -> list[str]:
+def compute(packs: Iterable[Pack], run: Run, progress: Progress = lambda *_: None) -> list[str]:
     """Compute what the free annotators of some packs have not yet computed of a run's tasks.
+
+    Args:
+        packs: The packs.
+        run: The run.
+        progress: Told how far each annotator is.
 
     Returns:
         What could not be computed, and why.
@@ -40,13 +47,13 @@ def compute(packs: Iterable[Pack], run: Run) -> list[str]:
         return notes
     try:
         with opened(run) as ledger:
-            notes += [note for task, one in wanted if (note := _compute(ledger, run, task, one))]
+            notes += [note for task, one in wanted if (note := _compute(ledger, run, task, one, progress))]
     except BadInput as error:
         notes += [f"annotators were not run: {one.where}: {one.what}" for one in error.problems]
     return notes
 
 
-def _compute(ledger: Ledger, run: Run, task: str, annotator: Annotator) -> str:
+def _compute(ledger: Ledger, run: Run, task: str, annotator: Annotator, progress: Progress) -> str:
     stamp = stamp_for(run, task)
     kept = Kept(run, stamp, ledger)
     try:
@@ -55,12 +62,17 @@ def _compute(ledger: Ledger, run: Run, task: str, annotator: Annotator) -> str:
         rows = {task: row_mappings(run.tasks[task])}
         questions = kept.questions(annotator, who, rows, {task: dict(run.tasks[task].metadata)})
         one_each = list({one.key: one for one in waiting(questions, again=False)}.values())
+        done = 0
         for chunk in _chunks(one_each):
+            progress(annotator.name, task, done, len(one_each))
             # A contract of duck type: who has no `run` is asked through a provider.
             replies: Sequence[Any] = annotator.run([one.item.input for one in chunk])  # type: ignore[attr-defined]
             if len(replies) != len(chunk):
                 return f"{annotator.name} gave {len(replies)} replies to {len(chunk)} inputs of {task}"
             _keep(ledger, stamp, chunk, replies)
+            done += len(chunk)
+        if done:
+            progress(annotator.name, task, done, done)
     except BadInput as error:
         return f"{annotator.name} was not run on {task}: {error.problems[0].what}"
     except Exception as error:  # noqa: BLE001 - a missing package or model must not take the other scores with it

@@ -12,7 +12,7 @@ from evalprep.annotate.collect import Asked
 from evalprep.annotate.prices import Price, output_at_most, tokens_about
 from evalprep.annotate.providers.wire import Wire
 from evalprep.annotate.tally import TaskTally
-from evalprep.terminal import raw
+from evalprep.terminal import raw, visible
 
 _SHOWN = 3  # reasons per task that are written out
 UNKNOWN_PRICE = "unknown: no price of this model is given (--prices FILE)"
@@ -115,6 +115,13 @@ def show_sum(summed: Sum, price: Price | None) -> str:
         more = f" and {summed.unpriced} answers of unknown cost" if summed.unpriced else ""
         parts.append(f"{summed.cost:.4g} {price.currency}{more}")
     return ", ".join(parts)
+
+
+def show_computing(name: str, task: str, done: int, total: int) -> None:
+    """How far an annotator is, on standard error where that is a terminal; the line stays once it is done."""
+    if sys.stderr.isatty():
+        ending = "\n" if done == total else ""
+        print(f"\r{visible(f'{name} on {task}: {done}/{total}')}", end=ending, file=raw(sys.stderr), flush=True)
 
 
 class Progress:

@@ -85,13 +85,14 @@ def _score(
 ) -> tuple[dict[str, Any], bool]:
     """Score one run; its scores as data, and whether it has any."""
     from evalprep.annotate.free import compute
+    from evalprep.annotate.screen import show_computing
     from evalprep.errors import cannot_write
     from evalprep.score import export, open_reference, packs_of, score_run
 
     reference = None
     if args.reference is not None:
         reference = open_reference(args.reference, packs_of(run, packs) or packs.values())
-    computed = [] if args.no_write else compute(packs_of(run, packs), run)
+    computed = [] if args.no_write else compute(packs_of(run, packs), run, show_computing)
     scores = score_run(run, packs, reference=reference)
     scores.notes += computed
     has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)

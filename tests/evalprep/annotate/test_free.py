@@ -95,3 +95,13 @@ def test_a_broken_one_takes_no_other_score_with_it(place, capsys):
     found, notes = scores(capsys, run, pack)
     assert found == {"odd_length": None}
     assert any("ImportError: no module named x" in note for note in notes)
+
+
+def test_a_terminal_shows_how_far_a_detector_is(place, capsys, monkeypatch):
+    run, pack = place
+    monkeypatch.setattr("evalprep.annotate.free._CHUNK", 3)
+    main(["score", str(run), "--template_dir", str(pack.parent), "--no-write"])
+    assert "length on" not in capsys.readouterr().err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    main(["score", str(run), "--template_dir", str(pack.parent)])
+    assert "\rlength on odd_quiz: 0/4\rlength on odd_quiz: 3/4\rlength on odd_quiz: 4/4\n" in capsys.readouterr().err
