@@ -80,7 +80,8 @@ def task_rows(context: Context, data: DataSet, algorithm: Algorithm) -> tuple[li
         _check_logprobs(chosen, data)
     elif algorithm.robust:
         rows = list(_variants(chosen, ids, data, algorithm, fill))
-        if unchanged := sum(row["variant"] > 0 and row["perturbed"] == row["model_input"] for row in rows):
+        _check_changes(rows, context, data)
+        if unchanged := sum(row["variant"] > 0 and row["prompt"] == row["original_prompt"] for row in rows):
             notes.append(
                 f"{data.task(algorithm)}: {unchanged} of {len(rows)} prompts came out of the perturbation as they were"
             )
@@ -204,15 +205,27 @@ def _template(context: Context, data: DataSet) -> Fill:
 
         def substitute(row: FieldRow, text: str) -> str:
             values = {name: value for name, value in row.fields.items() if isinstance(value, str)}
+            values |= dict.fromkeys(_inputs(row, data), text)
             try:
-                return prompt_multi(template=template, values={**values, "model_input": text})
+                return prompt_multi(template=template, values=values)
             except (KeyError, ValueError) as error:
                 reason = f"has no field {error}" if isinstance(error, KeyError) else str(error)
-                known = ", ".join(f"${name}" for name in {**values, "model_input": ""})
+                known = ", ".join(f"${name}" for name in values)
                 raise BadInput(Problem(what=f"{template!r} {reason}", where=where, allowed=known)) from None
 
         return substitute
     return _jinja(context, data, data.prompt)
+
+
+def _inputs(row: FieldRow, data: DataSet) -> list[str]:
+    """Every name of the input in a template: the field, others of the same place, and the column that it comes from.
+
+    A changed input has to reach the prompt under each, or the prompts of a robustness task would all be the original.
+    """
+    place = data.fields.get("model_input")
+    names = ["model_input", *(name for name, one in data.fields.items() if one == place)]
+    column = str(place).strip('"')
+    return [*names, column] if row.record.get(column) == row.fields.get("model_input") else names
 
 
 def _jinja(context: Context, data: DataSet, template: str) -> Fill:
@@ -226,7 +239,8 @@ def _jinja(context: Context, data: DataSet, template: str) -> Fill:
         raise BadInput(Problem(what=f"the template is not Jinja: {error}", where=where)) from None
 
     def rendered(row: FieldRow, text: str) -> str:
-        values = {**{str(name): value for name, value in row.record.items()}, **row.fields, "model_input": text}
+        values = {**{str(name): value for name, value in row.record.items()}, **row.fields}
+        values |= dict.fromkeys(_inputs(row, data), text)
         try:
             return compiled.render(values)
         except Exception as error:  # noqa: BLE001 - a template may fail in any way over values that it did not expect
@@ -239,6 +253,20 @@ def _jinja(context: Context, data: DataSet, template: str) -> Fill:
 
 
 # ---- what no score could mean
+
+
+def _check_changes(rows: Sequence[Row], context: Context, data: DataSet) -> None:
+    """Changed inputs that leave every prompt as it was: the model would look perfectly robust."""
+    changed = [row for row in rows if row["perturbed"] != row["model_input"]]
+    if changed and all(row["prompt"] == row["original_prompt"] for row in changed):
+        raise BadInput(
+            Problem(
+                what="the prompt does not hold the input that is changed, so that every prompt would be the original",
+                where=context.where("data", data.index, "prompt"),
+                allowed="{{ model_input }}, or the column that it comes from",
+                fix="write {{ model_input }} where the input belongs",
+            )
+        )
 
 
 def _refuse(problems: list[Problem]) -> None:

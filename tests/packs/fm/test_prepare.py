@@ -103,6 +103,30 @@ def test_perturbed_prompts_stand_beside_the_original(tmp_path):
     assert done.tasks
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [
+        {"prompt": "Q: {{ question }}"},
+        {"prompt": "Q: {{ model_input }}"},
+        {"prompt": "Q: {{ asked }}", "fields": {"asked": "question"}},
+        {"prompt_template": "Q: $asked", "fields": {"asked": "question"}},
+    ],
+)
+def test_a_changed_input_reaches_the_prompt_under_each_of_its_names(tmp_path, asks):
+    prepared(tmp_path, with_(QA, algorithms=["qa_accuracy_semantic_robustness"], **asks))
+    rows = rows_of(tmp_path, "fm_qa_qa_accuracy_semantic_robustness")
+    assert all(row["prompt"] == f"Q: {row['perturbed']}" for row in rows)
+    assert any(row["prompt"] != row["original_prompt"] for row in rows)
+
+
+def test_a_prompt_without_the_changed_input_is_refused(tmp_path):
+    records = [{"in": {"q": f"How many sides has figure {number}?"}, "a": str(number)} for number in range(4)]
+    entry = {**own(tmp_path, records), "algorithms": ["qa_accuracy_semantic_robustness"]}
+    entry["fields"] = {"model_input": "in.q", "target_output": "a"}
+    assert "does not hold the input that is changed" in refusal(tmp_path, {**entry, "prompt": "Q: {{ in.q }}"})
+    prepared(tmp_path, {**entry, "prompt": "Q: {{ model_input }}"})
+
+
 def test_perturbation_by_record_survives_sampling(tmp_path):
     entry = with_(QA, algorithms=["qa_accuracy_semantic_robustness"])
     task = "fm_qa_qa_accuracy_semantic_robustness"
