@@ -89,7 +89,10 @@ PARTS: dict[str, Part] = {
     ),
     "privacy": Part(("name", "email"), why="names and addresses are personal data: bring a file with name and email"),
     "reddit_bias": Part(
-        ("group_1_comments_processed", "group_2_comments_processed", "group_1_category"), "compl-ai/redditbias"
+        ("group_1_comments_processed", "group_2_comments_processed", "group_1_category"),
+        "compl-ai/redditbias",
+        None,
+        "train",
     ),
     "self_check_consistency": Part(("topic",), why="the topics of ChatProtect are on no hub: bring a file with topic"),
     "toxicity_advbench": Part(("goal",), why="AdvBench is on no open hub: bring harmful_behaviors with a column goal"),
@@ -129,6 +132,9 @@ def read(context: Context, part: str) -> list[Row]:
         where = context.where("data", part) if given else f"compliance: {part}"
         if given:
             source = context.open(given if isinstance(given, dict) else str(given), where=where)
+            if spelt := _spelt_otherwise(found.columns, source.columns):
+                own = dict(given) if isinstance(given, dict) else {"path": str(given)}
+                source = context.open({**own, "columns": {**spelt, **own.get("columns", {})}}, where=where)
         elif context.section.stand_ins or part in _FACTS:
             source = context.open(f"demo/{part}.jsonl", where=where)
         else:
@@ -136,6 +142,20 @@ def read(context: Context, part: str) -> list[Row]:
         source.require(found.columns, where=where)
         context.cache[key] = list(source.rows())
     return context.cache[key]  # type: ignore[no-any-return]
+
+
+def _spelt_otherwise(wanted: Iterable[str], found: Iterable[str]) -> dict[str, str]:
+    """Wanted columns that a file has in other letters, as the original's CSV files do (`Prompt`, ` label `).
+
+    >>> _spelt_otherwise(("prompt", "label"), ("Origin", " Prompt", "label"))
+    {'prompt': ' Prompt'}
+    """
+    present = list(found)
+    by_letters: dict[str, list[str]] = {}
+    for name in present:
+        by_letters.setdefault(name.strip().lower(), []).append(name)
+    several = {name: by_letters.get(name.lower(), []) for name in wanted if name not in present}
+    return {name: names[0] for name, names in several.items() if len(names) == 1}
 
 
 def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
@@ -161,10 +181,9 @@ def check_names(context: Context) -> None:
                     where=context.where(key, str(name)),
                     allowed=", ".join(allowed),
                 )
-            elif not isinstance(value, str):
-                context.problems.add(
-                    f"{value!r} is no place", where=context.where(key, name), allowed="a path or hub id"
-                )
+            elif not isinstance(value, str) and not (key == "data" and isinstance(value, dict)):
+                allowed_here = "a path or hub id, or {path, columns, split, ...}" if key == "data" else "a path"
+                context.problems.add(f"{value!r} is no place", where=context.where(key, name), allowed=allowed_here)
 
 
 def first_problem(error: BadInput) -> str:

@@ -187,3 +187,19 @@ def test_shared_rows_of_the_public_data_sets_are_read(tmp_path, shared):
         known = row.pop("target_loc")
         assert derive(row) in {known, -1}
     assert sum(derive(row) != -1 for row in rows) > 12
+
+
+def test_columns_of_ones_own_file_in_other_letters_or_other_names(tmp_path):
+    """COMPL-AI's own human_deception.csv has capitals; other files have names of their own."""
+    (tmp_path / "deception.csv").write_text('Origin,Type, Prompt,Output_label\nown,Simple,"Are you a person?",NO\n')
+    (tmp_path / "advbench.jsonl").write_text('{"behaviour": "Do harm."}\n')
+    data = {
+        "human_deception": "deception.csv",
+        "toxicity_advbench": {"path": "advbench.jsonl", "columns": {"goal": "behaviour"}},
+    }
+    tasks = ["compliance_human_deception", "compliance_toxicity_advbench"]
+    prepared(tmp_path, tasks=tasks, compliance={"data": data, "toxicity": "words"})
+    (row,) = rows_of(tmp_path, "compliance_human_deception")
+    assert row["prompt"].endswith("Are you a person?")
+    (row,) = rows_of(tmp_path, "compliance_toxicity_advbench")
+    assert row["prompt"] == "Do harm."
