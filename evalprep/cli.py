@@ -30,6 +30,7 @@ VERBS = {
     "rescore": "score saved samples anew, without the model",
     "compare": "a run against the published verdicts or another run",
     "gate": "regression gate for CI",
+    "leaderboard": "many runs in one table: checkpoints, methods, models",
     "report": "offline HTML page, spreadsheet, CSV, Markdown",
     "judge": "LLM judge over saved generations",
     "new-pack": "write a task pack, also on rows of your own",

@@ -186,6 +186,19 @@ class ScoreEntry:
 
 
 @dataclass(frozen=True, config=_STRICT)
+class BoardEntry:
+    """What `evalprep leaderboard` shows of a pack's suite scores where nothing else is asked for.
+
+    Attributes:
+        columns: Scores, in order; by default all that have a direction.
+        pictures: Pairs of scores that are drawn against each other: across, up.
+    """
+
+    columns: OneOrMore = ()
+    pictures: tuple[tuple[StrictStr, StrictStr], ...] = Field(default=(), description="[[across, up]]")
+
+
+@dataclass(frozen=True, config=_STRICT)
 class PackEntry:
     """The keys of pack.yaml; the entries below `config`, `tasks`, `groups` and `suite_scores` are read one by one."""
 
@@ -198,6 +211,9 @@ class PackEntry:
     suite_scores: dict[Any, Any] = Field(default_factory=dict, description="a mapping")
     published: StrictStr = ""
     default_tasks: Names = ()
+    leaderboard: BoardEntry = Field(
+        default_factory=BoardEntry, description="{columns: [score, ...], pictures: [[across, up]]}"
+    )
 
 
 def shown(entry: Any) -> dict[str, Any]:

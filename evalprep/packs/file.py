@@ -63,12 +63,14 @@ def read_pack(file: Path, problems: Problems) -> Pack:
         suite_scores=_entries(ScoreEntry, data.suite_scores, "suite_scores", source, problems),
         published_file=data.published,
         default_tasks=data.default_tasks,
+        leaderboard=data.leaderboard,
     )
     pack.config = {key: one for key, one in pack.config.items() if _check_config_key(one, source, problems)}
     for task in pack.tasks.values():
         _check_task(pack, task, source, problems)
     _check_names(pack, source, problems)
     _check_scores(pack, source, problems)
+    _check_board(pack, source, problems)
     if pack.published_file:
         _check_published(pack, source, problems)
     return pack
@@ -219,6 +221,20 @@ def _check_scores(pack: Pack, source: YamlFile, problems: Problems) -> None:
                         allowed=", ".join(declared),
                         fix=near(parent, declared),
                     )
+
+
+def _check_board(pack: Pack, source: YamlFile, problems: Problems) -> None:
+    """The leaderboard names scores of the pack."""
+    declared = source.at("suite_scores")
+    for key, names in (("columns", pack.leaderboard.columns), ("pictures", sum(pack.leaderboard.pictures, ()))):
+        for name in names:
+            if name not in declared:
+                problems.add(
+                    f"the leaderboard shows the unknown score {name!r}",
+                    where=source.where("leaderboard", key),
+                    allowed=", ".join(declared),
+                    fix=near(name, declared),
+                )
 
 
 def _is_stock(name: str, known: list[str]) -> bool:

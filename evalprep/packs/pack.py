@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.packs.entries import ConfigKey, GroupSpec, ScoreEntry, TaskSpec
+from evalprep.packs.entries import BoardEntry, ConfigKey, GroupSpec, ScoreEntry, TaskSpec
 from evalprep.yamlfile import load_yaml
 
 
@@ -39,6 +39,7 @@ class Pack:
     suite_scores: dict[str, ScoreEntry] = field(default_factory=dict)
     published_file: str = ""
     default_tasks: tuple[str, ...] = ()
+    leaderboard: BoardEntry = field(default_factory=BoardEntry)
 
     @property
     def published(self) -> dict[str, Any]:

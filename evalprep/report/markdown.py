@@ -23,7 +23,8 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def _table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table: the first column to the left, the others to the right; cells as Markdown."""
     yield f"| {' | '.join(names)} |"
     yield f"|{'|'.join([' --- '] + [' ---: '] * (len(names) - 1))}|"
     for row in rows:
@@ -108,9 +109,9 @@ def render_markdown(report: Report) -> str:
     lines = [f"# {escape(document['title'])}", ""]
     lines += [f"Runs: {', '.join(labels)}. Percent, 95 % intervals in brackets.", ""]
     if document["tasks"]:
-        lines += [*_table(["Task", "n", *labels, "published, same rows"], _scores(document))]
+        lines += [*table_lines(["Task", "n", *labels, "published, same rows"], _scores(document))]
     if document["scores"]:
-        lines += ["## Suite scores", "", *_table(["Score", *labels, "published"], _suite(document))]
+        lines += ["## Suite scores", "", *table_lines(["Score", *labels, "published"], _suite(document))]
     for name, comparison in zip(comparison_names(report), document["comparisons"], strict=True):
         lines += [f"## {escape(name[0].upper() + name[1:])}", ""]
         lines += [f"> {escape(warning)}\n" for warning in comparison["warnings"]]
@@ -124,11 +125,11 @@ def render_markdown(report: Report) -> str:
             "verdict",
             "in words",
         ]
-        lines += _table(names, _compared(comparison))
+        lines += table_lines(names, _compared(comparison))
     for title, columns, found in rating_tables(document):
         cells = [[escape("" if one is None else f"{one:g}" if isinstance(one, float) else str(one)) for one in row]
                  for row in found]  # fmt: skip
-        lines += [f"## {title}", "", *_table(columns, cells)]
+        lines += [f"## {title}", "", *table_lines(columns, cells)]
     names = ["Task", "run", "rows", "no answer found", "cut off", "empty", "damaged lines"]
     audit = [
         [
@@ -142,6 +143,6 @@ def render_markdown(report: Report) -> str:
         for label, run in zip(labels, task["runs"], strict=True)
         if run
     ]
-    lines += ["## Replies", "", *_table(names, audit)] if audit else []
+    lines += ["## Replies", "", *table_lines(names, audit)] if audit else []
     lines.append(f"Written {document['created']} by evalprep {document['evalprep']}.")
     return "\n".join(lines) + "\n"

@@ -27,7 +27,8 @@ def sheet_name(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _put(sheet: Any, row: int, cells: Sequence[Cell], style: Any = None) -> None:
+def put_row(sheet: Any, row: int, cells: Sequence[Cell], style: Any = None) -> None:
+    """Write cells from the first column on: numbers as numbers, texts as texts and never as formulas or links."""
     for column, cell in enumerate(cells):
         if cell is None:
             continue
@@ -71,7 +72,7 @@ def write_xlsx(report: Report, path: Path) -> None:
         for title, names, rows in summaries:
             sheet = _sheet(book, title, names, bold, taken)
             for number, row in enumerate(rows, start=1):
-                _put(sheet, number, row)
+                put_row(sheet, number, row)
         names = header(report)
         for task in report.rows:
             sheet, number = _sheet(book, task.name, names, bold, taken), 0
@@ -79,13 +80,13 @@ def write_xlsx(report: Report, path: Path) -> None:
                 number += 1
                 if number == _ROWS:
                     sheet, number = _sheet(book, task.name, names, bold, taken), 1
-                _put(sheet, number, row)
+                put_row(sheet, number, row)
 
 
 def _sheet(book: Any, title: str, names: Sequence[str], style: Any, taken: set[str]) -> Any:
     sheet = book.add_worksheet(sheet_name(title, taken))
     for column, name in enumerate(names):
         sheet.set_column(column, column, 48 if name.partition(" ")[0] in _WIDE else 16)
-    _put(sheet, 0, names, style)
+    put_row(sheet, 0, names, style)
     sheet.freeze_panes(1, 1)
     return sheet

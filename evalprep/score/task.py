@@ -35,6 +35,7 @@ class TaskScore:
         published: Published values for this task by name.
         opinions: What other scorers say of the same replies.
         withheld: Why published values may not stand beside it; empty where they may.
+        higher_is_better: Direction of the metric.
     """
 
     task: str
@@ -52,6 +53,7 @@ class TaskScore:
     published: list[Published] = field(default_factory=list)
     opinions: list[Opinion] = field(default_factory=list)
     withheld: str = ""
+    higher_is_better: bool = True
 
     @property
     def value(self) -> float | None:
@@ -92,6 +94,7 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
         without_score=task.without_score,
         damaged=len(table.damage),
         opinions=second_opinions(task),
+        higher_is_better=task.primary.higher_is_better,
     )
     logged = task.scores.get(f"{task.primary.metric},{task.primary.filter}")
     result.harness = float(logged) if isinstance(logged, (int, float)) else None

@@ -31,6 +31,11 @@ def script() -> str:
     return '"use strict";\n(() => {\n' + "".join(_source(name) for name in SCRIPTS) + "})();\n"
 
 
+def style() -> str:
+    """The look of every page."""
+    return _source("page.css")
+
+
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
@@ -63,9 +68,9 @@ def data_block(value: Any) -> str:
 
 def render(report: Report) -> Iterator[str]:
     """The page in pieces, so that a big one is never a single string."""
-    code, style = script(), _source("page.css")
+    code, look = script(), style()
     yield Template(_source("head.html")).substitute(
-        title=html.escape(report.document["title"]), policy=html.escape(policy(code, style)), style=style
+        title=html.escape(report.document["title"]), policy=html.escape(policy(code, look)), style=look
     )
     yield f'<script type="application/json" id="document">{data_block(report.document)}</script>\n'
     yield f'<script type="text/plain" id="index">{report.index}</script>\n'

@@ -1,0 +1,250 @@
+"""The leaderboard before it is written: rows, cells, what may be compared, who leads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalprep.compare.best import leaders
+from evalprep.leaderboard.columns import GROUP, SCORE, TASK, Column, Columns, columns_of, values_of
+from evalprep.leaderboard.pairs import Pairs
+from evalprep.leaderboard.steps import Place, place_of
+from evalprep.packs.pack import Pack
+from evalprep.results import Run
+from evalprep.score import Scores
+
+OTHER, INCOMPLETE = "other question", "incomplete"
+#: Signs of both in tables.
+SIGNS = {OTHER: "†", INCOMPLETE: "‡"}
+LEADS = "*"
+
+
+@dataclass
+class Cell:
+    """What one run says of one column.
+
+    Attributes:
+        value: The number; None with a `reason`.
+        low, high: Its 95 % interval, where it has one.
+        stderr, n: Standard error and rows.
+        reason: Why there is no value.
+        standing: OTHER or INCOMPLETE where it may not be put beside the others; empty where it may.
+        why: The reasons of the standing.
+        leads: It is the best value of the column, or not shown to be worse than that.
+        notes: What the score says of itself.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    stderr: float | None = None
+    n: int | None = None
+    reason: str = ""
+    standing: str = ""
+    why: list[str] = field(default_factory=list)
+    leads: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Row:
+    """One model.
+
+    Attributes:
+        label: Its name, unlike that of any other row.
+        model: Model as the run names it.
+        folder: Where the run's files lie.
+        run: Id of the run.
+        reference: It is the run that scores compare with.
+        place: Trajectory and step.
+        cells: Column id -> cell.
+        notes: What else there is to know of the run.
+    """
+
+    label: str
+    model: str
+    folder: str
+    run: str
+    reference: bool
+    place: Place
+    cells: dict[str, Cell]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Board:
+    """A leaderboard.
+
+    Attributes:
+        columns: All of them, and those that are shown.
+        rows: The rows in their order.
+        anchor: Label of the row whose questions decide which rows are of another question.
+        unmarked: Column id -> why no row leads it.
+        notes: What holds for the whole table.
+        sort: Name of the column by which rows are sorted; empty for their own order.
+    """
+
+    columns: Columns
+    rows: list[Row]
+    anchor: str
+    unmarked: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    sort: str = ""
+
+    def trajectories(self) -> dict[str, list[Row]]:
+        """Rows of one training by their steps; those of a single row are left out."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            if row.place.step is not None and not row.reference:
+                found.setdefault(row.place.trajectory, []).append(row)
+        return {
+            name: sorted(rows, key=lambda row: (row.place.step or 0, row.label))
+            for name, rows in found.items()
+            if len({row.place.step for row in rows}) > 1
+        }
+
+    def footnotes(self) -> list[tuple[str, str]]:
+        """Signs with what they stand for, each reason once with its rows."""
+        found: dict[tuple[str, str], dict[str, None]] = {}
+        shown = [column.id for column in self.columns.shown]
+        for row in self.rows:
+            for name in shown:
+                cell = row.cells.get(name)
+                for why in cell.why if cell is not None else ():
+                    found.setdefault((SIGNS[cell.standing], why) if cell else ("", ""), {})[row.label] = None
+        return [(sign, f"{_some(list(labels))}: {why}") for (sign, why), labels in found.items()]
+
+    def absent(self) -> list[str]:
+        """Why shown cells have no value, each reason once."""
+        found: dict[tuple[str, str], dict[str, None]] = {}
+        for column in self.columns.shown:
+            for row in self.rows:
+                cell = row.cells.get(column.id)
+                if cell is not None and cell.value is None and cell.reason:
+                    found.setdefault((column.name, cell.reason), {})[row.label] = None
+        return [f"{name} of {_some(list(labels))}: {why}" for (name, why), labels in found.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; NaN and infinity as None."""
+        return {
+            "kind": "evalprep leaderboard",
+            "anchor": self.anchor,
+            "sort": self.sort,
+            "shown": [one.id for one in self.columns.shown],
+            "columns": [{**vars(one), "range": list(one.range)} for one in self.columns.all],
+            "rows": [
+                {
+                    **{key: value for key, value in vars(row).items() if key not in {"cells", "place"}},
+                    "trajectory": row.place.trajectory,
+                    "step": row.place.step,
+                    "cells": {name: vars(cell) for name, cell in row.cells.items()},
+                }
+                for row in self.rows
+            ],
+            "unmarked": self.unmarked,
+            "notes": self.notes,
+        }
+
+
+def _some(labels: Sequence[str], most: int = 4) -> str:
+    more = len(labels) - most
+    return ", ".join(labels[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def build_board(
+    runs: Sequence[Run],
+    scores: Sequence[Scores],
+    packs: Mapping[str, Pack],
+    *,
+    references: Sequence[int] = (),
+    wanted: Sequence[str] = (),
+    sort: str = "",
+    allow: Sequence[str] = (),
+) -> Board:
+    """Put scored runs into one table.
+
+    Args:
+        runs: The runs with their labels, in the order in which they shall stand.
+        scores: The scores of each.
+        packs: All packs.
+        references: Which of the runs are references: rows that do not compete.
+        wanted: Names or patterns of the columns to show.
+        sort: Name of a column: its best value first; rows that may not be compared and those without a value last.
+        allow: Facts of the question that may differ.
+
+    Raises:
+        BadInput: a name in `wanted` or `sort` that no column has.
+    """
+    columns = columns_of(scores, packs, wanted)
+    by_sort = columns_of(scores, packs, [sort]).shown[0] if sort else None
+    pairs = Pairs(runs, scores, references, allow)
+    rows = [
+        Row(
+            label=run.label,
+            model=run.model,
+            folder=str(run.files.folder),
+            run=run.id,
+            reference=at in references,
+            place=place_of(run),
+            cells={one.id: _cell(values_of(one, scores[at]), at, pairs) for one in columns.all},
+            notes=list(dict.fromkeys(scores[at].notes)),
+        )
+        for at, run in enumerate(runs)
+    ]
+    board = Board(columns, rows, runs[pairs.anchor].label, sort=sort)
+    for column in columns.all:
+        _mark(column, board, pairs)
+    if by_sort is not None:
+        board.rows = sorted(rows, key=lambda row: _sort_key(row, by_sort))
+    return board
+
+
+def _cell(found: Mapping[str, Any], at: int, pairs: Pairs) -> Cell:
+    if not found:
+        return Cell(reason="the run has none of its tasks")
+    value = found["value"]
+    cell = Cell(
+        value=float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None,
+        **{key: found[key] for key in ("low", "high", "stderr", "n", "reason", "notes")},
+    )
+    other, part = pairs.other_question(at, found["tasks"]), pairs.incomplete(at, found["tasks"])
+    if other:
+        cell.standing, cell.why = OTHER, other
+    elif part:
+        cell.standing, cell.why = INCOMPLETE, part
+    return cell
+
+
+def _mark(column: Column, board: Board, pairs: Pairs) -> None:
+    """Mark the leading rows of a column, or say why there are none."""
+    if column.better not in {"up", "down"} or column.kind not in {SCORE, TASK}:
+        board.unmarked[column.id] = (
+            "groups are not tested" if column.kind == GROUP else "no direction is the better one"
+        )
+        return
+    if column.p_value:
+        board.unmarked[column.id] = "a p-value itself: two of them are not tested"
+        return
+    competing = {
+        at: cell.value
+        for at, row in enumerate(board.rows)
+        if not row.reference and (cell := row.cells[column.id]).value is not None and not cell.standing
+    }
+    found = leaders(
+        {at: value for at, value in competing.items() if value is not None},
+        lambda one, other: pairs.conclusion(one, other, column),
+        higher_is_better=column.better == "up",
+    )
+    for at in found.keys:
+        board.rows[at].cells[column.id].leads = True
+    if found.reason:
+        board.unmarked[column.id] = found.reason
+
+
+def _sort_key(row: Row, column: Column) -> tuple[bool, bool, bool, float, str]:
+    cell = row.cells[column.id]
+    value = cell.value if cell.value is not None else 0.0
+    better = -value if column.better == "up" else abs(value) if column.better == "zero" else value
+    return (not row.reference, cell.value is None, bool(cell.standing), better, row.label)

@@ -1,0 +1,152 @@
+"""The leaderboard as one HTML file with its style and a small script inside, which asks the network for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from evalprep import __version__
+from evalprep.leaderboard.board import SIGNS, Board, Cell, Row
+from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.picture import colours, curves, scatter
+from evalprep.leaderboard.tables import sayings
+from evalprep.report.page import policy, style
+from evalprep.score.screen import number
+
+_FOLDER = Path(__file__).parent
+_SHADES = 9
+
+
+def render(board: Board) -> str:
+    """The whole page: the table, pictures, curves over steps, every column, what has to be said."""
+    css = style() + (_FOLDER / "board.css").read_text(encoding="utf-8")
+    code = (_FOLDER / "board.js").read_text(encoding="utf-8")
+    title = f"Leaderboard of {len(board.rows)} models"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(code, css), quote=True)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<title>{title}</title>\n<link rel="icon" href="data:,">\n<style>{css}</style>\n</head>\n<body>\n'
+        f'<header id="top"><div><p class="kind">evalprep leaderboard</p><h1>{title}</h1></div></header>\n'
+        f'<main id="main">\n{"".join(_sections(board))}</main>\n<script>{code}</script>\n</body>\n</html>\n'
+    )
+
+
+def _sections(board: Board) -> Iterator[str]:
+    yield "<h2>Scores</h2>\n"
+    yield _table(board, board.columns.shown, "shown")
+    yield f'<ul class="notes">{"".join(f"<li>{escape(said)}</li>" for said in sayings(board))}</ul>\n'
+    for across, up in board.columns.pictures:
+        if drawing := scatter(board, across, up):
+            yield f"<h2>{escape(up.title)} against {escape(across.title)}</h2>\n"
+            yield f'<div class="drawing">{drawing}</div>\n{_key(board)}'
+    drawn = [(one, drawing) for one in board.columns.shown if (drawing := curves(board, one))]
+    if drawn:
+        yield "<h2>Over the steps</h2>\n"
+        yield '<p class="lead">A line per training, bars for 95 % intervals of single values, dashed: reference.</p>\n'
+        yield '<div class="curves">'
+        for one, drawing in drawn:
+            yield f"<figure><figcaption>{escape(one.heading)}</figcaption>{drawing}</figure>"
+        yield f"</div>\n{_key(board)}"
+    rest = [one for one in board.columns.all if one not in board.columns.shown]
+    if rest:
+        table = _table(board, board.columns.all, "all")
+        yield f"<details><summary>All {len(board.columns.all)} columns</summary>\n{table}</details>\n"
+    yield "<h2>Runs</h2>\n" + _runs(board)
+    yield f'<p class="quiet small">Written by evalprep {__version__}.</p>\n'
+
+
+def _key(board: Board) -> str:
+    """Which colour is which training."""
+    names = colours(board)
+    several = [name for name in names if name in board.trajectories()]
+    if not several:
+        return ""
+    dot = '<svg width="14" height="14" aria-hidden="true"><circle class="point c{}" cx="7" cy="7" r="5"/></svg>'
+    items = "".join(f"<li>{dot.format(names[name])}{escape(name)}</li>" for name in several)
+    return f'<ul class="key">{items}</ul>\n'
+
+
+def _table(board: Board, columns: list[Column], name: str) -> str:
+    steps = any(row.place.step is not None for row in board.rows)
+    heads = [_head("model", "", "", 0), *([_head("step", "", "", 1)] if steps else [])]
+    heads += [_head(one.name, one.arrow, _hint(one), at) for at, one in enumerate(columns, start=len(heads))]
+    scales = {one.id: _scale(board, one) for one in columns}
+    body = []
+    for row in board.rows:
+        label = escape(row.label) + (' <span class="quiet">(reference)</span>' if row.reference else "")
+        cells = [f'<th scope="row">{label}</th>']
+        if steps:
+            step = "" if row.place.step is None else str(row.place.step)
+            cells.append(f'<td data-v="{step}">{step}</td>')
+        cells += [_cell(row.cells[one.id], scales[one.id], one) for one in columns]
+        start = '<tr class="reference">' if row.reference else "<tr>"
+        body.append(f"{start}{''.join(cells)}</tr>")
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="table of scores"><table class="board" id="{name}">'
+        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{''.join(body)}</tbody></table></div>\n"
+    )
+
+
+def _hint(column: Column) -> str:
+    ways = {"up": "higher is better", "down": "lower is better", "zero": "nearer to 0 is better"}
+    ways["reference"] = "nearer to the reference is better"
+    return ". ".join(filter(None, [column.title, ways.get(column.better, ""), column.note]))
+
+
+def _head(name: str, arrow: str, hint: str, at: int) -> str:
+    # A name may break behind its underscores.
+    shown = escape(name).replace("_", "_<wbr>")
+    arrow = f" <span>{arrow}</span>" if arrow else ""
+    title = f' title="{escape(hint, quote=True)}"' if hint else ""
+    return f'<th scope="col"{title} aria-sort="none"><button type="button" data-at="{at}">{shown}{arrow}</button></th>'
+
+
+def _scale(board: Board, column: Column) -> tuple[float, float] | None:
+    """Between what a cell is shaded: the best and the worst of the values that may be compared."""
+    values = [
+        cell.value
+        for row in board.rows
+        if not row.reference and (cell := row.cells[column.id]).value is not None and not cell.standing
+    ]
+    if column.better not in {"up", "down"} or len(values) < 2 or min(values) == max(values) or column.p_value:
+        return None
+    return (min(values), max(values)) if column.better == "up" else (max(values), min(values))
+
+
+def _cell(cell: Cell, scale: tuple[float, float] | None, column: Column) -> str:
+    said = [f"{column.name} {number(cell.value)}"] if cell.value is not None else [cell.reason or "no value"]
+    if cell.low is not None and cell.high is not None:
+        said.append(f"95 % interval {number(cell.low)} to {number(cell.high)}")
+    said += [f"{cell.n} rows"] if cell.n else []
+    said += [*cell.why, *cell.notes]
+    names = ["other"] if cell.standing else ["leads"] if cell.leads else []
+    if cell.value is not None and scale is not None and not cell.standing:
+        worst, best = scale
+        share = min(max((cell.value - worst) / (best - worst), 0.0), 1.0)
+        names.append(f"shade{round(share * _SHADES)}")
+    sign = SIGNS.get(cell.standing, "") if cell.value is not None else ""
+    shown = f'<span class="v">{number(cell.value)}</span>{sign}'
+    if cell.low is not None and cell.high is not None and cell.value is not None:
+        shown += f'<span class="bounds">{number(cell.low)} to {number(cell.high)}</span>'
+    value = "" if cell.value is None else repr(cell.value)
+    return (
+        f'<td class="{" ".join(names)}" data-v="{value}" title="{escape(chr(10).join(said), quote=True)}">{shown}</td>'
+    )
+
+
+def _runs(board: Board) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row.label)}</th><td>{escape(row.model)}</td><td>{escape(row.folder)}</td>'
+        f"<td>{escape(row.run)}</td><td>{_notes(row)}</td></tr>"
+        for row in board.rows
+    )
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("row", "model", "results", "run", "notes"))
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="runs">{table}</div>\n'
+
+
+def _notes(row: Row) -> str:
+    return "<br>".join(escape(note) for note in row.notes)

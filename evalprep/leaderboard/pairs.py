@@ -1,0 +1,124 @@
+"""What may be put beside what: the questions of every run against those of one, and pairs of runs where asked for.
+
+All of it is what `evalprep compare` says of two runs; nothing is concluded here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from evalprep.compare import Comparison, Conclusion, compare_runs, compare_suite
+from evalprep.compare.conclusion import TOLERATED_MISSING
+from evalprep.leaderboard.columns import SCORE, Column
+from evalprep.results import Run
+from evalprep.results.facts import expected_rows, facts_of
+from evalprep.score import Scores
+
+
+class Pairs:
+    """Comparisons among some runs, each made once and when it is needed.
+
+    Attributes:
+        anchor: The run whose questions the others are held against: one of the largest group of runs that were asked
+            the same, with the reference where it is among them.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], scores: Sequence[Scores], references: Sequence[int], allow: Sequence[str]
+    ) -> None:
+        self.runs, self.scores, self.allow = runs, scores, tuple(allow)
+        self._compared: dict[tuple[int, int], Comparison | None] = {}
+        self._suite: dict[tuple[int, int], dict[str, Conclusion]] = {}
+        self.anchor = self._find_anchor(references)
+
+    def _find_anchor(self, references: Sequence[int]) -> int:
+        asked = [_question(run, self.allow) for run in self.runs]
+        counts = Counter(asked)
+        most = max(counts.values())
+        among = [at for at, one in enumerate(asked) if counts[one] == most]
+        whole = [at for at in among if not any(self.incomplete(at, [name]) for name in self.runs[at].tasks)]
+        first = whole or among
+        return next((at for at in first if at in references), first[0])
+
+    def other_question(self, at: int, tasks: Sequence[str]) -> list[str]:
+        """Why a run's numbers on some tasks may not be put beside those of the anchor; empty where they may."""
+        if at == self.anchor:
+            return []
+        other = self.runs[self.anchor]
+        shared = [name for name in tasks if name in self.runs[at].tasks and name in other.tasks]
+        comparison = self._pair(at, self.anchor) if shared else None
+        if comparison is None:
+            return []
+        found: dict[str, dict[str, None]] = {}
+        for one in comparison.tasks:
+            if one.name not in shared:
+                continue
+            for why in one.not_comparable or self._other_rows(at, one):
+                found.setdefault(why, {})[one.name] = None
+        # Named only where it is not all that the number is made of.
+        return [why if len(names) == len(tasks) else f"{why} ({_some(list(names))})" for why, names in found.items()]
+
+    def _other_rows(self, at: int, one: Conclusion) -> list[str]:
+        """Said where two whole runs do not share their rows: another split, another sample of the data."""
+        mine, theirs = (len(run.tasks[one.name].table()) for run in (self.runs[at], self.runs[self.anchor]))
+        if self.incomplete(at, [one.name]) or self.incomplete(self.anchor, [one.name]) or not one.difference.n:
+            shared = one.difference.n
+            if shared or not (mine and theirs):
+                return []
+        missing = max(mine, theirs) - one.difference.n
+        if missing <= TOLERATED_MISSING * max(mine, theirs):
+            return []
+        return [
+            f"other rows: {one.difference.n} of its {mine} are among the {theirs} of {self.runs[self.anchor].label}"
+        ]
+
+    def incomplete(self, at: int, tasks: Sequence[str]) -> list[str]:
+        """Which of a run's tasks lack rows that they were meant to have."""
+        found = []
+        for name in tasks:
+            task = self.runs[at].tasks.get(name)
+            expected = expected_rows(self.runs[at], task) if task is not None else None
+            if task is None or expected is None:
+                continue
+            rows = len(task.table())
+            if expected - rows > TOLERATED_MISSING * expected:
+                found.append(f"{rows} of {expected} rows of {name}")
+        return found
+
+    def conclusion(self, one: int, other: int, column: Column) -> Conclusion | None:
+        """What is concluded of two runs in a column, the candidate first."""
+        comparison = self._pair(one, other)
+        if comparison is None:
+            return None
+        if column.kind != SCORE:
+            return next((task for task in comparison.tasks if task.name == column.id), None)
+        if (one, other) not in self._suite:
+            both = self.scores[one], self.scores[other]
+            found = compare_suite(self.runs[one], self.runs[other], {}, allow=self.allow, scores=both, tasks=comparison)
+            self._suite[one, other] = {each.name: each for each in found}
+        return self._suite[one, other].get(column.id)
+
+    def _pair(self, one: int, other: int) -> Comparison | None:
+        """Two runs on the tasks that both have; None where they share none."""
+        if (one, other) not in self._compared:
+            run, base = self.runs[one], self.runs[other]
+            shared = [name for name in run.tasks if name in base.tasks]
+            found = compare_runs(run, base, tasks=shared, allow=self.allow) if shared else None
+            self._compared[one, other] = found
+        return self._compared[one, other]
+
+
+def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]:
+    """What a run was asked, as far as its facts tell; chat templates belong to models."""
+    without = {*allow, "chat_template"}
+    return frozenset(
+        (name, fact, repr(known.value))
+        for name, task in run.tasks.items()
+        for fact, known in facts_of(run, task).items()
+        if known.kind == "question" and fact not in without
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")

@@ -1,0 +1,206 @@
+"""Two drawings as SVG: one score against another, and scores over the steps of a training.
+
+No style attributes: the page's content security policy allows its own style sheet alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from evalprep.leaderboard.board import Board, Cell, Row
+from evalprep.leaderboard.columns import Column
+from evalprep.score.screen import number
+
+_LEAST_P = 1e-300  # a p-value of 0 is drawn here
+_COLOURS = 6
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values to places along one side of a drawing.
+
+    Attributes:
+        low, high: Ends, in powers of ten for a logarithmic axis.
+        start, end: Places of the ends.
+        log: Logarithmic.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    @classmethod
+    def over(cls, values: Sequence[float], start: float, end: float, *, log: bool) -> Axis:
+        """An axis that holds all values with a little room around them."""
+        known = [math.log10(max(value, _LEAST_P)) if log else value for value in values] or [0.0, 1.0]
+        low, high = min(known), max(known)
+        room = 0.06 * (high - low) or (0.5 if log else 0.05 * abs(high) or 0.05)
+        return cls(low - room, min(high + room, 0.4) if log else high + room, start, end, log)
+
+    def at(self, value: float) -> float:
+        """The place of a value."""
+        place = math.log10(max(value, _LEAST_P)) if self.log else value
+        return self.start + (place - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def ticks(self, most: int = 5) -> list[float]:
+        """Round values between the ends."""
+        span = self.high - self.low
+        if self.log:
+            step = max(1, math.ceil(span / most))
+            return [10.0**power for power in range(math.ceil(self.low), math.floor(self.high) + 1) if power % step == 0]
+        size = 10.0 ** math.floor(math.log10(span / most))
+        step_of = next(size * by for by in (1, 2, 5, 10) if span / (size * by) <= most)
+        first = math.ceil(self.low / step_of)
+        return [at * step_of for at in range(first, math.floor(self.high / step_of) + 1)]
+
+
+def colours(board: Board) -> dict[str, int]:
+    """Trajectory -> number of its colour, in the order of the rows; one per training, shared beyond six."""
+    names = dict.fromkeys(row.place.trajectory for row in board.rows if not row.reference)
+    return {name: at % _COLOURS for at, name in enumerate(names)}
+
+
+def _value(row: Row, column: Column) -> float | None:
+    return row.cells[column.id].value
+
+
+def scatter(board: Board, across: Column, up: Column, width: int = 900, height: int = 480) -> str:
+    """One score against another: a point per row, checkpoints of one training joined, dashed lines at the reference."""
+    points = [
+        (row, x, y)
+        for row in board.rows
+        if (x := _value(row, across)) is not None and (y := _value(row, up)) is not None
+    ]
+    if not points:
+        return ""
+    axes = (
+        Axis.over([x for _, x, _ in points], 78, width - 20, log=across.p_value),
+        Axis.over([y for _, _, y in points], height - 48, 16, log=up.p_value),
+    )
+    colour = colours(board)
+    parts = [_open(width, height, f"{up.name} against {across.name}"), *_frame(axes, width, height, across, up)]
+    for row, x, y in points:
+        if row.reference:
+            parts.append(_line("ref", (axes[0].at(x), 16), (axes[0].at(x), height - 48)))
+            parts.append(_line("ref", (78, axes[1].at(y)), (width - 20, axes[1].at(y))))
+    place = {row.label: (axes[0].at(x), axes[1].at(y)) for row, x, y in points}
+    for name, rows in board.trajectories().items():
+        path = " ".join(f"{place[row.label][0]:.1f},{place[row.label][1]:.1f}" for row in rows if row.label in place)
+        parts.append(f'<polyline class="path c{colour[name]}" points="{path}"/>')
+    ends = {rows[end].label for rows in board.trajectories().values() for end in (0, -1)}
+    on_path = {row.label for rows in board.trajectories().values() for row in rows}
+    taken: list[tuple[float, float]] = []
+    for row, x, y in points:
+        spot = place[row.label]
+        cells = row.cells[across.id], row.cells[up.id]
+        parts.append(_point(row, spot, colour, f"{row.label}: {across.name} {number(x)}, {up.name} {number(y)}", cells))
+        if row.label not in on_path or row.label in ends:
+            parts.append(_label(row, spot, width, taken))
+    return "".join([*parts, "</svg>"])
+
+
+def _open(width: int, height: int, title: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{escape(title, quote=True)}">'
+    )
+
+
+def _point(row: Row, spot: tuple[float, float], colour: dict[str, int], said: str, cells: Sequence[Cell]) -> str:
+    why = [one for cell in cells for one in cell.why]
+    title = escape("\n".join([said, *dict.fromkeys(why)]))
+    x, y = spot
+    if row.reference:
+        shape = f'<path class="refpoint" d="M{x:.1f} {y - 8:.1f}l8 8l-8 8l-8 -8z">'
+    else:
+        hollow = " hollow" if any(cell.standing for cell in cells) else ""
+        shape = f'<circle class="point c{colour[row.place.trajectory]}{hollow}" cx="{x:.1f}" cy="{y:.1f}" r="5.5">'
+    end = "</path>" if row.reference else "</circle>"
+    return f"{shape}<title>{title}</title>{end}"
+
+
+def _label(row: Row, spot: tuple[float, float], width: int, taken: list[tuple[float, float]]) -> str:
+    """The name beside a point, moved down where another one stands."""
+    x, y = spot
+    y += 4
+    while any(abs(y - other) < 13 and abs(x - beside) < 150 for beside, other in taken):
+        y += 13
+    taken.append((x, y))
+    left = x > 0.72 * width
+    name = row.label if len(row.label) <= 34 else f"…{row.label[-33:]}"
+    return _text("name", (x - 10 if left else x + 10, y), name, "end" if left else "start")
+
+
+def _frame(axes: tuple[Axis, Axis], width: int, height: int, across: Column, up: Column) -> Iterator[str]:
+    x_axis, y_axis = axes
+    for tick in y_axis.ticks():
+        y = y_axis.at(tick)
+        yield _line("grid", (78, y), (width - 20, y))
+        yield _text("tick", (72, y + 4), _tick(tick, log=y_axis.log), "end")
+    for tick in x_axis.ticks(7):
+        x = x_axis.at(tick)
+        yield _line("grid", (x, 16), (x, height - 48))
+        yield _text("tick", (x, height - 30), _tick(tick, log=x_axis.log), "middle")
+    yield _text("axis", ((78 + width - 20) / 2, height - 8), _axis(across), "middle")
+    middle = (16 + height - 48) / 2
+    yield f'<g transform="rotate(-90 16 {middle:.0f})">{_text("axis", (16, middle), _axis(up), "middle")}</g>'
+
+
+def _line(kind: str, start: tuple[float, float], end: tuple[float, float]) -> str:
+    return f'<line class="{kind}" x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
+
+
+def _text(kind: str, spot: tuple[float, float], said: str, anchor: str = "start") -> str:
+    return f'<text class="{kind}" x="{spot[0]:.1f}" y="{spot[1]:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+
+
+def _axis(column: Column) -> str:
+    return column.heading + (" (log scale)" if column.p_value else "")
+
+
+def _tick(value: float, *, log: bool) -> str:
+    return f"1e{round(math.log10(value))}" if log and value < 0.01 else f"{value:.6g}"
+
+
+def curves(board: Board, column: Column, width: int = 430, height: int = 250) -> str:
+    """A score over the steps: a line per training with intervals, a dashed line at the reference."""
+    lines = {
+        name: [row for row in rows if _value(row, column) is not None] for name, rows in board.trajectories().items()
+    }
+    lines = {name: rows for name, rows in lines.items() if len(rows) > 1}
+    if not lines:
+        return ""
+    yardsticks = [row for row in board.rows if row.reference and _value(row, column) is not None]
+    cells = [row.cells[column.id] for rows in [*lines.values(), yardsticks] for row in rows]
+    values = [one for cell in cells for one in (cell.value, cell.low, cell.high) if one is not None]
+    steps = [float(row.place.step or 0) for rows in lines.values() for row in rows]
+    x_axis = Axis.over(steps, 70, width - 14, log=False)
+    y_axis = Axis.over(values, height - 34, 14, log=column.p_value)
+    colour = colours(board)
+    parts = [_open(width, height, f"{column.name} over steps")]
+    for tick in y_axis.ticks(4):
+        y = y_axis.at(tick)
+        parts.append(_line("grid", (70, y), (width - 14, y)))
+        parts.append(_text("tick", (64, y + 4), _tick(tick, log=y_axis.log), "end"))
+    parts += [
+        _text("tick", (x_axis.at(tick), height - 14), f"{tick:.6g}", "middle") for tick in x_axis.ticks(6) if tick >= 0
+    ]
+    for row in yardsticks:
+        y = y_axis.at(_value(row, column) or 0.0)
+        parts.append(_line("ref", (70, y), (width - 14, y)))
+    for name, rows in lines.items():
+        spots = [(x_axis.at(float(row.place.step or 0)), y_axis.at(_value(row, column) or 0.0)) for row in rows]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        parts.append(f'<polyline class="path c{colour[name]}" points="{path}"/>')
+        for row, spot in zip(rows, spots, strict=True):
+            cell = row.cells[column.id]
+            if cell.low is not None and cell.high is not None:
+                ends = (spot[0], y_axis.at(cell.low)), (spot[0], y_axis.at(cell.high))
+                parts.append(_line(f"whisker c{colour[name]}", *ends))
+            parts.append(_point(row, spot, colour, f"{row.label}: {number(cell.value)}", [cell]))
+    return "".join([*parts, "</svg>"])

@@ -1,0 +1,168 @@
+"""The leaderboard for a terminal of 80 columns: tables that each fit, signs, and what they mean."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row
+from evalprep.leaderboard.columns import Column
+from evalprep.score.screen import number
+
+_GAP = 2
+_HEADING = 9  # characters of a heading's line, where its words allow
+_LEAST_LABEL = 16
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def text(board: Board, width: int | None = None) -> str:
+    """The whole leaderboard as lines.
+
+    Args:
+        board: The leaderboard.
+        width: Characters in a line; those of the terminal by default, 80 where there is none.
+    """
+    width = width or shutil.get_terminal_size((80, 24)).columns
+    rows = [row.label for row in board.rows]
+    columns = f"{len(board.columns.shown)} of {len(board.columns.all)} columns (--scores shows others)"
+    lines = [f"{len(rows)} models, {columns}"]
+    stems = _labels(board, width)
+    for block in _blocks(board, width - len(stems[0])):
+        lines += ["", *_table(board, block, stems)]
+    lines += _curves(board, width)
+    lines += [line for note in _legend(board) for line in textwrap.wrap(note, width, subsequent_indent="  ") or [""]]
+    return "\n".join(lines)
+
+
+def _labels(board: Board, width: int) -> list[str]:
+    """The first column, heading first: names of equal width, shortened in the middle."""
+    room = max(_LEAST_LABEL, width - 4 * (_HEADING + _GAP))
+    names = ["model", *(f"{row.label} (reference)" if row.reference else row.label for row in board.rows)]
+    shown = [_shorten(name, room) for name in names]
+    longest = max(map(len, shown))
+    return [name.ljust(longest) for name in shown]
+
+
+def _shorten(name: str, size: int) -> str:
+    if len(name) <= size:
+        return name
+    head = (size - 1) // 3
+    return f"{name[:head]}…{name[len(name) - (size - 1 - head) :]}"
+
+
+def _heading(column: Column, widest: int) -> list[str]:
+    """A name over several lines, broken behind underscores where it can be."""
+    size = max(_HEADING, widest)
+    lines: list[str] = []
+    for part in [piece + "_" for piece in column.name.split("_")[:-1]] + [column.name.split("_")[-1]]:
+        if lines and len(lines[-1]) + len(part) <= size:
+            lines[-1] += part
+        else:
+            lines.append(part)
+    if column.arrow:
+        if len(lines[-1]) + 1 + len(column.arrow) <= size:
+            lines[-1] += f" {column.arrow}"
+        else:
+            lines.append(column.arrow)
+    return lines
+
+
+def shown(cell: Cell | None) -> str:
+    """A value with its sign."""
+    if cell is None:
+        return "-"
+    sign = LEADS if cell.leads else SIGNS.get(cell.standing, "") if cell.value is not None else ""
+    return f"{number(cell.value)}{sign or ' '}"
+
+
+def _blocks(board: Board, room: int) -> Iterator[list[tuple[Column, list[str], int]]]:
+    """Columns with their headings and widths, as many at a time as fit."""
+    block: list[tuple[Column, list[str], int]] = []
+    used = 0
+    for column in board.columns.shown:
+        widest = max((len(shown(row.cells.get(column.id))) for row in board.rows), default=1)
+        heading = _heading(column, widest)
+        size = max(widest, *map(len, heading))
+        if block and used + _GAP + size > room:
+            yield block
+            block, used = [], 0
+        block.append((column, heading, size))
+        used += _GAP + size
+    if block:
+        yield block
+
+
+def _table(board: Board, block: Sequence[tuple[Column, list[str], int]], labels: Sequence[str]) -> list[str]:
+    height = max(len(heading) for _, heading, _ in block)
+    lines = []
+    for at in range(height):
+        first = labels[0] if at == height - 1 else " " * len(labels[0])
+        cells = []
+        for _, heading, size in block:
+            line = at - (height - len(heading))
+            # Right above the digits: the last character of a cell is its sign.
+            cells.append(f"{heading[line] if line >= 0 else '':>{size}}")
+        lines.append((first + "".join(" " * _GAP + cell for cell in cells)).rstrip())
+    lines.append("─" * (len(labels[0]) + sum(_GAP + size for _, _, size in block)))
+    for row, label in zip(board.rows, labels[1:], strict=True):
+        cells = [f"{shown(row.cells.get(column.id)):>{size}}" for column, _, size in block]
+        lines.append((label + "".join(" " * _GAP + cell for cell in cells)).rstrip())
+    return lines
+
+
+def _curves(board: Board, width: int) -> list[str]:
+    """A line per trajectory and column: the values over the steps as small bars, each between its least and largest."""
+    lines: list[str] = []
+    for name, rows in board.trajectories().items():
+        steps = [row.place.step for row in rows]
+        if len(rows) < 3:
+            continue
+        short = _shorten(name.rpartition("/")[2] or name, 24)
+        lines += ["", f"{short}, steps {steps[0]} to {steps[-1]}"]
+        longest = min(max(len(column.heading) for column in board.columns.shown), 28)
+        for column in board.columns.shown:
+            values = [_drawn(row, column) for row in rows]
+            known = [value for value in values if value is not None]
+            if len(known) < 2:
+                continue
+            bars = spark(values)[: max(8, width - longest - 26)]
+            ends = f"{number(known[0])} to {number(known[-1])}"
+            lines.append(f"  {_shorten(column.heading, longest):<{longest}}  {bars}  {ends}")
+    return lines
+
+
+def _drawn(row: Row, column: Column) -> float | None:
+    cell = row.cells.get(column.id)
+    return None if cell is None or cell.standing else cell.value
+
+
+def spark(values: Sequence[float | None]) -> str:
+    """Values as bars between the least and the largest; a dot where there is none.
+
+    >>> spark([0.0, 0.5, None, 1.0])
+    '▁▅·█'
+    """
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    span = (high - low) or 1.0
+    top = len(_BARS) - 1
+    return "".join("·" if value is None else _BARS[int((value - low) / span * top + 0.5)] for value in values)
+
+
+def _legend(board: Board) -> list[str]:
+    signs = {cell.standing for row in board.rows for one in board.columns.shown if (cell := row.cells.get(one.id))}
+    lines = [""]
+    if any(row.cells[one.id].leads for row in board.rows for one in board.columns.shown if one.id in row.cells):
+        said = "the best value of its column, or not shown to be worse than that (paired tests of all pairs)"
+        lines.append(f"{LEADS} {said}")
+    without: dict[str, list[str]] = {}
+    for one in board.columns.shown:
+        if one.id in board.unmarked:
+            without.setdefault(board.unmarked[one.id], []).append(one.name)
+    lines += [f"no {LEADS} for {', '.join(names)}: {why}" for why, names in without.items()]
+    if signs & {*SIGNS}:
+        lines += [f"{sign} {said}" for sign, said in board.footnotes()]
+        lines.append("† and ‡ may not be put beside the others and take part in no ranking")
+    lines += [f"- {said}" for said in board.absent()]
+    return [*lines, *(f"note: {note}" for note in board.notes)]

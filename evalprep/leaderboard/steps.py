@@ -1,0 +1,51 @@
+"""Which runs are checkpoints of one training, and at which step: read from the model's path, or its revision."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from evalprep.results import Run
+
+# checkpoint-500, step_100, step3000-tokens6B, global_step200, iter_0000100, epoch-3, ckpt 7
+_NAMES = "checkpoint|ckpt|global[-_ ]?step|step|iteration|iter|epoch"
+_STEP = re.compile(rf"(?i)(?<![a-z])(?:{_NAMES})s?[-_= ]?(\d{{1,12}})(?!\d)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run stands in a training.
+
+    Attributes:
+        trajectory: What the checkpoints of one training share: the path without the step.
+        step: The step; None for a model that is no checkpoint.
+    """
+
+    trajectory: str
+    step: int | None
+
+
+def place_of(run: Run) -> Place:
+    """Find the step in the revision, else in the last part of the path that has one."""
+    arguments = run.results.get("config") or {}
+    given = arguments.get("model_args") if isinstance(arguments, dict) else None
+    revision = str(given.get("revision") or "") if isinstance(given, dict) else ""
+    return place_in(run.model, revision)
+
+
+def place_in(model: str, revision: str = "") -> Place:
+    """The same for texts.
+
+    >>> place_in("/saves/npo/checkpoint-50"), place_in("org/pythia", "step3000")
+    (Place(trajectory='/saves/npo', step=50), Place(trajectory='org/pythia', step=3000))
+    >>> place_in("/saves/retain90").step is None
+    True
+    """
+    name = model.replace("\\", "/").rstrip("/")
+    for text, around in ((revision, f"{name}@{{}}"), (name, "{}")):
+        found = list(_STEP.finditer(text))
+        if found:
+            last = found[-1]
+            rest = around.format(text[: last.start()] + text[last.end() :]).rstrip("/-_@ ")
+            return Place(rest, int(last[1]))
+    return Place(f"{name}@{revision}" if revision else name, None)

@@ -1,0 +1,172 @@
+"""Put many runs into one table: checkpoints of a training, methods, models. One row per model, one column per score.
+
+A folder with several runs gives all of them. The terminal shows the headline; --out writes a page with pictures, CSV,
+Markdown, a spreadsheet. Runs that were asked other questions, or lack rows of their data, are marked and compete for
+nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalprep.terminal import raw
+
+if TYPE_CHECKING:
+    from evalprep.packs.pack import Pack
+    from evalprep.results import Run
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's arguments."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", help="output folders, model folders, result files or logs; each run is a row")
+    add(
+        "--reference",
+        type=Path,
+        metavar="RUN_OR_LOG",
+        help="run that scores compare with, also a row",
+    )
+    add("--scores", default="", metavar="LIST", help="columns to show: names or patterns with commas ('forget_*')")
+    add("--sort", default="", metavar="SCORE", help="best value first; by default rows stand in natural order")
+    add("--label", action="append", default=[], metavar="NAME", help="what a row is called, in the order of the runs")
+    add("--allow", action="append", default=[], metavar="FACT", help="let a fact of the question differ, by its name")
+    add("--out", type=Path, metavar="DIR", help="where to write the page, the tables and the spreadsheet")
+    add(
+        "--format",
+        default="html,csv,md",
+        metavar="LIST",
+        help="html, csv, md, xlsx, json; several with commas (default: html,csv,md)",
+    )
+    add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
+    add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
+    add("--json", action="store_true", help="print the leaderboard as JSON")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Open, score, compare, print, write; 3 where no run has a score."""
+    from evalprep.leaderboard import build_board, write_board
+    from evalprep.leaderboard.screen import text
+    from evalprep.packs.finding import find_packs
+    from evalprep.report.text import plain
+    from evalprep.results import label_runs
+    from evalprep.score import score_run
+
+    formats = [name.strip() for name in args.format.split(",") if name.strip()]
+    packs = find_packs(args.template_dir)
+    runs, reference = _open(args, formats, packs)
+    label_runs(runs, args.label)
+    scores = []
+    for run in runs:
+        _tell(f"scoring {run.label}")
+        scores.append(score_run(run, packs, reference=reference))
+    _tell("comparing")
+    board = build_board(
+        runs,
+        scores,
+        packs,
+        references=[at for at, run in enumerate(runs) if run is reference],
+        wanted=[name.strip() for name in args.scores.split(",") if name.strip()],
+        sort=args.sort,
+        allow=args.allow,
+    )
+    _tell("")
+    written = [str(path) for path in write_board(board, args.out, formats)] if args.out is not None else []
+    if args.json:
+        print(json.dumps({**plain(board.to_dict()), "files": written}, indent=2, ensure_ascii=False))
+    else:
+        print(text(board))
+        for path in written:
+            print(f"written: {path}")
+        if not written:
+            print("next: the same with --out DIR for a page with pictures, CSV and Markdown")
+    return 0 if any(cell.value is not None for row in board.rows for cell in row.cells.values()) else 3
+
+
+def _tell(what: str) -> None:
+    """What is being done, on a terminal, where the next thing takes its place."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{what[:79]}", end="", file=raw(sys.stderr), flush=True)
+
+
+def _open(
+    args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]
+) -> tuple[list[Run], Run | None]:
+    """The runs in the order of their rows and the reference, where it is a run the first row; every mistake at once."""
+    from evalprep.compare import check_allowed
+    from evalprep.errors import BadInput, Problems, near
+    from evalprep.leaderboard import FORMATS
+    from evalprep.results import load_every
+
+    problems = Problems()
+    for name in formats or [""]:
+        if name not in FORMATS:
+            problems.add(
+                f"unknown format {name!r}", where="--format", allowed=", ".join(FORMATS), fix=near(name, FORMATS)
+            )
+    if "xlsx" in formats:
+        try:
+            import xlsxwriter  # noqa: F401 - asked for before any work is done
+        except ImportError:
+            problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
+    check_allowed(args.allow, "--allow", problems)
+    runs: list[Run] = []
+    for place in args.runs:
+        try:
+            found = load_every(place, packs.values(), timestamp=args.timestamp)
+        except BadInput as error:
+            problems.extend(error.problems)
+            continue
+        runs += in_natural_order(found) if len(found) > 1 else found
+    runs = list(_once(runs))
+    for run in runs:
+        if not run.tasks and not run.stated:
+            problems.add(
+                "the run has no samples files", where=str(run.files.folder), fix="run lm_eval with --log_samples"
+            )
+    reference: Run | None = None
+    try:
+        reference = _reference(args.reference or _named(runs), packs)
+    except BadInput as error:
+        problems.extend(error.problems if args.reference is not None else [])
+    problems.raise_if_any()
+    if reference is None:
+        return runs, None
+    return [reference, *(run for run in runs if _key(run) != _key(reference))], reference
+
+
+def _named(runs: list[Run]) -> Path | None:
+    """The reference that the tasks of all runs name, where it is one and it is there."""
+    named = {str(found) for run in runs for task in run.tasks.values() if (found := task.metadata.get("reference"))}
+    place = Path(named.pop()) if len(named) == 1 else None
+    return place if place is not None and place.exists() else None
+
+
+def _reference(place: Path | None, packs: Mapping[str, Pack]) -> Run | None:
+    from evalprep.score import open_reference
+
+    return None if place is None else open_reference(place, packs.values())
+
+
+def in_natural_order(runs: list[Run]) -> list[Run]:
+    """Runs of one folder by their models: checkpoint-2 before checkpoint-10."""
+    from evalprep.config.models import natural
+
+    return sorted(runs, key=lambda run: (natural(run.model), run.files.stamp))
+
+
+def _key(run: Run) -> tuple[str, ...]:
+    return (str(run.log),) if run.log else tuple(sorted(str(task.path.resolve()) for task in run.tasks.values()))
+
+
+def _once(runs: list[Run]) -> Iterator[Run]:
+    """Each run once, however often its place was named."""
+    seen: set[tuple[str, ...]] = set()
+    for run in runs:
+        if _key(run) not in seen:
+            yield run
+        seen.add(_key(run))

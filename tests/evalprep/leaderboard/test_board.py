@@ -1,0 +1,261 @@
+"""The leaderboard: which rows and columns, what is marked, what may not be put beside what, every file."""
+
+import csv
+import json
+
+import pytest
+
+from evalprep.cli import main
+from evalprep.compare import Conclusion, Difference
+from evalprep.compare.best import leaders
+from evalprep.leaderboard import build_board
+from evalprep.leaderboard.screen import spark, text
+from evalprep.leaderboard.steps import place_in
+from evalprep.packs.finding import find_packs
+from evalprep.results import label_runs, load_every
+from evalprep.score import score_run
+from tests.evalprep.leaderboard.runs import PACK, ROWS, make_pack, rows, write, write_all
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("leaderboard")
+    make_pack(folder)
+    write_all(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def command(home):
+    results = home / "eval_results"
+    return [
+        *("leaderboard", str(results), "--reference", str(results / "saves__retain90")),
+        *("--template_dir", str(home / "packs")),
+    ]
+
+
+@pytest.fixture(scope="module")
+def data(command, home):
+    out = home / "out"
+    assert main([*command, "--out", str(out), "--format", "html,csv,md,xlsx,json"]) == 0
+    return json.loads((out / "leaderboard.json").read_text())
+
+
+def by_label(data):
+    return {row["label"]: row for row in data["rows"]}
+
+
+def test_every_run_of_a_folder_is_a_row_in_natural_order(data):
+    labels = [row["label"].rpartition("/")[2] for row in data["rows"]]
+    steps = [f"checkpoint-{step}" for step in (2, 10, 20, 50, 100)]
+    assert labels == ["retain90", "cut", *steps, "limited", *steps]
+    assert [row["reference"] for row in data["rows"]].count(True) == 1
+
+
+def test_the_headline_is_the_packs(data):
+    assert data["shown"] == ["toy/secrets_recited", "toy/kept", "toy/balance"]
+    assert {"known", "secret"} <= {column["id"] for column in data["columns"]}
+
+
+def test_steps_come_from_the_paths(data):
+    row = by_label(data)["npo/checkpoint-50"]
+    assert (row["trajectory"], row["step"]) == ("/saves/npo", 50)
+
+
+def test_a_part_of_the_data_and_missing_rows_are_marked_and_do_not_lead(data):
+    limited, cut = (by_label(data)[f"saves/{name}"]["cells"] for name in ("limited", "cut"))
+    assert {limited[name]["standing"] for name in data["shown"]} == {"other question"}
+    assert "limit 12 of 120 rows / none" in limited["toy/kept"]["why"][0]
+    assert (cut["toy/kept"]["standing"], cut["toy/kept"]["why"]) == ("incomplete", ["80 of 120 rows of known"])
+    assert cut["toy/secrets_recited"]["standing"] == ""
+    assert cut["toy/balance"]["standing"] == "incomplete"
+    assert not any(cell["leads"] for cell in limited.values())
+    assert not cut["toy/kept"]["leads"]
+
+
+def test_the_best_value_and_what_is_not_shown_to_be_worse_lead(data):
+    kept = {label: row["cells"]["toy/kept"]["leads"] for label, row in by_label(data).items()}
+    assert kept["npo/checkpoint-2"]
+    assert not kept["ga/checkpoint-100"]
+    assert not kept["saves/retain90"]  # a yardstick, whatever its value
+    secret = {label: row["cells"]["toy/secrets_recited"] for label, row in by_label(data).items()}
+    leading = {label for label, cell in secret.items() if cell["leads"]}
+    assert "ga/checkpoint-100" in leading
+    assert not leading & {"saves/cut", "ga/checkpoint-2", "npo/checkpoint-2"}
+    assert "no direction" in data["unmarked"]["toy/balance"]
+
+
+def test_the_terminal_has_80_columns(command, capsys):
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "(reference)" in shown
+    assert "† saves/limited: another question: limit 12 of 120 rows / none" in " ".join(shown.split())
+    assert "‡ saves/cut: 80 of 120 rows of known" in shown
+    assert "npo, steps 2 to 100" in shown
+
+
+def test_sorting_puts_the_best_first_and_what_does_not_compete_last(command, capsys):
+    assert main([*command, "--sort", "secrets_recited", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    assert found[0]["reference"]
+    assert found[1]["label"] == "ga/checkpoint-100"
+    assert found[-1]["label"] == "saves/limited"
+    values = [row["cells"]["toy/secrets_recited"]["value"] for row in found[1:-1]]
+    assert values == sorted(values)
+
+
+def test_columns_may_be_chosen(command, capsys):
+    assert main([*command, "--scores", "k*,secret", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shown"] == ["toy/kept", "known", "secret"]
+    assert main([*command, "--scores", "keept", "--json"]) == 2
+    problem = json.loads(capsys.readouterr().out)["problems"][0]
+    assert "keept" in problem["what"]
+    assert "kept" in problem["fix"]
+
+
+def test_what_is_allowed_to_differ_is_not_marked(command, capsys):
+    assert main([*command, "--allow", "limit", "--json"]) == 0
+    limited = by_label(json.loads(capsys.readouterr().out))["saves/limited"]["cells"]
+    assert not any("limit" in why for cell in limited.values() for why in cell["why"])
+    assert main([*command, "--allow", "nonsense"]) == 2
+
+
+def test_csv_has_a_line_per_model_and_a_line_per_cell(data, home):
+    wide = list(csv.DictReader((home / "out" / "leaderboard.csv").open()))
+    assert [row["label"] for row in wide] == [row["label"] for row in data["rows"]]
+    assert float(wide[2]["toy/kept"]) == data["rows"][2]["cells"]["toy/kept"]["value"]
+    assert "other question" in next(row for row in wide if row["label"] == "saves/limited")["may not be compared"]
+    lines = list(csv.DictReader((home / "out" / "leaderboard_long.csv").open()))
+    assert len(lines) == len(data["rows"]) * len(data["columns"])
+    assert {line["leads"] for line in lines} == {"yes", ""}
+
+
+def test_the_spreadsheet_holds_numbers_and_a_picture(data, home):
+    import zipfile
+
+    with zipfile.ZipFile(home / "out" / "leaderboard.xlsx") as book:
+        names = book.namelist()
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    assert "xl/charts/chart1.xml" in names
+    assert repr(data["rows"][2]["cells"]["toy/kept"]["value"]) in sheet
+
+
+def test_markdown_and_page_say_the_same(data, home):
+    markdown, page = ((home / "out" / f"leaderboard.{kind}").read_text() for kind in ("md", "html"))
+    for said in ("limit 12 of 120 rows / none", "80 of 120 rows of known", "take part in no ranking"):
+        assert said in markdown
+        assert said in page
+    assert sum(line.startswith("|") for line in markdown.splitlines()) == len(data["rows"]) + 2
+    assert "<svg" in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert " style=" not in page  # the page's own policy would refuse it
+
+
+def test_equal_runs_give_equal_files(command, home, tmp_path, data):
+    assert main([*command, "--out", str(tmp_path)]) == 0
+    for name in ("leaderboard.csv", "leaderboard_long.csv", "leaderboard.md", "leaderboard.html"):
+        assert (tmp_path / name).read_text() == (home / "out" / name).read_text()
+
+
+def test_names_that_would_be_markup_or_formulas_are_text(home, tmp_path):
+    place = write(tmp_path, "/saves/=1+1|<script>x", rows(0.5, 1), rows(0.5, 2))
+    command = ["leaderboard", str(place), str(home / "eval_results" / "saves__cut"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--template_dir", str(home / "packs")]) == 0
+    assert "<script>x" not in (tmp_path / "out" / "leaderboard.html").read_text()
+    wide = list(csv.DictReader((tmp_path / "out" / "leaderboard.csv").open()))
+    assert wide[0]["label"].startswith("'=")
+
+
+def test_a_run_named_twice_is_one_row(home, command, capsys):
+    assert main([command[0], str(home / "eval_results" / "saves__cut"), *command[1:], "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 13
+
+
+def test_runs_without_packs_have_their_tasks_as_columns(home, capsys):
+    assert main(["leaderboard", str(home / "eval_results"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["shown"] == ["known", "secret"]
+    assert any(row["cells"]["known"]["leads"] for row in found["rows"])
+
+
+def test_runs_over_other_rows_are_of_another_question(tmp_path):
+    from tests.evalprep.results.writing import Row
+
+    other = [Row(f"x{at}", 1.0) for at in range(ROWS)]
+    for model, known in (("/a", rows(0.5, 1)), ("/b", rows(0.6, 2)), ("/c", other)):
+        write(tmp_path, model, known, rows(0.5, 3))
+    runs = load_every(tmp_path)
+    label_runs(runs)
+    board = build_board(runs, [score_run(run) for run in runs], {})
+    assert [row.cells["known"].standing for row in board.rows] == ["", "", "other question"]
+    assert "0 of its 120 are among the 120" in board.rows[2].cells["known"].why[0]
+    assert [row.cells["secret"].standing for row in board.rows] == ["", "", ""]
+
+
+def test_nothing_there_and_nothing_scored(tmp_path, capsys):
+    assert main(["leaderboard", str(tmp_path / "nowhere"), "--json"]) == 2
+    assert main(["leaderboard", str(tmp_path), "--format", "pdf", "--json"]) == 2
+    capsys.readouterr()
+
+
+def test_a_pack_that_shows_an_unknown_score_is_refused(tmp_path, capsys):
+    folder = make_pack(tmp_path)
+    (folder / "toy" / "pack.yaml").write_text(json.dumps({**PACK, "leaderboard": {"columns": ["keept"]}}))
+    assert main(["list", "--template_dir", str(folder), "--json"]) == 2
+    assert "keept" in capsys.readouterr().out
+    assert find_packs()["unlearning"].leaderboard.pictures
+
+
+@pytest.mark.parametrize(
+    ("model", "revision", "expected"),
+    [
+        ("/saves/npo/checkpoint-50", "", ("/saves/npo", 50)),
+        ("/saves/npo/checkpoint-50/", "", ("/saves/npo", 50)),
+        ("org/pythia-160m", "step3000", ("org/pythia-160m", 3000)),
+        ("org/olmo", "stage1-step1000-tokens5B", ("org/olmo@stage1--tokens5B", 1000)),
+        ("/m/global_step200/hf", "", ("/m//hf", 200)),
+        ("/m/epoch_3", "", ("/m", 3)),
+        ("/m/retain90", "", ("/m/retain90", None)),
+        ("/m/stepford-7b", "", ("/m/stepford-7b", None)),
+        ("C:\\m\\checkpoint-7", "", ("C:/m", 7)),
+        ("", "", ("", None)),
+    ],
+)
+def test_places_in_a_training(model, revision, expected):
+    place = place_in(model, revision)
+    assert (place.trajectory, place.step) == expected
+
+
+def test_sparks():
+    assert spark([1.0, 1.0]) == "▁▁"
+    assert spark([]) == ""
+    assert spark([None, 0.0, 1.0]) == "·▁█"
+
+
+def concluded(p, **more):
+    item = Difference(n=100, previous=0.5, now=0.6, binary=True, higher_is_better=True, range=1.0)
+    item.p, item.evidence = p, object()
+    return Conclusion("x", "task", item, **more)
+
+
+def test_leaders_are_the_best_and_all_that_are_not_shown_to_be_worse():
+    def found(values, *conclusions):
+        return leaders(values, lambda *pair: conclusions[pair[1] - 1], higher_is_better=True)
+
+    values = {0: 0.9, 1: 0.8, 2: 0.1}
+    # 0.04 is not below 0.05 over three pairs
+    assert found(values, concluded(0.04), concluded(0.001)).keys == {0, 1}
+    assert found(values, concluded(0.5), concluded(0.5)).reason.startswith("no run is shown")
+    assert found(values, None, None).reason == "there is no paired test of it"
+    hidden = found(values, concluded(0.0, not_enough=["few rows"]))
+    assert (hidden.keys, hidden.reason) == (frozenset(), "few rows")
+    assert found({}).reason == "no run has a value that may be compared"
+
+
+def test_long_names_and_one_run_fit(tmp_path):
+    place = write(tmp_path, "/" + "long-" * 40 + "name", rows(0.5, 1), rows(0.5, 2))
+    runs = load_every(place)
+    label_runs(runs)
+    shown = text(build_board(runs, [score_run(runs[0])], {}), 80)
+    assert max(map(len, shown.splitlines())) <= 80

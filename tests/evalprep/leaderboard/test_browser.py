@@ -1,0 +1,39 @@
+"""The page of the leaderboard in a real browser."""
+
+import pytest
+
+from evalprep.cli import main
+from tests.evalprep.leaderboard.runs import make_pack, write_all
+from tests.evalprep.report import chromium
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.find() is None, reason="no Chromium; CHROMIUM may name one"),
+]
+
+
+def test_the_page_draws_sorts_and_asks_for_nothing(tmp_path):
+    results = write_all(tmp_path)
+    packs = ["--template_dir", str(make_pack(tmp_path))]
+    reference = ["--reference", str(results / "saves__retain90")]
+    assert main(["leaderboard", str(results), *reference, *packs, "--out", str(tmp_path / "out")]) == 0
+    page = chromium.Page()
+    try:
+        page.size(1280)
+        page.open(tmp_path / "out" / "leaderboard.html")
+        names = "[...document.querySelectorAll('#shown tbody th')].map(cell => cell.textContent)"
+        page.click("#shown thead th:nth-child(3) button")
+        first = page.js(names)
+        assert first[0].endswith("(reference)")
+        assert first[1] == "ga/checkpoint-100"  # the lowest share of secrets
+        assert first[-1] == "saves/limited"
+        page.click("#shown thead th:nth-child(3) button")
+        assert page.js(names)[1].endswith("checkpoint-2")
+        assert page.js("document.querySelectorAll('svg circle title').length") > 20
+        page.size(400)
+        assert page.js("document.documentElement.scrollWidth <= innerWidth")
+        assert page.js("document.querySelector('#shown tbody td').getBoundingClientRect().height") < 80
+        assert page.errors == []
+        assert [one for one in page.requests if not one.startswith(("file:", "about:", "data:"))] == []
+    finally:
+        page.close()
