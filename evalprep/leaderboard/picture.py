@@ -12,7 +12,7 @@ from html import escape
 
 from evalprep.leaderboard.board import Board, Cell, Row
 from evalprep.leaderboard.columns import Column
-from evalprep.score.screen import number
+from evalprep.numbers import number
 
 _LEAST_P = 1e-300  # a p-value of 0 is drawn here
 _COLOURS = 6

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
-from evalprep.score.screen import number
+from evalprep.numbers import number
 
 _GAP = 2
 _HEADING = 9  # characters of a heading's line, where its words allow

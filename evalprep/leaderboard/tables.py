@@ -9,9 +9,9 @@ from typing import Any
 
 from evalprep.compare.flips import harmless
 from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row
+from evalprep.numbers import number
 from evalprep.report.markdown import escape, table_lines
 from evalprep.report.sheet import put_row
-from evalprep.score.screen import number
 
 Plain = str | float | int | None
 MODEL_COLUMNS = ("label", "model", "trajectory", "step", "role", "run", "folder")

@@ -93,9 +93,7 @@ def _tell(what: str) -> None:
         print(f"\r\x1b[K{what[:79]}", end="", file=raw(sys.stderr), flush=True)
 
 
-def _open(
-    args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]
-) -> tuple[list[Run], Run | None]:
+def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]) -> tuple[list[Run], Run | None]:
     """The runs in the order of their rows and the reference, where it is a run the first row; every mistake at once."""
     from evalprep.compare import check_allowed
     from evalprep.errors import BadInput, Problems, near

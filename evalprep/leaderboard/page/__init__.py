@@ -11,8 +11,8 @@ from evalprep.leaderboard.board import SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import sayings
+from evalprep.numbers import number
 from evalprep.report.page import policy, style
-from evalprep.score.screen import number
 
 _FOLDER = Path(__file__).parent
 _SHADES = 9
