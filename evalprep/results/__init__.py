@@ -8,11 +8,12 @@ from evalprep.results.primary import Primary
 from evalprep.results.run import Run
 from evalprep.results.sample import INVALID, UNKNOWN, Damage, Sample, read_samples
 from evalprep.results.scan import read_table
-from evalprep.results.several import each_run
+from evalprep.results.several import each_run, run_ids_at
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",
     "each_run", "find_run", "label_runs", "load_run", "open_run", "read_log", "read_samples", "read_table",
+    "run_ids_at",
 ]  # fmt: skip

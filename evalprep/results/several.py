@@ -38,6 +38,16 @@ def each_run(paths: Iterable[Named]) -> list[Named]:
     return [*found, *(one if len(one.files) > 1 else one.files[0] for one in named)]
 
 
+def run_ids_at(path: Named) -> list[str]:
+    """The ids of all runs that have samples at a place, in the order of their files.
+
+    A place can hold several although it is one model's: two revisions of a model have one folder.
+    """
+    place = Path(path)
+    calls = [one for folder in places_below(place) for one in folder.invocations()] if place.is_dir() else []
+    return list(dict.fromkeys(one.run for one in calls if one.run and one.samples))
+
+
 def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
     """The places of a folder; calls of one run id are one run, wherever their files lie."""
     ids = [newest_id(place) for place in places]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -98,7 +99,7 @@ def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack
     from evalprep.compare import check_allowed
     from evalprep.errors import BadInput, Problems, near
     from evalprep.leaderboard import FORMATS
-    from evalprep.results import load_every
+    from evalprep.results import each_run
 
     problems = Problems()
     for name in formats or [""]:
@@ -113,9 +114,9 @@ def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack
             problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
     check_allowed(args.allow, "--allow", problems)
     runs: list[Run] = []
-    for place in args.runs:
+    for named in args.runs:
         try:
-            found = load_every(place, packs.values(), timestamp=args.timestamp)
+            found = [run for place in each_run([named]) for run in _at(place, args.timestamp, packs)]
         except BadInput as error:
             problems.extend(error.problems)
             continue
@@ -135,6 +136,20 @@ def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack
     if reference is None:
         return runs, None
     return [reference, *(run for run in runs if _key(run) != _key(reference))], reference
+
+
+def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]) -> list[Run]:
+    """The runs at a place of one model: every one that has an id, else what `open_run` takes."""
+    from evalprep.results import NEWEST, load_run, open_run, run_ids_at
+
+    ids = run_ids_at(place) if timestamp == NEWEST else []
+    if len(ids) < 2:
+        return [open_run(place, packs.values(), timestamp=timestamp)]
+    runs = [load_run(place, run=one) for one in ids]
+    for run in runs:
+        # That there are others is what was asked for.
+        run.notes = [note for note in run.notes if " runs in " not in note]
+    return runs
 
 
 def _named(runs: list[Run]) -> Path | None:

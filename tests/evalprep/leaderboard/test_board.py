@@ -12,7 +12,7 @@ from evalprep.leaderboard import build_board
 from evalprep.leaderboard.screen import spark, text
 from evalprep.leaderboard.steps import place_in
 from evalprep.packs.finding import find_packs
-from evalprep.results import label_runs, load_every
+from evalprep.results import each_run, label_runs, load_run
 from evalprep.score import score_run
 from tests.evalprep.leaderboard.runs import PACK, ROWS, make_pack, rows, write, write_all
 
@@ -185,7 +185,7 @@ def test_runs_over_other_rows_are_of_another_question(tmp_path):
     other = [Row(f"x{at}", 1.0) for at in range(ROWS)]
     for model, known in (("/a", rows(0.5, 1)), ("/b", rows(0.6, 2)), ("/c", other)):
         write(tmp_path, model, known, rows(0.5, 3))
-    runs = load_every(tmp_path)
+    runs = [load_run(one) for one in each_run([tmp_path])]
     label_runs(runs)
     board = build_board(runs, [score_run(run) for run in runs], {})
     assert [row.cells["known"].standing for row in board.rows] == ["", "", "other question"]
@@ -255,7 +255,7 @@ def test_leaders_are_the_best_and_all_that_are_not_shown_to_be_worse():
 
 def test_long_names_and_one_run_fit(tmp_path):
     place = write(tmp_path, "/" + "long-" * 40 + "name", rows(0.5, 1), rows(0.5, 2))
-    runs = load_every(place)
+    runs = [load_run(place)]
     label_runs(runs)
     shown = text(build_board(runs, [score_run(runs[0])], {}), 80)
     assert max(map(len, shown.splitlines())) <= 80
