@@ -396,8 +396,8 @@ def _warnings(run: Run, other: Run | None, tasks: list[TaskComparison]) -> list[
     if other is None:
         found += warnings_for(run)
     else:
-        names = [one.model.rstrip("/").rpartition("/")[2] for one in (run, other)]
-        found += [f"the runs are of different models: {one}" for one in mismatch(*names)]
+        names = (run.model.rstrip("/").rpartition("/")[2], other.model.rstrip("/").rpartition("/")[2])
+        found += [f"the runs are of different models: {one}" for one in mismatch(*names, ("candidate", "baseline"))]
     for task in tasks:
         counts = task.counts_of
         if counts["changed_prompt"]:

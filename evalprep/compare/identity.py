@@ -38,8 +38,13 @@ def instruction_tuned(name: str) -> bool:
     return bool(_TUNED.search(name.replace("_", "-")))
 
 
-def mismatch(model: str, published: str) -> list[str]:
+def mismatch(model: str, published: str, sides: tuple[str, str] = ("run", "published")) -> list[str]:
     """What differs between the model run and the one that published data speak of, by their names.
+
+    Args:
+        model: Name of the one model.
+        published: Name of the other.
+        sides: What the two are called.
 
     >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-Instruct-evals")
     ['size: 1B run, 3B published', 'type: pretrained run, instruction-tuned published']
@@ -47,11 +52,11 @@ def mismatch(model: str, published: str) -> list[str]:
     differs = []
     ran, wrote = parameters(model), parameters(published)
     if ran is not None and wrote is not None and ran != wrote:
-        differs.append(f"size: {_in_words(ran)} run, {_in_words(wrote)} published")
+        differs.append(f"size: {_in_words(ran)} {sides[0]}, {_in_words(wrote)} {sides[1]}")
     # A name without a size says nothing about its type either ("model", "checkpoint-500").
     if ran is not None and wrote is not None and instruction_tuned(model) != instruction_tuned(published):
         kinds = ["instruction-tuned" if instruction_tuned(name) else "pretrained" for name in (model, published)]
-        differs.append(f"type: {kinds[0]} run, {kinds[1]} published")
+        differs.append(f"type: {kinds[0]} {sides[0]}, {kinds[1]} {sides[1]}")
     return differs
 
 

@@ -14,6 +14,7 @@ from evalprep.results.facts import NONE, limit_of
 from evalprep.results.primary import logged_scores
 
 _NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
+UNPAIRED_TEST = "z, unpaired"
 UNPAIRED = "unpaired: from stored scores, without samples; pairing would show smaller differences"
 
 
@@ -68,6 +69,6 @@ def _one(task: TaskRun, against: TaskRun, metric: str, filter_name: str, confide
     evidence = PairedUnits(gap, math.hypot(*errors), _NORMAL, math.inf, math.inf, None)  # type: ignore[arg-type]
     result.difference = from_evidence(
         evidence, confidence=confidence, higher_is_better=better, previous=before, now=now, binary=False,
-        made_of="stored", unit=item.unit, range=item.range, test="z, unpaired",
+        made_of="stored", unit=item.unit, range=item.range, test=UNPAIRED_TEST,
     )  # fmt: skip
     return result

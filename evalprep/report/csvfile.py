@@ -10,6 +10,7 @@ from typing import Any
 from evalprep.compare.flips import harmless
 from evalprep.report.document import Report
 from evalprep.report.rows import COMPARISON_COLUMNS, Cell, comparison_rows, header, rating_tables, sample_rows
+from evalprep.score.unsampled import WITHOUT_SAMPLES
 
 
 def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
@@ -19,7 +20,7 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> 
         writer.writerows([harmless(cell) for cell in row] for row in rows)
 
 
-SCORE_COLUMNS = ("run", "kind", "name", "part", "metric", "n", "value", "low", "high", "stderr", "published")
+SCORE_COLUMNS = ("run", "kind", "name", "part", "metric", "n", "value", "low", "high", "stderr", "published", "reason")
 
 
 def score_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
@@ -34,14 +35,32 @@ def score_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
             parts += [("subtask", one["name"], one, one["published"]) for one in run["subtasks"]]
             for kind, part, score, published in parts:
                 numbers = [score[name] for name in ("n", "value", "low", "high", "stderr")]
-                yield [label, kind, task["name"], part, metric, *numbers, published["value"] if published else None]
+                yield [
+                    label,
+                    kind,
+                    task["name"],
+                    part,
+                    metric,
+                    *numbers,
+                    published["value"] if published else None,
+                    None,
+                ]
+    for one in document["stored"]:
+        for label, run in zip(labels, one["runs"], strict=True):
+            if run is not None:
+                metric, numbers = (
+                    f"{one['metric']},{one['filter']}",
+                    [run["n"], run["value"], None, None, run["stderr"]],
+                )
+                yield [label, "stored", one["task"], "", metric, *numbers, None, WITHOUT_SAMPLES]
     for score in document["scores"]:
         published = score["published"][0]["value"] if score["published"] else None
         for label, run in zip(labels, score["runs"], strict=True):
             if run is not None:
                 low, high = run.get("interval") or (None, None)
                 numbers = [run.get("n"), run["agg_value"], low, high, run.get("stderr")]
-                yield [label, "suite score", score["name"], "", "", *numbers, published]
+                reason = run.get("reason") or None
+                yield [label, "suite score", score["name"], "", "", *numbers, published, reason]
 
 
 def write_csv(report: Report, folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
-from evalprep.report.scores import groups_of, suite_of
+from evalprep.report.scores import groups_of, stored_of, suite_of
 from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
@@ -49,7 +49,8 @@ def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
     """What is compared: each run with its published verdicts, then each run with the last one, the baseline."""
     with_verdicts = [(at, None) for at, run in enumerate(runs) if run.judged]
     last = len(runs) - 1
-    earlier = [(at, last) for at, run in enumerate(runs[:-1]) if set(run.tasks) & set(runs[-1].tasks)]
+    known = [{*run.tasks, *run.stored} for run in runs]
+    earlier = [(at, last) for at in range(last) if known[at] & known[last]]
     return [*with_verdicts, *earlier]
 
 
@@ -160,6 +161,7 @@ def build_report(
             for label, run in zip(labels, runs, strict=True)
         ],
         "tasks": tasks,
+        "stored": stored_of(runs),
         "scores": suite_of(scores, notes),
         "groups": groups_of(scores),
         "ratings": [one.ratings.to_dict() for one in scores],

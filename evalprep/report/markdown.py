@@ -9,6 +9,7 @@ from typing import Any
 from evalprep.numbers import number, percent, probability
 from evalprep.report.document import Report
 from evalprep.report.rows import comparison_names, conclusions_of, rating_tables
+from evalprep.score.unsampled import WITHOUT_SAMPLES
 
 # An underscore inside a word is no markup, and task names are full of them.
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<!\w)_|_(?!\w))")
@@ -54,6 +55,19 @@ def _scores(document: dict[str, Any]) -> Iterator[list[str]]:
         yield [escape(task["name"]), rows, *cells, published]
 
 
+def _stored(document: dict[str, Any]) -> Iterator[list[str]]:
+    for one in document["stored"]:
+        cells = []
+        for run in one["runs"]:
+            error = (
+                "" if run is None or run["stderr"] is None else f" ± {percent(run['stderr'], binary=one['percent'])}"
+            )
+            cells.append("-" if run is None else f"{percent(run['value'], binary=one['percent'])}{error}")
+        rows = "/".join(dict.fromkeys(_known(run["n"]) for run in one["runs"] if run))
+        metric = one["metric"] if one["filter"] == "none" else f"{one['metric']} ({one['filter']})"
+        yield [escape(one["task"]), escape(metric), rows, *cells]
+
+
 def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
     for score in document["scores"]:
         cells = []
@@ -74,6 +88,7 @@ def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
 def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
     for one in conclusions_of(comparison):
         scaled = one["kind"] in {"task", "overall"} and one["binary"]
+        scaled = scaled or (one["kind"] == "stored" and one["unit"] == "points")
         before = percent(one["previous"], binary=scaled or (comparison["before"] is None and one["kind"] == "task"))
         delta = percent(one["delta"], binary=scaled, sign=True) + _range(
             one["low"], one["high"], binary=scaled, sign=True
@@ -110,6 +125,8 @@ def render_markdown(report: Report) -> str:
     lines += [f"Runs: {', '.join(labels)}. Percent, 95 % intervals in brackets.", ""]
     if document["tasks"]:
         lines += [*table_lines(["Task", "n", *labels, "published, same rows"], _scores(document))]
+    if document["stored"]:
+        lines += [f"## Tasks {WITHOUT_SAMPLES}", "", *table_lines(["Task", "metric", "n", *labels], _stored(document))]
     if document["scores"]:
         lines += ["## Suite scores", "", *table_lines(["Score", *labels, "published"], _suite(document))]
     for name, comparison in zip(comparison_names(report), document["comparisons"], strict=True):

@@ -16,7 +16,9 @@ from dataclasses import asdict
 from typing import Any
 
 from evalprep.report.text import plain
+from evalprep.results import Run
 from evalprep.score import GroupScore, Scores, SuiteScore
+from evalprep.score.unsampled import stored_scores
 
 _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same
 _KEPT = ("agg_value", "interval", "stderr", "n", "rule", "clusters", "reason", "parts", "skipped")
@@ -118,6 +120,26 @@ def thin(values: Iterable[Any]) -> dict[str, Any]:
     if size > _DRAWN:
         known = [known[round(at * (size - 1) / (_DRAWN - 1))] for at in range(_DRAWN)]
     return {"n": size, "values": [float(f"{one:.6g}") for one in known]}
+
+
+def stored_of(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Scores that results files hold of tasks without samples, lined up by task, metric and filter."""
+    by_name = [{(one.task, one.metric, one.filter): one for one in stored_scores(run)} for run in runs]
+    made = []
+    for name in dict.fromkeys(name for one in by_name for name in one):
+        found = [one.get(name) for one in by_name]
+        values = [one.value for one in found if one is not None]
+        task, metric, filter_name = name
+        made.append(
+            {
+                "task": task,
+                "metric": metric,
+                "filter": filter_name,
+                "percent": all(0 <= value <= 1 for value in values),
+                "runs": [one and {"value": one.value, "stderr": one.stderr, "n": one.n} for one in found],
+            }
+        )
+    return made
 
 
 def groups_of(scores: Sequence[Scores]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from evalprep.numbers import number
 from evalprep.score.published import Published
 from evalprep.score.rated import tables
 from evalprep.score.suite import Scores, SuiteScore, name_among
+from evalprep.score.unsampled import WITHOUT_SAMPLES
 from evalprep.terminal import console as screen
 from evalprep.terminal import plain_table
 
@@ -35,6 +36,8 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     sources: dict[str, str] = {}
     if scores.tasks:
         console.print(_tasks(scores, sources))
+    if scores.stored:
+        console.print(_stored(scores))
     if any(group.micro.get("agg_value") is not None for group in scores.groups):
         console.print(_groups(scores))
     for group in scores.groups:
@@ -96,6 +99,17 @@ def _tasks(scores: Scores, sources: dict[str, str]) -> Any:
         # What a task does not tell is not known; a run without scores did not look for answers either.
         known = task.unparsed is not None and (task.unparsed or task.metric)
         table.add_row(Text(task.task), *cells, str(task.unparsed) if known else "-")
+    return table
+
+
+def _stored(scores: Scores) -> Any:
+    from rich.text import Text
+
+    columns = (("task", "left"), ("metric", "left"), *((name, "right") for name in ("n", "value", "stderr")))
+    table = plain_table(f"Tasks {WITHOUT_SAMPLES}", *columns)
+    for one in scores.stored:
+        rows = "-" if one.n is None else str(one.n)
+        table.add_row(Text(one.task), Text(one.name), rows, number(one.value), number(one.stderr))
     return table
 
 

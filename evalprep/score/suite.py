@@ -27,6 +27,7 @@ from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
 from evalprep.score.spec import BUILT_IN, read_specs, resolve
 from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
+from evalprep.score.unsampled import StoredScore, stored_scores
 
 
 @dataclass
@@ -91,6 +92,7 @@ class Scores:
     suite: list[SuiteScore]
     notes: list[str] = field(default_factory=list)
     ratings: Ratings = field(default_factory=Ratings)
+    stored: list[StoredScore] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; NaN and infinity as None. `results` holds the full result of each suite score."""
@@ -99,6 +101,7 @@ class Scores:
             "run": self.run,
             "model": self.model,
             "tasks": [asdict(task) for task in self.tasks],
+            "stored": [asdict(one) for one in self.stored],
             "groups": [asdict(group) for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
             "results": {score.id: score.result for score in self.suite},
@@ -340,7 +343,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
     notes: list[str] = []
     tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
     own = packs_of(run, packs or {})
-    if packs and not own:
+    if packs and not own and run.tasks:
         notes.append(_without_pack(run, packs))
     if reference is None and own:
         reference = named_reference(run, own)
@@ -385,6 +388,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         suite=suite,
         notes=[*run.notes, *incomplete(run), *notes, *ratings.notes],
         ratings=ratings,
+        stored=stored_scores(run),
     )
 
 

@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Decide, print, write."""
+    from evalprep.compare.stored import UNPAIRED_TEST
     from evalprep.errors import cannot_write
     from evalprep.gate import decide, junit, read_policy
     from evalprep.packs.finding import find_packs, on_demand
@@ -57,7 +58,8 @@ def main(args: argparse.Namespace) -> int:
         print(f"warning: {warning}")
     for check in verdict.checks:
         level = ", advisory" if check.level == "advisory" else ""
-        line = f"  {check.status:<19}  {check.name} ({check.n} pairs{level}): {check.message}"
+        rows = "unpaired" if check.test == UNPAIRED_TEST else f"{check.n} pairs"
+        line = f"  {check.status:<19}  {check.name} ({rows}{level}): {check.message}"
         print(textwrap.fill(line, width, subsequent_indent=" " * 23, break_long_words=False, break_on_hyphens=False))
     for path in (args.junit, args.output):
         if path is not None:

@@ -158,9 +158,11 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
         except BadInput as error:
             problems.extend(error.problems)
             continue
-        if isinstance(side, Run) and not side.tasks:
+        if isinstance(side, Run) and not side.tasks and not side.stored:
             problems.add(
-                "the run has no samples files", where=str(side.files.folder), fix="run lm_eval with --log_samples"
+                "the run has neither samples files nor stored scores",
+                where=str(side.files.folder),
+                fix="run lm_eval with --log_samples",
             )
         sides.append(side)
     problems.raise_if_any()

@@ -96,6 +96,7 @@ def _score(
     scores = score_run(run, packs, reference=reference)
     scores.notes += computed
     has_any = any(task.micro.get("n") for task in scores.tasks) or any(one.value is not None for one in scores.suite)
+    has_any = has_any or bool(scores.stored)
     written: list[Path] = []
     problem = ""
     if not args.no_write:
@@ -117,7 +118,7 @@ def _score(
             print(f"written: {path}")
         if problem:
             print(problem)
-        verb = ("compare" if run.judged else "report") if has_any else "rescore"
+        verb = ("compare" if run.judged else "report") if has_any or not run.tasks else "rescore"
         chosen = "" if args.timestamp == "newest" else f" --timestamp {args.timestamp}"
         print(f"next: evalprep {verb} {place}{chosen}")
     return scores.to_dict() | {"files": [str(path) for path in written]}, has_any

@@ -156,6 +156,32 @@ function taskScores() {
     { class: "forest" },
   );
 }
+// Tasks of which a results file is all there is: no rows, so no interval and nothing to open.
+function storedTable() {
+  if (!DOC.stored.length) return null;
+  const rows = DOC.stored.map((one, number) => {
+    const format = one.percent ? "percent" : "plain";
+    const cell = (run, which) =>
+      run &&
+      el(
+        "div",
+        { class: "line" },
+        severalRuns && dot(which),
+        el("b", {}, num(["stored", number, "runs", which, "value"], format)),
+        run.stderr !== null && [" ± ", num(["stored", number, "runs", which, "stderr"], format)],
+      );
+    return [
+      one.task,
+      one.filter === "none" ? one.metric : `${one.metric} (${one.filter})`,
+      one.runs.map((run, which) =>
+        run && run.n !== null && el("div", { class: "line" }, num(["stored", number, "runs", which, "n"], "count"))
+      ),
+      one.runs.map(cell),
+    ];
+  });
+  const columns = [["Task"], ["Metric"], ["n", "number"], ["Score", "score"]];
+  return table("Tasks without samples: scores and standard errors as lm-eval stored them", columns, rows);
+}
 function groupTable() {
   if (!DOC.groups.length) return null;
   const cell = (number, kind) => (run, which) =>
@@ -214,7 +240,8 @@ function overview() {
     el("h2", { tabindex: -1 }, "Overview"),
     el("div", { class: "cards" }, DOC.comparisons.map((_, which) => summaryCard(which))),
     legend(),
-    taskScores(),
+    DOC.tasks.length > 0 && taskScores(),
+    storedTable(),
     groupTable(),
     suiteTable(),
     notes,

@@ -250,6 +250,28 @@ def test_w16_results_without_samples_stand_side_by_side(tmp_path, run_verb):
     assert data["stored"][0]["high"] == pytest.approx(0.1 + 1.959964 * 0.02 * 2**0.5, abs=1e-4)
 
 
+def test_w16_every_verb_shows_what_results_without_samples_hold(tmp_path, run_verb, gate):
+    counts = {"n-samples": {"t": {"original": 500, "effective": 500}}}
+    homes = [stored(tmp_path, "a", 0.6, 0.02, **counts), stored(tmp_path, "b", 0.5, 0.02, **counts)]
+    code, out = run_verb("score", homes[0], "--no-write")
+    assert (code, "t acc 500 0.6000 0.0200" in out) == (0, True), out
+    assert "next: evalprep report" in out
+    code, out = gate(homes, "{defaults: {max_drop: 0}}")
+    assert (code, "t (unpaired): gain of 10.0 points" in out) == (0, True), out
+    code, out = gate(homes[::-1], "{defaults: {max_drop: 0}}")
+    assert (code, "t (unpaired): drop of 10.0 points" in out) == (1, True), out
+    where = tmp_path / "page"
+    code, _ = run_verb("report", *homes, "--out", where, "--format", "html,csv,md,json,xlsx")
+    assert code == 0
+    document = json.loads((where / "report.json").read_text())
+    assert document["stored"][0]["runs"][0] == {"value": 0.6, "stderr": 0.02, "n": 500}
+    assert document["comparisons"][0]["stored"][0]["verdict"] == "better"
+    assert "| t | acc | 500 | 60.0 ± 2.0 | 50.0 ± 2.0 |" in (where / "report.md").read_text()
+    assert "as lm-eval stored it, without samples" in (where / "scores.csv").read_text()
+    assert "| +10.0 [" in (where / "report.md").read_text()
+    assert run_verb("rescore", homes[0])[0] == 2
+
+
 def likelihoods(values, words=20):
     return [
         Row(f"r{at}", metrics={"word_perplexity": [value, words], "bits_per_byte": [value, 5 * words]})
