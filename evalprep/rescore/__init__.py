@@ -1,23 +1,28 @@
-"""Saved outputs scored anew with today's scorers, without the model.
+"""Saved outputs scored anew with today's scorers, without the model and without the data set.
 
-The task's own YAML is loaded through lm-eval, its filters and `process_results` are applied to the saved replies, so
-whatever the task does is done again, also for `--predict_only` runs that were never scored. Where rows carry the output
-that was published for them, that output goes through the same scorer: a verdict that differs although the published
-output is scored differs because of the scorer, any other because of the model.
+The task's filters and `process_results` are loaded through lm-eval and applied to the saved replies, so whatever the
+task does is done again, also for `--predict_only` runs that were never scored, and for runs of somebody else, whose
+rows stand in the samples (`place.py` says where a scorer may come from). Where rows carry the output that was published
+for them, that output goes through the same scorer: a verdict that differs although the published output is scored
+differs because of the scorer, any other because of the model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from evalprep.rescore.scorer import Outcome, find_scorer, load_task, score_sample
+from evalprep.errors import BadInput, Problem
+from evalprep.packs.pack import Pack
+from evalprep.rescore.place import find_places
+from evalprep.rescore.scorer import Outcome, Scorer, score_sample
 from evalprep.rescore.tally import Change, Replay, TaskRescore, primary_of, scorer_changes, tally, versions_before
 from evalprep.rescore.workers import Workers
 from evalprep.rescore.writer import RunWriter
-from evalprep.results import Run
+from evalprep.results import Run, TaskRun
 
 __all__ = [
-    "Change", "Outcome", "Replay", "RunWriter", "TaskRescore", "Workers", "rescore_task", "score_sample",
+    "Change", "Outcome", "Replay", "RunWriter", "Scorer", "TaskRescore", "Workers", "rescore_task", "score_sample",
     "versions_before",
 ]  # fmt: skip
 
@@ -27,6 +32,7 @@ def rescore_task(
     name: str,
     *,
     work_dir: Path | None = None,
+    packs: Mapping[str, Pack] | None = None,
     workers: Workers | None = None,
     writer: RunWriter | None = None,
 ) -> TaskRescore:
@@ -36,25 +42,46 @@ def rescore_task(
         run: The run.
         name: The task.
         work_dir: Folder of the task YAMLs; by default where the task was prepared.
+        packs: Installed packs, whose templates are scorers too.
         workers: The processes that score, shared by all tasks; None for this one alone.
         writer: Where the rescored samples go; None writes nothing.
 
     Raises:
-        BadInput: the task cannot be loaded.
+        BadInput: the task cannot be loaded from any place that may be used.
     """
     task = run.task(name)
-    place = find_scorer(run, task, work_dir)
-    fresh = load_task(place)
+    scorer = _scorer(run, task, work_dir, packs or {})
+    fresh = scorer.task
     primary = primary_of(task, fresh)
-    result = TaskRescore(name, primary.metric, primary.filter, scorer_changed=scorer_changes(task, fresh))
+    result = TaskRescore(
+        name, primary.metric, primary.filter, scorer=scorer.place.title, scorer_changed=scorer_changes(task, fresh)
+    )
     # Any one filter's lines hold every document once; the primary one also has the old verdicts.
     saved = primary.filter if primary.filter in task.table(primary.filter).filters else task.primary.filter
     rows = len(task.table(saved))
-    scored = (workers or Workers(1)).outcomes(place, fresh, task.samples(saved), rows)
-    pairs = tally(result, primary, scored)
+    pairs = tally(result, primary, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows))
     if writer is None:
         for _ in pairs:
             pass
     else:
-        writer.write(name, fresh, pairs)
+        writer.write(task, fresh, pairs)
     return result
+
+
+def _scorer(run: Run, task: TaskRun, work_dir: Path | None, packs: Mapping[str, Pack]) -> Scorer:
+    """The first scorer that can be loaded."""
+    places, why = find_places(run, task, work_dir, packs)
+    if places[0].first is None:
+        raise BadInput(Problem(what="no line of its samples file can be used", where=f"task {task.name}"))
+    for place in places:
+        try:
+            return Scorer.load(place)
+        except BadInput as error:
+            why += [problem.what for problem in error.problems]
+    raise BadInput(
+        Problem(
+            what=f"cannot be rescored: {'; '.join(why)}",
+            where=f"task {task.name}",
+            fix="name the folder of the task's YAML with --work_dir",
+        )
+    )

@@ -10,7 +10,13 @@ _SHOWN = 10  # changed samples per task
 _SCORERS = ("evalprep", "lm_eval", "math-verify", "sympy", "rouge-score")
 
 
-def show(run: Run, results: list[TaskRescore], now: dict[str, str], changed: dict[str, list[str | None]]) -> None:
+def show(
+    run: Run,
+    results: list[TaskRescore],
+    now: dict[str, str],
+    changed: dict[str, list[str | None]],
+    left_out: dict[str, str],
+) -> None:
     """Print what rescoring changed.
 
     Args:
@@ -18,6 +24,7 @@ def show(run: Run, results: list[TaskRescore], now: dict[str, str], changed: dic
         results: One per task.
         now: Installed versions.
         changed: Package -> version of the run and version now, where they differ.
+        left_out: Task -> why it could not be rescored.
     """
     print(run.label)
     print(f"scored by {', '.join(f'{name} {now[name]}' for name in _SCORERS if name in now)}")
@@ -25,6 +32,7 @@ def show(run: Run, results: list[TaskRescore], now: dict[str, str], changed: dic
         print(f"  {name} was {old}, is {new or 'not installed'}")
     for result in results:
         print(f"\n{result.task}: {result.metric} ({result.filter}), {result.n} samples")
+        print(f"  scored by {result.scorer}")
         if result.scorer_changed is not None and result.previous is not None:
             parts = ", ".join(result.scorer_changed)
             state = f"changed since the run ({parts})" if parts else "as in the run"
@@ -49,6 +57,8 @@ def show(run: Run, results: list[TaskRescore], now: dict[str, str], changed: dic
                 f"  verdicts that differ from the published ones: {replay.scorer_differs} by the scorer, "
                 f"{replay.model_differs} by the model's output"
             )
+    for name, why in left_out.items():
+        print(f"\n{name}: not rescored: {why}")
 
 
 def _short(text: str, length: int = 24) -> str:

@@ -14,7 +14,8 @@ from evalprep.results.primary import NOT_SCORES, choose_primary
 from evalprep.results.record import manifest_of
 from evalprep.results.sample import number_of, verdict_of
 
-_SCORER_KEYS = ("process_results", "filter_list", "metric_list")
+#: The parts of a configuration that make its scorer.
+OF_SCORER = ("process_results", "filter_list", "metric_list")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NAMED = 100  # ids of disagreeing rows that are kept
 
@@ -64,6 +65,7 @@ class TaskRescore:
         previous, now: Mean scores; `previous` is None where nothing had been scored.
         up, down: Documents whose score rose and fell.
         first_scored: Documents that had no score before.
+        scorer: What scored it.
         errors: Reason -> documents on which the scorer failed.
         scorer_changed: Which parts of the task's scorer read differently now; None when the run does not tell.
         changes: Every changed document.
@@ -79,6 +81,7 @@ class TaskRescore:
     up: int = 0
     down: int = 0
     first_scored: int = 0
+    scorer: str = ""
     errors: dict[str, int] = field(default_factory=dict)
     scorer_changed: list[str] | None = None
     changes: list[Change] = field(default_factory=list)
@@ -110,7 +113,7 @@ def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
         # Functions inside lists are logged with their address in memory.
         return _ADDRESS.sub("", json.dumps(config.get(key), default=str, sort_keys=True))
 
-    return [key for key in _SCORER_KEYS if text(task.config, key) != text(now, key)]
+    return [key for key in OF_SCORER if text(task.config, key) != text(now, key)]
 
 
 def tally(

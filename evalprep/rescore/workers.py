@@ -12,22 +12,23 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import Any, Self
+from typing import Self
 
-from evalprep.rescore.scorer import Outcome, ScorerPlace, load_task, score_sample
+from evalprep.rescore.place import ScorerPlace
+from evalprep.rescore.scorer import Outcome, Scorer, score_sample
 from evalprep.results import Sample
 
 _CHUNK = 128  # documents per message to a worker
 # Seconds of one process that a start of workers must save: each imports lm-eval, in 4 to 6 s of CPU.
 _STARTING, _LOADING = 12.0, 2.0
 
-_tasks: dict[ScorerPlace, Any] = {}  # the tasks that this worker process has loaded, which takes a moment each
+_scorers: dict[str, Scorer] = {}  # of the tasks that this worker process has loaded, which takes a moment each
 
 
 def _score_chunk(place: ScorerPlace, samples: list[Sample]) -> list[Outcome]:
-    if place not in _tasks:
-        _tasks[place] = load_task(place)
-    return [score_sample(_tasks[place], sample) for sample in samples]
+    if place.task not in _scorers:
+        _scorers[place.task] = Scorer.load(place)
+    return [score_sample(_scorers[place.task], sample) for sample in samples]
 
 
 class Workers:
@@ -50,14 +51,11 @@ class Workers:
         if self.pool is not None:
             self.pool.shutdown(cancel_futures=True)
 
-    def outcomes(
-        self, place: ScorerPlace, loaded: Any, samples: Iterator[Sample], rows: int
-    ) -> Iterator[tuple[Sample, Outcome]]:
+    def outcomes(self, scorer: Scorer, samples: Iterator[Sample], rows: int) -> Iterator[tuple[Sample, Outcome]]:
         """Score the samples of one task.
 
         Args:
-            place: How a worker loads the task.
-            loaded: The task, as this process has loaded it.
+            scorer: The task, as this process has loaded it; workers load it from the same place.
             samples: Its samples.
             rows: How many they are.
         """
@@ -66,14 +64,14 @@ class Workers:
         if not (self._asked and self.jobs > 1):
             for chunk in chunks:
                 start = time.perf_counter()
-                scored = [score_sample(loaded, sample) for sample in chunk]
+                scored = [score_sample(scorer, sample) for sample in chunk]
                 spent, done = spent + time.perf_counter() - start, done + len(chunk)
                 yield from zip(chunk, scored, strict=True)
                 if self._pays(spent / done * (rows - done)):
                     break
         waiting: deque[tuple[list[Sample], Future[list[Outcome]]]] = deque()
         for chunk in chunks:
-            waiting.append((chunk, self._started().submit(_score_chunk, place, chunk)))
+            waiting.append((chunk, self._started().submit(_score_chunk, scorer.place, chunk)))
             if len(waiting) > 4 * self.jobs:
                 first, future = waiting.popleft()
                 yield from zip(first, future.result(), strict=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping
 from evalprep.rescore.scorer import Outcome
-from evalprep.results import Run, Sample
+from evalprep.rescore.tally import OF_SCORER
+from evalprep.results import Run, Sample, TaskRun
 
 
 class RunWriter:
@@ -31,8 +34,9 @@ class RunWriter:
                 Problem(what=f"cannot write: {error.strerror}", where=str(folder), fix="name another place with --out")
             ) from error
 
-    def write(self, name: str, task: Any, pairs: Iterator[tuple[Sample, Outcome]]) -> None:
-        """Write one task's samples, filter by filter, and keep its aggregated scores."""
+    def write(self, known: TaskRun, task: Any, pairs: Iterator[tuple[Sample, Outcome]]) -> None:
+        """Write the samples of a task of the run as another one of lm-eval scores them, and keep its scores."""
+        name = known.name
         filters = [ensemble.name for ensemble in task._filters]  # noqa: SLF001 - the harness offers no public access
         parts = [self.folder / f".{self.stamp}_{at}.part" for at in range(len(filters))]
         values: dict[tuple[str, str], list[Any]] = {}
@@ -62,19 +66,47 @@ class RunWriter:
             except Exception as error:  # noqa: BLE001 - an aggregation that fails leaves its score out, not the run
                 scores[f"{metric},{filter_name}"] = f"{type(error).__name__}: {error}"
         self.results["results"][name] = scores
-        self.results["configs"][name] = task.dump_config()
+        self.results["configs"][name] = _config(known, task)
         self.results["higher_is_better"][name] = task.higher_is_better()
-        self.results["versions"][name] = self.run.results.get("versions", {}).get(name)
-        self.results["n-samples"][name] = {"original": count, "effective": count}
+        self.results["versions"][name] = as_mapping(self.run.results.get("versions")).get(name)
+        counts = as_mapping(as_mapping(self.run.results.get("n-samples")).get(name))
+        self.results["n-samples"][name] = {"original": counts.get("original", count), "effective": count}
 
-    def finish(self) -> None:
-        """Write the results file: the run's own, with the new scores in it."""
+    def discard(self) -> None:
+        """Take back the folder, where nothing was written into it."""
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+
+    def finish(self, left_out: Mapping[str, str]) -> None:
+        """Write the results file: the run's own, with the new scores in it.
+
+        Args:
+            left_out: Task -> why it could not be rescored.
+        """
         kept = {key: value for key, value in self.run.results.items() if key not in {*self.results, "groups"}}
         content = (
-            kept | self.results | {"rescored": {"from": str(self.run.files.folder), "stamp": self.run.files.stamp}}
+            kept
+            | self.results
+            | {
+                "rescored": {
+                    "from": str(self.run.files.folder.resolve()),
+                    "stamp": self.run.files.stamp,
+                    "run": self.run.files.run,
+                    "left_out": dict(left_out),
+                }
+            }
         )
         path = self.folder / f"results_{self.stamp}.json"
         path.write_text(json.dumps(content, indent=2, default=str, ensure_ascii=False), encoding="utf-8")
+
+
+def _config(known: TaskRun, task: Any) -> dict[str, Any]:
+    """The configuration of the run with the scorer of today in it; the id is the run's own and is not carried over."""
+    fresh = task.dump_config()
+    metadata = {**as_mapping(fresh.get("metadata")), **as_mapping(known.config.get("metadata"))}
+    metadata = {key: value for key, value in metadata.items() if key not in {"run", "command"}}
+    parts = {key: fresh[key] for key in OF_SCORER if key in fresh} if known.config else fresh
+    return {**known.config, **parts, "metadata": metadata}
 
 
 def _line(sample: Sample, outcome: Outcome, filter_name: str, metrics: dict[str, Any]) -> str:

@@ -82,7 +82,7 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
             results = _merged(results, decoded_files[file])
     _as_chosen(results, files.sources, decoded_files)
 
-    record = read_record(files.folder, files.run)
+    record = read_record(files.folder, files.run or str(as_mapping(results.get("rescored")).get("run") or ""))
     plan = plan_of(record) if record else None
     planned = _planned(plan, results) if plan is not None else {}
     samples = dict(files.samples)
@@ -101,6 +101,8 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         notes += _without_earlier_replies(tasks, plan)
     if not as_logged:
         tasks = {name: with_own_scores(task) for name, task in tasks.items()}
+    rescored = as_mapping(results.get("rescored"))
+    notes += [f"{name} is not rescored: {why}" for name, why in as_mapping(rescored.get("left_out")).items()]
     configured = as_mapping(results.get("configs"))
     missing = [] if Path(path).is_file() else [str(name) for name in configured if name not in tasks]
     if missing:

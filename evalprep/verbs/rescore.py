@@ -20,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
     add("--work_dir", type=Path, help="folder of the task YAMLs, whose code is run (default: where you prepared them)")
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
+    add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add(
         "--jobs",
@@ -35,7 +36,8 @@ def main(args: argparse.Namespace) -> int:
     """Rescore, print, write."""
     import sys
 
-    from evalprep.errors import BadInput, Problem
+    from evalprep.errors import BadInput, Problem, Problems
+    from evalprep.packs.finding import find_packs
     from evalprep.packs.manifest import versions
     from evalprep.rescore import RunWriter, Workers, rescore_task, versions_before
     from evalprep.results import label_runs, load_run
@@ -50,28 +52,48 @@ def main(args: argparse.Namespace) -> int:
                 fix="name the prepared work folder of the run",
             )
         )
+    packs = find_packs(args.template_dir)
     run = load_run(args.run, timestamp=args.timestamp, as_logged=True)
     label_runs([run])
+    chosen = run.select(args.tasks)
+    if not chosen:
+        raise BadInput(
+            Problem(
+                what="the run has no samples files, and without saved replies nothing can be scored anew",
+                where=str(run.files.folder),
+                fix="evalprep report shows the scores that it stored",
+            )
+        )
     out = None if args.no_write else args.out or run.files.folder / f"rescored_{run.files.stamp}"
     writer = RunWriter(run, out) if out is not None else None
+    results, left_out, problems = [], {}, Problems()
     # Task code may print; standard output is ours.
     with (
         contextlib.redirect_stdout(sys.stderr),
         _without_bars(),
         Workers(args.jobs) as workers,
     ):
-        results = [
-            rescore_task(run, name, work_dir=args.work_dir, workers=workers, writer=writer)
-            for name in run.select(args.tasks)
-        ]
+        for name in chosen:
+            try:
+                results.append(
+                    rescore_task(run, name, work_dir=args.work_dir, packs=packs, workers=workers, writer=writer)
+                )
+            except BadInput as error:
+                problems.extend(error.problems)
+                left_out[name] = "; ".join(one.what.removeprefix("cannot be rescored: ") for one in error.problems)
+    if not results:
+        if writer is not None:
+            writer.discard()
+        problems.raise_if_any()
     if writer is not None:
-        writer.finish()
+        writer.finish(left_out)
     before, now = versions_before(run), versions()
     changed = {key: [before[key], now.get(key)] for key in before if before[key] != now.get(key)}
     if args.json:
         data = {
             "run": run.label,
             "tasks": [result.to_dict() for result in results],
+            "left_out": left_out,
             "versions": now,
             "versions_changed": changed,
             "written": str(out) if out is not None else None,
@@ -80,7 +102,7 @@ def main(args: argparse.Namespace) -> int:
     else:
         from evalprep.rescore.screen import show
 
-        show(run, results, now, changed)
+        show(run, results, now, changed, left_out)
         if out is not None:
             print(f"rescored run written to {out}")
             # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.

@@ -11,7 +11,7 @@ from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.packs.own import is_own_file, remember_file, remember_folder, why_foreign
 from evalprep.packs.plan import ScoreSpec
-from evalprep.rescore.scorer import find_scorer
+from evalprep.rescore.place import FOLDER, find_places
 from evalprep.results import load_run
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
@@ -155,10 +155,12 @@ def test_ones_own_folder_is_found_without_being_named(tmp_path):
     results["configs"]["t"]["dataset_kwargs"] = {"data_files": {"test": str(work / "pack" / "t.parquet")}}
     (home / f"results_{STAMP}.json").write_text(json.dumps(results))
     run = load_run(home)
-    assert find_scorer(run, run.tasks["t"], None).roots == (str(work),)
+    first = find_places(run, run.tasks["t"], None, {})[0][0]
+    assert (first.kind, first.path) == (FOLDER, work)
     (work / "manifest.json").write_text(json.dumps({"schema": 2, "files": {}, "edited": True}))
-    with pytest.raises(BadInput, match="not the one of your last preparation"):
-        find_scorer(run, run.tasks["t"], None)
+    places, refused = find_places(run, run.tasks["t"], None, {})
+    assert "not the one of your last preparation" in refused[0]
+    assert all(place.kind != FOLDER for place in places)
 
 
 def test_a_file_of_code_is_known_by_its_content(tmp_path):

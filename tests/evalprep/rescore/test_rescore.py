@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -93,9 +94,71 @@ def test_an_unchanged_scorer_changes_nothing(runs, jobs):
     assert (pools[0] is None) is (jobs is None), "a few rows are not worth a process"
 
 
-def test_code_that_only_the_results_name_is_not_run(runs, capsys):
-    assert main(["rescore", str(runs / "full")]) == 2
-    assert f"--work_dir {runs / 'tasks'}" in capsys.readouterr().err
+def elsewhere(runs, folder, **config):
+    """The full run on a machine without its work folder and its data; entries of the tasks' configuration replaced."""
+    shutil.copytree(runs / "full", folder)
+    (file,) = folder.rglob("results_*.json")
+    text = file.read_text().replace(str(runs), "/home/somebody")
+    results = json.loads(text)
+    for one in results["configs"].values():
+        one.update(config)
+    file.write_text(json.dumps(results))
+    return folder
+
+
+def test_a_run_of_somebody_else_is_rescored_without_its_data(runs, tmp_path):
+    run = load_run(elsewhere(runs, tmp_path / "theirs"))
+    for name in TASKS:
+        result = rescore_task(run, name)
+        assert (result.n, result.up, result.down, result.first_scored, result.errors) == (ROWS, 0, 0, 0, {})
+        assert result.now == result.previous
+        assert "that the results file names" in result.scorer
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"process_results": "def process_results(doc, results):\n    open('/tmp/owned', 'w')"},
+        {"metric_list": [{"metric": "<function owned at 0x7f>"}]},
+        {"metric_list": [{"metric": "somebody/metric", "hf_evaluate": True}]},
+        {"filter_list": [{"name": "x", "filter": [{"function": "custom", "filter_fn": "<function f>"}]}]},
+        {"filter_list": [{"name": "x", "filter": "regex"}]},
+        {"output_type": "anything"},
+    ],
+    ids=["results", "metric", "metric of a hub", "filter", "a filter of wrong type", "output type"],
+)
+def test_code_that_only_the_results_name_is_not_run(runs, tmp_path, capsys, config):
+    folder = elsewhere(runs, tmp_path / "theirs", **config)
+    before = {path.name for path in folder.rglob("*")}
+    assert main(["rescore", str(folder)]) == 2
+    said = capsys.readouterr().err
+    assert "--work_dir" in said
+    assert all(name in said for name in TASKS)
+    assert {path.name for path in folder.rglob("*")} == before
+
+
+def test_a_template_in_a_results_file_is_not_run(runs, tmp_path):
+    evil = "{{ cycler.__init__.__globals__.os.system('touch " + str(tmp_path / "owned") + "') }}"
+    config = {"doc_to_text": evil, "doc_to_target": evil, "doc_to_choice": evil, "description": evil}
+    run = load_run(elsewhere(runs, tmp_path / "theirs", **config))
+    for name in TASKS:
+        assert rescore_task(run, name).now == run.tasks[name].scores[run.tasks[name].primary.key]
+    assert not (tmp_path / "owned").exists()
+
+
+def test_what_cannot_be_rescored_is_named_and_the_rest_is_done(runs, tmp_path, capsys):
+    folder = elsewhere(runs, tmp_path / "theirs")
+    (file,) = folder.rglob("results_*.json")
+    results = json.loads(file.read_text())
+    results["configs"]["says_lol"]["process_results"] = "def process_results(doc, results): ..."
+    file.write_text(json.dumps(results))
+    out = tmp_path / "out"
+    assert main(["rescore", str(folder), "--out", str(out)]) == 0
+    assert "says_lol: not rescored: " in capsys.readouterr().out
+    written = load_run(out)
+    assert list(written.tasks) == ["choose one"]
+    assert any("says_lol" in note and "not rescored" in note for note in written.notes)
+    assert written.tasks["choose one"].config["dataset_path"] == "json"
 
 
 def test_the_scorer_and_the_model_are_told_apart(runs):
@@ -132,7 +195,7 @@ def test_a_run_that_was_never_scored_gets_the_scores_of_one_that_was(runs, tmp_p
     bare, full = load_run(runs / "bare"), load_run(runs / "full")
     writer = RunWriter(bare, tmp_path / "rescored")
     results = [rescore_task(bare, name, work_dir=runs / "tasks", writer=writer) for name in TASKS]
-    writer.finish()
+    writer.finish({})
     assert [result.first_scored for result in results] == [ROWS, ROWS]
     assert [result.previous for result in results] == [None, None]
     written = load_run(tmp_path / "rescored")

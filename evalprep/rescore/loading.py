@@ -1,0 +1,221 @@
+"""Loading a task of lm-eval for its scorer alone: without its data set, its few-shot examples and its prompts."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping
+from evalprep.rescore.place import FOLDER, PACK, RESULTS, STOCK, ScorerPlace
+from evalprep.results import Sample
+
+TARGET, CHOICES = "logged target", "logged choices"  # columns that a row gets from its sample
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+_OF_SCORER = ("process_results", "filter_list", "metric_list", "output_type", "doc_to_target", "doc_to_choice")
+_PLAIN = (str, int, float, bool, type(None))
+
+
+class _Rows(list[Mapping[str, Any]]):
+    """Rows in the place of a data set."""
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        return dict.fromkeys(self[0]) if self else {}
+
+
+class _Splits(dict[str, _Rows]):
+    """The same rows as every split that a task may ask for."""
+
+    def __init__(self, rows: _Rows) -> None:
+        super().__init__(test=rows)
+        self.rows = rows
+
+    def __missing__(self, _: str) -> _Rows:
+        return self.rows
+
+
+def load_task(place: ScorerPlace) -> Any:
+    """The task object of lm-eval, with the rows of a run in the place of its data set.
+
+    Raises:
+        BadInput: there is no such task, or it cannot be loaded.
+    """
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    try:
+        with _without_data(place):
+            return _built(place)
+    except Exception as error:
+        raise BadInput(Problem(what=f"{place.title}: {_said(error)}", where=f"task {place.task}")) from error
+
+
+def _said(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, NotDataError) else f"{type(error).__name__}: {text[:300]}"
+
+
+class NotDataError(ValueError):
+    """A configuration that is more than data."""
+
+
+@contextlib.contextmanager
+def _without_data(place: ScorerPlace) -> Iterator[None]:
+    """Let tasks that are made meanwhile take the row of a run for their data set."""
+    from lm_eval.api.task import ConfigurableTask
+
+    row = row_of(place, place.first) if place.first is not None else {}
+
+    def download(task: Any, *_: Any, **__: Any) -> None:
+        # Logged rows are processed already, and examples of prompts are no part of a scorer.
+        for holder in (task.config, task.fewshot_cfg):
+            if getattr(holder, "process_docs", None) is not None:
+                holder.process_docs = None
+        task.dataset = _Splits(_Rows([row]))
+
+    before = ConfigurableTask.download
+    ConfigurableTask.download = download
+    try:
+        yield
+    finally:
+        ConfigurableTask.download = before
+
+
+@cache
+def _manager(root: str) -> Any:
+    """The index of a folder of tasks; of all of lm-eval's own for an empty name, which takes seconds."""
+    from lm_eval.tasks import TaskManager
+
+    return TaskManager(include_path=[root] if root else None, include_defaults=not root)
+
+
+def _built(place: ScorerPlace) -> Any:
+    if place.kind in {FOLDER, STOCK}:
+        root = str(place.path if place.kind == FOLDER else place.path.parent) if place.path is not None else ""
+        manager = _manager(root)
+        if place.task not in manager.task_index:
+            raise NotDataError("there is no task of this name")
+        return manager.load([place.task])["tasks"][place.task]
+    if place.kind == PACK and place.path is not None:
+        return _of_template(place, place.path)
+    from lm_eval.api.task import ConfigurableTask
+
+    return ConfigurableTask(config=_as_data(place))
+
+
+def _of_template(place: ScorerPlace, path: Path) -> Any:
+    """A task made from a template of a pack, its placeholders filled from the plan of the run."""
+    from lm_eval.api.task import ConfigurableTask
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    config = _filled(load_yaml(path, resolve_func=True), place.values)
+    open_keys = [key for key in _OF_SCORER if _PLACEHOLDER.search(str(config.get(key)))]
+    if open_keys:
+        raise NotDataError(f"{', '.join(open_keys)} of its template depend on the preparation, which is not there")
+    config = {key: value for key, value in config.items() if not _PLACEHOLDER.search(str(value))}
+    config |= {"task": place.task, "test_split": "test"}
+    made = config.pop("class", None)
+    if made is None:
+        return ConfigurableTask(config=config)
+    task = made(config=config) if "config" in inspect.signature(made.__init__).parameters else made()
+    task.config.task = place.task
+    return task
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(one, values) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, values) for one in value]
+    whole = _PLACEHOLDER.fullmatch(value) if isinstance(value, str) else None
+    return values.get(whole[1], value) if whole else value
+
+
+def _as_data(place: ScorerPlace) -> dict[str, Any]:
+    """The scorer that a results file describes with names of lm-eval's own metrics and filters.
+
+    Prompts, targets and choices are templates there, which could run anything; the logged ones take their place.
+
+    Raises:
+        NotDataError: it needs code that only the run's author has.
+    """
+    from lm_eval.api.registry import AGGREGATION_REGISTRY, FILTER_REGISTRY, METRIC_REGISTRY
+
+    config, kind = place.config, place.config.get("output_type")
+    if not config or kind not in {"generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling"}:
+        raise NotDataError("the results file does not hold the task's configuration")
+    if config.get("process_results") is not None or config.get("class") is not None:
+        raise NotDataError("its results are made by code of its own, which is not run from a results file")
+    metrics, filters = config.get("metric_list"), config.get("filter_list")
+    for one in _listed(metrics):
+        by_name = _named(one.get("metric"), METRIC_REGISTRY) and _named(
+            one.get("aggregation", "mean"), AGGREGATION_REGISTRY
+        )
+        if not by_name or one.get("hf_evaluate") or not _plain(one):
+            raise NotDataError(f"metric {str(one.get('metric'))[:60]!r} is code of its own")
+    for one in _listed(filters):
+        for step in _listed(one.get("filter", [None])):
+            if not _named(step.get("function"), FILTER_REGISTRY) or step["function"] == "custom" or not _plain(step):
+                raise NotDataError(f"filter {str(one.get('name'))[:60]!r} is code of its own")
+    own = {"task": place.task, "output_type": kind, "test_split": "test", "doc_to_text": "", "doc_to_target": TARGET}
+    if kind == "multiple_choice":
+        own["doc_to_choice"] = CHOICES
+    own |= {key: value for key, value in (("metric_list", metrics), ("filter_list", filters)) if value is not None}
+    examples = {"sampler": "first_n", "samples": []}  # none are needed
+    return own | {"metadata": as_mapping(config.get("metadata")), "fewshot_config": examples}
+
+
+def _listed(value: Any) -> list[dict[str, Any]]:
+    """A list of mappings; whatever else it holds becomes a mapping without names, which nothing knows."""
+    if value is None:
+        return []
+    return [one if isinstance(one, dict) else {} for one in value] if isinstance(value, list) else [{}]
+
+
+def _named(name: Any, registry: Mapping[str, Any]) -> bool:
+    return isinstance(name, str) and name in registry
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_plain(one) for one in value.values())
+    return all(_plain(one) for one in value) if isinstance(value, list) else isinstance(value, _PLAIN)
+
+
+def row_of(place: ScorerPlace, sample: Sample) -> dict[str, Any]:
+    """The row that a scorer is given: the logged one, with what was logged beside it where the scorer needs that."""
+    if place.kind != RESULTS:
+        return dict(sample.doc)
+    return dict(sample.doc) | {TARGET: _target(place, sample), CHOICES: _choices(place, sample)}
+
+
+def _target(place: ScorerPlace, sample: Sample) -> Any:
+    """The logged target as the task gave it: lm-eval writes an index, a text or a list as text."""
+    column = place.config.get("doc_to_target")
+    if isinstance(column, str) and column in sample.doc:
+        return sample.doc[column]
+    text = sample.target
+    if place.config.get("output_type") == "multiple_choice" and text.lstrip("-").isdigit():
+        return int(text)
+    if text.startswith("[") and text.endswith("]"):
+        with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return ast.literal_eval(text)
+    return text
+
+
+def _choices(place: ScorerPlace, sample: Sample) -> list[str]:
+    """The choices: what the requests go on with, without the mark that stands before an answer."""
+    if place.config.get("output_type") != "multiple_choice":
+        return []
+    before = place.config.get("target_delimiter", " ")
+    requests = [one for one in sample.arguments.values() if isinstance(one, dict)]
+    if len({str(one.get("arg_0")) for one in requests}) > 1:
+        raise NotDataError("its choices stand in the prompt, which the results file describes by a template alone")
+    ends = [one.get("arg_1") for one in requests]
+    return [one.removeprefix(before if isinstance(before, str) else " ") for one in ends if isinstance(one, str)]
