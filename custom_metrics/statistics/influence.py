@@ -87,6 +87,37 @@ def influence_of_mean(keys: Sequence[str], values: ArrayLike, weights: ArrayLike
     return gathered_influence(keys, w * (x - mean) / float(np.sum(w)), list(zip(x.tolist(), w.tolist(), strict=True)))
 
 
+def influence_of_auc(
+    higher_keys: Sequence[str], higher: ArrayLike, lower_keys: Sequence[str], lower: ArrayLike
+) -> Influence:
+    """Influences on an AUC, the share of pairs in which a row of the one side lies above a row of the other.
+
+    A row's influence is its share of pairs won (ties half) less the AUC, over the rows of its side: the placements of
+    DeLong, DeLong and Clarke-Pearson (Biometrics 44, 1988), whose paired test rule G then is, with t for z.
+
+    Args:
+        higher_keys: Unit of each row of the side that is to lie above.
+        higher: Its scores.
+        lower_keys: Unit of each row of the other side.
+        lower: Its scores.
+    """
+    above, below = (np.asarray(side, dtype=np.float64).ravel() for side in (higher, lower))
+    if not above.size or not below.size:
+        return Influence({}, 0.0)
+    won_above, won_below = _placements(above, below), 1 - _placements(below, above)
+    auc = float(np.mean(won_above))
+    influence = np.concatenate([(won_above - auc) / above.size, (won_below - auc) / below.size])
+    raw = [(side, value) for side, values in enumerate((above, below)) for value in values.tolist()]
+    return gathered_influence([*higher_keys, *lower_keys], influence, raw)
+
+
+def _placements(values: Floats, others: Floats) -> Floats:
+    """For each value the share of the others that lie below it, ties half."""
+    ordered = np.sort(others)
+    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    return (below + up_to) / (2.0 * others.size)
+
+
 def influence_of(result: Mapping[str, Any]) -> Influence | None:
     """The influences that the result of a score carries, made now where it carries a function that makes them."""
     found = result.get("influence")

@@ -95,6 +95,9 @@ def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], c
     if score.rule != base.rule:
         rules = " and ".join(one.rule or "the usual rule" for one in (score, base))
         result.not_comparable.append(f"scored by different rules: {rules}")
+    references = [one.result.get("reference_sha256") for one in (score, base)]
+    if references[0] != references[1] and score.value is not None and base.value is not None:
+        result.not_comparable.append("another question: the two are held against different references")
     if score.value is None or base.value is None:
         side = score if score.value is None else base
         result.not_enough.append(f"no value on one of the sides: {side.reason or 'no reason is given'}")

@@ -160,7 +160,7 @@ class GroupSpec:
 class ScoreEntry:
     """One suite score, as docs/architecture.md explains its keys."""
 
-    function: StrictStr
+    function: StrictStr = ""
     task: OneOrMore = ()
     tasks: OneOrMore = ()
     needs: OneOrMore = ()

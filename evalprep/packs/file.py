@@ -209,9 +209,15 @@ def _check_names(pack: Pack, source: YamlFile, problems: Problems) -> None:
 
 
 def _check_scores(pack: Pack, source: YamlFile, problems: Problems) -> None:
-    """Scores that a score needs are declared."""
+    """Scores that a score needs are declared, and each says how it is computed."""
     declared = source.at("suite_scores")  # a score with mistakes is told once
     for name, score in pack.suite_scores.items():
+        if bool(score.function) == bool(score.counts or score.value) or bool(score.counts) != bool(score.value):
+            problems.add(
+                f"{name} has to say how it is computed, in one way",
+                where=source.where("suite_scores", name),
+                allowed="`function`, or `counts` with `value`",
+            )
         for kind, parents in (("needs", score.needs), ("reference", score.reference)):
             for parent in parents:
                 if parent not in declared:

@@ -119,7 +119,8 @@ class ScoreSpec:
         unit: What a number of it is a number of.
         rule: The scoring rule; published values stand beside a score of their own rule only.
         made_of: `rows`, `counts`, `function` or `none`: how its uncertainty is found.
-        counts, value: For `made_of: counts`, names of functions `counts(rows) -> array[n, k]`, `value(sums) -> float`.
+        counts, value: In place of `function`, names of functions `counts(rows) -> array[n, k]`, one line per row of
+            all tasks in their order, and `value(sums) -> float` of the sums of the columns.
         cluster: Column that rows of one unit share.
         on_missing: `none` (a part that is left out leaves no value) or `skip` (goes on and says "k of n").
         tags: The pack's own.
@@ -127,7 +128,7 @@ class ScoreSpec:
 
     name: str = ""
     pack: str = ""
-    function: str
+    function: str = ""
     tasks: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     reference: tuple[str, ...] = ()

@@ -67,10 +67,12 @@ def find_places(
     stock = _stock_file(source)
     if source is not None and stock is None and is_file(source) and not refused:
         refused.append(_unnamed(source.parent, "only the results file names it"))
-    found += _of_pack(task, packs)
-    if source is None or stock is not None:  # a task of another place is no task of lm-eval that has its name
+    found += _of_pack(task, packs) if work_dir is None else ()
+    # A task of another place is no task of lm-eval that has its name; who names a folder wants its scorer.
+    if stock is not None or (source is None and work_dir is None):
         found.append(ScorerPlace(task.name, STOCK, stock))
-    found.append(ScorerPlace(task.name, RESULTS))
+    if work_dir is None:
+        found.append(ScorerPlace(task.name, RESULTS))
     first = next(task.samples(), None)
     return [replace(one, config=dict(task.config), first=first) for one in found], refused
 

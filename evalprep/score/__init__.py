@@ -1,11 +1,13 @@
 """The numbers of a run: tasks, groups and the suite scores that packs declare."""
 
 from evalprep.packs.plan import ScoreSpec
+from evalprep.score.export import export
+from evalprep.score.owners import packs_of
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import open_reference
 from evalprep.score.spec import read_specs
 from evalprep.score.stored import all_scores, export_scores, open_scores, open_side
-from evalprep.score.suite import Scores, SuiteScore, export, packs_of, score_run
+from evalprep.score.suite import Scores, SuiteScore, score_run
 from evalprep.score.task import GroupScore, TaskScore
 
 __all__ = [

@@ -37,7 +37,10 @@ def read_specs(pack: Pack, made: Iterable[ScoreSpec] = ()) -> dict[str, ScoreSpe
             better=entry.better,
             range=entry.range,
             tags=entry.tags,
-            made_of=entry.made_of,
+            made_of=entry.made_of or ("counts" if entry.counts else ""),
+            counts=entry.counts,
+            value=entry.value,
+            cluster=entry.cluster,
             rule=entry.rule,
             on_missing=entry.on_missing,
         )
@@ -85,34 +88,40 @@ def order(needs: Mapping[str, tuple[str, ...]], owner: str = "") -> list[str]:
     return list(done)
 
 
-def _refuse_foreign(spec: ScoreSpec, stem: str, pack: Pack, where: str) -> None:
+def _refuse_foreign(name: str, stem: str, pack: Pack, where: str) -> None:
     """Import nothing that only the record of a run names: whoever wrote it could name any module.
 
     Raises:
         BadInput: the function is none of the pack's pack.yaml, and no formula of ours.
     """
-    declared = {entry.function for entry in pack.suite_scores.values()}
-    if spec.function not in declared and stem.partition(".")[0] != "custom_metrics":
+    declared = {one for entry in pack.suite_scores.values() for one in (entry.function, entry.counts, entry.value)}
+    if name not in declared and stem.partition(".")[0] != "custom_metrics":
         raise BadInput(
             Problem(
-                what=f"the run's record asks for {spec.function!r}, a module that is not imported for it",
+                what=f"the run's record asks for {name!r}, a module that is not imported for it",
                 where=where,
                 allowed=f"{', '.join(BUILT_IN)}, a function of {pack.folder}, or one of custom_metrics",
             )
         )
 
 
-def resolve(spec: ScoreSpec, pack: Pack) -> ScoreFunction:
+def resolve(spec: ScoreSpec, pack: Pack, key: str = "function") -> ScoreFunction:
     """The function that a score names: `<stem>.name` from `<stem>.py` of the pack, else from an importable module.
+
+    Args:
+        spec: The score.
+        pack: Its pack.
+        key: `function`, `counts` or `value`.
 
     Raises:
         BadInput: there is no such function.
     """
-    stem, _, attribute = spec.function.rpartition(".")
-    where = f"{pack.folder / 'pack.yaml'} (suite_scores.{spec.name}.function)"
+    name: str = getattr(spec, key)
+    stem, _, attribute = name.rpartition(".")
+    where = f"{pack.folder / 'pack.yaml'} (suite_scores.{spec.name}.{key})"
     module = pack.module(stem) if stem and "." not in stem else None
     if module is None and stem:
-        _refuse_foreign(spec, stem, pack, where)
+        _refuse_foreign(name, stem, pack, where)
         try:
             module = importlib.import_module(stem)
         except ImportError as error:
@@ -127,8 +136,6 @@ def resolve(spec: ScoreSpec, pack: Pack) -> ScoreFunction:
     if not callable(function):
         offered = [name for name in vars(module) if not name.startswith("_")] if module else list(BUILT_IN)
         raise BadInput(
-            Problem(
-                what=f"no function {spec.function!r}", where=where, fix=near(attribute, offered) or "check its name"
-            )
+            Problem(what=f"no function {name!r}", where=where, fix=near(attribute, offered) or "check its name")
         )
     return function  # type: ignore[no-any-return]

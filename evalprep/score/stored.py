@@ -12,7 +12,8 @@ from evalprep.packs.log import Log
 from evalprep.packs.pack import Pack
 from evalprep.results import Run, open_run
 from evalprep.results.foreign import own_scores
-from evalprep.score.suite import Scores, SuiteScore, export_as, score_run
+from evalprep.score.export import export_as
+from evalprep.score.suite import Scores, SuiteScore, score_run
 
 NOTE = "holds scores without samples: rows cannot be paired, and nothing is tested"
 _SUFFIXES = ("_with_metadata", "_results")

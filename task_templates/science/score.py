@@ -185,8 +185,12 @@ def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any],
     if len(draws) == len(values):
         together = (np.median if median else np.mean)(np.stack(draws), axis=0)
         result["interval"] = list(interval_of(together))
-    if not median:
-        result["influence"] = partial(_mean_influence, [inputs[name] for name in values])
+    columns = [inputs[name] for name in values]
+    if median:
+        # One row moves no column past another, so that the column in the middle, or the two, decide.
+        ordered = sorted(columns, key=lambda one: float(one["agg_value"]))
+        columns = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+    result["influence"] = partial(_mean_influence, columns)
     if absent:
         result["notes"] = [f"over {len(values)} of {len(inputs)} columns, without {', '.join(absent)}"]
     return result

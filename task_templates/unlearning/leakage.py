@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+from custom_metrics.statistics import Influence, combined_influence, influence_of
 from custom_metrics.unlearning import against_reference as formulas
 from custom_metrics.unlearning import bootstrap, by_row
 
 from .results import Inputs, Result, column, digest, only, other_split, with_interval
 
 Formula = Callable[..., Result]
+_STEP = 1e-6  # both formulas are linear in the AUC
 
 
 def privleak(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
@@ -38,8 +41,19 @@ def _relative(inputs: Inputs, reference: Inputs | None, formula: Formula) -> Res
     result = formula(auc=own.get("agg_value"), retain_auc=other.get("agg_value"))
     if result["agg_value"] is None:
         return {**result, "reason": own.get("reason", result["reason"])}
+    result["influence"] = partial(_influence, own, other, formula)
     interval = _interval(own, other if result["reference"] == "retain" else {}, formula)
     return with_interval({**result, **digest(reference)}, interval)
+
+
+def _influence(own: Mapping[str, Any], other: Mapping[str, Any], formula: Formula) -> Influence | None:
+    """What each text adds to the AUC, times the slope of the formula; the reference is a fixed measure."""
+    found = influence_of(own)
+    auc = float(own["agg_value"])
+    ends = [formula(auc=auc + step, retain_auc=other.get("agg_value"))["agg_value"] for step in (-_STEP, _STEP)]
+    if found is None or None in ends:
+        return None
+    return combined_influence([((ends[1] - ends[0]) / (2 * _STEP), found)])
 
 
 def _interval(own: Mapping[str, Any], other: Mapping[str, Any], formula: Formula) -> list[float] | None:

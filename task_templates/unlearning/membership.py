@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from custom_metrics.statistics import Influence, influence_of_auc
 from custom_metrics.token_logprobs import Response
 from custom_metrics.unlearning import bootstrap, by_row
 from custom_metrics.unlearning import membership as formulas
@@ -82,10 +84,22 @@ def _block(scores: Mapping[str, float | None]) -> Result:
 
 
 def _auc(blocks: Mapping[str, Result]) -> Result:
-    forget, holdout = (list(column(blocks[side], "score").values()) for side in SIDES)
-    found = formulas.mia_auc(forget_scores=forget, holdout_scores=holdout)
-    forget, holdout = by_row.usable(forget), by_row.usable(holdout)
+    sides = [column(blocks[side], "score") for side in SIDES]
+    found = formulas.mia_auc(forget_scores=list(sides[0].values()), holdout_scores=list(sides[1].values()))
+    forget, holdout = (by_row.usable(side.values()) for side in sides)
     result: Result = {"agg_value": found["auc"], "auc": found["auc"], **blocks}
     result |= {name: found[name] for name in ("reason", "skipped") if name in found}
     result["n"] = len(forget) + len(holdout)
-    return result if found["auc"] is None else with_interval(result, bootstrap.auc_interval(forget, holdout))
+    if found["auc"] is None:
+        return result
+    result["influence"] = partial(_influence, *sides)
+    return with_interval(result, bootstrap.auc_interval(forget, holdout))
+
+
+def _influence(forget: Mapping[str, float | None], holdout: Mapping[str, float | None]) -> Influence:
+    """What each text adds to the AUC, in which holdout texts are to lie above forgotten ones."""
+    sides: list[tuple[list[str], list[float]]] = []
+    for name, scores in zip(SIDES, (forget, holdout), strict=True):
+        known = {f"{name}#{index}": value for index, value in scores.items() if by_row.finite(value)}
+        sides.append((list(known), by_row.usable(known.values())))
+    return influence_of_auc(*sides[1], *sides[0])

@@ -301,3 +301,24 @@ def test_shared_cases(shared):
         value = METRICS[case["metric"]](**case["inputs"])
         value = value._asdict() if hasattr(value, "_asdict") else value
         assert value == pytest.approx(case["expected"], abs=case["tol"]), case["id"]
+
+
+def test_influences_on_an_auc_are_those_of_leaving_texts_out():
+    """The infinitesimal jackknife of DeLong against the ordinary one, and its variance against DeLong's formula."""
+    numbers = np.random.default_rng(3)
+    higher, lower = numbers.normal(0.5, 1, 60).round(1), numbers.normal(0, 1, 45).round(1)
+
+    def auc(above, below):
+        return float(np.mean((above[:, None] > below) + 0.5 * (above[:, None] == below)))
+
+    found = ours.influence_of_auc([f"a{at}" for at in range(60)], higher, [f"b{at}" for at in range(45)], lower).units
+    whole = auc(higher, lower)
+    for at in range(60):
+        assert found[f"a{at}"].influence == pytest.approx(
+            (whole - auc(np.delete(higher, at), lower)) * 59 / 60, abs=1e-12
+        )
+    for at in range(45):
+        assert found[f"b{at}"].influence == pytest.approx(
+            (whole - auc(higher, np.delete(lower, at))) * 44 / 45, abs=1e-12
+        )
+    assert sum(unit.influence for unit in found.values()) == pytest.approx(0, abs=1e-12)

@@ -256,5 +256,5 @@ def test_the_command(runs, tmp_path, capsys):
 def test_bad_requests(runs, tmp_path):
     assert main(["rescore", str(runs / "full"), "--work_dir", str(tmp_path / "nowhere")]) == 2
     assert main(["rescore", str(runs / "full"), "--jobs", "0"]) == 2
-    with pytest.raises(BadInput, match="cannot be loaded"):
+    with pytest.raises(BadInput, match="there is no task of this name"):
         rescore_task(load_run(runs / "full"), "says_lol", work_dir=Path(tmp_path))

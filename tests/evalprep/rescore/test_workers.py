@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from evalprep.rescore import workers as rescoring
-from evalprep.rescore.scorer import Outcome, ScorerPlace
+from evalprep.rescore.place import RESULTS, ScorerPlace
+from evalprep.rescore.scorer import Outcome, Scorer
 
-PLACE = ScorerPlace("t", ())
+SCORER = Scorer(None, ScorerPlace("t", RESULTS))
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def started(monkeypatch):
         return self.pool
 
     monkeypatch.setattr(rescoring, "score_sample", score)
-    monkeypatch.setattr(rescoring, "load_task", lambda place: place)
+    monkeypatch.setattr(Scorer, "load", lambda place: Scorer(None, place))
     monkeypatch.setattr(rescoring.time, "perf_counter", lambda: clock.now)
     monkeypatch.setattr(rescoring.Workers, "_started", start)
     return pools
@@ -38,6 +39,6 @@ def test_a_pool_is_started_where_it_pays(started, monkeypatch, jobs, rows, pools
     monkeypatch.setattr(rescoring, "_cores", lambda: 2)
     with rescoring.Workers(jobs) as workers:
         for _ in range(2):
-            found = list(workers.outcomes(PLACE, None, iter(range(rows)), rows))
+            found = list(workers.outcomes(SCORER, iter(range(rows)), rows))
             assert [(sample, outcome.error) for sample, outcome in found] == [(n, str(n)) for n in range(rows)]
     assert len(started) == pools

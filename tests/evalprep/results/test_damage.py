@@ -73,6 +73,7 @@ def named_by_hand(home):
 
 # The index of lm-eval's own tasks, which damaged configurations make it ask, takes ten seconds: once for all kinds.
 @pytest.mark.slow
+@pytest.mark.usefixtures("one_small_pack")
 def test_no_damage_ends_a_rescore_in_a_traceback(tmp_path, capsys):
     for at, (name, damage) in enumerate(KINDS.items()):
         home = write_run(tmp_path / f"{at}", {"t": rows(), "u": rows(1)})

@@ -1,0 +1,38 @@
+"""Which packs the tasks of a run belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from evalprep.packs.pack import Pack
+from evalprep.results import Run
+
+
+def packs_of(run: Run, packs: Mapping[str, Pack]) -> list[Pack]:
+    """The packs that a run's tasks belong to, by their metadata or by their names."""
+    named = {str(task.metadata.get("pack")) for task in run.tasks.values()}
+    named |= {name.partition("/")[0] for name in run.stated}
+    return [
+        pack
+        for name, pack in packs.items()
+        if name in named
+        or any(task in run.tasks for task in pack.tasks)
+        or any(task in run.tasks for spec in pack.suite_scores.values() for task in (*spec.task, *spec.tasks))
+    ]
+
+
+def without_pack(run: Run, packs: Mapping[str, Pack]) -> str:
+    """Why there are no suite scores, and which ids the tasks may have been meant to have."""
+    meant: dict[str, str] = {}
+    known = [task for pack in packs.values() for task in pack.tasks]
+    for name in run.tasks:
+        whole = next(filter(None, (pack.canonical(name) for pack in packs.values())), None)
+        close = [whole] if whole else get_close_matches(name, known, 1, 0.8) or [task for task in known if task in name]
+        meant |= {name: max(close, key=len)} if close else {}
+    text = "no pack has these tasks, so there are no suite scores"
+    if not meant:
+        return text
+    shown = ", ".join(f"{name} means {task}" for name, task in list(meant.items())[:3])
+    more = f" ({len(meant) - 3} more)" if len(meant) > 3 else ""
+    return f"{text}; rename samples_<task>_<time>.jsonl where {shown}{more}"
