@@ -212,9 +212,10 @@ def _check_scores(pack: Pack, source: YamlFile, problems: Problems) -> None:
     """Scores that a score needs are declared, and each says how it is computed."""
     declared = source.at("suite_scores")  # a score with mistakes is told once
     for name, score in pack.suite_scores.items():
-        if bool(score.function) == bool(score.counts or score.value) or bool(score.counts) != bool(score.value):
+        by_counts = [bool(score.counts), bool(score.value)]
+        if any(by_counts) == bool(score.function) or any(by_counts) != all(by_counts):
             problems.add(
-                f"{name} has to say how it is computed, in one way",
+                f"{name}: function is missing" if not any(by_counts) else f"{name} says only in part, or twice, how",
                 where=source.where("suite_scores", name),
                 allowed="`function`, or `counts` with `value`",
             )

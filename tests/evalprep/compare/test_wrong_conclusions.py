@@ -320,6 +320,88 @@ def test_both_orders_mirror_in_compare_and_gate(pair, run_verb, gate):
     assert checks[0]["low"] == pytest.approx(-checks[1]["high"])
 
 
+MIRRORED = """name: toy
+suite_scores:
+  micro: {function: micro, tasks: [t, g], range: [0, 1]}
+  macro: {function: macro, tasks: [t, g], range: [0, 1]}
+  both: {function: mean, needs: [micro, macro]}
+  f1: {counts: score.counts, value: score.value, tasks: [t], range: [0, 1]}
+  missed: {counts: score.counts, value: score.missed, tasks: [t], better: down}
+"""
+COUNTS_PY = """
+def counts(rows):
+    pairs = [(row["sample_id"] < "r3", row["metrics"]["exact_match"] > 0) for row in rows["t"]]
+    return [[gold and said, said and not gold, gold and not said] for gold, said in pairs]
+
+def value(sums):
+    bottom = 2 * sums[0] + sums[1] + sums[2]
+    return 2 * sums[0] / bottom if bottom else 0.0
+
+def missed(sums):
+    return sums[2] / (sums[0] + sums[2])
+"""
+
+
+def ends(one):
+    return [one["delta"], one["low"], one["high"]]
+
+
+def turned(values):
+    delta, low, high = values
+    return [None if value is None else pytest.approx(-value, abs=1e-12) for value in (delta, high, low)]
+
+
+def test_both_orders_mirror_in_every_verb_and_every_quantity(pair, run_verb, gate, tmp_path):
+    folder = tmp_path / "packs" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "pack.yaml").write_text(MIRRORED)
+    (folder / "score.py").write_text(COUNTS_PY)
+    now = {
+        "t": rows_of([0.0] * 30 + [1.0] * 70), "g": rows_of([0.3, 0.6, 0.1] * 40), "f": labels([(1, 0), (1, 1)] * 30),
+        "p": likelihoods([-41.0 - at % 5 for at in range(80)]),
+    }  # fmt: skip
+    before = {
+        "t": rows_of([1.0] * 90 + [0.0] * 10), "g": rows_of([0.3, 0.5, 0.2] * 40), "f": labels([(1, 1), (1, 1)] * 30),
+        "p": likelihoods([-40.0 - at % 7 for at in range(80)]),
+    }  # fmt: skip
+    homes, options = pair(now, before), ["--template_dir", tmp_path / "packs"]
+    here, there = (compared(run_verb, one, *options)[1] for one in (homes, homes[::-1]))
+    swapped = {"better": "worse", "worse": "better"}
+    seen = []
+    for part in ("tasks", "metrics", "suite"):
+        for one, other in zip(here[part], there[part], strict=True):
+            assert ends(one) == turned(ends(other)), one["name"]
+            assert (one["now"], one["previous"], one["n"]) == (other["previous"], other["now"], other["n"])
+            assert one["verdict"] == swapped.get(other["verdict"], other["verdict"]), one["name"]
+            assert one["p"] == pytest.approx(other["p"])
+            assert one["mde"] == pytest.approx(other["mde"])
+            seen.append(one["verdict"])
+    assert len(seen) == 4 + 4 + 5
+    assert "not enough evidence" not in [one["verdict"] for one in here["suite"]]
+    for name in ("overall", "pooled"):
+        assert ends(here[name]) == turned(ends(there[name]))
+
+    policy = "{defaults: {max_drop: 0.01}, suite: {f1: {max_drop: 0.01}, missed: {max_drop: 0.01}}, overall: {}}"
+    checks = [json.loads(gate(one, policy, options=[*options, "--json"])[1])["checks"] for one in (homes, homes[::-1])]
+    for one, other in zip(*checks, strict=True):
+        assert one["drop"] == pytest.approx(-other["drop"], abs=1e-12)
+        assert [one["low"], one["high"]] == turned([0, other["low"], other["high"]])[1:]
+    pages = []
+    for at, one in enumerate((homes, homes[::-1])):
+        run_verb("report", *one, "--out", tmp_path / f"page{at}", "--format", "csv", *options)
+        with (tmp_path / f"page{at}" / "comparisons.csv").open(newline="") as file:
+            pages.append(list(csv.DictReader(file)))
+    for one, other in zip(*pages, strict=True):
+        assert one["verdict"] == swapped.get(other["verdict"], other["verdict"])
+        found = [[float(row[key] or 0) for key in ("difference", "low", "high")] for row in (one, other)]
+        assert found[0] == turned(found[1])
+    scores = [json.loads(run_verb("score", one, "--no-write", "--json", *options)[1]) for one in homes]
+    values = [{one["name"]: one["value"] for one in found["suite"]} for found in scores]
+    for one in here["suite"]:
+        name = one["name"].rpartition("/")[2]
+        assert [one["now"], one["previous"]] == [side[name] for side in values]
+
+
 def pack_with_published(tmp_path, rule=""):
     folder = tmp_path / "packs" / "toy"
     folder.mkdir(parents=True)

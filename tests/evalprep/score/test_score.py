@@ -254,10 +254,22 @@ def test_a_reference_that_is_none(tmp_path):
         ({"a": {"function": "mean", "needs": ["bee"]}, "been": {"function": "micro"}}, ["'bee'", "did you mean been"]),
         ({"a": {"function": "mean", "reference": ["x"]}, "b": {"tasks": ["t"]}}, ["'x'", "function is missing"]),
         ({"a": {"function": "micro", "task": "t", "need": ["b"]}}, ["unknown key 'need'", "did you mean needs"]),
+        ({"a": {"function": "micro", "counts": "score.f", "value": "score.g"}}, ["`counts` with `value`"]),
+        ({"a": {"counts": "score.f", "task": "t"}}, ["`counts` with `value`"]),
         ({"a": {"function": "score.nothing", "task": "t"}}, ["no function 'score.nothing'"]),
         ({"a": {"function": "no_such_module.f", "task": "t"}}, ["cannot import 'no_such_module'"]),
     ],
-    ids=["cycle", "needs itself", "unknown parent", "two mistakes", "misspelt key", "no function", "no module"],
+    ids=[
+        "cycle",
+        "needs itself",
+        "unknown parent",
+        "two mistakes",
+        "misspelt key",
+        "computed twice",
+        "half of counts",
+        "no function",
+        "no module",
+    ],
 )
 def test_mistakes_in_a_declaration(tmp_path, suite, words):
     with pytest.raises(BadInput) as caught:
