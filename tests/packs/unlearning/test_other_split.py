@@ -11,7 +11,7 @@ from evalprep.cli import main
 from tests.evalprep.results.writing import Row, write_run
 
 ROLES = ["answer", "paraphrase", "wrong", "wrong"]
-WHY = "this run has 30 rows and the reference"
+WHY = "this run has 30 forget rows and the reference"
 
 
 @pytest.fixture
