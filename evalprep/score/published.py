@@ -10,14 +10,17 @@ The file that `published:` in pack.yaml names:
     sanity:                       # results of users, to see whether a run is in the right region
       - {model: [Llama-3.2-1B, "Llama-3\.2-1B.*"], task: meta_gpqa, value: 27.01, source: ...}
 
+An entry with `settings: {split: forget10}` stands beside runs whose tasks say so in their metadata under the pack's
+name. Where a score has no rule, that of its tasks' metadata counts.
+
 `model` is a name, a regular expression, or a list of them, compared without regard to case, organisation and `Meta-`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -31,6 +34,20 @@ class Published:
     note: str = ""
     sanity: bool = False
     rule: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def withheld(self, rule: str, told: Iterable[Mapping[str, Any]]) -> str:
+        """Why it may not stand beside a score; empty where it may.
+
+        Args:
+            rule: By which rule the score was computed.
+            told: What the pack wrote of its settings into the metadata of each task behind the score.
+        """
+        if self.rule != rule:
+            return f"published by another rule ({self.rule or 'unnamed'})"
+        known = [one for one in told if one]
+        other = [f"{key} {value}" for key, value in self.settings.items() if {one.get(key) for one in known} != {value}]
+        return f"published for {', '.join(other)}" if other else ""
 
 
 def plain_name(model: str) -> str:
@@ -73,4 +90,5 @@ def published_for(model: str, content: Mapping[str, Any]) -> Iterator[Published]
                 note=str(entry.get("note") or ""),
                 sanity=part == "sanity",
                 rule=str(entry.get("rule") or content.get("rule") or ""),
+                settings=found if isinstance(found := entry.get("settings"), Mapping) else {},
             )

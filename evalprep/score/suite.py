@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evalprep.annotate.ratings import Ratings, ratings_of_run
+from evalprep.files import as_mapping
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
@@ -163,7 +164,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
         published = list(published_for(run.model, pack.published)) if pack.published_file else []
         parts = {name: partial_rows(run, [name]) for name in run.tasks}
         for entry in published:
-            if entry.score not in tasks or entry.rule != str(run.tasks[entry.score].metadata.get("rule") or ""):
+            if entry.score not in tasks or entry.withheld(*_told(pack, run, [entry.score])):
                 continue
             if parts[entry.score]:
                 tasks[entry.score].withheld = parts[entry.score]
@@ -177,6 +178,7 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
                 walk.reference,
                 walk.tasks_of[name],
                 partial_rows(run, walk.tasks_of[name]),
+                _told(pack, run, walk.tasks_of[name]),
             )
             for name in walk.specs
             if name in names
@@ -215,10 +217,11 @@ def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[
     return walk.evaluate({*wanted, *(name for name in walk.applicable() if not walk.specs[name].reference)})
 
 
-def _other_rule(published: Iterable[Published], spec: ScoreSpec) -> str:
-    """What is said where a score was published by another rule than the one it is computed by here."""
-    rules = dict.fromkeys(one.rule or "unnamed" for one in published if one.score == spec.name)
-    return f"published by another rule ({', '.join(rules)})" if rules else ""
+def _told(pack: Pack, run: Run, names: Iterable[str]) -> tuple[str, list[Mapping[str, Any]]]:
+    """The rule that some tasks follow, empty where they do not share one, and what the pack wrote of their settings."""
+    metadata = [run.tasks[name].metadata for name in names if name in run.tasks]
+    rules = {str(one.get("rule") or "") for one in metadata}
+    return (rules.pop() if len(rules) == 1 else ""), [as_mapping(one.get(pack.name)) for one in metadata]
 
 
 def _suite_score(
@@ -228,8 +231,11 @@ def _suite_score(
     reference: Results | None,
     tasks: Sequence[str],
     part: str,
+    told: tuple[str, list[Mapping[str, Any]]],
 ) -> SuiteScore:
-    fitting = [one for one in published if one.score == spec.name and one.rule == spec.rule]
+    named = [one for one in published if one.score == spec.name]
+    why = [one.withheld(spec.rule or told[0], told[1]) for one in named]
+    fitting = [one for one, reason in zip(named, why, strict=True) if not reason]
     value = result.get("agg_value")
     influences = result.get("influence")
     result = without_influence(result)
@@ -250,7 +256,7 @@ def _suite_score(
         reason=str(result.get("reason") or ""),
         reference=other,
         published=[] if part else fitting,
-        withheld=part if fitting else _other_rule(published, spec),
+        withheld=part if fitting else "; ".join(dict.fromkeys(why)),
         tasks=tuple(tasks),
         tags=spec.tags,
         result=result,

@@ -16,6 +16,8 @@ SPLITS = {
     "forget05": {"holdout": "holdout05", "retain": "retain95"},
     "forget10": {"holdout": "holdout10", "retain": "retain90"},
 }
+#: Rows of TOFU's forget splits; logs do not name theirs.
+SPLIT_OF_ROWS = {40: "forget01", 200: "forget05", 400: "forget10"}
 TEXT_TOKENS = 2048  # completions are scored up to here
 PLAIN_TOKENS = 512  # OpenUnlearning cuts plain rows here
 TOFU_REPLY = 200  # generated tokens

@@ -6,6 +6,7 @@ from evalprep.packapi import Context, Plan, Source, TaskData
 
 from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data, read_rows, split_of
 from .prompts import Shot, Template
+from .recipe import choices_of
 from .rows import generation_rows, likelihood_rows
 from .settings import check_settings, length_note, retain_results
 from .style import style_of
@@ -53,13 +54,14 @@ def prepare(context: Context, task: str) -> TaskData:
     built = build(context, task, data, rows, question)
     reference = retain_results(context)
     built.values["settings"] = _settings(context, data, source, question) | built.values.get("settings", {})
+    built.values["rule"] = choices_of(context).rule
     built.values["reference"] = None if reference is None else str(reference)
     return built
 
 
 def _settings(context: Context, data: Data, source: Source, question: str) -> Row:
     """What decides the samples of a task, for the result files."""
-    section = context.section
+    section, choices = context.section, choices_of(context)
     settings: Row = {
         "suite": data.suite,
         "split": split_of(context, data),
@@ -69,14 +71,15 @@ def _settings(context: Context, data: Data, source: Source, question: str) -> Ro
         "data_sha256": [file["sha256"] for file in source.facts()["files"]],
         "config": data.config,
         "question_key": question if data.kind == "qa" else None,
-        "openunlearning": list(section.openunlearning),
+        "openunlearning": list(choices.openunlearning),
+        "recipe": choices.recipe or None,
         "parameters": {name: getattr(section, name) for name in PARAMETERS},
     }
     if data.kind == "qa":
         style = style_of(context)
-        settings |= {"prompts": style.name, "system_prompt": section.system_prompt or None}
+        settings |= {"prompts": style.name, "system_prompt": choices.system_prompt or None}
         if style.name == "template":
-            settings["template_arguments"] = dict(section.template_arguments)
+            settings["template_arguments"] = dict(choices.template_arguments)
     if judge := section.judge_prompt:
         settings["judge_prompt"] = context.locate(judge)
     return settings
@@ -100,7 +103,7 @@ def _requests(context: Context, task: str, data: Data) -> Row:
     """Options of the task's requests; see `custom_metrics.token_logprobs`."""
     section = context.section
     options: Row = {"continuations": "continuations"}
-    if "boundary" in section.openunlearning:
+    if "boundary" in choices_of(context).openunlearning:
         options["boundary"] = "openunlearning"
     if task.endswith("_moments"):
         options["moments"] = True
@@ -113,7 +116,7 @@ def _requests(context: Context, task: str, data: Data) -> Row:
         return options | {"max_text_tokens": TEXT_TOKENS}
     style = style_of(context)
     options |= style.options
-    if "length" in section.openunlearning and style.name == "plain":
+    if "length" in choices_of(context).openunlearning and style.name == "plain":
         options["max_tokens"] = PLAIN_TOKENS
     return options
 
@@ -156,7 +159,7 @@ def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
         "plain": "prompts are plain text with tags",
         "harness": "lm-eval applies the chat template at run time",
     }[style.name]
-    notes.append(f"unlearning: {how}")
+    notes += [f"unlearning: {choices_of(context).sentence}", f"unlearning: {how}"]
     add_bos = context.config.core.add_bos_token
     if isinstance(style, Template) and first is not None and add_bos is not False and style.adds_bos(first):
         notes.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import yaml
 from evalprep.packapi import BadInput, Log, Problem
 
 from . import authors
+from .datasets import SPLIT_OF_ROWS
 from .logs import completed, model_at, tasks_of, with_answers
 from .names import own_name, suite_of_file
-from .results import Result
+from .recipe import RULE
+from .results import Result, by_index
 
 #: What a folder may hold; of two with the same scores the later one counts.
 FILES = (*authors.FILES, "eval_log_aggregated.json", "TOFU_EVAL.json", "MUSE_EVAL.json")
@@ -44,12 +47,26 @@ def load(path: Path | str) -> Log | None:
         return None
     settings = {"model_args": arguments} if isinstance(arguments := told.get("model_args"), dict) else {}
     results = with_answers(results)
-    return Log(results, str(told.get("model") or "") or model_at(path), tasks_of(results), settings)
+    tasks = {name: replace(task, metadata=_metadata(name, told, results)) for name, task in tasks_of(results).items()}
+    return Log(results, str(told.get("model") or "") or model_at(path), tasks, settings)
 
 
 def complete(results: Mapping[str, Result]) -> dict[str, Result]:
     """The same with intervals, and with what each row adds."""
     return {name: completed(name, result) for name, result in results.items()}
+
+
+def _metadata(task: str, told: Mapping[str, Any], results: Mapping[str, Result]) -> dict[str, Any]:
+    """What tasks of a run would say of rule and split: as our own files tell, or as OpenUnlearning always does it."""
+    if told.get("layout") == RULE:
+        rows = len(by_index(results.get("forget_Q_A_Prob", {})))
+        split = SPLIT_OF_ROWS.get(rows) if task.startswith("tofu_") else None
+        return {"rule": RULE, "unlearning": {"split": split} if split else {}}
+    facts = told["tasks"].get(task) if isinstance(told.get("tasks"), dict) else None
+    if not isinstance(facts, dict):
+        return {}
+    settings = facts.get("settings")
+    return {"rule": facts.get("rule"), "unlearning": settings if isinstance(settings, dict) else {}}
 
 
 def _files(path: Path) -> list[Path]:
@@ -86,7 +103,8 @@ def _load_file(path: Path) -> tuple[dict[str, Result] | None, Mapping[str, Any]]
     if (found := authors.from_file(content, path.name)) is not None:
         return found, {}
     meta = content.get("meta")
-    return _from_open_unlearning(content, path.name), meta if isinstance(meta, dict) else {}
+    told = meta if isinstance(meta, dict) else {"layout": RULE}
+    return _from_open_unlearning(content, path.name), told
 
 
 def _from_open_unlearning(content: Mapping[str, Any], name: str) -> dict[str, Result] | None:

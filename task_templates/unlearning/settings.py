@@ -9,6 +9,7 @@ from evalprep.packapi import BadInput, Context, Plan, near, place, remember_file
 from .datasets import TEXT_TOKENS, data_of
 from .judge import load_prompt
 from .prompts import PLAIN_TAGS
+from .recipe import choices_of
 
 COMPATIBILITY = ("boundary", "tail", "length")
 
@@ -79,7 +80,12 @@ def _check_values(context: Context) -> None:
 
 def _check_chat_template(context: Context, planned: Plan) -> None:
     """Who applies the chat template, and whether every task can live with it."""
-    section, core, problems, where = context.section, context.config.core, context.problems, context.where
+    core, problems, where = context.config.core, context.problems, context.where
+    try:
+        section = choices_of(context)
+    except BadInput as error:
+        problems.extend(error.problems)
+        return
     if core.apply_chat_template and section.prompts in {"template", "plain"}:
         problems.add(
             f"apply_chat_template is true, and prompts: {section.prompts} writes complete prompts",

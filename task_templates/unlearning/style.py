@@ -7,6 +7,7 @@ from typing import Any
 from evalprep.packapi import BadInput, Context, Problem
 
 from .prompts import PLAIN_TAGS, Harness, Plain, Style, Template
+from .recipe import choices_of
 
 
 def style_of(context: Context) -> Style:
@@ -22,16 +23,17 @@ def style_of(context: Context) -> Style:
 
 
 def _choose(context: Context) -> Style:
-    section, wanted = context.section, context.section.prompts
+    choices = choices_of(context)
+    wanted = choices.prompts
     if wanted == "harness" or (wanted == "auto" and context.config.core.apply_chat_template):
         return Harness()
     if wanted == "template" or (wanted == "auto" and tokenizer_of(context).chat_template):
         return _template(context)
-    return Plain({**PLAIN_TAGS, **section.plain_tags})
+    return Plain({**PLAIN_TAGS, **choices.plain_tags})
 
 
 def _template(context: Context) -> Template:
-    section, tokenizer = context.section, tokenizer_of(context)
+    choices, tokenizer = choices_of(context), tokenizer_of(context)
     if not tokenizer.chat_template:
         raise BadInput(
             Problem(
@@ -44,9 +46,9 @@ def _template(context: Context) -> Template:
     try:
         return Template(
             tokenizer,
-            system=section.system_prompt or None,
-            arguments=section.template_arguments,
-            whole_tail="tail" in section.openunlearning,
+            system=choices.system_prompt or None,
+            arguments=choices.template_arguments,
+            whole_tail="tail" in choices.openunlearning,
         )
     except Exception as error:
         # Templates are programs: what they raise (no system role, a missing argument) is about the settings.
@@ -54,7 +56,7 @@ def _template(context: Context) -> Template:
         raise BadInput(
             Problem(
                 what=f"the chat template of {context.config.core.model_name} fails: {reason}",
-                where=context.where("template_arguments" if section.template_arguments else "system_prompt"),
+                where=context.where("template_arguments" if choices.template_arguments else "system_prompt"),
                 allowed="what the template takes as system_prompt and template_arguments",
                 fix='if it takes no system message (Gemma), set system_prompt: ""; or choose prompts: plain',
             )

@@ -181,7 +181,7 @@ def test_anything_else_is_not_ours(references, tmp_path, content):
 
 
 def test_published_scores_name_scores_that_exist(pack):
-    entries = [*pack.published["scores"], *pack.published["other_splits"]]
+    entries = pack.published["scores"]
     assert {entry["score"] for entry in entries} <= set(pack.suite_scores)
     by_key = {(entry["model"], entry["score"], entry["note"]): entry["value"] for entry in entries}
     assert by_key["tofu_Llama-2-7b-chat-hf_full", "forget_quality", "Finetuned, forget10"] == 4.35e-25
