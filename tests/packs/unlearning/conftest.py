@@ -32,7 +32,7 @@ def write_config(folder, model, *, unlearning=None, **core):
     """An eval_config.yaml on the stand-in data."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {
-        "model_name": str(model),
+        **({"model_name": str(model)} if model is not None else {}),
         "tasks": ["unlearn_tofu"],
         "device": "cpu",
         "dtype": "float32",
