@@ -8,7 +8,7 @@ from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.run.stored import score_stored
 from tests import PROJECT_ROOT
-from tests.packs.fm.project import FACTS, NEWS, PAIRS, PROMPTS, QA, REVIEWS, prepared, rows_of, scored, stored
+from tests.packs.fm.project import DEMO, FACTS, NEWS, PAIRS, PROMPTS, QA, REVIEWS, prepared, rows_of, scored, stored
 
 VECTORS = PROJECT_ROOT / "tests" / "data" / "vectors" / "fm.jsonl"
 # Algorithm -> entry, in the settings that the vectors were made with.
@@ -45,6 +45,25 @@ def test_scores_and_categories_are_those_of_fmeval(tmp_path, capsys, algorithm):
     assert records[0]["category"] == first["category"]
     if "model_output" in first:
         assert (records[0]["model_output"], records[0]["target"]) == (first["model_output"], first["target_output"])
+
+
+def test_samples_of_lm_eval_are_stored_replies_too(tmp_path, capsys):
+    """As logged by any run of lm-eval, found by expressions into their lines."""
+    source = [json.loads(line) for line in (DEMO / "qa.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        {"doc_id": at, "doc": one, "target": one["answer"], "resps": [[one["responses"]["model_b"]["text"]]]}
+        for at, one in enumerate(source)
+    ]
+    file = tmp_path / "samples_other_2026-01-01T00-00-00.000000.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    fields = {"model_input": "doc.question", "target_output": "target", "category": "doc.topic",
+              "model_output": "resps[0][0]"}  # fmt: skip
+    prepared(tmp_path, {**stored(QA), "path": str(file), "fields": fields})
+    found = scored(tmp_path, capsys)["results"]
+    values = expected("qa_accuracy")["dataset_scores"]
+    assert {name: found[f"fm/qa.{name}"]["agg_value"] for name in values if name != "bertscore"} == pytest.approx(
+        {name: value for name, value in values.items() if name != "bertscore"}, abs=1e-6
+    )
 
 
 def test_several_tasks_are_one_run(tmp_path, capsys):
