@@ -95,16 +95,20 @@ def _records(samples: Sequence[Sample], by_index: Mapping[str, float | None], be
         return [_record(*known[place]) for place in places]
 
     least, most = ranks[order[0]], ranks[order[-1]]
-    best = [place for place in order if ranks[place] < most]
-    worst = [place for place in order[::-1] if ranks[place] > least]
-    return {"best": shown(best[:RECORDS]), "worst": shown(worst[:RECORDS])}
+    half = min(RECORDS, (len(order) + 1) // 2)  # no record is both
+    best = [place for place in order[:half] if ranks[place] < most]
+    worst = [place for place in order[: half - 1 : -1] if ranks[place] > least]
+    return {"best": shown(best), "worst": shown(worst[:RECORDS])}
 
 
 def _record(value: float, sample: Sample) -> Result:
+    doc = sample["doc"]
+    # As it was prepared, without the markup of a chat template; of a pair both sentences.
+    prompt = doc.get("prompt") or " / ".join(map(str, doc.get("choices") or ())) or sample.get("prompt")
     return {
         "sample_id": sample["sample_id"],
         "value": value,
-        "prompt": _cut(sample.get("prompt")),
+        "prompt": _cut(prompt),
         "target": _cut(sample["doc"].get("target") or sample.get("target")),
         "reply": _cut(sample.get("response")),
     }

@@ -157,13 +157,21 @@ def test_meteor_is_unknown_where_its_data_are_not(monkeypatch):
 def test_best_and_worst_records_are_named(score):
     rows = {"task": [sample(i, f"r{i}", 0, {"s": i / 4}) | {"prompt": "p" * 300, "response": "x"} for i in range(5)]}
     records = score.mean_of(rows=rows, params={"value": "s", "better": "up"})["records"]
-    assert [one["sample_id"] for one in records["best"]] == ["r4/0", "r3/0", "r2/0", "r1/0"]
-    assert [one["sample_id"] for one in records["worst"]] == ["r0/0", "r1/0", "r2/0", "r3/0"]
+    assert [one["sample_id"] for one in records["best"]] == ["r4/0", "r3/0", "r2/0"]
+    assert [one["sample_id"] for one in records["worst"]] == ["r0/0", "r1/0"]  # no record is both
     assert len(records["best"][0]["prompt"]) == 200
     lowest = score.mean_of(rows=rows, params={"value": "s", "better": "down"})["records"]["best"]
     assert lowest[0]["sample_id"] == "r0/0"
     nearest = score.mean_of(rows=rows, params={"value": "s", "better": "0.5"})["records"]["best"]
     assert nearest[0]["sample_id"] == "r2/0"
+
+
+def test_a_record_shows_the_prompt_without_chat_markup(score):
+    rows = [sample(i, f"r{i}", 0, {"s": float(i)}) | {"prompt": f"<|user|>{i}?<|assistant|>"} for i in range(4)]
+    for number, one in enumerate(rows):
+        one["doc"] |= {"prompt": f"{number}?"} if number else {"prompt": "", "choices": ["a", "b"]}
+    records = score.mean_of(rows={"task": rows}, params={"value": "s", "better": "up"})["records"]
+    assert [one["prompt"] for one in (*records["best"], *records["worst"])] == ["3?", "2?", "a / b", "1?"]
 
 
 def test_records_that_are_all_alike_are_not_ranked(score):
