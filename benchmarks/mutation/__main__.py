@@ -32,10 +32,10 @@ from benchmarks.mutation.warm import ROOT, Copy, warm_up
 Test = dict[str, Any]
 
 
-def test_files(room: str) -> list[str]:
-    """Files of tests that call a room first of all; without a room those of all rooms, packs and documents."""
-    names = [f"tests/evalprep/{room}"] if room else ["tests/evalprep", "tests/packs", "tests/docs"]
-    found = [path for name in names for path in (ROOT / name).rglob("test_*.py")]
+def test_files(room: str | None) -> list[str]:
+    """Files of tests that call a room first of all; those of no room for "", and those of everything for None."""
+    names = ["tests/evalprep", "tests/packs", "tests/docs"] if room is None else [f"tests/evalprep/{room}"]
+    found = [path for name in names for path in (ROOT / name).glob("test_*.py" if room == "" else "**/test_*.py")]
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
@@ -126,7 +126,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def map_tests(room: str, tests: list[Test], path: Path, copies: list[Copy]) -> None:
+def map_tests(room: str | None, tests: list[Test], path: Path, copies: list[Copy]) -> None:
     """Note which functions the tests of a room call, but for those that are known already."""
     known = {test["test"].split("::")[0] for test in tests}
     missing = [("map", file) for file in test_files(room) if file not in known]
@@ -182,10 +182,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="evalprep-mutants-") as temporary:
         copies = [Copy(Path(temporary) / str(number)) for number in range(args.workers)]
         if not args.near:
-            map_tests("", tests, kept, copies)
+            map_tests(None, tests, kept, copies)
         for room, several in sorted(rooms.items(), key=lambda item: -len(item[1])):
-            if room:
-                map_tests(room, tests, kept, copies)
+            map_tests(room, tests, kept, copies)
             for row in answers([("mutant", one, tests, args.budget) for one in several], copies):
                 with args.out.open("a") as file:
                     file.write(json.dumps(row) + "\n")

@@ -162,7 +162,8 @@ def needs_of(task: TaskPlan, core: Core, template: Callable[[], str] | None = No
     if task.needs is not None:
         return task.needs
     if template is None:
-        return frozenset()  # one of lm-eval's own, which is not looked into
+        # One of lm-eval's own, which is not looked into: how it is called says as much.
+        return frozenset({"chat" if with_chat(task, core) else "plain"})
     text = template()
     match = _OUTPUT_TYPE.search(text)
     need = _BY_TYPE.get(match[1] if match else "generate_until", "generate")

@@ -142,7 +142,8 @@ def test_a_chat_only_back_end_leaves_out_by_name(project, inside):
     inside(folder, "prepare", "--quiet")
     manifest = read_manifest(folder / "work_dir")
     left = {name: one["reason"] for name, one in manifest["excluded"].items()}
-    assert set(left) == {"proof_sure", "proof_answer", "proof_gone"}
+    assert set(left) == {"arc_easy", "proof_sure", "proof_answer", "proof_gone"}
+    assert "log-likelihoods" in left["arc_easy"]
     assert "log-likelihoods" in left["proof_sure"]
     assert "serve only proof_sure" in left["proof_answer"]
 

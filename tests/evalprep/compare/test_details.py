@@ -1,0 +1,42 @@
+"""Details of what a comparison says: units of published verdicts, prompts of another template, scores over all rows."""
+
+import io
+
+import pytest
+
+from evalprep.compare import compare_runs
+from evalprep.compare.comparable import prompt_reason
+from evalprep.compare.screen import show
+from evalprep.results import load_run
+from evalprep.results.facts import FactDifference
+from tests.evalprep.results.writing import Row, write_run
+
+TEMPLATE = FactDifference("chat_template", "subject", "a", "b")
+SHOTS = FactDifference("num_fewshot", "question", 5, 0)
+SYSTEM = FactDifference("system", "subject", "x", "y")
+
+
+@pytest.mark.parametrize(
+    ("changed", "found", "allow", "comparable"),
+    [
+        pytest.param(0, [], [], True, id="none"),
+        pytest.param(50, [], [], False, id="for no known reason"),
+        pytest.param(50, [TEMPLATE], [], True, id="the template is the model's"),
+        pytest.param(50, [SYSTEM], [], False, id="another fact of the subject"),
+        pytest.param(50, [SHOTS], [], False, id="another question"),
+        pytest.param(50, [SHOTS], ["num_fewshot"], True, id="which is allowed"),
+        pytest.param(50, [SHOTS], ["prompt"], True, id="prompts are allowed to differ"),
+        pytest.param(50, [SHOTS], ["limit"], False, id="something else is allowed"),
+    ],
+)
+def test_prompts_that_differ(changed, found, allow, comparable):
+    reason = prompt_reason(changed, 100, found, allow)
+    assert reason == ("" if comparable else f"another question: the prompt differs on {changed} of 100 rows")
+
+
+def test_a_graded_score_beside_published_verdicts(tmp_path):
+    rows = [Row(str(n), metrics={"f": 2.5 + n % 3}, previous=n % 4 > 0) for n in range(40)]
+    out = io.StringIO()
+    show(compare_runs(load_run(write_run(tmp_path, {"graded": rows}))), out, width=120)
+    (line,) = [line for line in out.getvalue().splitlines() if line.strip().startswith("graded") and "75.0" in line]
+    assert "3.48" in line, "its own score is none in percent"
