@@ -1,0 +1,106 @@
+"""Whether a reply ended at its limit: told by the task, by tokens, by its form, or not known."""
+
+import json
+
+import pytest
+
+from evalprep.packs.rubric import text_at
+from evalprep.results import load_run
+from evalprep.results.reply import (
+    at_one_length,
+    default_limit,
+    ends_a_sentence,
+    knows_parsing,
+    limit_of_reply,
+    truncated,
+)
+from tests.evalprep.results.writing import STAMP, Row, write_run
+
+
+def sample(tmp_path, text, *, limit=100, answer="A", metrics=None):
+    home = write_run(tmp_path, {"t": [Row("1", response=text, answer=answer, metrics=metrics)]})
+    path = home / f"samples_t_{STAMP}.jsonl"
+    line = json.loads(path.read_text())
+    arguments = line["arguments"]["gen_args_0"]["arg_1"]
+    arguments.pop("max_gen_toks")
+    if limit is not None:
+        arguments["max_gen_toks"] = limit
+    path.write_text(json.dumps(line) + "\n")
+    (found,) = load_run(home).tasks["t"].samples()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "answer", "cut"),
+    [
+        pytest.param("word " * 60, 100, "A", True, id="long, inside a sentence"),
+        pytest.param("word " * 60 + "end.", 100, "A", False, id="long, a whole sentence"),
+        pytest.param("word " * 30, 100, "A", None, id="more bytes than tokens, and not at the limit for sure"),
+        pytest.param("word", 100, "A", False, id="fewer bytes than tokens"),
+        pytest.param("word " * 60, 10, "A", False, id="a short budget, and an answer was found"),
+        pytest.param("word " * 60, 10, "[invalid]", True, id="a short budget, and none was found"),
+        pytest.param('{"a": "' + "word " * 25, 100, "A", True, id="JSON that does not close"),
+        pytest.param('{"a": "' + "word " * 60 + '"}', 100, "A", False, id="JSON that does"),
+        pytest.param('["' + "word " * 4, None, "A", True, id="no limit known, and JSON that does not close"),
+        pytest.param("word " * 60, None, "A", None, id="no limit known"),
+    ],
+)
+def test_by_its_form(text, limit, answer, cut, tmp_path):
+    assert truncated(sample(tmp_path, text, limit=limit, answer=answer)) is cut
+
+
+@pytest.mark.parametrize(("tokens", "cut"), [(100, True), (97, True), (96, False), (10, False)])
+def test_by_its_tokens(tokens, cut, tmp_path):
+    assert truncated(sample(tmp_path, "a whole sentence."), lambda _text: tokens) is cut
+
+
+def test_the_task_knows_best(tmp_path):
+    told = sample(tmp_path, "word " * 60, metrics={"exact_match": 1.0, "truncated": 0})
+    assert truncated(told, lambda _text: 100) is False
+
+
+def test_limits(tmp_path):
+    assert limit_of_reply(sample(tmp_path, "x", limit=7), 256) == 7
+    assert limit_of_reply(sample(tmp_path, "x", limit=None), 256) == 256
+    assert default_limit({"config": {"model": "vllm", "model_args": {"max_gen_toks": 99}}}) == 99
+    assert default_limit({"config": {"model": "nobody's", "model_args": "a=b"}}) is None
+    assert default_limit({"config": {"model": "hf", "model_args": ""}}) == 256
+
+
+@pytest.mark.parametrize(
+    ("lengths", "cut", "found"),
+    [
+        pytest.param([100] * 6 + [20] * 60, [True] * 6, 6, id="many at the longest"),
+        pytest.param([100] * 4 + [20] * 60, [True] * 4, 0, id="fewer than five"),
+        pytest.param([100] * 5 + [20] * 200, [True] * 5, 0, id="less than a twentieth"),
+        pytest.param([100] * 12 + [20] * 60, [True] * 6 + [False] * 6, 0, id="half of them end well"),
+        pytest.param([60] * 6, [True] * 6, 0, id="all are short"),
+        pytest.param([95, 100, 91, 90, 99, 89] + [20] * 30, [True] * 6, 5, id="within a tenth"),
+        pytest.param([-1] * 9, [True] * 9, 0, id="nothing known"),
+    ],
+)
+def test_many_that_end_at_one_length(lengths, cut, found):
+    ended = [*(not one for one in cut), *[True] * (len(lengths) - len(cut))]
+    assert at_one_length(lengths, ended) == found
+
+
+def test_what_ends_a_sentence():
+    assert all(map(ends_a_sentence, ("", "  ", "It is so.", "(so)", "x = `y` ")))
+    assert not ends_a_sentence("and then the")
+
+
+def test_whether_a_task_tells_what_it_could_not_read(tmp_path):
+    def task(place, **options):
+        row = Row("1", answer=options.pop("answer", "A"), metrics=options.pop("metrics", None))
+        return load_run(write_run(tmp_path / place, {"t": [row]}, **options)).tasks["t"].table()
+
+    assert not knows_parsing(task("plain"))
+    assert knows_parsing(task("filtered", filters=("strict",)))
+    assert knows_parsing(task("invalid", answer="[invalid]"))
+    assert knows_parsing(task("logged", metrics={"exact_match": 1.0, "unparsed": 0.0}))
+
+
+def test_texts_of_a_row_by_place():
+    row = {"doc": {"title": "On mice", "n": 0}, "response": ["a", "b"], "none": None}
+    places = ("doc.title", "doc.n", "response", "none", "doc.gone", "doc.title.deeper", "gone.deeper")
+    assert [text_at(row, one) for one in places] == ["On mice", "0", "a\nb", "", "", "", ""]
