@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 from evalprep.compare.best import leaders
 from evalprep.leaderboard.columns import GROUP, SCORE, TASK, Column, Columns, columns_of, values_of
 from evalprep.leaderboard.pairs import Pairs
-from evalprep.leaderboard.steps import Place, place_of
+from evalprep.leaderboard.steps import Place, place_in, place_of
 from evalprep.packs.pack import Pack
 from evalprep.results import Run
+from evalprep.results.seeds import seed_groups, without_seed
 from evalprep.score import Scores
 
 OTHER, INCOMPLETE = "other question", "incomplete"
@@ -32,6 +34,7 @@ class Cell:
         reason: Why there is no value.
         standing: OTHER or INCOMPLETE where it may not be put beside the others; empty where it may.
         why: The reasons of the standing.
+        sd: Standard deviation over seeds, of a row that stands for several.
         leads: It is the best value of the column, or not shown to be worse than that.
         notes: What the score says of itself.
     """
@@ -44,6 +47,7 @@ class Cell:
     reason: str = ""
     standing: str = ""
     why: list[str] = field(default_factory=list)
+    sd: float | None = None
     leads: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -60,6 +64,7 @@ class Row:
         reference: It is the run that scores compare with.
         place: Trajectory and step.
         cells: Column id -> cell.
+        members: Which of the runs it stands for: one, or the runs of one model with several seeds.
         notes: What else there is to know of the run.
     """
 
@@ -70,6 +75,7 @@ class Row:
     reference: bool
     place: Place
     cells: dict[str, Cell]
+    members: tuple[int, ...] = ()
     notes: list[str] = field(default_factory=list)
 
 
@@ -136,7 +142,8 @@ class Board:
             "columns": [{**vars(one), "range": list(one.range)} for one in self.columns.all],
             "rows": [
                 {
-                    **{key: value for key, value in vars(row).items() if key not in {"cells", "place"}},
+                    **{key: value for key, value in vars(row).items() if key not in {"cells", "place", "members"}},
+                    "seeds": len(row.members),
                     "trajectory": row.place.trajectory,
                     "step": row.place.step,
                     "cells": {name: vars(cell) for name, cell in row.cells.items()},
@@ -162,6 +169,7 @@ def build_board(
     wanted: Sequence[str] = (),
     sort: str = "",
     allow: Sequence[str] = (),
+    each_seed: bool = False,
 ) -> Board:
     """Put scored runs into one table.
 
@@ -173,6 +181,7 @@ def build_board(
         wanted: Names or patterns of the columns to show.
         sort: Name of a column: its best value first; rows that may not be compared and those without a value last.
         allow: Facts of the question that may differ.
+        each_seed: A row per run also where runs differ in nothing but their seeds.
 
     Raises:
         BadInput: a name in `wanted` or `sort` that no column has.
@@ -189,10 +198,13 @@ def build_board(
             reference=at in references,
             place=place_of(run),
             cells={one.id: _cell(values_of(one, scores[at]), at, pairs) for one in columns.all},
+            members=(at,),
             notes=list(dict.fromkeys(scores[at].notes)),
         )
         for at, run in enumerate(runs)
     ]
+    if not each_seed:
+        rows = merged(rows, runs, columns.all)
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort)
     for column in columns.all:
         _mark(column, board, pairs)
@@ -217,6 +229,52 @@ def _cell(found: Mapping[str, Any], at: int, pairs: Pairs) -> Cell:
     return cell
 
 
+def merged(rows: Sequence[Row], runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
+    """One row for the runs of one model with several seeds: means with standard deviations, of p-values the median."""
+    at_of = {id(run): at for at, run in enumerate(runs)}
+    single = {row.members[0]: row for row in rows}
+    apart = [row for row in rows if row.reference]
+    made: dict[int, Row] = {row.members[0]: row for row in apart}
+    for group in seed_groups([runs[row.members[0]] for row in rows if not row.reference]):
+        members = tuple(at_of[id(run)] for run in group)
+        first = single[members[0]]
+        if len(members) > 1:
+            own = [single[at] for at in members]
+            base = without_seed(runs[members[0]].model)[0]
+            first = Row(
+                label=f"{base.rstrip('/').rpartition('/')[2]} ({len(members)} seeds)",
+                model=base,
+                folder=first.folder,
+                run=", ".join(row.run for row in own),
+                reference=False,
+                place=place_in(base),
+                cells={one.id: _mean(one, [row.cells[one.id] for row in own]) for one in columns},
+                members=members,
+                notes=[f"mean of {', '.join(row.label for row in own)}", *(note for row in own for note in row.notes)],
+            )
+        made[members[0]] = first
+    return [made[at] for at in sorted(made)]
+
+
+def _mean(column: Column, cells: Sequence[Cell]) -> Cell:
+    known = [cell.value for cell in cells if cell.value is not None]
+    missing = len(cells) - len(known)
+    if not known:
+        return Cell(reason=cells[0].reason, standing=cells[0].standing, why=cells[0].why)
+    other = next((cell for cell in cells if cell.standing), Cell())
+    why = list(dict.fromkeys(why for cell in cells for why in cell.why))
+    if missing:
+        why.append(f"{missing} of {len(cells)} seeds have no value")
+    return Cell(
+        value=statistics.median(known) if column.p_value else statistics.fmean(known),
+        sd=statistics.stdev(known) if len(known) > 1 and not column.p_value else None,
+        n=cells[0].n,
+        standing=other.standing or (INCOMPLETE if missing else ""),
+        why=why,
+        notes=[f"{'median' if column.p_value else 'mean'} of {len(known)} seeds"],
+    )
+
+
 def _mark(column: Column, board: Board, pairs: Pairs) -> None:
     """Mark the leading rows of a column, or say why there are none."""
     if column.better not in {"up", "down"} or column.kind not in {SCORE, TASK}:
@@ -228,17 +286,21 @@ def _mark(column: Column, board: Board, pairs: Pairs) -> None:
         board.unmarked[column.id] = "a p-value itself: two of them are not tested"
         return
     competing = {
-        at: cell.value
-        for at, row in enumerate(board.rows)
-        if not row.reference and (cell := row.cells[column.id]).value is not None and not cell.standing
+        row.members: (row.cells[column.id], value)
+        for row in board.rows
+        if not row.reference and (value := row.cells[column.id].value) is not None and not row.cells[column.id].standing
     }
+    if any(len(members) > 1 for members in competing):
+        board.unmarked[column.id] = "rows over several seeds are not tested (--each-seed shows every run)"
+        return
+    cells = {members[0]: cell for members, (cell, _) in competing.items()}
     found = leaders(
-        {at: value for at, value in competing.items() if value is not None},
+        {members[0]: value for members, (_, value) in competing.items()},
         lambda one, other: pairs.conclusion(one, other, column),
         higher_is_better=column.better == "up",
     )
     for at in found.keys:
-        board.rows[at].cells[column.id].leads = True
+        cells[at].leads = True
     if found.reason:
         board.unmarked[column.id] = found.reason
 

@@ -156,6 +156,8 @@ def _legend(board: Board) -> list[str]:
     if any(row.cells[one.id].leads for row in board.rows for one in board.columns.shown if one.id in row.cells):
         said = "the best value of its column, or not shown to be worse than that (paired tests of all pairs)"
         lines.append(f"{LEADS} {said}")
+    if any(len(row.members) > 1 for row in board.rows):
+        lines.append("rows of several seeds show means, of p-values the median; --out has standard deviations")
     without: dict[str, list[str]] = {}
     for one in board.columns.shown:
         if one.id in board.unmarked:

@@ -14,16 +14,16 @@ from evalprep.report.markdown import escape, table_lines
 from evalprep.report.sheet import put_row
 
 Plain = str | float | int | None
-MODEL_COLUMNS = ("label", "model", "trajectory", "step", "role", "run", "folder")
+MODEL_COLUMNS = ("label", "model", "trajectory", "step", "role", "seeds", "run", "folder")
 CELL_COLUMNS = (
-    *("label", "step", "column", "kind", "better", "value", "low", "high", "stderr", "n"),
+    *("label", "step", "column", "kind", "better", "value", "low", "high", "stderr", "sd", "n"),
     *("standing", "why", "leads", "no value because"),
 )
 
 
 def _model(row: Row) -> list[Plain]:
     role = "reference" if row.reference else "model"
-    return [row.label, row.model, row.place.trajectory, row.place.step, role, row.run, row.folder]
+    return [row.label, row.model, row.place.trajectory, row.place.step, role, len(row.members), row.run, row.folder]
 
 
 def wide(board: Board) -> Iterator[list[Plain]]:
@@ -46,7 +46,7 @@ def long(board: Board) -> Iterator[list[Plain]]:
             cell = row.cells[one.id]
             yield [
                 *(row.label, row.place.step, one.id, one.kind, one.better),
-                *(cell.value, cell.low, cell.high, cell.stderr, cell.n),
+                *(cell.value, cell.low, cell.high, cell.stderr, cell.sd, cell.n),
                 *(cell.standing, "; ".join(cell.why), "yes" if cell.leads else "", cell.reason),
             ]
 
@@ -68,6 +68,7 @@ def markdown_cell(cell: Cell) -> str:
         return "-"
     value = f"**{number(cell.value)}**" if cell.leads else number(cell.value)
     bounds = f" [{number(cell.low)}, {number(cell.high)}]" if cell.low is not None and cell.high is not None else ""
+    bounds = f" (sd {number(cell.sd)})" if cell.sd is not None else bounds
     return f"{value}{SIGNS.get(cell.standing, '')}{bounds}"
 
 
@@ -89,6 +90,10 @@ def render_markdown(board: Board) -> str:
 def sayings(board: Board) -> list[str]:
     """What belongs below a table, in sentences."""
     said = ["Brackets: 95 % intervals of the single values."]
+    if any(len(row.members) > 1 for row in board.rows):
+        said.append(
+            "Rows of several seeds: means with standard deviations over the seeds (sd), of p-values the median."
+        )
     if any(cell.leads for row in board.rows for cell in row.cells.values()):
         said.append(
             f"Bold, or {LEADS}: the best value of its column, or not shown to be worse than that (paired tests, "

@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--sort", default="", metavar="SCORE", help="best value first; by default rows stand in natural order")
     add("--label", action="append", default=[], metavar="NAME", help="what a row is called, in the order of the runs")
     add("--allow", action="append", default=[], metavar="FACT", help="let a fact of the question differ, by its name")
+    add("--each-seed", action="store_true", help="a row per run, also where runs differ in nothing but their seeds")
     add("--out", type=Path, metavar="DIR", help="where to write the page, the tables and the spreadsheet")
     add(
         "--format",
@@ -74,6 +75,7 @@ def main(args: argparse.Namespace) -> int:
         wanted=[name.strip() for name in args.scores.split(",") if name.strip()],
         sort=args.sort,
         allow=args.allow,
+        each_seed=args.each_seed,
     )
     _tell("")
     written = [str(path) for path in write_board(board, args.out, formats)] if args.out is not None else []

@@ -131,6 +131,8 @@ def _cell(cell: Cell, scale: tuple[float, float] | None, column: Column) -> str:
     shown = f'<span class="v">{number(cell.value)}</span>{sign}'
     if cell.low is not None and cell.high is not None and cell.value is not None:
         shown += f'<span class="bounds">{number(cell.low)} to {number(cell.high)}</span>'
+    if cell.sd is not None:
+        shown += f'<span class="bounds">sd {number(cell.sd)}</span>'
     value = "" if cell.value is None else repr(cell.value)
     return (
         f'<td class="{" ".join(names)}" data-v="{value}" title="{escape(chr(10).join(said), quote=True)}">{shown}</td>'

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import statistics
 
 import pytest
 
@@ -191,6 +192,24 @@ def test_runs_over_other_rows_are_of_another_question(tmp_path):
     assert [row.cells["known"].standing for row in board.rows] == ["", "", "other question"]
     assert "0 of its 120 are among the 120" in board.rows[2].cells["known"].why[0]
     assert [row.cells["secret"].standing for row in board.rows] == ["", "", ""]
+
+
+def test_seeds_of_one_model_are_one_row(tmp_path, capsys):
+    for seed, share in ((1, 0.4), (2, 0.5), (3, 0.6)):
+        write(tmp_path, f"/saves/npo-seed{seed}", rows(share, 1), rows(0.5, 2))
+    write(tmp_path, "/saves/other", rows(0.5, 1), rows(0.5, 2))
+    assert main(["leaderboard", str(tmp_path), "--json", "--out", str(tmp_path / "out")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(row["label"], row["seeds"]) for row in found["rows"]] == [("npo (3 seeds)", 3), ("other", 1)]
+    assert main(["leaderboard", str(tmp_path), "--json", "--each-seed"]) == 0
+    each = json.loads(capsys.readouterr().out)["rows"]
+    values = [row["cells"]["known"]["value"] for row in each if "npo" in row["label"]]
+    cell = found["rows"][0]["cells"]["known"]
+    assert cell["value"] == pytest.approx(statistics.fmean(values))
+    assert cell["sd"] == pytest.approx(statistics.stdev(values))
+    assert cell["low"] is None
+    assert "several seeds" in found["unmarked"]["known"]
+    assert "(sd " in (tmp_path / "out" / "leaderboard.md").read_text()
 
 
 def test_nothing_there_and_nothing_scored(tmp_path, capsys):
