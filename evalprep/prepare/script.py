@@ -14,16 +14,46 @@ from evalprep.prepare.commands import Invocation, shell_line
 _HEAD = """\
 #!/bin/sh
 # The commands that prepare_eval.py printed, in order. What is done is skipped, so that this can be started again after
-# an interruption; what fails stops only what needs its replies.
+# an interruption; what fails stops only what needs its replies. Of a command that fails the tasks are repeated one by
+# one, so that a task that fails costs no other; where the first two of them fail too, the fault is not a task's.
 failed=0
 step() {
     name=$1
     shift
     if evalprep status --done "$name" "$WORK_DIR" >/dev/null 2>&1; then
         echo "$name: done already"
-    else
-        "$@" || failed=1
+    elif ! "$@"; then
+        failed=1
+        one_by_one "$name" "$@"
     fi
+}
+one_by_one() {
+    name=$1
+    shift
+    left=$(evalprep status --left "$name" "$WORK_DIR" 2>/dev/null)
+    [ "$(echo "$left" | wc -l)" -gt 1 ] || return
+    went=0
+    lost=0
+    for task in $left; do
+        [ "$went" -gt 0 ] || [ "$lost" -lt 2 ] || return
+        echo "$name: $task alone" >&2
+        if alone "$task" "$name" "$@"; then went=1; else lost=$((lost + 1)); fi
+    done
+}
+alone() {
+    only=$1
+    name=$2
+    shift 2
+    before=
+    for word do
+        shift
+        this=$word
+        [ "$before" != --tasks ] || this=$only
+        [ "$before" != --metadata ] || this=$word-alone
+        before=$word
+        set -- "$@" "$this"
+    done
+    "$@"
 }
 """
 

@@ -27,6 +27,26 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
     Raises:
         BadInput: no prepared folder, or no such command.
     """
+    command, manifest = _command(work_dir, name)
+    return command_is_done(command, manifest, run or command.run or str(manifest.get("run", "")))
+
+
+def left_of(work_dir: Path, name: str) -> list[str]:
+    """Own tasks of a command that lack results, to be repeated one by one where the whole command failed.
+
+    lm-eval's own tasks are left out: a call that holds some of them is taken for all of them.
+
+    Raises:
+        BadInput: no prepared folder, or no such command.
+    """
+    command, manifest = _command(work_dir, name)
+    calls = calls_of(command, manifest, command.run or str(manifest.get("run", "")))
+    plan = plan_of(manifest)
+    own = [task for task in command.tasks if task in plan.tasks and not plan.tasks[task].stock]
+    return [task for task in own if not rows_of(task, manifest, calls).all_there]
+
+
+def _command(work_dir: Path, name: str) -> tuple[Command, dict[str, Any]]:
     manifest = require_manifest(work_dir)
     commands = {one.name: one for one in commands_of(manifest)}
     if name not in commands:
@@ -38,7 +58,7 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
                 fix=near(name, commands),
             )
         )
-    return command_is_done(commands[name], manifest, run or commands[name].run or str(manifest.get("run", "")))
+    return commands[name], manifest
 
 
 def command_is_done(command: Command, manifest: Mapping[str, Any], run: str) -> bool:

@@ -24,6 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         help="say whether a command of a work folder (c1-plain, ...) has all its results; exit code 0 or 1",
     )
+    parser.add_argument(
+        "--left", metavar="COMMAND", help="name the own tasks of a command of a work folder that lack results"
+    )
     parser.add_argument("--json", action="store_true", help="print as JSON")
 
 
@@ -35,6 +38,12 @@ def main(args: argparse.Namespace) -> int:
         done = is_done(args.dir, args.done)
         print(json.dumps({"command": args.done, "done": done}) if args.json else "done" if done else "not done")
         return int(not done)
+    if args.left:
+        from evalprep.status.done import left_of
+
+        left = left_of(args.dir, args.left)
+        print(json.dumps({"command": args.left, "left": left}) if args.json else "\n".join(left))
+        return int(bool(left))
     while True:
         status = read_status(args.dir)
         if args.json:

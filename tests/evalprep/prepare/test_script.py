@@ -1,0 +1,61 @@
+"""command.sh: what it does where a command of several tasks fails. The commands are shell functions here."""
+
+import subprocess
+
+import pytest
+
+from evalprep.prepare import script
+
+RUN = r"""
+WORK_DIR=work_dir
+status() {
+    [ "$1" = --left ] || return 1
+    for task in a b c; do [ -e "done-$task" ] || echo "$task"; done
+}
+evalprep() { shift; status "$@"; }
+call() {
+    echo "call $*" >>calls
+    while [ $# -gt 1 ]; do
+        if [ "$1" = --tasks ]; then tasks=$2; fi
+        shift
+    done
+    case ",$tasks," in *",$BAD,"* | *",$BAD2,"*) return 1 ;; esac
+    for task in $(echo "$tasks" | tr , ' '); do : >"done-$task"; done
+}
+step c1-plain call --model "some model" --tasks a,b,c --metadata run=r1,command=c1-plain
+exit $failed
+"""
+
+
+@pytest.fixture
+def walk(tmp_path):
+    """A function that walks one command of three tasks of which some fail; returns exit code, calls and messages."""
+
+    def run(bad, bad2="none"):
+        text = script._HEAD + RUN
+        environment = {"BAD": bad, "BAD2": bad2, "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(
+            ["sh", "-c", text], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        return done.returncode, (tmp_path / "calls").read_text().splitlines(), done.stderr
+
+    return run
+
+
+def test_what_goes_well_is_called_once(walk):
+    assert walk("none")[:2] == (0, ["call --model some model --tasks a,b,c --metadata run=r1,command=c1-plain"])
+
+
+@pytest.mark.parametrize("bad", ["a", "b", "c"])
+def test_a_task_that_fails_costs_no_other(walk, tmp_path, bad):
+    code, calls, said = walk(bad)
+    assert code == 1
+    assert [call.split("--tasks ")[1].split()[0] for call in calls] == ["a,b,c", "a", "b", "c"]
+    assert calls[1].endswith("--metadata run=r1,command=c1-plain-alone")
+    assert "c1-plain: a alone" in said
+    assert {file.name for file in tmp_path.glob("done-*")} == {f"done-{name}" for name in "abc" if name != bad}
+
+
+def test_where_the_first_two_fail_the_others_are_not_tried(walk):
+    code, calls, _ = walk("a", "b")
+    assert (code, len(calls)) == (1, 3)
