@@ -15,7 +15,7 @@ import os
 import sys
 import types
 from collections import Counter
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class _Harness:
 
         self.fetched: list[str] = []
         evaluate = types.ModuleType("evaluate")
+        evaluate.__spec__ = ModuleSpec("evaluate", None)  # else it would pass for a package that is not installed
         evaluate.load = self._fetch  # type: ignore[attr-defined]
         sys.modules["evaluate"] = evaluate
         task = lm_eval.api.task.ConfigurableTask
