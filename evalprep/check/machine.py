@@ -22,9 +22,9 @@ from evalprep.model.shape import model_shape
 
 # What docs/running.md says of Ray on a machine without GPUs.
 _PRETENDED = (
-    "data_parallel_size: 1; or `export RAY_ADDRESS=127.0.0.1:6391` and `ray start --head --node-ip-address=127.0.0.1 "
-    "--port=6391 --num-gpus={0} --num-cpus={0} --include-dashboard=false`, and prepare again; or device: gpu, to "
-    "prepare here what a machine with GPUs will run"
+    "data_parallel_size: 1; or `export RAY_ADDRESS=127.0.0.1:6391 RAY_AUTH_MODE=disabled` and `ray start --head "
+    "--node-ip-address=127.0.0.1 --port=6391 --num-gpus={0} --num-cpus={0} --include-dashboard=false`, and prepare "
+    "again; or device: gpu, to prepare here what a machine with GPUs will run"
 )
 _ELSEWHERE = (
     "correct the path, or download the model; where it lies on another machine: device: gpu, or target: {gpus: N}"
@@ -103,6 +103,9 @@ def _check_gpus(settings: RunSettings, there: Destination, findings: Findings) -
     if core.data_parallel_size > 1 and there.cpu and "RAY_ADDRESS" not in os.environ:
         copies = f"data_parallel_size {core.data_parallel_size}, and this machine shows no GPU"
         findings.add("EP727", "data_parallel_size", copies, fix=_PRETENDED.format(core.data_parallel_size))
+    token = Path.home() / ".ray" / "auth_token"
+    if core.data_parallel_size > 1 and there.here and "RAY_AUTH_MODE" not in os.environ and token.is_file():
+        findings.add("EP728", "data_parallel_size", f"{token} is there, and RAY_AUTH_MODE is not set")
     if (
         there.here
         and core.data_parallel_size > 1

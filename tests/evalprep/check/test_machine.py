@@ -32,6 +32,22 @@ def made_up(monkeypatch):
     return make
 
 
+def test_a_token_that_ray_left_is_told(made_up, monkeypatch, tmp_path):
+    made_up(gpus=[H100, H100])
+    monkeypatch.setattr(machine.Path, "home", lambda: tmp_path)
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    settings = RunSettings.given(backend="vllm", data_parallel_size=2)
+    (tmp_path / ".ray").mkdir()
+    for content, mode, codes in (("", None, []), ("token", None, ["EP728"]), ("token", "disabled", [])):
+        if content:
+            (tmp_path / ".ray/auth_token").write_text(content)
+        if mode:
+            monkeypatch.setenv("RAY_AUTH_MODE", mode)
+        findings = Findings()
+        machine.check_machine([], settings, findings)
+        assert [one.code for one in findings.sorted() if one.code == "EP728"] == codes
+
+
 def leaf(path, **config):
     return Leaf("own", TaskFile(path / "task.yaml", {"task": "own"}), {"output_type": "generate_until", **config})
 

@@ -20,7 +20,12 @@ from tests.packs.meta.test_runs import SAYS, newest_results, prepare
 __all__ = ["tiny_project"]
 
 pytestmark = pytest.mark.slow
-CPU_SETTINGS = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "HF_HUB_OFFLINE": "1"}
+CPU_SETTINGS = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "HF_HUB_OFFLINE": "1",
+    "RAY_AUTH_MODE": "disabled",  # whatever token an earlier run left in the home folder
+}
 
 
 def free_port():
@@ -76,6 +81,7 @@ def ray_head():
 
 
 def test_two_copies_give_the_known_score_in_order(tiny_project, tiny_model, ray_head, monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_ADDRESS", ray_head)  # without it there is no GPU to wait for, and nothing is prepared
     config = yaml.safe_load(tiny_project.read_text())
     config |= {
