@@ -32,7 +32,12 @@ def _comparable(
     return forget, retain, len(forget_scores) + len(retain_scores) - len(forget) - len(retain)
 
 
-def ks_test(*, forget_scores: Sequence[float | None], retain_scores: Sequence[float | None] | None) -> dict[str, Any]:
+def ks_test(
+    *,
+    forget_scores: Sequence[float | None],
+    retain_scores: Sequence[float | None] | None,
+    compat: bool = False,
+) -> dict[str, Any]:
     """Two-sided two-sample Kolmogorov-Smirnov p-value; on truth ratios this is forget quality (TOFU, section 2.2.3).
 
     1 means that the truth ratios cannot be told from those of a model that never saw the forget set. The value has a
@@ -41,6 +46,7 @@ def ks_test(*, forget_scores: Sequence[float | None], retain_scores: Sequence[fl
     Args:
         forget_scores: Truth ratios of the model under test; None and NaN are left out and counted.
         retain_scores: Truth ratios of the retain model; None without a reference.
+        compat: On `1 / (R + 1e-10)`, and NaN where one score is, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], higher is better, `statistic` (largest distance of the two distributions), `n`, or
@@ -49,6 +55,8 @@ def ks_test(*, forget_scores: Sequence[float | None], retain_scores: Sequence[fl
     if retain_scores is None:
         reason = "no retain log: run the same tasks with the retain model, and score with --reference"
         return {"agg_value": None, "reason": reason}
+    if compat:
+        return {"agg_value": _p_value_of_reciprocals(forget_scores, retain_scores)}
     forget, retain, lost = _comparable(forget_scores, retain_scores)
     if not forget or not retain:
         side = "the forget" if not forget else "the retain"
@@ -65,6 +73,16 @@ def ks_test(*, forget_scores: Sequence[float | None], retain_scores: Sequence[fl
     return by_row.counted(result, not_a_number=lost)
 
 
+def _p_value_of_reciprocals(forget: Sequence[float | None], retain: Sequence[float | None]) -> float:
+    """Forget quality as OpenUnlearning takes it; tiny ratios fall together there."""
+    from scipy.stats import ks_2samp
+
+    sides = [[math.nan if one is None else 1 / (one + EPSILON) for one in side] for side in (forget, retain)]
+    if not all(sides) or any(math.isnan(one) for side in sides for one in side):
+        return math.nan
+    return float(ks_2samp(*sides).pvalue)
+
+
 def _reference(retain_auc: float | None, ref_value: float) -> tuple[float, str]:
     """The AUC to compare with and where it comes from."""
     if retain_auc is not None and by_row.finite(retain_auc):
@@ -72,7 +90,9 @@ def _reference(retain_auc: float | None, ref_value: float) -> tuple[float, str]:
     return ref_value, f"default_{ref_value:g}"
 
 
-def privleak(*, auc: float | None, retain_auc: float | None = None, ref_value: float = 0.5) -> dict[str, Any]:
+def privleak(
+    *, auc: float | None, retain_auc: float | None = None, ref_value: float = 0.5, compat: bool = False
+) -> dict[str, Any]:
     """Privacy leakage in percent: `100 (a - r) / (r + 1e-10)` with `a = 1 - AUC`, `r = 1 - AUC_retain`.
 
     MUSE (section 3.2), in the sign of OpenUnlearning: about -100 for a model that still remembers, positive for one
@@ -82,34 +102,41 @@ def privleak(*, auc: float | None, retain_auc: float | None = None, ref_value: f
         auc: AUC of the min-k attack on the model under test.
         retain_auc: The same on the retain model; None takes `ref_value` and says so.
         ref_value: AUC of an attack that knows nothing.
+        compat: The value alone, NaN without an AUC, as in OpenUnlearning.
 
     Returns:
         `agg_value`, unbounded, better towards 0; `reference` is `retain` or `default_0.5`. `undefined` is set where
         the reference AUC is 1 and the number only shows the 1e-10.
     """
     if not by_row.finite(auc) or auc is None:
-        return {"agg_value": None, "reason": "no AUC of the min-k attack"}
+        return {"agg_value": math.nan} if compat else {"agg_value": None, "reason": "no AUC of the min-k attack"}
     reference, source = _reference(retain_auc, ref_value)
     own, other = 1.0 - auc, 1.0 - reference
     result: dict[str, Any] = {"agg_value": 100.0 * (own - other) / (other + EPSILON), "reference": source}
+    if compat:
+        return {"agg_value": result["agg_value"]}
     return {**result, "undefined": True} if other == 0 else result
 
 
-def rel_diff(*, auc: float | None, retain_auc: float | None = None, ref_value: float = 0.5) -> dict[str, Any]:
+def rel_diff(
+    *, auc: float | None, retain_auc: float | None = None, ref_value: float = 0.5, compat: bool = False
+) -> dict[str, Any]:
     """Relative difference of the AUC in percent: `100 (AUC - AUC_retain) / (AUC_retain + 1e-10)`.
 
     Args:
         auc: AUC on the model under test.
         retain_auc: AUC on the retain model; None takes `ref_value`.
         ref_value: AUC of an attack that knows nothing.
+        compat: The value alone, NaN without an AUC, as in OpenUnlearning.
 
     Returns:
         `agg_value`, better towards 0, and `reference`.
     """
     if not by_row.finite(auc) or auc is None:
-        return {"agg_value": None, "reason": "no AUC"}
+        return {"agg_value": math.nan} if compat else {"agg_value": None, "reason": "no AUC"}
     reference, source = _reference(retain_auc, ref_value)
-    return {"agg_value": 100.0 * (auc - reference) / (reference + EPSILON), "reference": source}
+    value = 100.0 * (auc - reference) / (reference + EPSILON)
+    return {"agg_value": value} if compat else {"agg_value": value, "reference": source}
 
 
 METRICS = {"unlearning.ks_test": ks_test, "unlearning.privleak": privleak, "unlearning.rel_diff": rel_diff}

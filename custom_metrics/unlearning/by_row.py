@@ -40,6 +40,12 @@ def mean(values: Iterable[float]) -> float | None:
     return math.fsum(numbers) / len(numbers) if numbers else None
 
 
+def mean_or_nan(values: Iterable[float]) -> float:
+    """Arithmetic mean as the reference implementation has it: NaN of nothing, and where one value is."""
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else math.nan
+
+
 def by_string(values: Mapping[Any, Any]) -> dict[str, Any]:
     """The same mapping with string keys, so that rows read back from JSON meet rows in memory."""
     return {str(key): value for key, value in values.items()}

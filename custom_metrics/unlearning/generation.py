@@ -37,19 +37,21 @@ def rouge_no_stemmer(*, ground_truth: str, generation: str) -> dict[str, float]:
     return rouge(ground_truth=ground_truth, generation=generation, stemmer=False)
 
 
-def generation_postprocess(*, raw_generation: str, stopwords: Sequence[str] = (), eos_text: str = "") -> dict[str, str]:
+def generation_postprocess(
+    *, raw_generation: str, stopwords: Sequence[str] | None = (), eos_text: str = ""
+) -> dict[str, str]:
     r"""Cut a generation at the end-of-sequence text, then at each stop string in turn, and strip it.
 
     Args:
         raw_generation: Decoded text.
-        stopwords: Stop strings; the order does not matter for the result.
+        stopwords: Stop strings; the order does not matter for the result. None, OpenUnlearning's default, means none.
         eos_text: Literal end-of-sequence token; empty if the text cannot contain one.
 
     >>> generation_postprocess(raw_generation=" Paris\n\nQuestion: next?", stopwords=["\n\n"])
     {'generation': 'Paris'}
     """
     text = raw_generation
-    for stop in [eos_text, *stopwords]:
+    for stop in [eos_text, *(stopwords or ())]:
         if stop:
             text = text.partition(stop)[0]
     return {"generation": text.strip()}
@@ -69,7 +71,9 @@ def ground_truth_extract(*, input_text: str, full_text: str, compat: bool = Fals
     return {"ground_truth": rest.strip()}
 
 
-def classifier_prob(*, logits_by_index: Mapping[str, Sequence[float]], class_id: int = 0) -> dict[str, Any]:
+def classifier_prob(
+    *, logits_by_index: Mapping[str, Sequence[float]], class_id: int = 0, compat: bool = False
+) -> dict[str, Any]:
     """Mean softmax probability of one class of a text classifier over generations.
 
     With the gibberish detector of OpenUnlearning class 0 is the clean class, so that higher is better; read the
@@ -78,6 +82,7 @@ def classifier_prob(*, logits_by_index: Mapping[str, Sequence[float]], class_id:
     Args:
         logits_by_index: Row -> logits.
         class_id: Position of the class.
+        compat: NaN of no generations, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], `score_by_index` and `skipped` (rows without that logit).
@@ -91,7 +96,7 @@ def classifier_prob(*, logits_by_index: Mapping[str, Sequence[float]], class_id:
         weights = [math.exp(value - top) for value in logits]
         scores[index] = weights[class_id] / math.fsum(weights)
     kept = [score for score in scores.values() if score is not None]
-    result = {"agg_value": by_row.mean(kept), "score_by_index": scores}
+    result = {"agg_value": (by_row.mean_or_nan if compat else by_row.mean)(kept), "score_by_index": scores}
     return by_row.counted(result, no_logits=len(scores) - len(kept))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,9 @@ STATUSES = ("ok", "incomplete", "parse_error", "invalid_score", "refused", "trun
 
 #: Answers longer than this are cut from the front: the verdict stands at the end, and the search stays linear.
 _LONGEST = 200_000
+_INNERMOST = re.compile(r"\{[^{}]*\}")
+_PAIRS = re.compile(r"(?<![A-Z_])([A-Z_]+):\s*(\d+)")
+_MOST_DIGITS = 4000  # Python turns no longer text into a number
 #: A quote that opens or closes a Python-style string, as opposed to an apostrophe inside a word.
 _SINGLE_QUOTE = re.compile(r"(?<=[{\[,:\s])'|'(?=\s*[}\],:])")
 
@@ -31,7 +35,8 @@ def judge_scores(
     range: Sequence[float] = (0, 10),  # noqa: A002 - the name of the contract
     finish_reason: str | None = None,
     refusal: str | None = None,
-) -> dict[str, Any]:
+    compat: bool = False,
+) -> dict[str, Any] | None:
     r"""Read the scores out of a judge's answer.
 
     The last JSON object that has all expected keys counts. Code fences, text around it, single quotes, numeric
@@ -44,6 +49,7 @@ def judge_scores(
         range: Smallest and largest score.
         finish_reason: `length` marks a cut answer, `content_filter` a refused one.
         refusal: Refusal text of the service, if it sent one.
+        compat: The object alone as OpenUnlearning's parser reads it, whatever it holds; None for none.
 
     Returns:
         `status` (one of `STATUSES`), `scores` (metric -> number, or None unless the status is `ok`) and `raw`.
@@ -51,6 +57,8 @@ def judge_scores(
     >>> judge_scores(metrics=["FLUENCY"], response="```json\n{'FLUENCY': '7'}\n```")["scores"]
     {'FLUENCY': 7.0}
     """
+    if compat:
+        return _as_the_original(response or "")
 
     def outcome(status: str, scores: dict[str, float] | None = None) -> dict[str, Any]:
         return {"status": status, "scores": scores, "raw": response}
@@ -78,6 +86,19 @@ def judge_scores(
             return outcome("invalid_score")
         scores[metric] = number
     return outcome("ok", scores)
+
+
+def _as_the_original(response: str) -> dict[str, Any] | None:
+    """The last object without another in it, every single quote turned; where it is broken, `NAME: number` pairs."""
+    objects = _INNERMOST.findall(response)
+    if not objects:
+        return None
+    try:
+        found = json.loads(objects[-1].replace("'", '"'))
+    except (ValueError, RecursionError):
+        pairs = {name: int(number) for name, number in _PAIRS.findall(response) if len(number) <= _MOST_DIGITS}
+        return pairs or None
+    return found if isinstance(found, dict) else None
 
 
 METRICS = {"unlearning.judge_scores": judge_scores}

@@ -7,6 +7,7 @@ data, 0.5 without a signal, below 0.5 if the model was pushed too far.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -90,26 +91,35 @@ def mia_min_k_plus_plus_score(
     return {"score": _lowest_mean(z.astype(np.float32), k)}
 
 
-def mia_zlib_score(*, avg_loss: float | None, text: str) -> dict[str, float | int | None]:
+def mia_zlib_score(*, avg_loss: float | None, text: str, compat: bool = False) -> dict[str, float | int | None]:
     """Loss per compressed byte: `avg_loss / len(zlib(text))` (Carlini et al. 2021), default compression level.
 
     Args:
         avg_loss: Average loss over `S_all`.
         text: The scored text without special tokens.
+        compat: NaN without a loss, as in OpenUnlearning.
 
     Returns:
         `score` and `zlib_bytes`; `score` is None without a loss.
     """
     size = len(zlib.compress(text.encode("utf-8", errors="surrogatepass")))
-    return {"score": avg_loss / size if avg_loss is not None and by_row.finite(avg_loss) else None, "zlib_bytes": size}
+    if avg_loss is None or not by_row.finite(avg_loss):
+        return {"score": math.nan if compat else None, "zlib_bytes": size}
+    return {"score": avg_loss / size, "zlib_bytes": size}
 
 
-def mia_reference_score(*, target_avg_loss: float | None, reference_avg_loss: float | None) -> dict[str, float | None]:
-    """Loss of the model under test minus the loss of a reference model on the same text; None if one is missing."""
+def mia_reference_score(
+    *, target_avg_loss: float | None, reference_avg_loss: float | None, compat: bool = False
+) -> dict[str, float | None]:
+    """Loss of the model under test minus the loss of a reference model on the same text; None if one is missing.
+
+    In `compat` it is NaN then, as in OpenUnlearning.
+    """
+    nothing = math.nan if compat else None
     if target_avg_loss is None or reference_avg_loss is None:
-        return {"score": None}
+        return {"score": nothing}
     if not (by_row.finite(target_avg_loss) and by_row.finite(reference_avg_loss)):
-        return {"score": None}
+        return {"score": nothing}
     return {"score": target_avg_loss - reference_avg_loss}
 
 
@@ -122,12 +132,18 @@ def auc(forget: Sequence[float], holdout: Sequence[float]) -> float:
     return float((below + not_above).sum() / (2 * len(ordered) * len(scores)))
 
 
-def mia_auc(*, forget_scores: Sequence[float | None], holdout_scores: Sequence[float | None]) -> dict[str, Any]:
+def mia_auc(
+    *, forget_scores: Sequence[float | None], holdout_scores: Sequence[float | None], compat: bool = False
+) -> dict[str, Any]:
     """AUC of an attack on forget (label 0) against holdout (label 1) texts.
 
     Args:
         forget_scores: Scores of the forget texts; None, NaN and infinities are left out and counted.
         holdout_scores: Scores of the holdout texts.
+        compat: NaN where a split is empty, and an error where a score is no finite number, as in OpenUnlearning.
+
+    Raises:
+        ValueError: in `compat` alone.
 
     Returns:
         `auc` and `agg_value` (equal, in [0, 1]), `forget_mean`, `holdout_mean`, `skipped`. None with a `reason` where
@@ -145,6 +161,11 @@ def mia_auc(*, forget_scores: Sequence[float | None], holdout_scores: Sequence[f
         "holdout_mean": by_row.mean(holdout),
     }
     total = len(forget_scores) + len(holdout_scores)
+    if compat:
+        if lost:
+            raise ValueError("Input contains NaN.")
+        found = auc(forget, holdout) if forget and holdout else math.nan
+        return {"auc": found, "agg_value": found}
     missing = [name for name, scores in (("forget", forget), ("holdout", holdout)) if not scores]
     if missing:
         result["reason"] = f"no score in the {' and the '.join(missing)} split"

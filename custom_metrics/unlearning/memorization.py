@@ -15,7 +15,7 @@ def _matches(row: Row) -> list[bool]:
     return [bool(predicted == label) for predicted, label in zip(row["pred_ids"], row["label_ids"], strict=False)]
 
 
-def exact_memorization(*, rows: Sequence[Row]) -> dict[str, Any]:
+def exact_memorization(*, rows: Sequence[Row], compat: bool = False) -> dict[str, Any]:
     """Share of `S_cut` positions at which the most likely token is the true one.
 
     Tirumala et al. 2022 (https://arxiv.org/abs/2205.10770), as OpenUnlearning computes it. Range [0, 1], lower is
@@ -23,6 +23,7 @@ def exact_memorization(*, rows: Sequence[Row]) -> dict[str, Any]:
 
     Args:
         rows: One mapping per row with `pred_ids` (teacher-forced argmax) and `label_ids`.
+        compat: NaN where no row has a token, as in OpenUnlearning.
 
     Returns:
         `agg_value`, `value_by_index` (row -> `{"score"}`; None for a row without tokens) and `skipped`.
@@ -31,7 +32,7 @@ def exact_memorization(*, rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         matches = _matches(row)
         scores.append(sum(matches) / len(matches) if matches else None)
-    return _result(scores, empty=sum(score is None for score in scores))
+    return _result(scores, empty=sum(score is None for score in scores), compat=compat)
 
 
 def extraction_strength(
@@ -39,6 +40,7 @@ def extraction_strength(
     rows: Sequence[Row],
     strict: bool = False,
     exclude_empty: bool = False,
+    compat: bool = False,
 ) -> dict[str, Any]:
     """Share of the sequence that the model completes by itself: `1 - k/n`, k the smallest right suffix start.
 
@@ -50,6 +52,7 @@ def extraction_strength(
         rows: One mapping per row with `pred_ids` and `label_ids` over `S_cut`.
         strict: Score 0 where no suffix matches.
         exclude_empty: Leave rows without tokens out instead of counting them as 0.
+        compat: NaN where no row has a score, as in OpenUnlearning.
 
     Returns:
         `agg_value`, `value_by_index` and `skipped` (rows without tokens, counted as 0 unless excluded).
@@ -68,11 +71,12 @@ def extraction_strength(
         if start == len(matches) and not strict:
             start -= 1
         scores.append(1 - start / len(matches))
-    return _result(scores, empty=empty)
+    return _result(scores, empty=empty, compat=compat)
 
 
-def _result(scores: list[float | None], *, empty: int) -> dict[str, Any]:
-    aggregate = by_row.mean(score for score in scores if score is not None)
+def _result(scores: list[float | None], *, empty: int, compat: bool) -> dict[str, Any]:
+    mean = by_row.mean_or_nan if compat else by_row.mean
+    aggregate = mean(score for score in scores if score is not None)
     values = {str(index): {"score": score} for index, score in enumerate(scores)}
     return by_row.counted({"agg_value": aggregate, "value_by_index": values}, no_scored_token=empty)
 

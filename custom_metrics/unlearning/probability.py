@@ -29,7 +29,9 @@ def _token_logprobs(logits: Sequence[Sequence[float]], labels: Sequence[int]) ->
     return [float(value) for value in log_softmax[positions, targets[positions]]]
 
 
-def probability_from_sum(*, sum_logprob: float | None, num_tokens: int) -> dict[str, float | None]:
+def probability_from_sum(
+    *, sum_logprob: float | None, num_tokens: int, compat: bool = False
+) -> dict[str, float | None]:
     """Average loss and length-normalised probability of one answer.
 
     `avg_loss = -sum / n`, `prob = exp(-avg_loss)`: the geometric mean of the token probabilities, natural logarithm,
@@ -37,19 +39,24 @@ def probability_from_sum(*, sum_logprob: float | None, num_tokens: int) -> dict[
 
     Args:
         sum_logprob: Sum of the log-probabilities of the `S_all` tokens.
-        num_tokens: Their number; 0 gives None for both (the reference implementation gives NaN).
+        num_tokens: Their number; 0 gives None for both.
+        compat: NaN for both there, as in OpenUnlearning.
 
     >>> probability_from_sum(sum_logprob=0.0, num_tokens=3)
     {'prob': 1.0, 'avg_loss': 0.0}
     """
     if num_tokens <= 0 or not by_row.finite(sum_logprob):
-        return {"prob": None, "avg_loss": None}
+        return dict.fromkeys(("prob", "avg_loss"), math.nan if compat else None)
     avg_loss = 0.0 - float(sum_logprob or 0.0) / num_tokens
     return {"prob": math.exp(min(-avg_loss, 0.0)), "avg_loss": avg_loss}
 
 
 def probability_from_logits(
-    *, logits: Sequence[Sequence[float]], labels: Sequence[int], input_ids: Sequence[int] | None = None
+    *,
+    logits: Sequence[Sequence[float]],
+    labels: Sequence[int],
+    input_ids: Sequence[int] | None = None,
+    compat: bool = False,
 ) -> dict[str, float | None]:
     """Average loss and probability of the labelled tokens of one sequence.
 
@@ -57,13 +64,14 @@ def probability_from_logits(
         logits: Shape [T][V]; row t scores the token at t+1.
         labels: Token ids of length T, -100 where a token is not scored. The first token is never scored.
         input_ids: Accepted for completeness; the labels carry the ids that count.
+        compat: NaN instead of None, as in OpenUnlearning.
 
     Returns:
         `prob` and `avg_loss`, both None where no token is scored.
     """
     del input_ids
     logprobs = _token_logprobs(logits, labels)
-    return probability_from_sum(sum_logprob=math.fsum(logprobs), num_tokens=len(logprobs))
+    return probability_from_sum(sum_logprob=math.fsum(logprobs), num_tokens=len(logprobs), compat=compat)
 
 
 def tokenwise_logprobs_from_logits(
@@ -83,13 +91,14 @@ def tokenwise_logprobs_from_logits(
     return {"token_logprobs": _token_logprobs(logits, labels)[:-1]}
 
 
-def probability_aggregate(*, value_by_index: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def probability_aggregate(*, value_by_index: Mapping[str, Mapping[str, Any]], compat: bool = False) -> dict[str, Any]:
     """Mean probability over rows; a row with several answers counts with the mean over its answers.
 
     Lists may have different lengths. Lower is better on forgotten data, higher elsewhere.
 
     Args:
         value_by_index: Row -> `{"prob": number or list}`.
+        compat: A NaN makes the mean NaN, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], or None without a usable row, and `skipped`.
@@ -97,12 +106,18 @@ def probability_aggregate(*, value_by_index: Mapping[str, Mapping[str, Any]]) ->
     >>> probability_aggregate(value_by_index={"0": {"prob": [0.2, 0.4]}, "1": {"prob": 0.5}})["agg_value"]
     0.4
     """
+    if compat:
+        given = [row["prob"] for row in value_by_index.values() if row.get("prob") is not None]
+        means = (by_row.mean_or_nan(one) if isinstance(one, (list, tuple)) else one for one in given)
+        return {"agg_value": by_row.mean_or_nan(means)}
     per_row = [by_row.mean(by_row.entries(row.get("prob"))) for row in value_by_index.values()]
     kept = [value for value in per_row if value is not None]
     return by_row.counted({"agg_value": by_row.mean(kept)}, no_scored_token=len(per_row) - len(kept))
 
 
-def probability_w_options(*, correct_prob: Mapping[str, Any], wrong_prob: Mapping[str, Any]) -> dict[str, Any]:
+def probability_w_options(
+    *, correct_prob: Mapping[str, Any], wrong_prob: Mapping[str, Any], compat: bool = False
+) -> dict[str, Any]:
     """Probability of the correct answer among the options: `p / (p + sum_j p_j + 1e-10)`.
 
     Formula of OpenUnlearning (`probability_w_options`), on length-normalised probabilities; TOFU's own has no 1e-10.
@@ -111,6 +126,7 @@ def probability_w_options(*, correct_prob: Mapping[str, Any], wrong_prob: Mappin
     Args:
         correct_prob: Row -> probability of the correct answer.
         wrong_prob: Row -> probability, or list of probabilities, of the wrong answers.
+        compat: A NaN makes its row and the mean NaN, as in OpenUnlearning.
 
     Returns:
         `agg_value`, `value_by_index` (row -> `{"prob"}`) and `skipped`.
@@ -118,10 +134,18 @@ def probability_w_options(*, correct_prob: Mapping[str, Any], wrong_prob: Mappin
     wrong_by_row = by_row.by_string(wrong_prob)
     values: dict[str, dict[str, float | None]] = {}
     for index, correct in by_row.by_string(correct_prob).items():
+        if compat:
+            listed = wrong_by_row.get(index)
+            total = sum(listed) if isinstance(listed, (list, tuple)) else listed
+            known = correct is not None and total is not None
+            values[index] = {"prob": correct / (correct + total + EPSILON) if known else math.nan}
+            continue
         wrong = by_row.entries(wrong_by_row.get(index))
         complete = by_row.finite(correct) and bool(wrong)
         values[index] = {"prob": correct / (correct + math.fsum(wrong) + EPSILON) if complete else None}
     kept = [row["prob"] for row in values.values() if row["prob"] is not None]
+    if compat:
+        return {"agg_value": by_row.mean_or_nan(kept), "value_by_index": values}
     return by_row.counted(
         {"agg_value": by_row.mean(kept), "value_by_index": values}, no_scored_token=len(values) - len(kept)
     )

@@ -41,7 +41,11 @@ def _exp(value: float) -> float:
 
 
 def truth_ratio(
-    *, aggregator: str, correct_avg_loss: Mapping[str, Any], wrong_avg_loss: Mapping[str, Any]
+    *,
+    aggregator: str,
+    correct_avg_loss: Mapping[str, Any],
+    wrong_avg_loss: Mapping[str, Any],
+    compat: bool = False,
 ) -> dict[str, Any]:
     """Truth ratio of every row and its mean after the aggregator.
 
@@ -53,6 +57,7 @@ def truth_ratio(
         aggregator: `closer_to_1_better` (forgotten data, up), `true_better` (other data, up) or `prob_mean`.
         correct_avg_loss: Row -> average loss of the correct (paraphrased) answer.
         wrong_avg_loss: Row -> average loss, or list of them, of the wrong answers; lengths may differ by row.
+        compat: A row without a loss makes its ratio and the mean NaN, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], `value_by_index` (row -> `{"score": R}`) and `skipped`. An unknown aggregator gives
@@ -75,12 +80,15 @@ def truth_ratio(
     for index, loss in by_row.by_string(correct_avg_loss).items():
         wrong_loss = by_row.mean(by_row.entries(wrong_by_row.get(index)))
         if not by_row.finite(loss) or wrong_loss is None:
-            values[index] = {"score": None}
+            values[index] = {"score": math.nan if compat else None}
             continue
         correct, wrong = _exp(-loss), _exp(-wrong_loss)
         score = correct / (correct + wrong + EPSILON) if aggregator == "prob_mean" else wrong / (correct + EPSILON)
         values[index] = {"score": score}
         added.append(contribution(score))
+    if compat:
+        lost = [math.nan] * (len(values) - len(added))
+        return {"agg_value": by_row.mean_or_nan([*added, *lost]), "value_by_index": values}
     return by_row.counted(
         {"agg_value": by_row.mean(added), "value_by_index": values}, no_scored_token=len(values) - len(added)
     )

@@ -9,7 +9,7 @@ from typing import Any
 from custom_metrics.unlearning import by_row
 
 
-def hm_aggregate(*, agg_values: Mapping[str, float | None]) -> dict[str, Any]:
+def hm_aggregate(*, agg_values: Mapping[str, float | None], compat: bool = False) -> dict[str, Any]:
     """Harmonic mean of named scores; with TOFU's nine parts this is model utility (TOFU, section 2.2.2).
 
     One zero makes the result 0: a model that lost one ability lost its utility. Range [0, 1] for scores in [0, 1],
@@ -17,6 +17,7 @@ def hm_aggregate(*, agg_values: Mapping[str, float | None]) -> dict[str, Any]:
 
     Args:
         agg_values: Name -> score, non-negative.
+        compat: NaN in place of None with a reason, as in OpenUnlearning.
 
     Returns:
         `agg_value`; None with a `reason` naming each component that is missing, NaN or negative, where
@@ -25,13 +26,15 @@ def hm_aggregate(*, agg_values: Mapping[str, float | None]) -> dict[str, Any]:
     >>> hm_aggregate(agg_values={"a": 1.0, "b": 0.5})["agg_value"]
     0.6666666666666666
     """
-    if not agg_values:
+    if not agg_values and not compat:
         return {"agg_value": None, "reason": "no component"}
     bad = [
         f"{name} is {'missing' if value is None else value}"
         for name, value in agg_values.items()
         if not by_row.finite(value) or (value is not None and value < 0)
     ]
+    if compat and (bad or not agg_values):
+        return {"agg_value": math.nan}
     if bad:
         return {"agg_value": None, "reason": "no harmonic mean: " + "; ".join(bad)}
     values = by_row.usable(agg_values.values())

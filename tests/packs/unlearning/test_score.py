@@ -243,7 +243,8 @@ def test_privleak_follows_its_reference(membership, leakage):
 def test_the_interval_against_a_log_pairs_the_rows_whatever_their_order(membership, leakage):
     rows = [likelihood_row(i, answer(-1.0 - i % 7, -2.0 - i % 3, -1.5)) for i in range(25)]
     own = membership.attack(rows={"f": rows[:12], "h": rows[12:]}, params={"attack": "min_k"})
-    as_logged = json.loads(json.dumps(own, sort_keys=True))
+    logged = {name: value for name, value in own.items() if name != "influence"}
+    as_logged = json.loads(json.dumps(logged, sort_keys=True))
     assert list(as_logged["forget"]["value_by_index"])[:3] == ["0", "1", "10"]
     result = leakage.privleak(inputs={"mia_min_k": own}, reference={"mia_min_k": as_logged})
     assert result["agg_value"] == 0
