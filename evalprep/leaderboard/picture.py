@@ -18,6 +18,15 @@ _LEAST_P = 1e-300  # a p-value of 0 is drawn here
 _COLOURS = 6
 
 
+def log_of(p_value: float) -> float:
+    """The logarithm by which a p-value is drawn, also one of 0.
+
+    >>> log_of(0.001), log_of(0.0)
+    (-3.0, -300.0)
+    """
+    return math.log10(max(p_value, _LEAST_P))
+
+
 @dataclass(frozen=True)
 class Axis:
     """Values to places along one side of a drawing.
@@ -37,14 +46,14 @@ class Axis:
     @classmethod
     def over(cls, values: Sequence[float], start: float, end: float, *, log: bool) -> Axis:
         """An axis that holds all values with a little room around them."""
-        known = [math.log10(max(value, _LEAST_P)) if log else value for value in values] or [0.0, 1.0]
+        known = [log_of(value) if log else value for value in values] or [0.0, 1.0]
         low, high = min(known), max(known)
         room = 0.06 * (high - low) or (0.5 if log else 0.05 * abs(high) or 0.05)
         return cls(low - room, min(high + room, 0.4) if log else high + room, start, end, log)
 
     def at(self, value: float) -> float:
         """The place of a value."""
-        place = math.log10(max(value, _LEAST_P)) if self.log else value
+        place = log_of(value) if self.log else value
         return self.start + (place - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> list[float]:
@@ -116,7 +125,7 @@ def _point(row: Row, spot: tuple[float, float], colour: dict[str, int], said: st
     title = escape("\n".join([said, *dict.fromkeys(why)]))
     x, y = spot
     if row.reference:
-        shape = f'<path class="refpoint" d="M{x:.1f} {y - 8:.1f}l8 8l-8 8l-8 -8z">'
+        shape = f'<path class="refpoint" d="M{x:.1f} {y - 11:.1f}l11 11l-11 11l-11 -11z">'
     else:
         hollow = " hollow" if any(cell.standing for cell in cells) else ""
         shape = f'<circle class="point c{colour[row.place.trajectory]}{hollow}" cx="{x:.1f}" cy="{y:.1f}" r="5.5">'

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.picture import log_of
 from evalprep.numbers import number
 
 _GAP = 2
@@ -126,7 +127,9 @@ def _curves(board: Board, width: int) -> list[str]:
             known = [value for value in values if value is not None]
             if len(known) < 2:
                 continue
-            bars = spark(values)[: max(8, width - longest - 26)]
+            # P-values are powers of ten apart.
+            heights = [value if value is None or not column.p_value else log_of(value) for value in values]
+            bars = spark(heights)[: max(8, width - longest - 26)]
             ends = f"{number(known[0])} to {number(known[-1])}"
             lines.append(f"  {_shorten(column.heading, longest):<{longest}}  {bars}  {ends}")
     return lines
