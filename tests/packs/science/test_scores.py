@@ -440,3 +440,11 @@ class TestKeptByTheOriginal:
 
     def test_a_mean_alone_is_refused(self, run):
         assert self.take_over(run, "mup_single_document_summarization", {"avg_rating": 0.4}) == 2
+
+
+def test_published_values_stand_beside_the_originals_rule_alone(tmp_path):
+    folder = seeded(tmp_path / "model", 1, model="meta-llama/Meta-Llama-3-8B-Instruct")
+    suite = {one.name: one for one in score_run(load_run(folder), PACKS).suite}
+    assert [one.value for one in suite["science_scierc_compat"].published] == pytest.approx([0.254, 0.132])
+    assert not suite["science_scierc"].published
+    assert not suite["science_scierc"].withheld
