@@ -5,10 +5,11 @@ import io
 import json
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from evalprep.cli import main
+from evalprep.cli import VERBS, main
 from evalprep.compare.flips import harmless
 from evalprep.terminal import console, guarded, raw, visible
 from tests.evalprep.results.writing import Row, write_run
@@ -127,3 +128,20 @@ def test_reports_hold_no_formulas(tmp_path, capsys):
         with table.open(encoding="utf-8", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
         assert not [cell for cell in cells if re.match(r"[\s\x00-\x20\ufeff]*[=+@\uff1d]", cell)]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_whatever_a_verb_prints_is_made_visible(verb, monkeypatch, capsys):
+    """All of them, also those of which no data of others could be made up here."""
+
+    def said(_args):
+        print(ATTACK)
+        print(ATTACK, file=sys.stderr)
+        return 0
+
+    monkeypatch.setattr("evalprep.cli._module", lambda _: SimpleNamespace(configure=lambda _: None, main=said))
+    assert main([verb]) == 0
+    printed = capsys.readouterr()
+    assert "owned" in printed.out
+    assert "owned" in printed.err
+    assert ACTING.findall(printed.out + printed.err) == []
