@@ -130,7 +130,8 @@ def _of_models(place: Path, jobs: list[Job], *, alive: bool) -> RunStatus:
         pending = [TaskStatus(name, PENDING, category=categories.get(name, "")) for name in names if name not in found]
         lines += _named(job, [*found.values(), *pending])
     done = sum(line.status == DONE for line in lines)
-    phase = f"{'running' if alive else 'no process'}, started by hand: {done} of {len(lines)} tasks of all models done"
+    how = "running, started by hand" if alive else "no process" if done else "not started"
+    phase = f"{how}: {done} of {len(lines)} tasks of all models done"
     return RunStatus(place, phase, in_order(lines), alive=alive)
 
 
