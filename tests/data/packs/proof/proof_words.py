@@ -1,2 +1,2 @@
-def has_word(text):
-    return any(part.isalpha() for part in text.split())
+def has_word(text, word):
+    return word in text.split()
