@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from evalprep.packapi import Context, Problems, Source
@@ -36,6 +37,7 @@ class Data:
         split: Split of the config.
         kind: `qa` (question and answer), `text` (a whole text) or `continuation` (a prompt and its continuation).
         perturbed: Whether rows have wrong answers; `paraphrased` whether they have a paraphrase.
+        part: `forget`, `holdout` or `retain`, whose rows a config may bring.
     """
 
     suite: str
@@ -44,6 +46,7 @@ class Data:
     kind: str = "qa"
     perturbed: bool = False
     paraphrased: bool = False
+    part: str = ""
 
     @property
     def reply_tokens(self) -> int:
@@ -60,14 +63,37 @@ class Data:
         return [question, "answer", *extra]
 
 
-def data_of(task: str, forget: str) -> Data:
-    """The data of one task for one forget split."""
+def split_name(given: Any) -> str:
+    """What a split is called: by its name in the data set, else after its file.
+
+    >>> split_name("forget10"), split_name({"path": "mine/secrets.jsonl"})
+    ('forget10', 'secrets')
+    """
+    text = str(given.get("path") or "") if isinstance(given, Mapping) else str(given or "")
+    return PurePath(text).stem if is_own(given) else text
+
+
+def is_own(given: Any) -> bool:
+    """Whether a split is rows of the user's own: a mapping or a path, not a name of the data set."""
+    return isinstance(given, Mapping) or (isinstance(given, str) and ("/" in given or bool(PurePath(given).suffix)))
+
+
+def split_of_part(section: Any, part: str) -> Any:
+    """What the config says of one of the three splits, else what follows from TOFU's own; None for neither."""
+    given = getattr(section, f"{part}_split")
+    known = SPLITS.get(section.forget_split, {}) if isinstance(section.forget_split, str) else {}
+    return known.get(part) if given is None else given
+
+
+def data_of(task: str, section: Any) -> Data:
+    """The data of one task for the splits of a config."""
     if task.startswith("tofu_"):
         part = task.split("_")[1]
+        forget = split_name(section.forget_split).removesuffix("_perturbed")
         return {
-            "forget": Data("tofu", f"{forget}_perturbed", "train", perturbed=True, paraphrased=True),
-            "holdout": Data("tofu", SPLITS[forget]["holdout"], "train"),
-            "retain": Data("tofu", "retain_perturbed", "train", perturbed=True, paraphrased=True),
+            "forget": Data("tofu", f"{forget}_perturbed", "train", perturbed=True, paraphrased=True, part="forget"),
+            "holdout": Data("tofu", split_name(split_of_part(section, "holdout")), "train", part="holdout"),
+            "retain": Data("tofu", "retain_perturbed", "train", perturbed=True, paraphrased=True, part="retain"),
             "ra": Data("tofu", "real_authors_perturbed", "train", perturbed=True),
             "wf": Data("tofu", "world_facts_perturbed", "train", perturbed=True),
         }[part]
@@ -80,12 +106,14 @@ def data_of(task: str, forget: str) -> Data:
 
 def split_of(context: Context, data: Data) -> str:
     """What is forgotten: TOFU's forget split or MUSE's corpus."""
-    return str(context.section.forget_split if data.suite == "tofu" else context.section.muse_corpus)
+    return split_name(context.section.forget_split) if data.suite == "tofu" else str(context.section.muse_corpus)
 
 
 def open_data(context: Context, data: Data, split: str | None = None) -> Source:
     """Open one split of TOFU or MUSE."""
     section = context.section
+    if data.part and is_own(own := getattr(section, f"{data.part}_split")):
+        return context.open(own, where=context.where(f"{data.part}_split"))
     location = section.tofu if data.suite == "tofu" else section.muse or f"muse-bench/MUSE-{section.muse_corpus}"
     return context.open(
         location,

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from evalprep.packapi import Context, Plan, Source, TaskData
+from evalprep.packapi import Context, Excluded, Plan, Source, TaskData
 
-from .datasets import PLAIN_TOKENS, SPLITS, TEXT_TOKENS, Data, Row, data_of, open_data, read_rows, split_of
+from .datasets import (
+    PLAIN_TOKENS,
+    TEXT_TOKENS,
+    Data,
+    Row,
+    data_of,
+    open_data,
+    read_rows,
+    split_name,
+    split_of,
+    split_of_part,
+)
 from .prompts import Shot, Template
 from .recipe import choices_of
 from .rows import generation_rows, likelihood_rows
@@ -37,6 +48,10 @@ def plan(context: Context) -> Plan:
         for suite, tasks in EXTRA_TASKS.get(metric, {}).items():
             requested += tasks if any(task.startswith(suite) for task in own) else []
     planned = context.plan_of(requested, groups)
+    if split_of_part(context.section, "holdout") is None:
+        why = f"holdout_split: which rows no model has seen is not known for {split_name(context.section.forget_split)}"
+        for task in [one for one in planned.tasks if one.startswith("tofu_holdout_")]:
+            planned.excluded[task] = Excluded("unavailable", why, planned.tasks[task].tags)
     check_settings(context, planned)
     if note := length_note(context, planned):
         context.cache["length_note"] = note
@@ -46,7 +61,7 @@ def plan(context: Context) -> Plan:
 def prepare(context: Context, task: str) -> TaskData:
     """Rows and template values of one task."""
     section = context.section
-    data = data_of(task, section.forget_split)
+    data = data_of(task, section)
     source = open_data(context, data)
     question = section.question_key if data.paraphrased else "question"
     rows = read_rows(source, data.columns(question))
@@ -179,6 +194,6 @@ def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
             "token log-probabilities on hf take one process: model_args: {parallelize: true} spreads a large model"
         )
     if data.suite == "tofu" and not context.section.retain_results:
-        retain = SPLITS[context.section.forget_split]["retain"]
+        retain = split_name(split_of_part(context.section, "retain")) or "all but the forgotten rows"
         notes.append(f"forget_quality needs a reference: the same tasks of a model trained on {retain}")
     return notes

@@ -114,7 +114,7 @@ def _check_chat_template(context: Context, planned: Plan) -> None:
 
 
 def _completions(context: Context, planned: Plan) -> list[str]:
-    return [task for task in planned.tasks if data_of(task, context.section.forget_split).kind != "qa"]
+    return [task for task in planned.tasks if data_of(task, context.section).kind != "qa"]
 
 
 def length_note(context: Context, planned: Plan) -> str | None:

@@ -50,6 +50,42 @@ def test_a_split_that_the_data_lack_is_named(prepared):
     assert "forget10_perturbed" in text  # what there is
 
 
+def own_split(folder, name, rows=7):
+    source = pq.read_table(DATA / "tofu" / "forget10_perturbed" / "train.parquet").to_pylist()[:rows]
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in source))
+    return source
+
+
+def test_splits_of_ones_own_in_files(prepared, tmp_path):
+    own_split(tmp_path, "secrets.jsonl")
+    own_split(tmp_path, "unseen.jsonl", 4)
+    own_split(tmp_path, "kept.jsonl", 3)
+    splits = {
+        "forget_split": "./secrets.jsonl",
+        "holdout_split": {"path": "unseen.jsonl"},
+        "retain_split": "kept.jsonl",
+    }
+    preparation = prepared({**splits, **PLAIN})
+    sizes = {task: len(rows_of(preparation, f"tofu_{task}")) for task in ("forget_lp", "holdout_lp", "retain_gen")}
+    assert sizes == {"forget_lp": 7, "holdout_lp": 4, "retain_gen": 3}
+    settings = yaml_of(preparation, "tofu_holdout_lp")["metadata"]["unlearning"]
+    assert (settings["split"], settings["config"]) == ("secrets", "unseen")
+    assert any("trained on kept" in note for note in preparation.notes)
+
+
+def test_a_split_without_a_holdout_has_no_attack_and_says_why(prepared, tmp_path):
+    own_split(tmp_path, "secrets.jsonl")
+    preparation = prepared({"forget_split": "./secrets.jsonl", **PLAIN})
+    assert not list(preparation.work_dir.rglob("tofu_holdout_lp.yaml"))
+    manifest = json.loads((preparation.work_dir / "manifest.json").read_text())
+    assert "holdout_split" in manifest["excluded"]["tofu_holdout_lp"]["reason"]
+
+
+def test_another_name_with_its_data(prepared):
+    text = problems(prepared, {"forget_split": "forget20", "holdout_split": "holdout10", **PLAIN})
+    assert "forget20_perturbed" in text
+
+
 def test_answer_paraphrase_and_wrong_answers_in_one_row(prepared):
     row = rows_of(prepared(PLAIN), "tofu_forget_lp")[0]
     source = pq.read_table(DATA / "tofu" / "forget10_perturbed" / "train.parquet").to_pylist()[0]
@@ -376,7 +412,6 @@ def test_a_missing_column_names_those_found(prepared, tmp_path):
         pytest.param({"metrics": ["muse_mia_loss"]}, {}, "did you mean mia_loss", id="metric with the prefix"),
         pytest.param({"judge_prompt": "nowhere.py"}, {}, "no such Python file", id="missing judge prompt"),
         pytest.param({"openunlearning": ["eos"]}, {}, "boundary, tail, length", id="compatible choice"),
-        pytest.param({"forget_split": "forget20"}, {}, "forget10", id="forget split"),
         pytest.param({"plain_tags": {"user": "Q:"}}, {}, "user_start", id="plain tag"),
         pytest.param({"retain_results": "nowhere"}, {}, "--reference", id="missing retain results"),
         pytest.param({"gradient_norm": 3}, {}, "1, 2 or inf", id="gradient norm"),
