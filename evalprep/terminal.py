@@ -199,6 +199,42 @@ def plain_table(title: str, *columns: tuple[str, str]) -> Any:
     return table
 
 
+def print_table(console: Any, table: Any) -> None:
+    """Print a table of `plain_table`; where it is too wide, each name stands on a line above its numbers.
+
+    A name that is folded letter by letter cannot be found again, and names of a family differ at their ends.
+    """
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    wanted = Measurement.get(console, console.options.update(width=10_000), table).maximum
+    if wanted <= console.width:
+        console.print(table)
+        return
+    columns = [[Text(str(one.header)), *(_text(cell) for cell in one.cells)] for one in table.columns]
+    widths = [max(cell.cell_len for cell in column) for column in columns[1:]]
+    gap = " " * (2 if sum(widths) + 2 * len(widths) <= console.width else 1)
+    aligned = [one.justify for one in table.columns[1:]]
+    console.print(Text(str(table.title), style="bold"), end="\n\n")
+    for number, (name, *cells) in enumerate(zip(*columns, strict=True)):
+        line = Text()
+        for cell, width, side in zip(cells, widths, aligned, strict=True):
+            space = " " * (width - cell.cell_len)
+            line.append_text(Text.assemble(gap, cell, space) if side == "left" else Text.assemble(gap, space, cell))
+        line.rstrip()
+        console.print(Text.assemble(" ", name))
+        console.print(line)
+        if number == 0:
+            console.print(Text(" " + "─" * (min(console.width, sum(widths) + len(gap) * len(widths)) - 1)))
+    console.print()
+
+
+def _text(cell: Any) -> Any:
+    from rich.text import Text
+
+    return cell.copy() if isinstance(cell, Text) else Text(str(cell))
+
+
 def fitted(rows: Sequence[Sequence[str]], width: int | None, least: Sequence[int | None]) -> list[str]:
     """Rows as aligned lines that are not wider than a terminal; what does not fit ends in an ellipsis.
 

@@ -11,7 +11,7 @@ from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent, probability
 from evalprep.terminal import console as screen
-from evalprep.terminal import plain_table
+from evalprep.terminal import plain_table, print_table
 
 _COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH: "yellow"}
 
@@ -42,15 +42,15 @@ def show(
     for warning in comparison.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     if comparison.pairs:
-        console.print(_counts(comparison))
-        console.print(_differences(comparison))
+        print_table(console, _counts(comparison))
+        print_table(console, _differences(comparison))
     for title, found in (
         ("Metrics over all rows", comparison.metrics),
         ("Stored scores, unpaired", comparison.stored),
         ("Suite scores", comparison.suite),
     ):
         if found:
-            console.print(_others(title, found, comparison.confidence))
+            print_table(console, _others(title, found, comparison.confidence))
     notes: dict[str, list[str]] = {}
     for task in [*comparison.tasks, *comparison.metrics, *comparison.stored, *comparison.suite]:
         for note in task.notes:
@@ -65,7 +65,7 @@ def show(
             causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())
             console.print(Text(f"{task.task} flips: {causes}"))
         if subtasks and task.subtasks:
-            console.print(_subtasks(task))
+            print_table(console, _subtasks(task))
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
 

@@ -11,7 +11,7 @@ from evalprep.score.rated import tables
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.unsampled import WITHOUT_SAMPLES
 from evalprep.terminal import console as screen
-from evalprep.terminal import plain_table
+from evalprep.terminal import plain_table, print_table
 
 
 def bounds(result: Mapping[str, Any]) -> str:
@@ -35,11 +35,11 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     console.print(Text(scores.run))
     sources: dict[str, str] = {}
     if scores.tasks:
-        console.print(_tasks(scores, sources))
+        print_table(console, _tasks(scores, sources))
     if scores.stored:
-        console.print(_stored(scores))
+        print_table(console, _stored(scores))
     if any(group.micro.get("agg_value") is not None for group in scores.groups):
-        console.print(_groups(scores))
+        print_table(console, _groups(scores))
     for group in scores.groups:
         if group.micro.get("reason"):
             console.print(Text(f"{group.group}: {group.micro['reason']}", style="yellow"))
@@ -49,9 +49,9 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
                 table = plain_table(f"{task.task} by subtask", ("subtask", "left"), ("n", "right"), ("mean", "right"))
                 for row in task.subtasks:
                     table.add_row(Text(row["subtask"]), str(row["n"]), number(row["value"]))
-                console.print(table)
+                print_table(console, table)
     if scores.suite:
-        console.print(_suite(scores, sources))
+        print_table(console, _suite(scores, sources))
         for text, names in _remarks(scores.suite, missing=True).items():
             console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
         for text, names in _remarks(scores.suite, missing=False).items():

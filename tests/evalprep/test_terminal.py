@@ -145,3 +145,22 @@ def test_whatever_a_verb_prints_is_made_visible(verb, monkeypatch, capsys):
     assert "owned" in printed.out
     assert "owned" in printed.err
     assert ACTING.findall(printed.out + printed.err) == []
+
+
+@pytest.mark.parametrize("length", [4, 40, 70])
+def test_names_stay_whole_at_80_columns(length):
+    import io
+
+    from evalprep.terminal import console, plain_table, print_table
+
+    names = [f"{at}" + "n" * (length - 1) for at in range(3)]
+    table = plain_table("A title", ("task", "left"), ("difference", "right"), ("p", "right"), ("verdict", "left"))
+    for name in names:
+        table.add_row(name, "+1.2 [-0.3, +2.7]", "<1e-4", "no difference shown")
+    out = io.StringIO()
+    print_table(console(out, width=80), table)
+    lines = out.getvalue().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert all(any(name in line for line in lines) for name in names)
+    assert sum("+1.2 [-0.3, +2.7]  <1e-4  no difference shown" in line for line in lines) == 3
+    assert lines[0].rstrip() == "A title"
