@@ -20,7 +20,10 @@ def run_folders(run: Run) -> list[Path]:
     """Every folder in which samples of a run were written; lines made of them may lie where nothing is kept."""
     if run.log is not None:
         return [run.files.folder]
-    return list(dict.fromkeys([run.files.folder, *(path.parent for path in run.files.samples.values())]))
+    found = [run.files.folder, *(path.parent for path in run.files.samples.values())]
+    # What was asked of replies counts for them however they are scored.
+    found += [run.rescored_from[0]] if run.rescored_from is not None else []
+    return list(dict.fromkeys(found))
 
 
 class Kept:
@@ -40,6 +43,11 @@ class Kept:
         self.ledger = ledger
         self.former = Former(run.files.folder, stamp)
         self._chosen = {} if ledger is None else ledger.chosen(stamp)
+        before = run.rescored_from
+        if before is not None and self.former.who is None:
+            self.former = Former(*before)
+        if before is not None and ledger is not None and not self._chosen:
+            self.stamp, self._chosen = before[1], ledger.chosen(before[1])
 
     def __enter__(self) -> Self:
         return self

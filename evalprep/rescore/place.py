@@ -73,6 +73,9 @@ def find_places(
         found.append(ScorerPlace(task.name, STOCK, stock))
     if work_dir is None:
         found.append(ScorerPlace(task.name, RESULTS))
+        if not task.metadata.get("pack"):  # a task that has the name of a pack's, and cannot be scored otherwise
+            owners = [pack for pack in packs.values() if task.name in pack.tasks]
+            found += [place for pack in owners for place in _of_template(task, pack)]
     first = next(task.samples(), None)
     return [replace(one, config=dict(task.config), first=first) for one in found], refused
 
@@ -101,8 +104,11 @@ def _stock_file(source: Path | None) -> Path | None:
 def _of_pack(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPlace]:
     """The template of an installed pack that the task was made from."""
     pack = packs.get(str(task.metadata.get("pack")))
-    if pack is None:
-        return
+    if pack is not None:
+        yield from _of_template(task, pack)
+
+
+def _of_template(task: TaskRun, pack: Pack) -> Iterator[ScorerPlace]:
     spec = pack.tasks.get(pack.canonical(task.name) or task.name)
     planned = task.planned
     template = (planned.template if planned is not None else "") or (spec.template if spec is not None else "")

@@ -83,14 +83,16 @@ class RunWriter:
         Args:
             left_out: Task -> why it could not be rescored.
         """
+        # Answers of judges are kept under the run that made the replies, however often these were scored.
+        folder, stamp = self.run.rescored_from or (self.run.files.folder.resolve(), self.run.files.stamp)
         kept = {key: value for key, value in self.run.results.items() if key not in {*self.results, "groups"}}
         content = (
             kept
             | self.results
             | {
                 "rescored": {
-                    "from": str(self.run.files.folder.resolve()),
-                    "stamp": self.run.files.stamp,
+                    "from": str(folder),
+                    "stamp": stamp,
                     "run": self.run.files.run,
                     "left_out": dict(left_out),
                 }

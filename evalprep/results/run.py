@@ -49,6 +49,15 @@ class Run:
         return self.files.run or self.files.stamp
 
     @property
+    def rescored_from(self) -> tuple[Path, str] | None:
+        """Folder and time stamp of the run whose replies these are; None where they are this run's own."""
+        said = as_mapping(self.results.get("rescored"))
+        folder, stamp = said.get("from"), said.get("stamp")
+        if not isinstance(folder, str) or not isinstance(stamp, str) or "\0" in folder:
+            return None
+        return Path(folder), stamp
+
+    @property
     def excluded(self) -> Mapping[str, Excluded]:
         """What was left out when the run was prepared, and why."""
         return self.record.excluded if self.record is not None else {}

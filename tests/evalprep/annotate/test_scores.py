@@ -52,6 +52,18 @@ class TestScience:
         assert mup["notes"] == ["rated by the-judge: 10 of 12 questions"]
         assert "evalprep judge RUN --model NAME" in found["science_qasper_judge"]["reason"]
 
+    @pytest.mark.slow  # lm-eval is imported, and asked for its own tasks
+    def test_ratings_stay_where_the_reply_is_the_same_when_a_run_is_rescored(self, science_run, judge, tmp_path):
+        with chat(lambda prompt, *_: f"Rating: {5 if 'Question:' in prompt else 2}") as server:
+            judge(science_run, server.url)
+        before = results(science_run)[0]["science_qasper_judge"]
+        change_reply(science_run, QA, 3, json.dumps({"answer": "another", "evidence": []}))
+        for source, folder in ((science_run, "elsewhere"), (tmp_path / "elsewhere", "again")):
+            assert main(["rescore", str(source), "--out", str(tmp_path / folder)]) == 0
+            after = results(tmp_path / folder)[0]["science_qasper_judge"]
+            assert (before["n"], after["n"], after["skipped"]) == (12, 11, {"not asked": 1})
+            assert after["agg_value"] == before["agg_value"]
+
     def test_a_rating_of_an_earlier_prediction_does_not_count(self, science_run, judge):
         with chat(lambda prompt, *_: f"Rating: {5 if 'Question:' in prompt else 2}") as server:
             judge(science_run, server.url)
