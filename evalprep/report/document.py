@@ -86,6 +86,7 @@ def build_scores_report(
             {"label": one.run, "model": one.model, "stamp": "", "notes": one.notes, "facts": []} for one in scores
         ],
         "tasks": [],
+        "stored": [],
         "scores": suite_of(scores, notes),
         "groups": [],
         "ratings": [one.ratings.to_dict() for one in scores],

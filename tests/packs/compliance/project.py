@@ -107,7 +107,9 @@ def write_run(folder, out, replies=gold, tasks=None):
     data = {
         "results": results,
         "configs": configs,
-        "config": {"model": "dummy", "model_args": {"pretrained": "some/model"}, "limit": 4},
+        # The arguments are those of the prepared command: results of other ones would not stand for it.
+        "config": {"model": "dummy", "model_args": manifest["commands"][0]["engine"]["model_args"], "limit": 4},
+        "model_name": "some/model",
         "lm_eval_version": "0.4.13",
     }
     (out / f"results_{STAMP}.json").write_text(json.dumps(data), encoding="utf-8")
