@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from evalprep.rescore.scorer import Outcome
 from evalprep.results import Primary, Run, Sample, TaskRun
+from evalprep.results.facts import without_addresses
 from evalprep.results.primary import NOT_SCORES, choose_primary
 from evalprep.results.record import manifest_of
 from evalprep.results.sample import number_of, verdict_of
 
 #: The parts of a configuration that make its scorer.
 OF_SCORER = ("process_results", "filter_list", "metric_list")
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NAMED = 100  # ids of disagreeing rows that are kept
 
 
@@ -110,8 +109,7 @@ def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
     now = fresh.dump_config()
 
     def text(config: Any, key: str) -> str:
-        # Functions inside lists are logged with their address in memory.
-        return _ADDRESS.sub("", json.dumps(config.get(key), default=str, sort_keys=True))
+        return without_addresses(json.dumps(config.get(key), default=str, sort_keys=True))
 
     return [key for key in OF_SCORER if text(task.config, key) != text(now, key)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "counts": ("rows_expected", "rows_scored"),
 }
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
+_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 NONE = "none"  # known to be absent, which is not unknown
 
 _NAMES_OF_MODEL = ("pretrained", "model", "path", "engine")
@@ -172,8 +174,17 @@ def limit_of(run: Run, task: TaskRun) -> Any:
     return f"{effective} of {original} rows" if effective < original else NONE
 
 
+def without_addresses(text: str) -> str:
+    """A logged configuration without places in memory: functions inside lists and mappings are logged with theirs.
+
+    >>> without_addresses("<function samples at 0x7f3a>")
+    '<function samples>'
+    """
+    return _ADDRESS.sub("", text)
+
+
 def _hash(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=str, ensure_ascii=False)
+    text = without_addresses(json.dumps(value, sort_keys=True, default=str, ensure_ascii=False))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 

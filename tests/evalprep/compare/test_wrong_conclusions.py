@@ -167,6 +167,16 @@ def test_w11_other_shots_are_another_question(pair, gate, run_verb):
     assert compared(run_verb, homes, "--allow", "num_fewshot")[0] == 0
 
 
+def test_a_place_in_memory_is_no_other_question(pair, run_verb):
+    """lm-eval logs functions inside a few-shot configuration with their address."""
+    configs = [
+        {"configs": {"t": {"fewshot_config": {"samples": f"<function list_samples at 0x{place}>"}}}}
+        for place in ("7f01", "7fab")
+    ]
+    code, data = compared(run_verb, pair(rows_of([1.0] * 60), rows_of([1.0] * 60), extra=configs))
+    assert (code, data["tasks"][0]["not_comparable"]) == (0, [])
+
+
 def test_a_part_of_the_rows_is_another_question(pair, run_verb):
     counts = [{"n-samples": {"t": {"original": 68, "effective": n}}} for n in (8, 68)]
     homes = pair(rows_of([1.0] * 8), rows_of([1.0] * 68), extra=counts)
