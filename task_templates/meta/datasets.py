@@ -101,7 +101,8 @@ def dataset_of(context: Context) -> Dataset:
         )
     revision = source.revision or revision_of(context, "evals")
     configs = config_names(found, folder=context.folder, revision=revision) or _configs_from_files(found, name)
-    dataset = Dataset(found, name, family, tuple(configs), replace(source, path=found, revision=revision))
+    pinned = revision if isinstance(revision, str) else None  # what is no text is told with the other keys
+    dataset = Dataset(found, name, family, tuple(configs), replace(source, path=found, revision=pinned))
     context.cache["dataset"] = dataset
     return dataset
 
