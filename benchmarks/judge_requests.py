@@ -99,7 +99,8 @@ def through_ledger(url: str, model: str, count: int, size: int) -> tuple[float, 
         asyncio.run(go())
         wall, used = time.perf_counter() - begun, time.process_time() - used
         assert sum(len(several) for several in ledger.attempts().values()) == count
-        assert all(one.judgement().status == "ok" for one in asked)
+        # A model may be cut at its few tokens; what counts here is that every answer was kept.
+    assert all(one.judgement().status in {"ok", "truncated"} for one in asked)
     return wall, used
 
 
