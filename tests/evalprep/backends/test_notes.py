@@ -1,0 +1,16 @@
+"""What the user is told of a command for a CPU."""
+
+import pytest
+
+from evalprep.backends import BACKENDS, Machine, Request
+from evalprep.config.schema import Core
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [("auto", ["no GPU found: settings for the CPU build of vLLM"]), ("cpu", ["device: cpu"])],
+)
+def test_a_cpu_that_was_found_and_one_that_was_asked_for(device, said):
+    core = Core(model_name="m", tasks=("a",), backend="vllm", device=device)
+    assert BACKENDS["vllm"].arguments(core, Request(model="m", machine=Machine(cpu=True))).notes == said
+    assert BACKENDS["vllm"].arguments(core, Request(model="m")).notes == []
