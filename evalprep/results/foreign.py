@@ -90,7 +90,7 @@ def read_log(path: Path, packs: Iterable[Pack], *, complete: bool = True) -> Run
     return _of_own_scores(path)
 
 
-def own_scores(path: Path) -> dict[str, Any] | None:
+def _own_scores(path: Path) -> dict[str, Any] | None:
     """A `scores.json` of this tool, whose `results` are by `pack/name`; None for anything else."""
     file = path / "scores.json" if path.is_dir() else path
     if file.suffix != ".json" or not file.is_file():
@@ -105,7 +105,7 @@ def own_scores(path: Path) -> dict[str, Any] | None:
 
 
 def _of_own_scores(path: Path) -> Run | None:
-    content = own_scores(path)
+    content = _own_scores(path)
     if content is None:
         return None
     stated = {str(name): one for name, one in content["results"].items() if isinstance(one, dict)}

@@ -6,12 +6,12 @@ from evalprep.score.owners import packs_of
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import open_reference
 from evalprep.score.spec import read_specs
-from evalprep.score.stored import all_scores, export_scores, open_scores, open_side
+from evalprep.score.stored import all_scores, export_scores, open_side
 from evalprep.score.suite import Scores, SuiteScore, score_run
 from evalprep.score.task import GroupScore, TaskScore
 
 __all__ = [
     "GroupScore", "Published", "ScoreSpec", "Scores", "SuiteScore", "TaskScore", "all_scores", "export",
-    "export_scores", "open_reference", "open_scores", "open_side", "packs_of", "published_for", "read_specs",
+    "export_scores", "open_reference", "open_side", "packs_of", "published_for", "read_specs",
     "score_run",
 ]  # fmt: skip

@@ -234,7 +234,8 @@ def _suite_score(
     told: tuple[str, list[Mapping[str, Any]]],
 ) -> SuiteScore:
     named = [one for one in published if one.score == spec.name]
-    why = [one.withheld(spec.rule or told[0], told[1]) for one in named]
+    rule = str(result.get("scored_by") or spec.rule)  # a log may tell that it was scored by another rule than ours
+    why = [one.withheld(rule or told[0], told[1]) for one in named]
     fitting = [one for one, reason in zip(named, why, strict=True) if not reason]
     value = result.get("agg_value")
     influences = result.get("influence")
@@ -262,7 +263,7 @@ def _suite_score(
         result=result,
         influence=influences,
         made_of=spec.made_of,
-        rule=spec.rule,
+        rule=rule,
     )
 
 

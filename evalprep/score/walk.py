@@ -79,10 +79,10 @@ class Walk:
         """A score with rows as a log states it; one over other scores computed anew, as far as that gives a value."""
         stated = self.stated.get(spec.name)
         if stated is None:
-            return self._one(spec)
+            return self._one(spec) | self._rule_of(spec)
         if not spec.needs or stated.get("value_by_index"):
             return _with_uncertainty(dict(stated), "+".join(spec.tasks))
-        result = self._one(spec)
+        result = self._one(spec) | self._rule_of(spec)
         said, own = stated.get("agg_value"), result.get("agg_value")
         if own is None and said is not None:
             why = result.get("reason")
@@ -91,6 +91,12 @@ class Walk:
         if said is not None and not spec.reference and not math.isclose(own or 0.0, said, rel_tol=1e-6, abs_tol=1e-9):
             result["notes"] = [*(result.get("notes") or []), f"the log itself states {said:.6g}"]
         return result
+
+    def _rule_of(self, spec: ScoreSpec) -> dict[str, str]:
+        """The rule that a score over other scores takes over, where a log tells theirs."""
+        parts = [self.results[name] for name in spec.needs]
+        rules = {str(one["scored_by"]) for one in parts if one.get("scored_by") and one.get("agg_value") is not None}
+        return {"scored_by": " and ".join(sorted(rules))} if rules else {}
 
     def _one(self, spec: ScoreSpec) -> dict[str, Any]:
         if left_out := self.plan.excluded.get(spec.name):

@@ -290,9 +290,12 @@ class TestScoresOfTheOriginal:
         prepared(tmp_path, tasks=["compliance_bbq"])
         out = write_run(tmp_path, tmp_path / "eval_results" / "some__model")
         assert main(["compare", str(out), files[0], "--json"]) == 3
-        (bbq,) = json.loads(capsys.readouterr().out)["suite"]
-        assert (bbq["previous"], bbq["verdict"]) == (0.9, "not comparable")
-        assert "different rules" in bbq["words"]
+        found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+        assert set(found) == {"compliance/compliance_bbq_score", "compliance/compliance_mean"}
+        assert found["compliance/compliance_bbq_score"]["previous"] == 0.9
+        for one in found.values():
+            assert one["verdict"] == "not comparable"
+            assert "different rules" in one["words"]
 
     def test_the_report_has_the_technical_report_and_the_table(self, files, tmp_path, capsys):
         out = tmp_path / "report"
