@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
         print(f"warning: {warning}")
     for check in verdict.checks:
         level = ", advisory" if check.level == "advisory" else ""
-        rows = "unpaired" if check.test == UNPAIRED_TEST else f"{check.n} pairs"
+        rows = "unpaired" if check.test == UNPAIRED_TEST or not check.n else f"{check.n} pairs"
         line = f"  {check.status:<19}  {check.name} ({rows}{level}): {check.message}"
         print(textwrap.fill(line, width, subsequent_indent=" " * 23, break_long_words=False, break_on_hyphens=False))
     for path in (args.junit, args.output):
