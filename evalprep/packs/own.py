@@ -17,6 +17,7 @@ from pathlib import Path
 from evalprep.files import file_sha256, read_object, write_atomically
 
 MANIFEST = "manifest.json"
+_COMING = "coming"
 _KEPT = 500
 _CODE = {".py", ".yaml", ".yml"}
 """What lm-eval reads or imports of a folder; its templates of prompts may run anything, too."""
@@ -42,10 +43,18 @@ def _keep(path: Path, content: dict[str, str]) -> None:
             old.unlink(missing_ok=True)
 
 
-def remember_folder(work_dir: Path) -> None:
-    """Note that this user prepared a folder, with the digest of its manifest, which holds those of the files."""
+def remember_folder(work_dir: Path, *, coming: str = "") -> None:
+    """Note that this user prepared a folder, with the digest of its manifest, which holds those of the files.
+
+    Args:
+        work_dir: The folder.
+        coming: Text that the manifest is about to be replaced by: whoever is cut off in between owns either.
+    """
     place = str(work_dir.resolve())
-    _keep(_note("prepared", place), {"work_dir": place, MANIFEST: file_sha256(work_dir / MANIFEST)})
+    digests = {MANIFEST: file_sha256(work_dir / MANIFEST)}
+    if coming:
+        digests[_COMING] = hashlib.sha256(coming.encode()).hexdigest()
+    _keep(_note("prepared", place), {"work_dir": place, **digests})
 
 
 def remember_file(path: Path) -> None:
@@ -71,7 +80,7 @@ def why_foreign(work_dir: Path) -> str:
         return "it has no manifest"
     if noted.get("work_dir") != place:
         return "it was not prepared by you on this machine"
-    if noted.get(MANIFEST) != digest:
+    if digest not in (noted.get(MANIFEST), noted.get(_COMING)):
         return "its manifest is not the one of your last preparation"
     files = read_object(work_dir / MANIFEST).get("files")
     known = files if isinstance(files, dict) else {}

@@ -142,7 +142,10 @@ def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: P
     facts |= {"rows": rows, "expected": limited(rows, limit), "made_from": origin}
     manifest["files"][target.relative_to(work_dir).as_posix()] = file_sha256(target)
     own = not why_foreign(work_dir)
-    write_atomically(work_dir / "manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    if own:
+        remember_folder(work_dir, coming=text)
+    write_atomically(work_dir / "manifest.json", text)
     if own:
         remember_folder(work_dir)
     return Stage(name, "made", rows)

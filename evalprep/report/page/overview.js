@@ -35,10 +35,8 @@ function summaryCard(which) {
         link({ comparison: which, flip: "gained" }, num([...path, "gained"]), " gained"),
         ", ",
         link({ comparison: which, flip: "lost" }, num([...path, "lost"]), " lost"),
-        " (",
-        probability([...path, "p"]),
-        "). ",
-        whole.words,
+        ". ",
+        whole.words.charAt(0).toUpperCase() + whole.words.slice(1),
       ),
     ],
     (comparison.tasks.length > 1 || !whole) && movedTasks(comparison, which),
@@ -71,10 +69,6 @@ function movedTasks(comparison, which) {
     { class: "quiet" },
     paired ? `No difference is shown in any of ${plural(paired, "task")}.` : "Nothing could be paired.",
   );
-}
-function probability(path) {
-  const text = textAt(path);
-  return text && [text.startsWith("<") ? "p " : "p = ", num(path)];
 }
 const WORDS = {
   better: "▲ Better",
