@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalprep.annotate.finding import pack_annotators
-from evalprep.annotate.lacking import lacks
 from evalprep.check.finding import Findings
 from evalprep.errors import BadInput
 from evalprep.packs.manifest import plan_of
-from evalprep.packs.pack import Pack
-from evalprep.packs.plan import Plan, ScoreSpec, TaskPlan
+
+if TYPE_CHECKING:
+    from evalprep.packs.pack import Pack
+    from evalprep.packs.plan import Plan, ScoreSpec, TaskPlan
 
 
 def check_annotators(manifest: Mapping[str, Any], packs: Mapping[str, Pack], findings: Findings) -> None:
@@ -32,6 +32,9 @@ def check_annotators(manifest: Mapping[str, Any], packs: Mapping[str, Pack], fin
 
 
 def _check_pack(pack: Pack, tasks: Mapping[str, TaskPlan], plan: Plan, findings: Findings) -> None:
+    from evalprep.annotate.finding import pack_annotators
+    from evalprep.annotate.lacking import lacks
+
     try:
         known = pack_annotators(pack)
     except BadInput as error:

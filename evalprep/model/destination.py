@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # pydantic would take most of the time of `evalprep check --h
     from evalprep.config.schema import Target
 
 # `70B`, `8x7B`, `0.5b` as a word of a model's name; `A22B` of a mixture is what one token passes through.
-_PARAMETERS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)[xX])?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+_PARAMETERS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d{1,4})[xX])?(\d{1,6}(?:\.\d{1,6})?)[bB](?![A-Za-z0-9])")
 #: Bytes of a parameter in the 16 bits in which models are published.
 _BYTES = 2
 

@@ -9,14 +9,16 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.settings import RunSettings
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.manifest import commands_of, read_manifest, require_manifest
-from evalprep.packs.pack import Pack
 from evalprep.packs.plan import asked_for
+
+if TYPE_CHECKING:
+    from evalprep.packs.pack import Pack
 
 
 @dataclass

@@ -13,7 +13,6 @@ from evalprep.check import CODES, LEVELS, Finding, Findings, check_annotators, c
 from evalprep.check.codes import HOUSE_STYLE, markdown
 from evalprep.check.folds import WIDTH, fold, paragraph
 from evalprep.errors import BadInput, Problem
-from evalprep.packs.finding import find_packs
 from evalprep.packs.manifest import read_manifest
 from evalprep.prepare.target import Target, add_arguments, at_least_one, targets
 from evalprep.terminal import counted, status_line
@@ -113,6 +112,8 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
             )
     if target.settings.ours and (manifest := read_manifest(target.roots[0])) is not None:
         # The manifest may be somebody else's: code is taken from the user's packs alone, not from where it points.
+        from evalprep.packs.finding import find_packs
+
         check_annotators(manifest, target.packs or find_packs(), findings)
     if not target.settings.ours and not args.house_style:
         findings.take(lambda one: one.code in HOUSE_STYLE)

@@ -7,7 +7,8 @@ import pytest
 
 from evalprep.check import metrics
 from evalprep.check.bound import TimeBoundError, cpu_bound
-from evalprep.check.estimate import find_gpu, model_memory, roofline_seconds
+from evalprep.check.estimate import roofline_seconds
+from evalprep.check.memory import find_gpu, model_memory
 from evalprep.check.replies import FORMS
 from evalprep.check.settings import RunSettings
 from evalprep.model.files import model_folder

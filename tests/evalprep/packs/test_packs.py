@@ -124,15 +124,17 @@ def test_every_key_of_a_task_and_of_a_score_arrives(folder):
         "hellaswag": {"stock": "task", "overrides": {"num_fewshot": 10}},
         "p_gone": {"unavailable": "its authors took the data back", "tags": {"family": "x"}},
     }
-    score = {"function": "score.f", "tasks": ["p_two"], "on_missing": "skip", "made_of": "counts", "counts": "score.c"}
-    score |= {"value": "score.v", "rule": "r", "unit": "points", "cluster": "doc", "range": [0, None]}
-    write(folder, tasks=tasks, groups={"p_all": ["p_qa", "hellaswag", "arc_easy"]}, suite_scores={"s": score})
+    score = {"tasks": ["p_two"], "on_missing": "skip", "made_of": "counts", "counts": "score.c", "value": "score.v"}
+    score |= {"rule": "r", "unit": "points", "cluster": "doc", "range": [0, None]}
+    scores = {"s": score, "f": {"function": "score.f", "tasks": ["p_two"]}}
+    write(folder, tasks=tasks, groups={"p_all": ["p_qa", "hellaswag", "arc_easy"]}, suite_scores=scores)
     pack = find_packs(folder)["p"]
     assert shown(pack.tasks["p_two"]) == {"name": "p_two", "template": "p_qa.yaml", **given}
     assert pack.tasks["hellaswag"].overrides == {"num_fewshot": 10}
     assert pack.tasks["p_gone"].unavailable
     assert pack.groups["p_all"].tasks[-1] == "arc_easy"
     assert shown(pack.suite_scores["s"]) == {"name": "s", **score}
+    assert shown(pack.suite_scores["f"]) == {"name": "f", **scores["f"]}
 
 
 def test_all_mistakes_at_once_with_their_lines(folder):

@@ -150,7 +150,7 @@ def test_result_files_are_reference_logs(run_of, packs, pack, tmp_path):
         *("TOFU_EVAL.json", "TOFU_SUMMARY.json", "MUSE_EVAL.json", "MUSE_SUMMARY.json"),
     ]
     load = pack.module("references").load
-    tofu, muse = load(tmp_path / "TOFU_EVAL.json"), load(tmp_path / "MUSE_EVAL.json")
+    tofu, muse = (load(tmp_path / f"{name}_EVAL.json").results for name in ("TOFU", "MUSE"))
     assert tofu["mia_min_k"]["agg_value"] == by_name["mia_min_k"].value
     assert muse["muse_mia_min_k"]["agg_value"] == by_name["muse_mia_min_k"].value
     again = score_run(run, packs, reference={**tofu, **muse})
