@@ -9,7 +9,8 @@ from evalprep.results import Run
 
 # checkpoint-500, step_100, step3000-tokens6B, global_step200, iter_0000100, epoch-3, ckpt 7
 _NAMES = "checkpoint|ckpt|global[-_ ]?step|step|iteration|iter|epoch"
-_STEP = re.compile(rf"(?i)(?<![a-z])(?:{_NAMES})s?[-_= ]?(\d{{1,12}})(?!\d)")
+_STEP = re.compile(rf"(?i)(?<![a-z])(?:{_NAMES})(?:s?[-_= ])?(\d{{1,12}})(?!\d)")
+_PARTS = 2  # of a path that may name a step: `global_step200/hf`; what lies above is where somebody keeps models
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Place:
 
 
 def place_of(run: Run) -> Place:
-    """Find the step in the revision, else in the last part of the path that has one."""
+    """Find the step in the revision, else in the last two parts of the path."""
     arguments = run.results.get("config") or {}
     given = arguments.get("model_args") if isinstance(arguments, dict) else None
     revision = str(given.get("revision") or "") if isinstance(given, dict) else ""
@@ -38,14 +39,15 @@ def place_in(model: str, revision: str = "") -> Place:
 
     >>> place_in("/saves/npo/checkpoint-50"), place_in("org/pythia", "step3000")
     (Place(trajectory='/saves/npo', step=50), Place(trajectory='org/pythia', step=3000))
-    >>> place_in("/saves/retain90").step is None
-    True
+    >>> place_in("/saves/retain90").step is None, place_in("/checkpoint-3/models/full").step is None
+    (True, True)
     """
     name = model.replace("\\", "/").rstrip("/")
-    for text, around in ((revision, f"{name}@{{}}"), (name, "{}")):
-        found = list(_STEP.finditer(text))
+    above = len(name) - len("/".join(name.split("/")[-_PARTS:]))
+    for text, before, start in ((revision, f"{name}@", 0), (name, "", above)):
+        found = list(_STEP.finditer(text, start))
         if found:
             last = found[-1]
-            rest = around.format(text[: last.start()] + text[last.end() :]).rstrip("/-_@ ")
+            rest = f"{before}{text[: last.start()]}{text[last.end() :]}".rstrip("/-_@ ")
             return Place(rest, int(last[1]))
     return Place(f"{name}@{revision}" if revision else name, None)
