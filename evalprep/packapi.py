@@ -17,7 +17,7 @@ A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leave
 from evalprep.packs.rubric import Rubric, RubricJudge, read_rubric
 from evalprep.packs.stock import stock_names
 from evalprep.places import exists, is_folder, place
+from evalprep.results.exported import ExportRun, ExportTask
 from evalprep.results.sample import Sample
 
 __all__ = [
@@ -148,62 +149,6 @@ class TaskData:
     notes: list[str] = field(default_factory=list)
     template: str | None = None
     max_unmatched: float = 0.01
-
-
-@dataclass(frozen=True)
-class ExportTask:
-    """One task of a run, as an `export.py` sees it.
-
-    Attributes:
-        name: Its name.
-        path: Its samples file.
-        config: lm-eval's settings of it; empty without a results file.
-        scores: What lm-eval itself computed.
-        samples: Reads the samples of one filter, by default of the one that stands for the task, in bounded memory.
-        question: A digest of how it was asked, seeds aside: the same where two runs differ in nothing but seeds.
-    """
-
-    name: str
-    path: Path
-    config: Mapping[str, Any]
-    scores: Mapping[str, Any]
-    samples: Callable[..., Iterator[Sample]] = field(repr=False)
-    question: str = ""
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The `metadata` of its YAML."""
-        found = self.config.get("metadata")
-        return found if isinstance(found, dict) else {}
-
-
-@dataclass(frozen=True)
-class ExportRun:
-    """One run, as an `export.py` sees it: for reading only.
-
-    Attributes:
-        label: Model and time stamp, for headings.
-        model: The model as it was named, a hub id or a path.
-        folder: The folder of its files.
-        settings: lm-eval's own settings (`model_args`, `limit`, ...); empty without a results file.
-        lm_eval_version: Which lm-eval ran it, where the results file says so.
-        tasks: Task name -> task.
-        excluded: Task, group or score -> why the preparation left it out.
-        id: The run's id; of files without one their time stamp.
-        seed: The seeds of training and run, as far as they are known; empty where none is.
-        without_seed: The model without the seed in its name.
-    """
-
-    label: str
-    model: str
-    folder: Path
-    settings: Mapping[str, Any]
-    lm_eval_version: str | None
-    tasks: Mapping[str, ExportTask]
-    excluded: Mapping[str, Excluded] = field(default_factory=dict)
-    id: str = ""
-    seed: str = ""
-    without_seed: str = ""
 
 
 @dataclass

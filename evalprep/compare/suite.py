@@ -9,11 +9,11 @@ from evalprep.compare.comparison import Comparison, compare_runs
 from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, conclude
 from evalprep.compare.difference import ALPHA, Difference, from_evidence
 from evalprep.packs.pack import Pack
+from evalprep.packs.plan import P_VALUE
 from evalprep.results import Run
 from evalprep.score import Scores, SuiteScore, score_run
 
 _DIRECTIONS = {"up": True, "down": False}
-P_VALUE = "none"  # `made_of` of a score that is itself a p-value
 
 
 def compare_suite(

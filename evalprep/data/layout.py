@@ -17,6 +17,7 @@ from typing import Any
 from evalprep.data.endings import READABLE, is_data_name, known
 from evalprep.data.globs import first_with, has_magic, matching
 from evalprep.errors import BadInput, Problem, near
+from evalprep.terminal import shortlist
 
 _WORDS = {
     "train": ("train", "training"),
@@ -271,5 +272,4 @@ def _inside(path: str, where: str) -> str:
 
 
 def _shown(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return ", ".join(sorted(names)[:20]) + more if names else "it holds no files"
+    return shortlist(sorted(names), 20) if names else "it holds no files"

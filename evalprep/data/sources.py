@@ -21,7 +21,7 @@ from evalprep.data.rowfiles import file_columns, file_rows, is_data_file
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import file_sha256
 from evalprep.places import is_file, is_folder, place
-from evalprep.terminal import counted
+from evalprep.terminal import counted, shortlist
 
 SHOWN_FILES, SHOWN_SOURCES = 3, 8
 MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
@@ -140,8 +140,7 @@ def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
 
 def _files_told(source: Source) -> str:
     names = [path.name for path in source.files if path.name != Path(source.location).name]
-    more = f" and {len(names) - SHOWN_FILES} more" if len(names) > SHOWN_FILES else ""
-    files = ", ".join(names[:SHOWN_FILES]) + more
+    files = shortlist(names, SHOWN_FILES)
     config = f"config {source.config}" if source.config else ""
     split = f"split {source.split}" if source.split else ""
     return ", ".join(filter(None, [config, split, files, counted(source.rows_read, "row")]))

@@ -16,8 +16,10 @@ from evalprep.packs.pack import Pack
 from evalprep.results import Run
 from evalprep.results.seeds import seed_groups, without_seed
 from evalprep.score import Scores
+from evalprep.terminal import shortlist, tracked
 
 OTHER, INCOMPLETE = "other question", "incomplete"
+_NAMED = 4  # rows that a footnote names
 #: Signs of both in tables.
 SIGNS = {OTHER: "†", INCOMPLETE: "‡"}
 LEADS = "*"
@@ -120,7 +122,7 @@ class Board:
                 cell = row.cells.get(name)
                 for why in cell.why if cell is not None else ():
                     found.setdefault((SIGNS[cell.standing], why) if cell else ("", ""), {})[row.label] = None
-        return [(sign, f"{_some(list(labels))}: {why}") for (sign, why), labels in found.items()]
+        return [(sign, f"{shortlist(list(labels), _NAMED)}: {why}") for (sign, why), labels in found.items()]
 
     def absent(self) -> list[str]:
         """Why shown cells have no value, each reason once."""
@@ -130,7 +132,7 @@ class Board:
                 cell = row.cells.get(column.id)
                 if cell is not None and cell.value is None and cell.reason:
                     found.setdefault((column.name, cell.reason), {})[row.label] = None
-        return [f"{name} of {_some(list(labels))}: {why}" for (name, why), labels in found.items()]
+        return [f"{name} of {shortlist(list(labels), _NAMED)}: {why}" for (name, why), labels in found.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; NaN and infinity as None."""
@@ -153,11 +155,6 @@ class Board:
             "unmarked": self.unmarked,
             "notes": self.notes,
         }
-
-
-def _some(labels: Sequence[str], most: int = 4) -> str:
-    more = len(labels) - most
-    return ", ".join(labels[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def build_board(
@@ -201,12 +198,12 @@ def build_board(
             members=(at,),
             notes=list(dict.fromkeys(scores[at].notes)),
         )
-        for at, run in enumerate(runs)
+        for at, run in tracked(enumerate(runs), "runs compared", len(runs))
     ]
     if not each_seed:
         rows = merged(rows, runs, columns.all)
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort)
-    for column in columns.all:
+    for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)
     if by_sort is not None:
         board.rows = sorted(rows, key=lambda row: _sort_key(row, by_sort))

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs.pack import Pack
+from evalprep.packs.plan import P_VALUE
 from evalprep.score import Scores
 
 ARROWS = {"up": "↑", "down": "↓", "zero": "→0", "reference": "→ref"}
@@ -98,7 +99,7 @@ def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Colu
                 SCORE,
                 score.better,
                 score.range,
-                p_value=score.made_of == "none",
+                p_value=score.made_of == P_VALUE,
                 note=spec.note if spec is not None else "",
                 section=tag or score.pack,
             )

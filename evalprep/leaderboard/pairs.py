@@ -14,6 +14,7 @@ from evalprep.leaderboard.columns import SCORE, Column
 from evalprep.results import Run
 from evalprep.results.facts import expected_rows, facts_of
 from evalprep.score import Scores
+from evalprep.terminal import shortlist
 
 
 class Pairs:
@@ -57,7 +58,9 @@ class Pairs:
             for why in one.not_comparable or self._other_rows(at, one):
                 found.setdefault(why, {})[one.name] = None
         # Named only where it is not all that the number is made of.
-        return [why if len(names) == len(tasks) else f"{why} ({_some(list(names))})" for why, names in found.items()]
+        return [
+            why if len(names) == len(tasks) else f"{why} ({shortlist(list(names), 2)})" for why, names in found.items()
+        ]
 
     def _other_rows(self, at: int, one: Conclusion) -> list[str]:
         """Said where two whole runs do not share their rows: another split, another sample of the data."""
@@ -118,7 +121,3 @@ def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]
         for fact, known in facts_of(run, task).items()
         if known.kind == "question" and fact not in without
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")

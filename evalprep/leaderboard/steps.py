@@ -28,10 +28,7 @@ class Place:
 
 def place_of(run: Run) -> Place:
     """Find the step in the revision, else in the last two parts of the path."""
-    arguments = run.results.get("config") or {}
-    given = arguments.get("model_args") if isinstance(arguments, dict) else None
-    revision = str(given.get("revision") or "") if isinstance(given, dict) else ""
-    return place_in(run.model, revision)
+    return place_in(run.model, str(run.arguments.get("revision") or ""))
 
 
 def place_in(model: str, revision: str = "") -> Place:

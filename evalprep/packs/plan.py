@@ -101,6 +101,10 @@ class Excluded:
     tags: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: `made_of` of a score that is itself a p-value.
+P_VALUE = "none"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoreSpec:
     """One suite score; the fields are the keys of `suite_scores` in pack.yaml (docs/architecture.md).

@@ -15,6 +15,7 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Excluded, Plan, TaskPlan, closed, cycle
 from evalprep.prepare.commands import with_chat
 from evalprep.prepare.selection import Selection
+from evalprep.terminal import shortlist
 
 _OUTPUT_TYPE = re.compile(r"^output_type:\s*[\"']?(\w+)", re.MULTILINE)
 _PREFIX = re.compile(r"^gen_prefix:", re.MULTILINE)
@@ -127,7 +128,7 @@ def _refuse_second_markup(config: Config, whole: Plan, problems: Problems) -> No
     rendered = [name for name, task in whole.tasks.items() if task.prompt == "rendered"]
     if not rendered:
         return
-    shown = ", ".join(rendered[:3]) + (f" and {len(rendered) - 3} more" if len(rendered) > 3 else "")
+    shown = shortlist(rendered)
     if config.core.apply_chat_template:
         problems.add(
             f"apply_chat_template is true, and the prompts of {shown} hold the chat turns already",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from evalprep.errors import Problems, near
 from evalprep.report.csvfile import write_csv
 from evalprep.report.document import Report
 from evalprep.report.markdown import render_markdown
@@ -13,6 +14,24 @@ from evalprep.report.page import render
 from evalprep.report.sheet import write_xlsx
 
 FORMATS = ("html", "xlsx", "csv", "md", "json")
+
+
+def check_formats(formats: Sequence[str], known: Sequence[str], problems: Problems) -> None:
+    """Note formats of `--format` that nobody writes, or that cannot be written here, before any work is done.
+
+    Args:
+        formats: What was asked for; nothing is a mistake as well.
+        known: What can be asked for.
+        problems: Gets the mistakes.
+    """
+    for name in formats or [""]:
+        if name not in known:
+            problems.add(f"unknown format {name!r}", where="--format", allowed=", ".join(known), fix=near(name, known))
+    if "xlsx" in formats:
+        try:
+            import xlsxwriter  # noqa: F401
+        except ImportError:
+            problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
 
 
 def write_report(report: Report, folder: Path, formats: Sequence[str] = ("html",)) -> list[Path]:

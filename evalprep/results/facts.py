@@ -69,7 +69,7 @@ def shared_facts(run: Run) -> dict[str, Fact]:
 def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
     results, task_config = run.results, task.config
     config = as_mapping(results.get("config"))
-    arguments = model_arguments(config.get("model_args"))
+    arguments = run.arguments
     in_results = [
         ("model", run.model if results else None),
         ("revision", arguments.get("revision")),

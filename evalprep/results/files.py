@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
@@ -136,10 +136,10 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
             )
         )
     if run:
-        whole = whole_run(folders, start, run)
-        if whole is None:
+        named = whole_run(folders, start, run)
+        if named is None:
             raise BadInput(Problem(what=f"no results of the run {run}", where=str(start), fix="run its commands first"))
-        return whole
+        return replace(named, notes=())  # that there are others is nothing to tell whoever named this one
     folder = max(folders, key=lambda found: found.stamps[-1])
     if timestamp == NEWEST and start.is_dir() and (whole := whole_run(folders, start, newest_id(folder))):
         return whole

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping
-from evalprep.results.invocations import model_arguments
 from evalprep.results.run import Run
 
 
@@ -23,7 +21,7 @@ def _with_folder(run: Run) -> str:
 
 
 def _with_revision(run: Run) -> str:
-    arguments = model_arguments(as_mapping(run.results.get("config")).get("model_args"))
+    arguments = run.arguments
     settings = [str(arguments[key]) for key in ("revision", "peft", "lora_local_path") if arguments.get(key)]
     return ", ".join([_name(run), *settings])
 

@@ -63,9 +63,14 @@ class Run:
         return self.record.excluded if self.record is not None else {}
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the back end, as the results file has them."""
+        return model_arguments(as_mapping(self.results.get("config")).get("model_args"))
+
+    @property
     def model(self) -> str:
         """The model as named on the command line, else the folder's name."""
-        arguments = model_arguments(as_mapping(self.results.get("config")).get("model_args"))
+        arguments = self.arguments
         for key in ("pretrained", "model", "path", "engine"):
             if isinstance(arguments.get(key), str):
                 return str(arguments[key])

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from evalprep.files import as_mapping
 from evalprep.results.facts import Fact, facts_of
-from evalprep.results.invocations import model_arguments
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
 
@@ -39,7 +38,7 @@ def without_seed(name: str) -> tuple[str, str]:
 def seed_of(run: Run) -> str:
     """The seed of the training, as the model's name tells it, and that of the run; empty where none is known."""
     config = as_mapping(run.results.get("config"))
-    engine = model_arguments(config.get("model_args")).get("seed")
+    engine = run.arguments.get("seed")
     own = [str(config[name]) for name in _SEEDS if config.get(name) is not None]
     ran = str(engine) if engine is not None else "/".join(dict.fromkeys(own))
     return ", ".join(filter(None, (without_seed(run.model)[1] or without_seed(run.files.folder.name)[1], ran)))

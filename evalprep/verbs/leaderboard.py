@@ -10,12 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.terminal import raw
+from evalprep.terminal import tracked
 
 if TYPE_CHECKING:
     from evalprep.packs.pack import Pack
@@ -62,11 +61,7 @@ def main(args: argparse.Namespace) -> int:
     packs = find_packs(args.template_dir)
     runs, reference = _open(args, formats, packs)
     label_runs(runs, args.label)
-    scores = []
-    for run in runs:
-        _tell(f"scoring {run.label}")
-        scores.append(score_run(run, packs, reference=reference))
-    _tell("comparing")
+    scores = [score_run(run, packs, reference=reference) for run in tracked(runs, "runs scored", len(runs))]
     board = build_board(
         runs,
         scores,
@@ -77,7 +72,6 @@ def main(args: argparse.Namespace) -> int:
         allow=args.allow,
         each_seed=args.each_seed,
     )
-    _tell("")
     written = [str(path) for path in write_board(board, args.out, formats)] if args.out is not None else []
     if args.json:
         print(json.dumps({**plain(board.to_dict()), "files": written}, indent=2, ensure_ascii=False))
@@ -90,30 +84,16 @@ def main(args: argparse.Namespace) -> int:
     return 0 if any(cell.value is not None for row in board.rows for cell in row.cells.values()) else 3
 
 
-def _tell(what: str) -> None:
-    """What is being done, on a terminal, where the next thing takes its place."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{what[:79]}", end="", file=raw(sys.stderr), flush=True)
-
-
 def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]) -> tuple[list[Run], Run | None]:
     """The runs in the order of their rows and the reference, where it is a run the first row; every mistake at once."""
     from evalprep.compare import check_allowed
-    from evalprep.errors import BadInput, Problems, near
+    from evalprep.errors import BadInput, Problems
     from evalprep.leaderboard import FORMATS
+    from evalprep.report import check_formats
     from evalprep.results import each_run
 
     problems = Problems()
-    for name in formats or [""]:
-        if name not in FORMATS:
-            problems.add(
-                f"unknown format {name!r}", where="--format", allowed=", ".join(FORMATS), fix=near(name, FORMATS)
-            )
-    if "xlsx" in formats:
-        try:
-            import xlsxwriter  # noqa: F401 - asked for before any work is done
-        except ImportError:
-            problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
+    check_formats(formats, FORMATS, problems)
     check_allowed(args.allow, "--allow", problems)
     runs: list[Run] = []
     for named in args.runs:
@@ -147,11 +127,7 @@ def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]
     ids = run_ids_at(place) if timestamp == NEWEST else []
     if len(ids) < 2:
         return [open_run(place, packs.values(), timestamp=timestamp)]
-    runs = [load_run(place, run=one) for one in ids]
-    for run in runs:
-        # That there are others is what was asked for.
-        run.notes = [note for note in run.notes if " runs in " not in note]
-    return runs
+    return [load_run(place, run=one) for one in ids]
 
 
 def _named(runs: list[Run]) -> Path | None:

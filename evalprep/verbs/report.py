@@ -118,23 +118,14 @@ def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Se
 def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores]:
     """The runs and the scores without samples, or every mistake in the arguments at once."""
     from evalprep.compare import check_allowed
-    from evalprep.errors import BadInput, Problems, near
+    from evalprep.errors import BadInput, Problems
     from evalprep.packs.finding import find_packs
-    from evalprep.report import FORMATS
+    from evalprep.report import FORMATS, check_formats
     from evalprep.results import Run, each_run, label_runs
     from evalprep.score import open_side
 
     problems = Problems()
-    for name in formats or [""]:
-        if name not in FORMATS:
-            problems.add(
-                f"unknown format {name!r}", where="--format", allowed=", ".join(FORMATS), fix=near(name, FORMATS)
-            )
-    if "xlsx" in formats:
-        try:
-            import xlsxwriter  # noqa: F401 - asked for before any work is done
-        except ImportError:
-            problems.add("xlsx needs the package xlsxwriter", where="--format", fix="pip install 'evalprep[report]'")
+    check_formats(formats, FORMATS, problems)
     for option in ("max_samples", "max_chars"):
         if getattr(args, option) < 1:
             problems.add(

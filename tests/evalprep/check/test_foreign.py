@@ -6,17 +6,10 @@ import pytest
 
 from evalprep.check import Findings, RunSettings, check_static
 
-TASK = """task: {name}
-tag: {tag}
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {file}}}}}
-test_split: test
-output_type: multiple_choice
-doc_to_text: question
-doc_to_choice: ["one", "two"]
-doc_to_target: label
-"""
-ROWS = [{"question": f"Which of the two is {number}?", "label": number % 2} for number in range(9)]
+from .choice_task import CHOICE, choice_rows
+
+TASK = "task: {name}\ntag: {tag}\n" + CHOICE
+ROWS = choice_rows(9)
 
 
 def codes(folder, tasks=None):

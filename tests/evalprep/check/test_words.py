@@ -16,6 +16,8 @@ from evalprep.check.requests import build_requests
 from evalprep.check.selection import select_leaves
 from evalprep.check.tree import Leaf, TaskFile, read_tree
 
+from .choice_task import CHOICE, choice_rows
+
 GIB = 2**30
 
 
@@ -65,22 +67,12 @@ def test_generation_arguments_that_are_no_mapping(tmp_path):
     assert not {"EP203", "EP216"} & generation(tmp_path, None, gen_kwargs={"temperature": 0.0, "do_sample": False})
 
 
-TASK = """task: own
-dataset_path: json
-dataset_kwargs: {{data_files: {{test: {file}}}}}
-test_split: test
-output_type: multiple_choice
-doc_to_text: question
-doc_to_choice: ["one", "two"]
-doc_to_target: label
-num_fewshot: 0
-"""
+TASK = f"task: own\n{CHOICE}num_fewshot: 0\n"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    rows = [{"question": f"Which of the two is {number}?", "label": number % 2} for number in range(3)]
-    (tmp_path / "rows_one.json").write_text(json.dumps(rows))
+    (tmp_path / "rows_one.json").write_text(json.dumps(choice_rows(3)))
     (tmp_path / "own.yaml").write_text(TASK.format(file=tmp_path / "rows_one.json"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
