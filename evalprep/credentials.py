@@ -43,7 +43,7 @@ _TOKEN = re.compile(r"^tokens?$")
 _REFERS = re.compile(r"^(?:env|environment|from|name|file|path|type|var|variable)$")
 # Where an address is expected, what stands before its @ opens it, with or without a scheme.
 _ADDRESS = re.compile(r"(?:^|_)(?:urls?|uri|hosts?|proxy|endpoint|server|base|address|dsn)$")
-_USER_AT_HOST = re.compile(r"([\w.+%-]{0,100}:[^\s/@]{3,200})@([\w.-]{1,200}(?::\d{1,5})?(?:[/?].*)?)")
+_USER_AT_HOST = re.compile(r"([\w.+%-]{0,100}:(?!\d{0,5}[/?#])[^\s@]{3,200})@([\w.-]{1,200}(?::\d{1,5})?(?:[/?].*)?)")
 _HEADERS = re.compile(r"(?:^|_)headers?$")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-.\s]+")
 
@@ -72,6 +72,11 @@ _BEARER = re.compile(
 )
 _BASIC = re.compile(r"(?i)(?<![A-Za-z0-9])(basic[ \t]{1,4})([A-Za-z0-9+/]{6,2000}={0,2})")
 _USERINFO = re.compile(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)([^\s/?#'\"<>]{1,1000})@")
+# A password with a slash ends the host by the rules of URLs, and what stands behind its colon is then no port.
+_SLASHED = re.compile(
+    r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)[^\s/?#:@\[\]'\"<>]{1,200}:(?!\d{0,5}[/?#])"
+    r"[^\s/?#@'\"<>]{0,200}[/?#](?:[^\s,'\"<>]|,(?!\w{1,60}=)){0,1000}@(?=[\w\[])"
+)
 _USER_OPTION = re.compile(
     r"(?<![\w-])(-u|--(?:proxy-)?user)([ =]\s{0,3}[\"']?)([^\s:\"'=]{1,100}:(?!\d)[^\s\"']{1,200})"
 )
@@ -80,6 +85,7 @@ _NAME = re.compile(
     r"""(?P<start>[?&;#]?)(?<![\w.-])(?:--?)?(?P<name>[A-Za-z][\w.%-]{0,60})"""
     r"""(?P<between>\\?["']?[ \t]{0,2}[=:][ \t]{0,2}\\?(?P<quote>["']?))"""
 )
+_PLACE = re.compile(r"\d{1,6}(?::\d{1,6})?[:.,)]?")
 _VALUE = re.compile(r"""[^\s,;&'"(){}\[\]<>$%*|\\][^\s,;&'"<>\\]{0,4000}""")
 _OPTION = re.compile(r"(?<![\w-])--?(?P<name>[A-Za-z][\w-]{1,60})[ \t]{1,4}(?P<value>[^\s\-][^\s]{3,4000})")
 _HEADER_LINE = re.compile(
@@ -120,6 +126,7 @@ def redacted(text: str) -> str:
     if len(text) < 4:  # shorter than any name with its value
         return text
     text = _PEM.sub(HIDDEN, text)
+    text = _SLASHED.sub(rf"\1{HIDDEN}@", text)
     text = _USERINFO.sub(_hide_userinfo, text)
     text = _FORMS.sub(HIDDEN, text)
     text = _HEADER_LINE.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", text)
@@ -159,6 +166,9 @@ def _hide_values(text: str) -> str:
         short = "=" in found["between"] and _SHORT_NAME.search(_plain_name(name))
         if not (short or secret_name(name) or (in_url and _IN_A_REQUEST.search(_plain_name(name)))):
             continue
+        behind_slash = text[found.start() - 1 : found.start()] in {"/", "\\"}
+        if behind_slash and found["between"] == ":" and _PLACE.fullmatch(value[0]):
+            continue  # a line of a file: /etc/passwd:1
         prose = found["between"].strip() == ":" and not found["quote"] and value[0].isalpha() and len(value[0]) < 8
         if not prose:  # "Password: yes"
             kept += [text[done:end], HIDDEN]

@@ -75,10 +75,9 @@ def paragraph(folded: Fold, roots: Sequence[str] = (), width: int = WIDTH) -> st
     for same in by_size[:CAUSES]:
         first = same[0]
         what = f"{_short(first.what, roots)}".rstrip(".")
-        more = f" (and {len(same) - 1} more like it)" if len(same) > 1 else ""
         where = _short(first.where, roots)
         said = what if not where or where in what else f"{where}: {what}"
-        lines += _wrapped(f"- {said}{more}", "  ", "    ", width)
+        lines += _wrapped(f"- {said}{more_like(same)}", "  ", "    ", width)
         if first.fix and first.fix != code.fix:
             lines += _wrapped(f"fix: {first.fix}", "    ", "    ", width)
     if len(by_size) > CAUSES:
@@ -87,6 +86,11 @@ def paragraph(folded: Fold, roots: Sequence[str] = (), width: int = WIDTH) -> st
     if code.fix and not (len(by_size) == 1 and by_size[0][0].fix not in {"", code.fix}):
         lines += _wrapped(f"fix: {code.fix}", "  ", "    ", width)
     return "\n".join(lines)
+
+
+def more_like(same: Sequence[Finding]) -> str:
+    """What stands behind the first of several findings with one cause; nothing behind a single one."""
+    return f" (and {len(same) - 1} more like it)" if len(same) > 1 else ""
 
 
 def _short(text: str, roots: Sequence[str]) -> str:

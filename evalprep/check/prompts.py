@@ -25,6 +25,10 @@ _TURN_OPENED = re.compile(rf"(?:{MARKUP.pattern})(?:assistant|model)?\Z")
 _TWO_BREAKS = ("<|end_header_id|>", "<|header_end|>")  # what Llama 3 and 4 write between header and text
 _SPECIAL_LOOK = re.compile(r"<\|[^|<>]+\|>|<(?:start|end)_of_turn>|</s>")
 LONGEST = 3
+_LEAVE_PLAIN = (
+    "leave it so to compare with others who ask this way; apply_chat_template: true asks the model as a chat does, and "
+    "its scores are other ones"
+)
 TOLERANCE = 2  # a published reply that was cut at the same budget may take a token or two more when it is read again
 
 
@@ -72,9 +76,13 @@ def _check_markup(loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenize
         and tokenizer.chat_template
         and not marked
         and not settings.apply_chat_template
+        and settings.core.apply_chat_template is not False  # asked for as it is
         and loaded.generates
     ):
-        findings.add("EP607", where, f"{task}: plain prompts", task=task)
+        said, fix = f"{task}: plain prompts", ""
+        if loaded.leaf.metadata.get("pack"):
+            said, fix = f"{said}, as its pack asks", _LEAVE_PLAIN
+        findings.add("EP607", where, said, task=task, fix=fix)
 
 
 def leading_bos(ids: list[int], tokenizer: Tokenizer) -> int:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalprep.check import Finding, Findings, RunSettings, check_full
-from evalprep.check.folds import fold
+from evalprep.check.folds import fold, more_like
 from evalprep.config.schema import Config
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.plan import Plan
@@ -89,9 +89,10 @@ def raise_errors(findings: Iterable[Finding]) -> None:
     problems = []
     for folded in fold(one for one in findings if one.level == "error"):
         for same in folded.causes.values():
-            more = f" (and {len(same) - 1} more like it)" if len(same) > 1 else ""
             first = same[0]
-            problems.append(Problem(what=f"{first.code} {first.what}{more}", where=first.where, fix=first.advice))
+            problems.append(
+                Problem(what=f"{first.code} {first.what}{more_like(same)}", where=first.where, fix=first.advice)
+            )
     if problems:
         last = problems[-1]
         problems[-1] = replace(last, fix="; ".join(filter(None, [last.fix, "--no-check prepares it all the same"])))

@@ -6,6 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
 
 from evalprep.results import UNKNOWN, Run, Sample, Table, TaskRun
 from evalprep.results.reply import (
@@ -117,6 +120,12 @@ class TaskRows:
     name: str
     ids: list[str]
     replies: list[Replies | None]
+
+    @cached_property
+    def graded(self) -> bool:
+        """Whether a row gets a number and no verdict: a score of some row, in any run, is neither 0 nor 1."""
+        columns = (one.table.metrics.get(one.task.primary.metric) for one in self.replies if one is not None)
+        return any(bool(((one != 0) & (one != 1) & ~np.isnan(one)).any()) for one in columns if one is not None)
 
 
 def align(name: str, runs: Sequence[Run]) -> TaskRows:

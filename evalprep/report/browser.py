@@ -10,9 +10,11 @@ from collections import defaultdict
 from collections.abc import Container, Sequence
 from typing import Any
 
+from evalprep.numbers import number as number_text
 from evalprep.report.align import TaskRows
 from evalprep.report.judgements import Judgements
 from evalprep.report.reading import reading_of, without_whole
+from evalprep.report.shown import typeset
 from evalprep.report.text import changed_prompt, columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
 from evalprep.results.reply import text_of, token_counter
@@ -76,6 +78,7 @@ class Browser:
             name: [] for name in ("task", "subtask", "id", "doc", "preview", "chunk", "at", "previous")
         }
         self.by_run: dict[str, list[list[Any]]] = {name: [[] for _ in runs] for name in ("score", "flags")}
+        self.graded: list[dict[int, str]] = [{} for _ in runs]  # row -> its score as text, where that is no verdict
         self.by_comparison: dict[str, list[list[int]]] = {name: [[] for _ in flips] for name in ("flip", "cause")}
 
     def add(self, number: int, task: TaskRows) -> None:
@@ -130,7 +133,10 @@ class Browser:
         for name, value in row.items():
             self.columns[name].append(value)
         for run, replies in enumerate(task.replies):
-            self.by_run["score"][run].append(None if replies is None else replies.score(at))
+            score = None if replies is None else replies.score(at)
+            self.by_run["score"][run].append(score)
+            if task.graded and score is not None:
+                self.graded[run][len(self.columns["task"]) - 1] = typeset(number_text(score))
             self.by_run["flags"][run].append(flags[run])
         for comparison, flips in enumerate(self.flips):
             direction, cause = flips.of(task.name, task.ids[at])
@@ -189,7 +195,7 @@ class Browser:
         """The packed index and the packed chunks of texts."""
         self._close_chunk()
         causes = [flips.causes for flips in self.flips]
-        names = {"subtasks": list(self._subtasks), "causes": causes}
+        names = {"subtasks": list(self._subtasks), "causes": causes, "graded": self.graded}
         return pack({**self.columns, **self.by_run, **self.by_comparison, **names}), self.chunks
 
 

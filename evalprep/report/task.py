@@ -141,6 +141,7 @@ def task_of(rows: TaskRows) -> dict[str, Any]:
         "pack": str(first.task.metadata.get("pack") or ""),
         "higher_is_better": first.task.primary.higher_is_better,
         "percent": inside,
+        "graded": rows.graded,
         "rows": len(rows.ids),
         "runs": [None if replies is None else _one_run(replies) for replies in rows.replies],
     }

@@ -49,6 +49,11 @@ PLANTED = {
     "a fragment of a URL": ({"base_url": "https://host/v1#access_token=zz9plural"}, "zz9plural"),
     "an @ in a password": ({"base_url": "http://ann:p@ssw0rd@host/v1"}, "ssw0rd"),
     "a URL without a scheme": ({"base_url": "ann:Pw4ann99@host:8000/v1"}, "Pw4ann99"),
+    "a slash in a password": ({"base_url": "http://ann:Pw4/ann99@host:8000/v1"}, "ann99"),
+    "a question mark in a password": ({"base_url": "postgres://ann:Pw4?ann99@host"}, "ann99"),
+    "a hash in a password": ({"base_url": "http://ann:Pw4#ann99@host/v1"}, "Pw4"),
+    "a slash in a password among others": ({"model_args": "base_url=http://ann:Pw4/ann99@h/v1,model=m"}, "ann99"),
+    "a slash, and no scheme": ({"base_url": "ann:Pw4/ann99@host/v1"}, "ann99"),
     "half a URL": ({"base_url": "//ann:Pw4ann99@host/v1"}, "Pw4ann99"),
     "below its name": ({"api_key": {"value": "whatever9"}}, "whatever9"),
     "digits alone": ({"password": 12345678}, "12345678"),
@@ -74,6 +79,16 @@ HARMLESS = {
     "base_url": {"base_url": "http://127.0.0.1:8000/v1/completions"},
     "URL with a query": {"base_url": "https://host.example/v1?model=a&version=2024-10-21"},
     "ssh": {"source": "ssh://git@host.example/repository.git"},
+    "port and a path with an @": {"base_url": "http://host:8000/v1/models/me@org"},
+    "the same without a scheme": {"base_url": "host:8000/v1/models/me@org"},
+    "path with an @": {"source": "https://example.org/@ann/posts:all/x@y"},
+    "ssh with a path": {"source": "git+ssh://git@host.example:org/repo.git@v1.0"},
+    "scp": {"source": "git@host.example:org/repository.git"},
+    "IPv6": {"base_url": "http://[::1]:8000/v1/me@org"},
+    "drive": {"source": "file://C:/data/me@org"},
+    "URL and mail": {"description": "See https://host.example:443/a?b and write to ann@example.org"},
+    "label of a build": {"source": "@repo//pkg:target/x@1.2"},
+    "place in a file": {"description": "/etc/passwd:1: not JSON, and secrets/api_key:12:3"},
     "environment": {"api_key": "$OPENAI_API_KEY"},
     "environment in braces": {"api_key": "${OPENAI_API_KEY}"},
     "local server": {"api_key": "EMPTY"},
@@ -126,6 +141,10 @@ def test_the_rest_of_a_text_is_kept():
 def test_hiding_twice_is_hiding_once(text):
     once = redacted(text)
     assert redacted(once) == once
+
+
+def test_what_stands_beside_a_password_with_a_slash_is_kept():
+    assert redacted("base_url=http://ann:p/w@h/v1,model=a,note=b@c") == "base_url=http://***@h/v1,model=a,note=b@c"
 
 
 def test_a_switch_or_a_number_is_no_credential():

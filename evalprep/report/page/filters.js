@@ -1,6 +1,6 @@
 // Which samples are shown. The state lives in the address, so that a view can be kept, sent and gone back to.
 const FLIPS = { "": "All samples", any: "Flipped", gained: "Gained", lost: "Lost", none: "Same verdict" };
-const VERDICTS = { "": "Any", right: "Right", wrong: "Wrong", partly: "In between" };
+const VERDICTS = { "": "Any", right: "Right", wrong: "Wrong", graded: "Graded" };
 const REPLIES = {
   "": "Any",
   unparsed: "No answer found",
@@ -26,8 +26,7 @@ function passing(state) {
   const [flip, cause] = [columns.flip[which], columns.cause[which]];
   const wantedCause = state.cause ? columns.causes[which].indexOf(state.cause) : -1;
   const run = Number(state.run || 0);
-  const [score, flags] = [columns.score[run], columns.flags[run]];
-  const higher = DOC.tasks.map((one) => one.higher_is_better);
+  const flags = columns.flags[run];
   const rows = [];
   for (let row = 0; row < columns.task.length; row += 1) {
     if (state.task && columns.task[row] !== task) continue;
@@ -37,12 +36,7 @@ function passing(state) {
       if (state.flip === "any" ? !direction : direction !== { none: 0, gained: 1, lost: 2 }[state.flip]) continue;
     }
     if (state.cause && (!cause || cause[row] !== wantedCause || !flip[row])) continue;
-    if (state.verdict) {
-      const value = score[row];
-      if (value === null) continue;
-      const kind = value > 0 && value < 1 ? "partly" : (value >= 1) === higher[columns.task[row]] ? "right" : "wrong";
-      if (kind !== state.verdict) continue;
-    }
+    if (state.verdict && verdictOf(row, run) !== state.verdict) continue;
     if (state.reply) {
       if (flags[row] < 0) continue;
       if (state.reply === "whole" ? flags[row] & (UNPARSED | TRUNCATED | EMPTY) : !(flags[row] & FLAG[state.reply])) {

@@ -1,9 +1,11 @@
 // One sample: its row in the list, and everything about it.
-const MARKS = { right: "✓", wrong: "✗", partly: "◐", none: "·" };
-function verdictOf(value, higher) {
+const MARKS = { right: "✓", wrong: "✗", none: "·" };
+// A number that is no verdict is right or wrong of nothing.
+function verdictOf(row, run) {
+  const [columns, value] = [STORE.columns, STORE.columns.score[run][row]];
   if (value === null || value === undefined) return "none";
-  if (value > 0 && value < 1) return "partly";
-  return (value >= 1) === higher ? "right" : "wrong";
+  const task = DOC.tasks[columns.task[row]];
+  return task.graded ? "graded" : (value === 1) === task.higher_is_better ? "right" : "wrong";
 }
 const mark = (kind, label, colour) =>
   el(
@@ -13,18 +15,23 @@ const mark = (kind, label, colour) =>
     el("span", { class: "visually-hidden" }, ` ${label}: ${kind} `),
   );
 
+const grade = (text, label, colour) =>
+  el("span", { class: `mark graded ${colour || ""}`, title: `${label}: ${text}` }, text);
+
 function marksOf(row) {
   const columns = STORE.columns;
-  const higher = DOC.tasks[columns.task[row]].higher_is_better;
   const previous = columns.previous[row];
   return el(
     "span",
     { class: "marks" },
     previous >= 0 &&
       [mark(previous ? "right" : "wrong", "published"), el("span", { class: "arrow", "aria-hidden": "true" }, "→")],
-    columns.score.map((scores_, run) =>
-      mark(verdictOf(scores_[row], higher), runName(run), severalRuns && runColour(run))
-    ),
+    columns.score.map((_, run) => {
+      const [kind, colour] = [verdictOf(row, run), severalRuns && runColour(run)];
+      return kind === "graded"
+        ? grade(columns.graded[run][row], runName(run), colour)
+        : mark(kind, runName(run), colour);
+    }),
   );
 }
 function drawItem(row) {

@@ -152,3 +152,17 @@ def test_one_task_under_a_template(template, changes, settings, code, model, fol
     assert {one.code for one in findings.sorted()} - {"EP712", "EP603" if code != "EP603" else ""} == (
         {code} if code else set()
     )
+
+
+def test_a_plain_recipe_is_not_advised_away(model, folder):
+    """A pack that asks in plain text does so for the sake of comparison, and who refuses the template knows."""
+    given = RunSettings.given(backend="vllm", device="cpu", model=str(model(PLAIN, add_bos_token=True)))
+    findings = Findings()
+    check_full([folder(metadata={"pack": "a_pack"})], None, given, findings)
+    (found,) = (one for one in findings.sorted() if one.code == "EP607")
+    assert found.what == "templates_own: plain prompts, as its pack asks"
+    assert found.advice.startswith("leave it so to compare")
+    refused = given.changed(core=given.core.model_copy(update={"apply_chat_template": False}))
+    findings = Findings()
+    check_full([folder()], None, refused, findings)
+    assert "EP607" not in {one.code for one in findings.sorted()}

@@ -144,7 +144,7 @@ def test_a_count_of_flips_opens_those_samples(page, two_report):
         pytest.param({"reply": "truncated"}, 2, id="cut off"),
         pytest.param({"task": "capitals", "verdict": "wrong"}, 6, id="wrong"),
         pytest.param({"task": "capitals", "verdict": "right", "run": "1"}, 29, id="right in the other run"),
-        pytest.param({"task": "summaries", "verdict": "partly"}, 17, id="in between"),
+        pytest.param({"task": "summaries", "verdict": "graded"}, 20, id="graded"),
         pytest.param({"comparison": "2", "flip": "gained"}, 5, id="gained over the other run"),
     ],
 )

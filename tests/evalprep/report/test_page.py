@@ -193,3 +193,15 @@ def test_a_changed_prompt_of_any_length_has_its_original(tmp_path):
     (chunk,) = (unpack(text) for text in report.chunks)
     assert [one["changed"] for one in chunk] == [[], [f"{long}end", f"{long}ebd"]]
     assert all("original_prompt" not in one["columns"] for one in chunk)
+
+
+def test_a_number_that_is_no_verdict_is_shown_as_a_number(page, two_report):
+    """A cross means wrong: a difference of 0.3, where less is better, is not wrong."""
+    tasks = {task["name"]: at for at, task in enumerate(two_report.document["tasks"])}
+    assert two_report.document["tasks"][tasks["summaries"]]["graded"]
+    assert not two_report.document["tasks"][tasks["capitals"]]["graded"]
+    index = unpack(block(page, 'type="text/plain" id="index"'))
+    for scores, texts in zip(index["score"], index["graded"], strict=True):
+        graded = [row for row, task in enumerate(index["task"]) if task == tasks["summaries"]]
+        assert {int(row) for row in texts} == {row for row in graded if scores[row] is not None}
+        assert all(float(text) == pytest.approx(scores[int(row)], abs=1e-4) for row, text in texts.items())
