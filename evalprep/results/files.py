@@ -11,6 +11,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.results.folder import RESULTS, SAMPLES, Folder, read_folder, without_stamp
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, chosen, invocation_of
+from evalprep.results.pointers import pointers_below, said_of, store_of
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model, group, call and name.
 _DEPTH = 4
@@ -106,6 +107,8 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     if isinstance(path, SampleFiles):
         return of_place(path.place, EACH, str(path))
     start = Path(path)
+    if start.is_file():
+        _refuse_pointers(start)
     only_task: str | None = None
     if start.is_file():
         match = SAMPLES.fullmatch(start.name) or RESULTS.fullmatch(start.name)
@@ -127,6 +130,7 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     else:
         folders = []
     if not folders:
+        _refuse_pointers(start)
         raise BadInput(
             Problem(
                 what="no lm-eval run found" if start.exists() else "no such file or folder",
@@ -148,6 +152,17 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         others = ", ".join(found.path.name for found in folders if found is not folder)
         notes.append(f"several model folders in {start}: the newest, {folder.path.name}, is used (others: {others})")
     return of_place(folder, timestamp, str(start), notes, only={only_task: start} if only_task is not None else None)
+
+
+def _refuse_pointers(start: Path) -> None:
+    """Say it where files of a run were not fetched, and nothing else is there.
+
+    Raises:
+        BadInput: so it is.
+    """
+    if pointers := ([start] if store_of(start) else pointers_below(start) if start.is_dir() else []):
+        what, fix = said_of(pointers)
+        raise BadInput(Problem(what=what, where=str(start), fix=fix))
 
 
 def of_place(

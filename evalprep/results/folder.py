@@ -17,6 +17,7 @@ from pathlib import Path
 
 from evalprep.files import as_mapping, read_object
 from evalprep.results.invocations import Invocation, invocation_of
+from evalprep.results.pointers import store_of
 
 STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)  # .json in May and June 2024
@@ -67,9 +68,9 @@ def read_folder(path: Path) -> Folder:
     """The files of runs in one folder."""
     found = Folder(path)
     for name in sorted(entry.name for entry in os.scandir(path) if entry.is_file()):
-        if match := SAMPLES.fullmatch(name):
+        if (match := SAMPLES.fullmatch(name)) and not store_of(path / name):
             found.samples.setdefault(match["stamp"], {})[match["task"]] = path / name
-        elif match := RESULTS.fullmatch(name):
+        elif (match := RESULTS.fullmatch(name)) and not store_of(path / name):
             found.results.setdefault(match["stamp"], path / name)
     if found.results:
         return found

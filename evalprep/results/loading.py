@@ -14,13 +14,18 @@ from evalprep.packs.manifest import plan_of
 from evalprep.packs.plan import Plan, TaskPlan, leaves
 from evalprep.results.files import NEWEST, find_run
 from evalprep.results.former import as_lines, filters_of, joined, lines_of
+from evalprep.results.pointers import pointers_below, said_of
 from evalprep.results.record import read_record
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun, task_of
 from evalprep.results.unscored import with_own_scores
+from evalprep.terminal import shortlist
 
 #: Parts of a results file that have one entry per task or group.
 TABLES = ("results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
+
+
+_NAMED = 4  # tasks that a note names one by one
 
 
 def _merged(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
@@ -105,12 +110,13 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
     notes += [f"{name} is not rescored: {why}" for name, why in as_mapping(rescored.get("left_out")).items()]
     configured = as_mapping(results.get("configs"))
     missing = [] if Path(path).is_file() else [str(name) for name in configured if name not in tasks]
-    if missing:
-        notes.append(
-            f"no samples file of {', '.join(missing)}: run without --log_samples, or the harness could not write it"
-        )
+    if missing and (pointers := pointers_below(files.folder, [f"samples_*_{files.stamp}.json*"])):
+        notes.append("no samples of {}: {}; {}".format(shortlist(missing, _NAMED), *said_of(pointers)))
+    elif missing:
+        named = shortlist(missing, _NAMED)
+        notes.append(f"no samples file of {named}: run without --log_samples, or the harness could not write it")
     if packed := sorted(path.name for path in files.folder.glob("samples_*.jsonl.*")):
-        some = f"{packed[0]} and {len(packed) - 1} more" if len(packed) > 1 else packed[0]
+        some = shortlist(packed, 1)
         notes.append(f"compressed samples are not read, unpack them first: {some}")
     expected = {
         name: facts["expected"]

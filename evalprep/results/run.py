@@ -138,18 +138,24 @@ class Run:
                 chosen[member] = self.task(member)
         return chosen
 
-    def group(self, name: str) -> list[str]:
-        """The tasks of a group that have samples, nested groups resolved; empty for an unknown group."""
+    def group(self, name: str, *, sampled: bool = True) -> list[str]:
+        """The tasks of a group, nested groups resolved; empty for an unknown group.
+
+        Args:
+            name: The group.
+            sampled: Those alone that have samples here.
+        """
         children = self.results.get("group_subtasks")
         children = children if isinstance(children, dict) else {}
         found: dict[str, None] = {}
         waiting, seen = [name], set()
         while waiting:
             one = waiting.pop(0)
-            if one in self.tasks and one != name:
+            below = children.get(one)
+            if one != name and (one in self.tasks or not (sampled or below)):
                 found[one] = None
-            if one not in seen and isinstance(children.get(one), list):
-                waiting += children[one]
+            if one not in seen and isinstance(below, list):
+                waiting += below
             seen.add(one)
         return list(found)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from evalprep.numbers import number
@@ -11,7 +12,10 @@ from evalprep.score.rated import tables
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.unsampled import WITHOUT_SAMPLES
 from evalprep.terminal import console as screen
-from evalprep.terminal import plain_table, print_table
+from evalprep.terminal import counted, plain_table, print_table, shortlist
+
+NAMED = 4  # tasks that a remark names one by one
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def bounds(result: Mapping[str, Any]) -> str:
@@ -64,23 +68,36 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
         names = [task.task for task in scores.tasks if task.without_score == why]
         console.print(Text(f"{', '.join(names)}: {why}", style="yellow"))
     for task in scores.tasks:
-        if task.harness_differs:
-            text = (
-                f"{task.task}: lm-eval itself reports {number(task.harness)} for {task.metric}, not the mean over rows"
-            )
-            console.print(Text(text, style="yellow"))
         for opinion in task.opinions:
             console.print(Text(opinion.line(task.task, task.metric), style="dim"))
-        if task.damaged:
-            console.print(Text(f"{task.task}: {task.damaged} damaged lines were left out", style="yellow"))
+    differing = [(task.task, task.harness_said) for task in scores.tasks if task.harness_differs]
+    damaged = [(task.task, f"{counted(task.damaged, 'damaged line was', 'damaged lines were')} left out")
+               for task in scores.tasks if task.damaged]  # fmt: skip
+    for line in (*folded(differing), *folded(damaged)):
+        console.print(Text(line, style="yellow"))
     for metric in dict.fromkeys(task.metric for task in scores.tasks if task.metric and not task.declared):
-        guessed = ", ".join(task.task for task in scores.tasks if task.metric == metric and not task.declared)
-        console.print(Text(f"{guessed}: no primary metric is named; {metric} was taken", style="dim"))
+        guessed = [task.task for task in scores.tasks if task.metric == metric and not task.declared]
+        console.print(Text(f"{shortlist(guessed, NAMED)}: no primary metric is named; {metric} was taken", style="dim"))
     withheld = [*(task.withheld for task in scores.tasks), *(score.withheld for score in scores.suite)]
     for why in dict.fromkeys(filter(None, withheld)):
         console.print(Text(f"{why}: not comparable with the published value", style="yellow"))
-    for note in scores.notes:
+    known = {task.task for task in scores.tasks}
+    of_tasks = [(head, said) for note in scores.notes for head, _, said in [note.partition(": ")] if head in known]
+    others = [note for note in scores.notes if note.partition(": ")[0] not in known]
+    for note in (*others, *folded(of_tasks)):
         console.print(Text(note, style="dim"))
+
+
+def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Remarks about tasks as lines: of many tasks that share one, numbers aside, those beyond the first are counted."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for task, said in remarks:
+        alike.setdefault(_NUMBER.sub("", said), []).append((task, said))
+    for several in alike.values():
+        shown = several if len(several) <= NAMED else several[:1]
+        yield from (f"{task}: {said}" for task, said in shown)
+        if rest := [task for task, _ in several[len(shown) :]]:
+            yield f"  likewise {shortlist(rest, NAMED - 1)} (--json says it of each)"
 
 
 def _tasks(scores: Scores, sources: dict[str, str]) -> Any:

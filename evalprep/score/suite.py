@@ -14,7 +14,7 @@ from evalprep.files import as_mapping
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
-from evalprep.results.facts import NONE, incomplete, limit_of
+from evalprep.results.facts import NONE, expected_rows, incomplete, limit_of
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Results, named_reference
@@ -145,6 +145,8 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
     suite: list[SuiteScore] = []
     notes: list[str] = []
     tasks = {name: score_task(name, task) for name, task in run.tasks.items()}
+    for name, score in tasks.items():
+        score.expected = expected_rows(run, run.tasks[name])
     own = packs_of(run, packs or {})
     if packs and not own and run.tasks:
         notes.append(without_pack(run, packs))

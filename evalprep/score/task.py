@@ -30,6 +30,7 @@ class TaskScore:
         micro, macro: Results of the built-in scores; `macro` is None without subtasks.
         subtasks: `subtask`, `n`, `value` per subtask.
         harness: What lm-eval itself reports for this metric and filter.
+        expected: Rows that the run was to answer; None where that is not known.
         without_score: Why no row has a score; empty where rows have one.
         damaged: Lines of the samples file that could not be used.
         published: Published values for this task by name.
@@ -48,6 +49,7 @@ class TaskScore:
     macro: dict[str, Any] | None
     subtasks: list[dict[str, Any]] = field(default_factory=list)
     harness: float | None = None
+    expected: int | None = None
     without_score: str = ""
     damaged: int = 0
     published: list[Published] = field(default_factory=list)
@@ -63,9 +65,17 @@ class TaskScore:
 
     @property
     def harness_differs(self) -> bool:
-        """Whether lm-eval reports another number: it aggregates this metric in another way, or lines are damaged."""
+        """Whether lm-eval reports another number: it aggregates this metric in another way, or rows are not here."""
         known = self.value is not None and self.harness is not None
         return known and not math.isclose(self.value or 0.0, self.harness or 0.0, rel_tol=1e-6, abs_tol=1e-9)
+
+    @property
+    def harness_said(self) -> str:
+        """The sentence for a number of lm-eval's that is another one."""
+        said = f"lm-eval itself reports {number(self.harness)} for {self.metric}"
+        if self.expected is not None and self.n < self.expected:
+            return f"{said} over {self.expected} rows, of which {self.n} are here"
+        return f"{said}, not the mean over rows"
 
 
 @dataclass
@@ -121,12 +131,18 @@ def score_groups(run: Run) -> list[GroupScore]:
         members = run.group(name)
         if len(members) < 2:
             continue
+        every = run.group(name, sampled=False)
+        if len(members) < len(every):
+            why = f"{len(members)} of its {len(every)} tasks have samples, and are not pooled"
+            groups.append(_as_stored(run, name, members, why))
+            continue
         chosen = {member: run.tasks[member] for member in members}
         scored = collect(chosen, {})
         if len(
             {(task.primary.metric, task.primary.higher_is_better) for task in chosen.values()}
         ) > 1 or not _one_scale(chosen):
-            groups.append(_as_stored(run, name, members))
+            why = "its tasks are scored by different metrics or on different scales, and are not pooled"
+            groups.append(_as_stored(run, name, members, why))
             continue
         # Tasks take the place of subtasks.
         sizes = [collect({member: task}, {}).values.size for member, task in chosen.items()]
@@ -143,14 +159,13 @@ def _one_scale(tasks: Mapping[str, TaskRun]) -> bool:
     return not (any(one > 1 for one in largest) and any(one <= 1 for one in largest))
 
 
-def _as_stored(run: Run, name: str, members: list[str]) -> GroupScore:
+def _as_stored(run: Run, name: str, members: list[str], why: str) -> GroupScore:
     """A group that cannot be pooled: what lm-eval says of it."""
     own = run.part("groups", name) or run.part("results", name)
     values = {
         f"{metric} ({one})" if one != "none" else metric: own[f"{metric},{one}"] for metric, one in logged_scores(own)
     }
     known = {key: float(value) for key, value in values.items() if isinstance(value, (int, float))}
-    why = "its tasks are scored by different metrics or on different scales, and are not pooled"
     said = ", ".join(f"{key} {number(value)}" for key, value in known.items())
     reason = f"{why}; lm-eval says {said}" if said else why
     return GroupScore(name, members, {"agg_value": None, "reason": reason, "stored": known}, {"agg_value": None})

@@ -1,0 +1,55 @@
+"""Small files that stand for large ones which were not fetched: a clone has them where its store was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_LARGEST = 1_024  # bytes: the specification of Git LFS allows no larger pointer
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where a large file lies instead.
+
+    Attributes:
+        name: What it is called, for people.
+        begins: What its pointers begin with.
+        fetch: The command that brings the files.
+    """
+
+    name: str
+    begins: bytes
+    fetch: str
+
+
+STORES = (
+    Store("Git LFS", b"version https://git-lfs.github.com/spec/", "git lfs pull"),
+    Store("git-annex", b"/annex/objects/", "git annex get"),
+)
+
+
+def store_of(file: Path) -> Store | None:
+    """The store that has what belongs in a file's place; None for a file that is itself."""
+    try:
+        if file.stat().st_size > _LARGEST:
+            return None
+        begin = file.read_bytes()
+    except OSError:
+        return None
+    return next((store for store in STORES if begin.startswith(store.begins)), None)
+
+
+def pointers_below(folder: Path, names: Iterable[str] = ("samples_*", "results_*"), depth: int = 3) -> list[Path]:
+    """Files of runs that are only pointers, in a folder and those below it."""
+    places = ["*/" * level for level in range(depth)]
+    found = {path for name in names for place in places for path in folder.glob(f"{place}{name}") if store_of(path)}
+    return sorted(found)
+
+
+def said_of(pointers: Sequence[Path]) -> tuple[str, str]:
+    """What is to be said of pointers, at least one, and what fetches the files."""
+    store = store_of(pointers[0]) or STORES[0]
+    several = f"{len(pointers)} files are pointers" if len(pointers) > 1 else f"{pointers[0].name} is a pointer"
+    return f"{several} of {store.name}, without what was logged", f"{store.fetch} fetches the files"
