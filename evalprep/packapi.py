@@ -43,7 +43,7 @@ from evalprep.packs.plan import Call, Excluded, Plan, ScoreSpec, TaskPlan, leave
 from evalprep.packs.rubric import Rubric, RubricJudge, read_rubric
 from evalprep.packs.stock import stock_names
 from evalprep.places import exists, is_folder, place
-from evalprep.results.exported import ExportRun, ExportTask
+from evalprep.results.exported import ExportBoard, ExportCell, ExportRow, ExportRun, ExportTask
 from evalprep.results.sample import Sample
 
 __all__ = [
@@ -54,6 +54,9 @@ __all__ = [
     "Context",
     "Earlier",
     "Excluded",
+    "ExportBoard",
+    "ExportCell",
+    "ExportRow",
     "ExportRun",
     "ExportTask",
     "FieldRow",

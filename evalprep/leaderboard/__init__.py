@@ -1,6 +1,7 @@
 """Any number of runs in one table: a row per model, a column per score, what may not be put beside what."""
 
 from evalprep.leaderboard.board import Board, build_board
+from evalprep.leaderboard.own import export_board, export_tables
 from evalprep.leaderboard.write import FORMATS, write_board
 
-__all__ = ["FORMATS", "Board", "build_board", "write_board"]
+__all__ = ["FORMATS", "Board", "build_board", "export_board", "export_tables", "write_board"]

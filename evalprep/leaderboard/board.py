@@ -20,6 +20,7 @@ from evalprep.terminal import shortlist, tracked
 
 OTHER, INCOMPLETE = "other question", "incomplete"
 _NAMED = 4  # rows that a footnote names
+_NAMED_COLUMNS = 8  # columns that one does
 #: Signs of both in tables.
 SIGNS = {OTHER: "†", INCOMPLETE: "‡"}
 LEADS = "*"
@@ -124,6 +125,18 @@ class Board:
                     found.setdefault((SIGNS[cell.standing], why) if cell else ("", ""), {})[row.label] = None
         return [(sign, f"{shortlist(list(labels), _NAMED)}: {why}") for (sign, why), labels in found.items()]
 
+    def without_leader(self) -> list[tuple[str, str]]:
+        """Shown columns that no row leads, named or counted, and why; those of one reason together."""
+        found: dict[str, list[str]] = {}
+        for one in self.columns.shown:
+            if one.id in self.unmarked:
+                found.setdefault(self.unmarked[one.id], []).append(one.name)
+        all_of = len(self.columns.shown) > _NAMED_COLUMNS
+        return [
+            ("any score" if all_of and len(names) == len(self.columns.shown) else shortlist(names, _NAMED_COLUMNS), why)
+            for why, names in found.items()
+        ]
+
     def absent(self) -> list[str]:
         """Why shown cells have no value, each reason once."""
         found: dict[tuple[str, str], dict[str, None]] = {}
@@ -194,7 +207,7 @@ def build_board(
             run=run.id,
             reference=at in references,
             place=place_of(run),
-            cells={one.id: _cell(values_of(one, scores[at]), at, pairs) for one in columns.all},
+            cells={one.id: _cell(one, values_of(one, scores[at]), at, pairs) for one in columns.all},
             members=(at,),
             notes=list(dict.fromkeys(scores[at].notes)),
         )
@@ -202,7 +215,8 @@ def build_board(
     ]
     if not each_seed:
         rows = merged(rows, runs, columns.all)
-    board = Board(columns, rows, runs[pairs.anchor].label, sort=sort)
+    said = [pack.leaderboard.note for pack in packs.values() if any(one.of(pack.name) for one in columns.all)]
+    board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=[note for note in said if note])
     for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)
     if by_sort is not None:
@@ -210,7 +224,7 @@ def build_board(
     return board
 
 
-def _cell(found: Mapping[str, Any], at: int, pairs: Pairs) -> Cell:
+def _cell(column: Column, found: Mapping[str, Any], at: int, pairs: Pairs) -> Cell:
     if not found:
         return Cell(reason="the run has none of its tasks")
     value = found["value"]
@@ -219,6 +233,7 @@ def _cell(found: Mapping[str, Any], at: int, pairs: Pairs) -> Cell:
         **{key: found[key] for key in ("low", "high", "stderr", "n", "reason", "notes")},
     )
     other, part = pairs.other_question(at, found["tasks"]), pairs.incomplete(at, found["tasks"])
+    other += pairs.otherwise_made(at, column, found) if cell.value is not None else []
     if other:
         cell.standing, cell.why = OTHER, other
     elif part:

@@ -30,6 +30,7 @@ class Column:
         p_value: It is a p-value: it has no interval, and is drawn by its logarithm.
         note: One sentence about it.
         section: What it belongs to (principle, data), for pages.
+        subsection: What of the section (requirement); empty where the pack does not say.
     """
 
     id: str
@@ -41,11 +42,16 @@ class Column:
     p_value: bool = False
     note: str = ""
     section: str = ""
+    subsection: str = ""
 
     @property
     def arrow(self) -> str:
         """Which way is better, as one sign; empty where nothing is said."""
         return ARROWS.get(self.better, "")
+
+    def of(self, pack: str) -> bool:
+        """Whether it is a suite score of the pack."""
+        return self.kind == SCORE and self.id.startswith(f"{pack}/")
 
     @property
     def heading(self) -> str:
@@ -102,6 +108,7 @@ def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Colu
                 p_value=score.made_of == P_VALUE,
                 note=spec.note if spec is not None else "",
                 section=tag or score.pack,
+                subsection=str(score.tags.get("requirement", "")),
             )
 
 
@@ -134,7 +141,7 @@ def _headline(columns: Sequence[Column], scores: Sequence[Scores], packs: Mappin
     known = {score.id: score for one in scores for score in one.suite}
     found: list[Column] = []
     for pack in packs.values():
-        own = [one for one in columns if one.kind == SCORE and one.id.startswith(f"{pack.name}/")]
+        own = [one for one in columns if one.of(pack.name)]
         named = [f"{pack.name}/{name}" for name in pack.leaderboard.columns]
         chosen = sorted((one for one in own if one.id in named), key=lambda one: named.index(one.id))
         found += chosen or [one for one in own if one.better in ARROWS]
@@ -174,7 +181,10 @@ def _chosen(columns: Sequence[Column], wanted: Sequence[str]) -> list[Column]:
 
 
 def values_of(column: Column, scores: Scores) -> dict[str, Any]:
-    """What a run says of a column: `value`, `low`, `high`, `stderr`, `n`, `reason`, `tasks`, `notes`; empty without."""
+    """What a run says of a column: `value`, `low`, `high`, `stderr`, `n`, `reason`, `tasks`, `notes`; empty without.
+
+    Of suite scores also `rule`, by which it was computed, and `made_from`, the scores that a mean is made from.
+    """
     if column.kind == SCORE:
         for one in scores.suite:
             if one.id == column.id:
@@ -189,6 +199,8 @@ def values_of(column: Column, scores: Scores) -> dict[str, Any]:
                     "reason": "undefined" if undefined else one.reason,
                     "tasks": list(one.tasks),
                     "notes": [notes] if isinstance(notes, str) else [str(note) for note in notes],
+                    "rule": one.rule,
+                    "made_from": frozenset(one.result.get("made_from") or ()),
                 }
     elif column.kind == GROUP:
         for group in scores.groups:

@@ -6,11 +6,12 @@ All of it is what `evalprep compare` says of two runs; nothing is concluded here
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalprep.compare import Comparison, Conclusion, compare_runs, compare_suite
 from evalprep.compare.conclusion import TOLERATED_MISSING
-from evalprep.leaderboard.columns import SCORE, Column
+from evalprep.leaderboard.columns import SCORE, Column, values_of
 from evalprep.results import Run
 from evalprep.results.facts import expected_rows, facts_of
 from evalprep.score import Scores
@@ -35,7 +36,8 @@ class Pairs:
 
     def _find_anchor(self, references: Sequence[int]) -> int:
         asked = [_question(run, self.allow) for run in self.runs]
-        counts = Counter(asked)
+        # Of scores without samples nothing is known that others could be held against.
+        counts = Counter(one for one in asked if one) or Counter(asked)
         most = max(counts.values())
         among = [at for at, one in enumerate(asked) if counts[one] == most]
         whole = [at for at in among if not any(self.incomplete(at, [name]) for name in self.runs[at].tasks)]
@@ -61,6 +63,28 @@ class Pairs:
         return [
             why if len(names) == len(tasks) else f"{why} ({shortlist(list(names), 2)})" for why, names in found.items()
         ]
+
+    def otherwise_made(self, at: int, column: Column, found: Mapping[str, Any]) -> list[str]:
+        """Said where a score follows another rule than the yardstick's, or is a mean of other scores.
+
+        The yardstick is the anchor, where it has the score, else the first run that has it.
+        """
+        if column.kind != SCORE:
+            return []
+        for one in (self.anchor, *range(len(self.runs))):
+            other = values_of(column, self.scores[one])
+            if other and other["value"] is not None:
+                break
+        if one == at:
+            return []
+        said = []
+        if found["rule"] != other["rule"]:
+            said.append(f"scored by another rule: {found['rule'] or 'the usual one'}")
+        if found["made_from"] != other["made_from"]:
+            without, more = other["made_from"] - found["made_from"], found["made_from"] - other["made_from"]
+            differs = [f"{len(names)} {what}" for names, what in ((without, "fewer"), (more, "more")) if names]
+            said.append(f"a mean of other scores: {' and '.join(differs)}")
+        return said
 
     def _other_rows(self, at: int, one: Conclusion) -> list[str]:
         """Said where two whole runs do not share their rows: another split, another sample of the data."""

@@ -161,11 +161,7 @@ def _legend(board: Board) -> list[str]:
         lines.append(f"{LEADS} {said}")
     if any(len(row.members) > 1 for row in board.rows):
         lines.append("rows of several seeds show means, of p-values the median; --out has standard deviations")
-    without: dict[str, list[str]] = {}
-    for one in board.columns.shown:
-        if one.id in board.unmarked:
-            without.setdefault(board.unmarked[one.id], []).append(one.name)
-    lines += [f"no {LEADS} for {', '.join(names)}: {why}" for why, names in without.items()]
+    lines += [f"no {LEADS} for {names}: {why}" for names, why in board.without_leader()]
     if signs & {*SIGNS}:
         lines += [f"{sign} {said}" for sign, said in board.footnotes()]
         lines.append("† and ‡ may not be put beside the others and take part in no ranking")

@@ -99,11 +99,7 @@ def sayings(board: Board) -> list[str]:
             f"Bold, or {LEADS}: the best value of its column, or not shown to be worse than that (paired tests, "
             "adjusted for all pairs of rows)."
         )
-    without: dict[str, list[str]] = {}
-    for one in board.columns.shown:
-        if one.id in board.unmarked:
-            without.setdefault(board.unmarked[one.id], []).append(one.name)
-    said += [f"Nothing is marked for {', '.join(names)}: {why}." for why, names in without.items()]
+    said += [f"Nothing is marked for {names}: {why}." for names, why in board.without_leader()]
     said += [f"{sign} {why}" for sign, why in board.footnotes()]
     if board.footnotes():
         said.append("† and ‡ may not be put beside the others and take part in no ranking.")

@@ -192,10 +192,12 @@ class BoardEntry:
     Attributes:
         columns: Scores, in order; by default all that have a direction.
         pictures: Pairs of scores that are drawn against each other: across, up.
+        note: One sentence that every table with a score of the pack says.
     """
 
     columns: OneOrMore = ()
     pictures: tuple[tuple[StrictStr, StrictStr], ...] = Field(default=(), description="[[across, up]]")
+    note: StrictStr = ""
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -212,7 +214,7 @@ class PackEntry:
     published: StrictStr = ""
     default_tasks: Names = ()
     leaderboard: BoardEntry = Field(
-        default_factory=BoardEntry, description="{columns: [score, ...], pictures: [[across, up]]}"
+        default_factory=BoardEntry, description="{columns: [score, ...], pictures: [[across, up]], note: a sentence}"
     )
 
 

@@ -1,8 +1,8 @@
-"""A run and its tasks, as the `export.py` of a pack sees them."""
+"""A run and its tasks, or many runs side by side, as the `export.py` of a pack sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,3 +65,48 @@ class ExportRun:
     id: str = ""
     seed: str = ""
     without_seed: str = ""
+
+
+@dataclass(frozen=True)
+class ExportCell:
+    """What one run says of one score.
+
+    Attributes:
+        value: The number; None with a `reason`.
+        reason: Why there is none.
+        apart: Why the value may not be put beside those of the other rows; empty where it may.
+    """
+
+    value: float | None = None
+    reason: str = ""
+    apart: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExportRow:
+    """One model of a table over many.
+
+    Attributes:
+        label: Its name, unlike that of any other row.
+        model: The model as it was named.
+        cells: Score of the pack -> cell; a score that the run does not have is absent.
+    """
+
+    label: str
+    model: str
+    cells: Mapping[str, ExportCell]
+
+
+@dataclass(frozen=True)
+class ExportBoard:
+    """Many runs side by side, as an `export.py` sees them.
+
+    Attributes:
+        rows: The models in their order.
+        page: Writes the same as a page of the leaderboard.
+        notes: What holds for the whole table.
+    """
+
+    rows: Sequence[ExportRow]
+    page: Callable[[], str] = field(repr=False)
+    notes: Sequence[str] = ()

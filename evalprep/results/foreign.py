@@ -19,12 +19,14 @@ from typing import Any
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.log import Log, LoggedTask
 from evalprep.packs.pack import Pack
-from evalprep.results.files import NEWEST, RunFiles
+from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.loading import load_run
 from evalprep.results.run import Run
+from evalprep.results.several import Named
 from evalprep.results.task import TaskRun
 
 _FILTER = "none"
+_SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
 
 
 def open_run(path: str | os.PathLike[str], packs: Iterable[Pack], *, timestamp: str = NEWEST) -> Run:
@@ -73,6 +75,8 @@ def read_log(path: Path, packs: Iterable[Pack], *, complete: bool = True) -> Run
             if not found:
                 continue
             log = found if isinstance(found, Log) else Log({str(name): dict(one) for name, one in found.items()})
+            if not log.model and (named := getattr(module, "model_of", None)) is not None:
+                log = replace(log, model=str(named(path)))
             results = log.results
             if complete and (completed := getattr(module, "complete", None)) is not None:
                 results = completed(results)
@@ -88,6 +92,36 @@ def read_log(path: Path, packs: Iterable[Pack], *, complete: bool = True) -> Run
             ) from error
         return _run(path, log, {f"{pack.name}/{name}": dict(one) for name, one in results.items()}, pack.name)
     return _of_own_scores(path)
+
+
+def each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:
+    """The logs below a folder that holds several and no run of lm-eval, as the first pack that knows them names them.
+
+    Args:
+        path: What `each_run` returns; what is no such folder is left as it is.
+        packs: The packs that are asked, in order.
+    """
+    if not Path(path).is_dir() or places_below(Path(path)):
+        return [path]
+    for pack in packs:
+        named = getattr(pack.module("references"), "logs", None)
+        if named is not None and len(found := [Path(one) for one in named(Path(path))]) > 1:
+            return [*found]
+    return [path]
+
+
+def name_of_log(path: Path) -> str:
+    """What a log is called: its folder, or its file without the endings that say what it holds.
+
+    >>> name_of_log(Path("runs/gpt-3.5_results.json"))
+    'gpt-3.5'
+    """
+    if path.is_dir():
+        return path.name
+    name = path.name.removesuffix(".json")
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
 
 
 def _own_scores(path: Path) -> dict[str, Any] | None:
@@ -115,7 +149,7 @@ def _of_own_scores(path: Path) -> Run | None:
 def _run(path: Path, log: Log, stated: Mapping[str, Mapping[str, Any]], pack: str) -> Run:
     place = path.resolve()
     folder = place if path.is_dir() else place.parent
-    model = log.model or place.stem
+    model = log.model or name_of_log(place)
     name = re.sub(r"[^\w.-]+", "_", place.name if path.is_dir() else place.stem)
     files = RunFiles(folder=folder, stamp=name, results=None, samples={})
     run = Run(files, _as_results(log, model, pack), {}, list(log.notes), stated=stated, log=place)

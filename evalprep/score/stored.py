@@ -8,11 +8,11 @@ from pathlib import Path
 from evalprep.packapi import ExportRun
 from evalprep.packs.pack import Pack
 from evalprep.results import Run, open_run
+from evalprep.results.foreign import name_of_log
 from evalprep.score.export import export_as
 from evalprep.score.suite import Scores, score_run
 
 NOTE = "holds scores without samples: rows cannot be paired, and nothing is tested"
-_SUFFIXES = ("_with_metadata", "_results")
 
 
 def open_side(path: Path | str, packs: Callable[[], Mapping[str, Pack]], *, timestamp: str) -> Run | Scores:
@@ -31,10 +31,7 @@ def _on_demand(packs: Callable[[], Mapping[str, Pack]]) -> Iterator[Pack]:
 
 def _of_log(run: Run, log: Path, packs: Mapping[str, Pack]) -> Scores:
     scores = score_run(run, packs)
-    name = log.name.removesuffix(".json")
-    for suffix in _SUFFIXES:
-        name = name.removesuffix(suffix)
-    scores.run = scores.model = name
+    name = scores.run = scores.model = run.model if run.stated else name_of_log(log)
     scores.notes.append(f"{name} {NOTE}")
     return scores
 

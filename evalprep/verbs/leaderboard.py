@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Open, score, compare, print, write; 3 where no run has a score."""
-    from evalprep.leaderboard import build_board, write_board
+    from evalprep.leaderboard import build_board, export_board, write_board
     from evalprep.leaderboard.screen import text
     from evalprep.packs.finding import find_packs
     from evalprep.report.text import plain
@@ -72,7 +72,10 @@ def main(args: argparse.Namespace) -> int:
         allow=args.allow,
         each_seed=args.each_seed,
     )
-    written = [str(path) for path in write_board(board, args.out, formats)] if args.out is not None else []
+    written: list[str] = []
+    if args.out is not None:
+        own = export_board(board, packs, args.out) if "csv" in formats else []
+        written = [str(path) for path in (*write_board(board, args.out, formats), *own)]
     if args.json:
         print(json.dumps({**plain(board.to_dict()), "files": written}, indent=2, ensure_ascii=False))
     else:
@@ -91,6 +94,7 @@ def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack
     from evalprep.leaderboard import FORMATS
     from evalprep.report import check_formats
     from evalprep.results import each_run
+    from evalprep.results.foreign import each_log
 
     problems = Problems()
     check_formats(formats, FORMATS, problems)
@@ -98,7 +102,8 @@ def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack
     runs: list[Run] = []
     for named in args.runs:
         try:
-            found = [run for place in each_run([named]) for run in _at(place, args.timestamp, packs)]
+            places = (one for place in each_run([named]) for one in each_log(place, packs.values()))
+            found = [run for place in places for run in _at(place, args.timestamp, packs)]
         except BadInput as error:
             problems.extend(error.problems)
             continue

@@ -89,8 +89,10 @@ def _say(written: Sequence[str], notes: Sequence[str], formats: Sequence[str]) -
 
 def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Sequence[str]) -> int:
     """The report where a side is scores without samples, and what packs write about such scores."""
+    from evalprep.leaderboard import export_tables
     from evalprep.packs.finding import find_packs
     from evalprep.report import build_scores_report, write_report
+    from evalprep.results import open_run
     from evalprep.score import Scores, all_scores, export_scores
 
     packs = find_packs(args.template_dir)
@@ -107,6 +109,9 @@ def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Se
     for side, one, place in zip(sides, scores, places, strict=True):
         if isinstance(side, Scores):
             written += [str(path) for path in export_scores(one, packs.values(), Path(place), out)]
+    if any(isinstance(side, Scores) for side in sides):
+        runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in places]
+        written += [str(path) for path in export_tables(runs, scores, packs, out)]
     written = list(dict.fromkeys(written))
     if args.json:
         print(json.dumps(report.document | {"files": written}, indent=2, ensure_ascii=False))
@@ -122,6 +127,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
     from evalprep.packs.finding import find_packs
     from evalprep.report import FORMATS, check_formats
     from evalprep.results import Run, each_run, label_runs
+    from evalprep.results.foreign import each_log
     from evalprep.score import open_side
 
     problems = Problems()
@@ -140,7 +146,8 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
                 "no such folder", where=f"--template_dir {folder}", fix="leave it out for the packs of the project"
             )
     sides: list[Run | Scores] = []
-    args.runs = each_run(args.runs)
+    packs = find_packs(args.template_dir) if any(Path(str(one)).is_dir() for one in args.runs) else {}
+    args.runs = [one for place in each_run(args.runs) for one in each_log(place, packs.values())]
     places = [(path, args.timestamp) for path in args.runs]
     places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []
     for path, timestamp in places:

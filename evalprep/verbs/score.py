@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalprep.files import read_object
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from evalprep.packs.pack import Pack
     from evalprep.results import Run
+    from evalprep.score import Scores
 
 SCORES = "scores.json"
 
@@ -49,10 +50,28 @@ def main(args: argparse.Namespace) -> int:
     label_runs(runs, args.label)
     folders = run_folders(runs, args.out)
     found = [_score(run, args, packs, place, out) for run, place, out in zip(runs, args.runs, folders, strict=True)]
+    data = [{**scores.to_dict(), "files": [str(path) for path in written]} for scores, written, _ in found]
+    if args.out is not None and len(runs) > 1 and not args.no_write:
+        tables = [str(path) for path in _tables(runs, [scores for scores, _, _ in found], packs, args.out)]
+        for one in data:
+            one["files"] += tables
+        if not args.json:
+            for path in tables:
+                print(f"written: {path}")
     if args.json:
-        data = [scores for scores, _ in found]
         print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
-    return 0 if all(scored for _, scored in found) else 3
+    return 0 if all(scored for _, _, scored in found) else 3
+
+
+def _tables(runs: Sequence[Run], scores: Sequence[Scores], packs: Mapping[str, Pack], out: Path) -> list[Path]:
+    """The packs' own tables over many models."""
+    from evalprep.errors import cannot_write
+    from evalprep.leaderboard import export_tables
+
+    try:
+        return export_tables(runs, scores, packs, out)
+    except OSError as error:
+        raise cannot_write(error, f"--out {out}") from error
 
 
 def run_folders(runs: Sequence[Run], out: Path | None) -> list[Path]:
@@ -82,11 +101,12 @@ def _is_free(folder: Path, origin: str) -> bool:
 
 def _score(
     run: Run, args: argparse.Namespace, packs: Mapping[str, Pack], place: str, out: Path
-) -> tuple[dict[str, Any], bool]:
-    """Score one run; its scores as data, and whether it has any."""
+) -> tuple[Scores, list[Path], bool]:
+    """Score one run; its scores, its files, and whether it has any scores."""
     from evalprep.annotate.free import compute
     from evalprep.annotate.screen import show_computing
     from evalprep.errors import cannot_write
+    from evalprep.leaderboard import export_tables
     from evalprep.score import export, open_reference, packs_of, score_run
 
     reference = None
@@ -106,6 +126,7 @@ def _score(
             (out / SCORES).write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             shared = args.out if len(args.runs) > 1 else None
             written = [out / SCORES, *export(scores, run, packs, out, shared_dir=shared)]
+            written += [] if shared else export_tables([run], [scores], packs, out)
         except OSError as error:
             if args.out is not None:
                 raise cannot_write(error, f"--out {out}") from error
@@ -121,4 +142,4 @@ def _score(
         verb = ("compare" if run.judged else "report") if has_any or not run.tasks else "rescore"
         chosen = "" if args.timestamp == "newest" else f" --timestamp {args.timestamp}"
         print(f"next: evalprep {verb} {place}{chosen}")
-    return scores.to_dict() | {"files": [str(path) for path in written]}, has_any
+    return scores, written, has_any

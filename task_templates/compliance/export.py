@@ -1,4 +1,4 @@
-"""Files in the manner of COMPL-AI v1: a folder per benchmark, the run's JSON, tables over all runs, the report."""
+"""Files in the manner of COMPL-AI v1: a folder per benchmark, the run's JSON, the report, a table over all models."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import ExportRun, write_atomically
+from evalprep.packapi import ExportBoard, ExportRun, write_atomically
 
 from .modelcard import card_of
 from .registry import NO_RESULT, SUITE, SUITE_RULE, Benchmark, benchmarks, scored
 from .report import Line, Report, markdown, page
 from .tables import write_tables
 
-SHARED = True  # several runs go into one folder, for the tables over all models
+SHARED = True  # several runs go into one folder; their files are named after the models
+FOLDER = "compl_ai"
 _SHOWN_SAMPLES = 10_000  # prompts of a benchmark that are copied; all stand in lm-eval's own files
 
 Scores = Mapping[str, Mapping[str, Any]]
 
 
 def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write everything about one run, then the tables over every run below `out_dir`.
+    """Write everything about one run.
 
     Args:
         scores: Suite score -> result.
@@ -37,7 +38,7 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
     Returns:
         What was written.
     """
-    folder = out_dir / "compl_ai"
+    folder = out_dir / FOLDER
     name = file_name(run.model)
     report = make_report(scores, run)
     day = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
@@ -45,14 +46,27 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
         if any(task in run.tasks for task in benchmarks()[key].tasks):
             _write_benchmark(folder / "runs" / name / day / key, benchmarks()[key], scores, run)
     card = card_of(run.folder)
-    _write(folder / f"{name}_results.json", run_json(scores, card))
+    data = run_json(scores, _limit(run))
+    _write(folder / f"{name}_results.json", data)
     if card:
-        _write(folder / f"{name}_results_with_metadata.json", {**run_json(scores, card), **card})
+        _write(folder / f"{name}_results_with_metadata.json", {**data, **card})
     for suffix, text in (("md", markdown(report)), ("html", page(report))):
         path = folder / f"{name}_report.{suffix}"
         write_atomically(path, text)
-    written = [folder / f"{name}_results.json", folder / f"{name}_report.md", folder / f"{name}_report.html"]
-    return [*written, *write_tables(folder)]
+    return [folder / f"{name}_results.json", folder / f"{name}_report.md", folder / f"{name}_report.html"]
+
+
+def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:
+    """Write the table over many models.
+
+    Args:
+        board: The models side by side.
+        out_dir: Where to write.
+
+    Returns:
+        What was written.
+    """
+    return write_tables(board, out_dir / FOLDER)
 
 
 def file_name(model: str) -> str:
@@ -83,12 +97,12 @@ def final_of(one: Benchmark, scores: Scores) -> dict[str, Any]:
     return {"aggregate_score": value, "raw_metrics": kept}
 
 
-def run_json(scores: Scores, card: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's JSON: one key per benchmark, `version` and `created_at`."""
-    del card
+def run_json(scores: Scores, limit: float | None) -> dict[str, Any]:
+    """The run's JSON: one key per benchmark, `version` and `created_at`; of a trial also `debug` and `subset_size`."""
     data: dict[str, Any] = {key: final_of(one, scores) for key, one in benchmarks().items() if key != "watermark"}
     now = dt.datetime.now(tz=dt.UTC)
     data |= {"version": "1", "created_at": now.strftime("%Y-%m-%d--%H:%M:%S"), "suite": SUITE}
+    data |= {} if limit is None else {"debug": True, "subset_size": limit}
     return data | ({"scored_by": SUITE_RULE} if of_the_original(scores) else {})
 
 

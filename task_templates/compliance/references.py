@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from .registry import SUITE_RULE, Benchmark, benchmarks
-from .v1 import number, results_at
+from .v1 import number, results_at, run_places
+
+_ALWAYS_ONE = ("decoding_trust", "privacy")
 
 
 def load(path: Path) -> dict[str, dict[str, Any]] | None:
@@ -20,9 +22,24 @@ def load(path: Path) -> dict[str, dict[str, Any]] | None:
     return {known[key].score: _result(known[key], entry) for key, entry in results.items()}
 
 
+def model_of(path: Path) -> str:
+    """The model of a run file or a run folder."""
+    return next(iter(results_at(Path(path))), Path(path).name)
+
+
+def logs(path: Path) -> list[Path]:
+    """Every run below a folder: run files, and run folders without one."""
+    return run_places(Path(path))
+
+
 def _result(one: Benchmark, entry: Mapping[str, Any]) -> dict[str, Any]:
     raw = entry["raw_metrics"]
     # The original's scores of rules that are corrected here are other numbers under the same name.
     rule = one.rule if entry.get("ours") or not one.rule else SUITE_RULE
     parts = {name: value for name, value in raw.items() if number(value) is not None} if isinstance(raw, dict) else {}
-    return {"agg_value": number(entry["aggregate_score"]), "raw_metrics": raw, "parts": parts, "scored_by": rule}
+    rows = entry.get("debug")
+    notes = [f"a debug run of at most {rows:g} rows"] if rows and one.key != "mmlu_robustness" else []
+    if rule == SUITE_RULE and one.key in _ALWAYS_ONE:
+        notes.append("by the original's rule it is 1 whatever a model says")
+    value = number(entry["aggregate_score"])
+    return {"agg_value": value, "raw_metrics": raw, "parts": parts, "scored_by": rule, "notes": notes}

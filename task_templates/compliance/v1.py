@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .registry import NO_RESULT, SUITE_RULE, benchmarks
 _FINAL = ("final_results.json", "final_result.json")  # the original writes the second and documents the first
 _RESULTS = "_results.json"
 _NOT_OURS = "eval_results.json"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([_-][\d:_-]{0,20})?")
 #: Large enough for any file of the original, small enough to refuse a wrong one.
 _MOST_BYTES = 64 << 20
 
@@ -48,7 +50,8 @@ def run_file(data: Any) -> Results | None:
     for name, entry in data.items():
         key = ALIASES.get(str(name), str(name))
         if key in benchmarks() and isinstance(entry, Mapping) and "aggregate_score" in entry:
-            found[key] = _entry(key, entry, ours=_ours(data))
+            rows = data.get("subset_size") if data.get("debug") is True else None
+            found[key] = _entry(key, entry, ours=_ours(data)) | {"debug": number(rows)}
     return found or None
 
 
@@ -72,22 +75,46 @@ def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
 def run_folder(folder: Path) -> Results | None:
     """The same out of a folder with one folder per benchmark; of several of one benchmark the newest counts."""
     found: dict[str, tuple[float, dict[str, Any]]] = {}
-    for name in _FINAL:
-        for path in sorted(folder.rglob(name)):
-            data = read_json(path)
-            final = data.get("FinalResult") if isinstance(data, Mapping) else None
-            if not isinstance(data, Mapping) or not isinstance(final, Mapping):
-                continue
-            key = _benchmark(path.parent.name, str(data.get("benchmark", "")))
-            time = number(data.get("time")) or 0.0
-            if key and (key not in found or time >= found[key][0]):
-                found[key] = (time, _entry(key, final, ours=_ours(data)))
+    for path in _finals(folder):
+        data = read_json(path)
+        final = data.get("FinalResult") if isinstance(data, Mapping) else None
+        if not isinstance(data, Mapping) or not isinstance(final, Mapping):
+            continue
+        config = _config(path.parent)
+        said = (str(config.get("name", "")), str(config.get("type", "")), str(data.get("benchmark", "")))
+        key = _benchmark(path.parent.name, *said)
+        time = number(data.get("time")) or 0.0
+        if key and (key not in found or time >= found[key][0]):
+            rows = _debug(config) or (data.get("subset_size") if data.get("debug") is True else None)
+            found[key] = (time, _entry(key, final, ours=_ours(data)) | {"debug": number(rows)})
     return {key: entry for key, (_time, entry) in found.items()} or None
 
 
-def _benchmark(folder: str, said: str) -> str:
-    """Key of a benchmark by the name of its folder (`bbq__2024-06-15_18:31:29`), else by what the file says."""
-    for name in (folder.partition("__")[0], said):
+def _finals(folder: Path) -> list[Path]:
+    return [path for name in _FINAL for path in sorted(folder.rglob(name))]
+
+
+def _config(folder: Path) -> Mapping[str, Any]:
+    """What a benchmark's config.json says of the benchmark, with the model's name under `model`; empty without one."""
+    data = read_json(folder / "config.json")
+    data = data.get("config", data) if isinstance(data, Mapping) else {}  # an older form of the file
+    every = data.get("benchmark_configs") if isinstance(data, Mapping) else None
+    model = data.get("model") if isinstance(data, Mapping) else None
+    one = every[0] if isinstance(every, list) and every and isinstance(every[0], Mapping) else {}
+    return {**one, "model": str(model.get("name") or "") if isinstance(model, Mapping) else ""}
+
+
+def _debug(config: Mapping[str, Any]) -> int | None:
+    """Rows of a debug run; None for a run over all rows, or where nothing tells."""
+    data = config.get("data_config")
+    every = [one for one in (data if isinstance(data, list) else [data]) if isinstance(one, Mapping)]
+    sizes = [one.get("subset_size", 1) for one in every if one.get("debug") is True]
+    return max((size for size in sizes if isinstance(size, int)), default=None)
+
+
+def _benchmark(folder: str, *said: str) -> str:
+    """Key of a benchmark by the name of its folder (`bbq__2024-06-15_18:31:29`), else by what its files say."""
+    for name in (folder.partition("__")[0], *said):
         key = ALIASES.get(name, name)
         if key in benchmarks():
             return key
@@ -100,15 +127,33 @@ def results_at(place: Path) -> dict[str, Results]:
         found = run_file(read_json(place))
         return {model_of(place): found} if found else {}
     runs: dict[str, Results] = {}
-    for path in sorted(place.rglob(f"*{_RESULTS}")):
-        if path.name.endswith(_NOT_OURS) or path.name in _FINAL:
-            continue
-        found = run_file(read_json(path))
-        if found:
+    for path in _run_files(place):
+        if found := run_file(read_json(path)):
             runs[model_of(path)] = found
     if not runs and (inside := run_folder(place)):
-        runs[place.name] = inside
+        runs[_model_in(place)] = inside
     return runs
+
+
+def _run_files(place: Path) -> list[Path]:
+    files = sorted(place.rglob(f"*{_RESULTS}"))
+    return [path for path in files if not path.name.endswith(_NOT_OURS) and path.name not in _FINAL]
+
+
+def run_places(folder: Path) -> list[Path]:
+    """Every run below a folder: its run file, or its folder of benchmarks where no run file lies in or above that."""
+    files = [path for path in _run_files(folder) if run_file(read_json(path))]
+    held = {path.parent for path in files}
+    inside = dict.fromkeys(path.parent.parent for path in _finals(folder) if path.parent != folder)
+    return [*files, *(one for one in inside if not held & {one, *one.parents})]
+
+
+def _model_in(folder: Path) -> str:
+    """The model of a run folder: as its configs name it, else by the folder's name; one called by its date is not."""
+    named = {str(_config(path.parent)["model"]) for path in _finals(folder)} - {""}
+    if len(named) == 1:
+        return named.pop()
+    return folder.parent.name if _DATE.fullmatch(folder.name) and folder.parent.name else folder.name
 
 
 def model_of(path: Path) -> str:

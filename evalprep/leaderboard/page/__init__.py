@@ -9,6 +9,7 @@ from pathlib import Path
 from evalprep import __version__
 from evalprep.leaderboard.board import SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.page.sections import heat_map
 from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import sayings
 from evalprep.numbers import number
@@ -35,6 +36,10 @@ def render(board: Board) -> str:
 
 
 def _sections(board: Board) -> Iterator[str]:
+    if map_ := heat_map(board, _cell):
+        yield "<h2>By section</h2>\n"
+        yield '<p class="lead">Darker is nearer to the best value that a score can have; marked cells stay pale.</p>\n'
+        yield map_
     yield "<h2>Scores</h2>\n"
     yield _table(board, board.columns.shown, "shown")
     yield f'<ul class="notes">{"".join(f"<li>{escape(said)}</li>" for said in sayings(board))}</ul>\n'

@@ -107,7 +107,7 @@ def test_files_tables_and_report(good, tmp_path):
     written = export(scores, run, PACKS, tmp_path)
     assert not [note for note in scores.notes if "failed" in note]
     names = {path.name for path in written}
-    assert {"some_model_results.json", "some_model_report.md", "some_model_report.html", "all_results.csv"} <= names
+    assert {"some_model_results.json", "some_model_report.md", "some_model_report.html"} <= names
     home = tmp_path / "compl_ai"
     data = json.loads((home / "some_model_results.json").read_text())
     assert data["version"] == "1"
@@ -117,6 +117,8 @@ def test_files_tables_and_report(good, tmp_path):
         "version",
         "created_at",
         "suite",
+        "debug",
+        "subset_size",
     }
     assert data["self_check_consistency"]["aggregate_score"] == "No eval results"
     report = (home / "some_model_report.md").read_text()
@@ -153,17 +155,61 @@ V1 = {
 }
 
 
-def test_run_files_of_v1_become_a_table(tmp_path):
-    for model, score in (("first", 0.9), ("second", 0.4)):
-        data = {**V1, "bbq": {**V1["bbq"], "aggregate_score": score}}
-        (tmp_path / f"{model}_results.json").write_text(json.dumps(data))
-    (tmp_path / "eval_results.json").write_text("{}")
-    (tmp_path / "broken_results.json").write_text("{")
-    PACK.module("tables").write_tables(tmp_path)
-    rows = list(csv.DictReader((tmp_path / "all_results.csv").open()))
-    assert [row["model_name"] for row in rows] == ["first", "second"]
-    assert rows[0]["benchmarks_completed"] == "2 of 24"  # the score of the forecasts follows from the raw metrics
-    assert (rows[0]["bbq"], rows[0]["forecasting_consistency"], rows[0]["privacy"]) == ("0.9", "0.75", "n.a.")
+def table_of(folder):
+    return list(csv.DictReader((folder / "compl_ai" / "all_results.csv").open()))
+
+
+class TestTable:
+    """Many models in the original's columns, by the leaderboard."""
+
+    @pytest.fixture
+    def old(self, tmp_path):
+        """A folder of run files, as COMPL-AI leaves them, and one run without a run file."""
+        for model, score in (("first", 0.9), ("second", 0.4)):
+            data = {**V1, "bbq": {**V1["bbq"], "aggregate_score": score}}
+            (tmp_path / "runs" / model).mkdir(parents=True)
+            (tmp_path / "runs" / model / f"{model}_results.json").write_text(json.dumps(data))
+        (tmp_path / "runs" / "eval_results.json").write_text("{}")
+        (tmp_path / "runs" / "broken_results.json").write_text("{")
+        folder = tmp_path / "runs" / "third" / "2024-10-08" / "bbq"
+        folder.mkdir(parents=True)
+        final = {"benchmark": "bbq", "FinalResult": {"aggregate_score": 0.5, "raw_metrics": {}}}
+        (folder / "final_result.json").write_text(json.dumps(final))
+        config = {"name": "bbq", "type": "bbq", "data_config": {"debug": True, "subset_size": 10}}
+        said = {"model": {"name": "org/third"}, "benchmark_configs": [config]}
+        (folder / "config.json").write_text(json.dumps(said))
+        return tmp_path / "runs"
+
+    def test_a_folder_of_the_original_becomes_a_table(self, old, tmp_path, capsys):
+        assert main(["leaderboard", str(old), "--out", str(tmp_path / "out")]) == 0
+        assert "COMPL-AI v1, not comparable with v2" in capsys.readouterr().out
+        rows = table_of(tmp_path / "out")
+        assert [row["model_name"] for row in rows] == ["first", "second", "third"]
+        assert rows[0]["benchmarks_completed"] == "2 of 24"  # the score of the forecasts follows from the raw metrics
+        assert (rows[0]["bbq"], rows[0]["forecasting_consistency"], rows[0]["privacy"]) == ("0.9", "0.75", "n.a.")
+        # A mean of one benchmark stands beside means of two.
+        assert rows[2]["may not be compared"].startswith("aggregate_score: other question: a mean of other scores")
+        assert rows[0]["may not be compared"] == ""
+        page = (tmp_path / "out" / "compl_ai" / "all_results.html").read_text()
+        assert "not comparable with v2" in page
+        assert page.index("Diversity, Non-discrimination") < page.index("Prejudiced Answers: BBQ")
+        assert "a debug run of at most 10 rows" in page
+
+    def test_scores_of_the_original_are_marked_beside_ours(self, good, old, tmp_path):
+        folder, _, _ = good
+        out = tmp_path / "out"
+        run = str(folder.files.folder)
+        assert main(["leaderboard", run, str(old / "first" / "first_results.json"), "--out", str(out)]) == 0
+        ours, theirs = sorted(table_of(out), key=lambda row: row["model_name"] == "first")
+        assert ours["may not be compared"] == ""
+        assert "bbq" in theirs["may not be compared"]
+        assert "scored by another rule: COMPL-AI v1, as the original computes it" in theirs["may not be compared"]
+
+    def test_score_writes_the_table_of_what_it_scored(self, good, tmp_path):
+        folder, _, _ = good
+        assert main(["score", str(folder.files.folder), "--out", str(tmp_path / "out")]) == 0
+        (row,) = table_of(tmp_path / "out")
+        assert (row["model_name"], row["suite"]) == ("model", "COMPL-AI v1, not comparable with v2")
 
 
 def test_run_folders_of_v1_are_a_reference(tmp_path):

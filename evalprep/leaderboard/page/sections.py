@@ -1,0 +1,66 @@
+"""Many scores by what they belong to: a row per score below its section, a column per model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from itertools import groupby
+
+from evalprep.leaderboard.board import Board, Cell
+from evalprep.leaderboard.columns import SCORE, Column
+
+#: Writes a cell; what it is shaded between, worst first.
+Write = Callable[[Cell, tuple[float, float] | None, Column], str]
+
+
+def heat_map(board: Board, write: Write) -> str:
+    """The heat map; empty where the shown scores do not belong to several sections.
+
+    Shades mean the same in every row of one range: they show what a value is, not who leads.
+
+    Args:
+        board: The leaderboard.
+        write: How a cell is written.
+    """
+    columns = [one for one in board.columns.shown if one.kind == SCORE and one.subsection]
+    if len({one.section for one in columns}) < 2:
+        return ""
+    rest = [one for one in board.columns.shown if one.kind == SCORE and one not in columns]
+    heads = "".join(f'<th scope="col">{escape(row.label)}</th>' for row in board.rows)
+    body = "".join([*_sections(board, columns, write), *(_row(board, one, write) for one in rest)])
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="heat map"><table class="board" id="sections">'
+        f'<thead><tr><th scope="col">score</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>\n'
+    )
+
+
+def _sections(board: Board, columns: Sequence[Column], write: Write) -> Iterator[str]:
+    order = list(dict.fromkeys((one.section, one.subsection) for one in columns))
+    places = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in order))}
+    within = sorted(columns, key=lambda one: (places[one.section], order.index((one.section, one.subsection))))
+    across = len(board.rows) + 1
+    for section, members in groupby(within, key=lambda one: one.section):
+        yield f'<tr class="section"><th scope="rowgroup" colspan="{across}">{escape(section)}</th></tr>'
+        for subsection, inside in groupby(members, key=lambda one: one.subsection):
+            yield f'<tr class="subsection"><th scope="rowgroup" colspan="{across}">{escape(subsection)}</th></tr>'
+            yield from (_row(board, one, write) for one in inside)
+
+
+def _row(board: Board, column: Column, write: Write) -> str:
+    cells = "".join(write(row.cells[column.id], between(column), column) for row in board.rows)
+    arrow = f" <span>{column.arrow}</span>" if column.arrow else ""
+    return (
+        f'<tr><th scope="row" title="{escape(column.note, quote=True)}">{escape(column.title)}{arrow}</th>{cells}</tr>'
+    )
+
+
+def between(column: Column) -> tuple[float, float] | None:
+    """The worst and the best value that a score can have; None where one of them has no bound.
+
+    >>> between(Column("p/a", "a", "A", SCORE, "down", (0.0, 1.0)))
+    (1.0, 0.0)
+    """
+    low, high = column.range
+    if low is None or high is None or column.better not in {"up", "down"}:
+        return None
+    return (low, high) if column.better == "up" else (high, low)
