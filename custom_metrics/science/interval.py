@@ -1,9 +1,8 @@
-"""How sure a corpus-level score is: percentile bootstrap over rows, or over documents that share rows."""
+"""How sure a corpus-level score is: what each row adds to it, by rows or by documents that share rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,6 @@ from custom_metrics.science.tasks import Task
 from custom_metrics.statistics import Influence, influence_of_counts
 
 Array = NDArray[np.float64]
-_BATCH = 250
-RESAMPLES = 1_000
 
 
 def _safe(top: Array, bottom: Array) -> Array:
@@ -64,90 +61,8 @@ _FORMULAS: dict[tuple[str, str], Formula] = {
 }
 
 
-def clustered(rows: Sequence[Row], clusters: Sequence[Any], columns: Sequence[str]) -> Array:
-    """Counts summed within clusters, shape (clusters, columns); a row without a cluster (None) is one of its own."""
-    place: dict[Any, int] = {}
-    index = [
-        place.setdefault(("row", number) if name is None else ("cluster", name), len(place))
-        for number, name in enumerate(clusters)
-    ]
-    sums = np.zeros((len(place), len(columns)))
-    values = np.array([[row.counts.get(column, 0) for column in columns] for row in rows], dtype=float)
-    np.add.at(sums, index, values.reshape(len(rows), len(columns)))
-    return sums
-
-
-def bootstrap_interval(
-    task: Task,
-    metric: str,
-    rows: Sequence[Row],
-    clusters: Sequence[Any] | None = None,
-    *,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> tuple[float, float] | None:
-    """Percentile bootstrap interval of a summary metric.
-
-    Args:
-        task: The task.
-        metric: A summary metric of the task.
-        rows: All rows.
-        clusters: What each row shares with others, None for rows of their own.
-        level: Coverage.
-        resamples: Number of resamples.
-        seed: Seed of the draws.
-
-    Returns:
-        (low, high), or None with fewer than two clusters or for a metric without a formula, such as a judge's rating.
-    """
-    values = bootstrap_values(task, metric, rows, clusters, resamples=resamples, seed=seed)
-    return None if values is None else interval_of(values, level)
-
-
-def interval_of(values: Array, level: float = 0.95) -> tuple[float, float]:
-    """The central share of a bootstrap's values."""
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
-def bootstrap_values(
-    task: Task,
-    metric: str,
-    rows: Sequence[Row],
-    clusters: Sequence[Any] | None = None,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Array | None:
-    """A summary metric over resampled rows.
-
-    Rows (or whole clusters) are drawn with replacement, their counts summed, and the metric formed anew from the sums,
-    as it is for the task itself (Efron 1979; Field and Welsh 2007 for clusters). With one seed, two metrics of the same
-    rows are formed over the same draws, so that a mean of both may be taken draw by draw.
-
-    Returns:
-        One value per resample, or None as in `bootstrap_interval`.
-    """
-    formula = _FORMULAS.get((task.kind, metric))
-    if formula is None or not rows:
-        return None
-    function, columns = formula
-    sums = clustered(rows, [None] * len(rows) if clusters is None else clusters, columns)
-    size = len(sums)
-    if size < 2:
-        return None
-    generator = np.random.default_rng(seed)
-    values: list[Array] = []
-    for start in range(0, resamples, _BATCH):
-        # Multinomial weights are the number of times that each cluster is drawn; batches bound the memory.
-        weights = generator.multinomial(size, np.full(size, 1 / size), size=min(_BATCH, resamples - start))
-        values.append(function(*(weights @ sums).T))
-    return np.concatenate(values)
-
-
 def influence(task: Task, metric: str, rows: Sequence[Row], keys: Sequence[str]) -> Influence | None:
-    """What each row adds to a summary metric, for the paired interval of two runs; None without a formula.
+    """What each row adds to a summary metric, for intervals of one run and of two; None without a formula.
 
     Args:
         task: The task.

@@ -116,6 +116,30 @@ def proportion_interval(p: float, n_effective: float, *, confidence: float = 0.9
     return low, high
 
 
+def median_interval(
+    values: ArrayLike, clusters: ArrayLike | Sequence[Hashable] | None = None, *, confidence: float = 0.95
+) -> Estimate:
+    r"""Median with the order-statistic interval of Woodruff 1952.
+
+    Its ends are the quantiles at the ends of `proportion_interval(0.5, K_e)`, with K_e = 1 / sum w_g^2 for clusters
+    that hold the shares w_g of the rows (rows of a cluster then count as one, however alike they are). The ends are
+    values that were seen.
+
+    >>> median_interval([1, 2, 2, 3, 3, 3, 4, 4, 5, 5])[2:4]
+    (2.0, 4.0)
+    """
+    x = values_of(values)
+    if x.size == 0:
+        return Estimate(math.nan, None, None, None, 0)
+    median = float(np.median(x))
+    sizes = np.ones(x.size) if clusters is None else np.bincount(cluster_codes(clusters))
+    if sizes.size < 2:
+        return Estimate(median, None, None, None, int(x.size))
+    effective = float(np.sum(sizes)) ** 2 / float(np.sum(sizes.astype(np.float64) ** 2))
+    low, high = np.quantile(x, proportion_interval(0.5, effective, confidence=confidence), method="inverted_cdf")
+    return Estimate(median, None, float(low), float(high), int(x.size))
+
+
 def clustered_stderr(
     values: ArrayLike,
     clusters: ArrayLike | Sequence[Hashable],

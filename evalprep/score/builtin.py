@@ -93,11 +93,28 @@ def _subtasks(table: Table, task_name: str) -> tuple[NDArray[np.int64], list[str
     return table.subtask, list(table.subtasks)
 
 
-def _result(value: float, stderr: float, scored: Scored, rule: str, *, degrees: int) -> dict[str, Any]:
+def _result(
+    value: float, stderr: float, scored: Scored, rule: str, *, degrees: int, errors: NDArray[np.float64]
+) -> dict[str, Any]:
+    """A value with its Student interval, of shares the one that stays between 0 and 1.
+
+    Args:
+        value: The score.
+        stderr: Its standard error.
+        scored: The rows.
+        rule: What it is a mean of.
+        degrees: Of freedom of the standard error.
+        errors: By how much each row moves the value.
+    """
     result: dict[str, Any] = {"agg_value": value, "n": int(scored.values.size), "rule": rule}
     if not math.isnan(stderr) and degrees > 0:
-        half = statistics.student_critical_value(0.95, degrees) * stderr
-        result |= {"stderr": stderr, "interval": [value - half, value + half]}
+        if scored.values.min() >= 0 and scored.values.max() <= 1:
+            codes = np.arange(errors.size) if scored.clusters is None else scored.clusters
+            interval = statistics.bounded_mean_interval(value, stderr, degrees, errors, codes)
+        else:
+            half = statistics.student_critical_value(0.95, degrees) * stderr
+            interval = statistics.Interval(value - half, value + half)
+        result |= {"stderr": stderr, "interval": list(interval)}
     if scored.clusters is not None:
         result["clusters"] = int(np.unique(scored.clusters).size)
     if scored.unscored:
@@ -148,7 +165,8 @@ def micro(scored: Scored) -> dict[str, Any]:
         if plain
         else statistics.clustered_stderr(scored.values, clusters, weights=scored.weights, correction=True)
     )
-    result = _result(value, stderr, scored, "mean over rows", degrees=units - 1)
+    errors = (scored.values - value) * scored.weights / total
+    result = _result(value, stderr, scored, "mean over rows", degrees=units - 1, errors=errors)
     if "interval" in result and set(np.unique(scored.values)) <= {0.0, 1.0}:
         # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's does not. Rows that
         # share documents count as their effective number; where all agree, each document counts once.
@@ -177,7 +195,7 @@ def macro(scored: Scored) -> dict[str, Any]:
     value = float(means[present].mean())
     factor = np.sqrt(np.divide(counts, counts - 1, out=np.ones(size), where=counts > 1))
     share = factor / (k * np.where(present, weights, 1.0))
-    influence = (scored.values - means[scored.groups]) * scored.weights * share[scored.groups]
+    influence = errors = (scored.values - means[scored.groups]) * scored.weights * share[scored.groups]
     if scored.clusters is not None:
         influence = np.bincount(np.unique(scored.clusters, return_inverse=True)[1], weights=influence)
     stderr = math.sqrt(float(np.dot(influence, influence)))
@@ -187,6 +205,7 @@ def macro(scored: Scored) -> dict[str, Any]:
         scored,
         f"mean of {k} subtask means",
         degrees=influence.size - (k if scored.clusters is None else 1),
+        errors=errors,
     )
     if "interval" in result and set(np.unique(scored.values)) <= {0.0, 1.0}:
         low, high = result["interval"]

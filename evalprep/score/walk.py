@@ -72,7 +72,7 @@ class Walk:
                 waiting += self.specs[name].needs
         for name, spec in self.specs.items():
             if name in needed:
-                self.results[name] = self._with_stated(spec)
+                self.results[name] = _within(self._with_stated(spec), spec.range)
         return self.results
 
     def _with_stated(self, spec: ScoreSpec) -> dict[str, Any]:
@@ -180,11 +180,11 @@ def _unit(task: str, row: Mapping[str, Any], cluster: str) -> str:
 
 
 def without_influence(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as plain data: what each row adds to it, and its resamples, are for further computing alone."""
+    """A result as plain data: what each row adds to it is for further computing alone."""
     return {
         key: without_influence(one) if (isinstance(one, Mapping) and key == "by_metric") or _nested(one) else one
         for key, one in result.items()
-        if key not in {"influence", "replicates"}
+        if key != "influence"
     }
 
 
@@ -194,6 +194,17 @@ def _nested(value: Any) -> bool:
 
 def _is_number(row: Any, column: str) -> bool:
     return isinstance(row, Mapping) and isinstance(row.get(column), (int, float))
+
+
+def _within(result: dict[str, Any], bounds: tuple[float | None, float | None]) -> dict[str, Any]:
+    """A result whose interval does not leave the range that its score declares."""
+    (low, high), (least, most) = result.get("interval") or (None, None), bounds
+    value = result.get("agg_value")
+    if low is None or high is None or least is None or most is None or (least <= low and high <= most):
+        return result
+    found = statistics.influence_of(result)
+    own = None if found is None else statistics.bounded_interval(float(value or 0.0), found, least, most)
+    return result | {"interval": list(own or (max(low, least), min(high, most)))}
 
 
 def _with_uncertainty(result: dict[str, Any], owner: str) -> dict[str, Any]:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
-import numpy as np
-
-from custom_metrics.science.interval import Array, interval_of
 from custom_metrics.science.judge import qa_judge_rating, scaled, summary_judge_rating
-from custom_metrics.statistics import influence_of_mean
+from custom_metrics.statistics import influence_of_mean, median_interval
 
 from .annotators import METRIC, PROMPT_VERSION
 from .former_judge import QA
-from .score import Sample, document, seed_of
+from .score import Sample, units_of, with_interval
 
-RESAMPLES = 1_000
 _NOT_ASKED = "no judge has rated it: `evalprep judge RUN --model NAME`"
 
 
@@ -39,14 +35,12 @@ def mean(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
     skipped["unreadable judgement"] += sum(
         "judgement" not in sample and sample["metrics"].get(METRIC, 0) is None for sample in samples
     )
-    result = _of(name, known, _mean) | _who(samples)
+    result = _mean(name, known) | _who(samples)
     result["skipped"] = {reason: count for reason, count in skipped.items() if count}
     if judgements and known:
         result["notes"] = [f"rated by {judgements[0]['judge']}: {len(known)} of {len(judgements)} questions"]
-        median = _of(name, known, _median)
-        result["by_metric"] = {"median": median | {"notes": result["notes"]}}
-    elif known:
-        result["by_metric"] = {"median": _of(name, known, _median)}
+    if known:
+        result["by_metric"] = {"median": _median(name, known) | {"notes": result.get("notes", [])}}
     return result
 
 
@@ -65,7 +59,7 @@ def by_the_original(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[s
     kept = read if name == QA else [(sample, score) for sample, score in read if score]
     if read and not kept:
         return {"agg_value": None, "reason": "the original stops: it drops every rating of 1, and no other is left"}
-    result = _of(name, kept, _mean) | _who(samples)
+    result = _mean(name, kept) | _who(samples)
     if dropped := len(read) - len(kept):
         result["notes"] = [f"the original drops {dropped} ratings of 1"]
     return result
@@ -99,43 +93,17 @@ def _who(samples: Sequence[Sample]) -> dict[str, Any]:
     return {"judge": {"model": judgements[0]["judge"], "prompt_version": version, "asked": len(judgements)}}
 
 
-def _mean(drawn: Array) -> Array:
-    return np.asarray(drawn.mean(axis=-1))
-
-
-def _median(drawn: Array) -> Array:
-    return np.asarray(np.median(drawn, axis=-1))
-
-
-def _of(name: str, known: Sequence[tuple[Sample, float]], statistic: Callable[[Array], Array]) -> dict[str, Any]:
-    """A statistic of scaled ratings, with an interval over resampled papers."""
+def _mean(name: str, known: Sequence[tuple[Sample, float]]) -> dict[str, Any]:
+    """Mean of scaled ratings; rows of one paper are one unit, as in the other columns of the task."""
     if not known:
         return {"agg_value": None, "reason": _NOT_ASKED}
-    values = np.array([score for _, score in known])
-    result: dict[str, Any] = {
-        "agg_value": float(statistic(values)), "n": len(known), "distributions": {"rating, scaled": values.tolist()},
-    }  # fmt: skip
-    if statistic is _mean:
-        keys = [f"{name}#{sample['sample_id']}" for sample, _ in known]
-        result["influence"] = partial(influence_of_mean, keys, values.tolist())
-    if (draws := _draws(name, known, values, statistic)) is not None:
-        result |= {"interval": list(interval_of(draws)), "replicates": draws}
-    return result
+    values = [score for _, score in known]
+    result = {"agg_value": fmean(values), "n": len(known), "distributions": {"rating, scaled": values}}
+    return with_interval(result, influence_of_mean(units_of(name, [sample for sample, _ in known]), values))
 
 
-def _draws(
-    name: str, known: Sequence[tuple[Sample, float]], values: Array, statistic: Callable[[Array], Array]
-) -> Array | None:
-    """The statistic over resampled papers; None for fewer than two of them."""
-    members: dict[str, list[int]] = {}
-    for place, (sample, _) in enumerate(known):
-        paper = document(name, sample)
-        members.setdefault(f"#{place}" if paper is None else paper, []).append(place)
-    groups = [np.array(one) for one in members.values()]
-    if len(groups) < 2:
-        return None
-    generator = np.random.default_rng(seed_of(f"{name} judged"))
-    drawn = generator.integers(0, len(groups), size=(RESAMPLES, len(groups)))
-    if len(groups) == len(values):
-        return statistic(values[np.concatenate(groups)][drawn])
-    return np.array([float(statistic(values[np.concatenate([groups[one] for one in row])])) for row in drawn])
+def _median(name: str, known: Sequence[tuple[Sample, float]]) -> dict[str, Any]:
+    """Median of scaled ratings with its interval over papers; no row adds a share of its own to it."""
+    found = median_interval([score for _, score in known], units_of(name, [sample for sample, _ in known]))
+    interval = {} if found.low is None else {"interval": [found.low, found.high]}
+    return {"agg_value": found.value, "n": found.n, **interval}

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import statistics
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
-from custom_metrics.science.interval import bootstrap_values, influence, interval_of
+from custom_metrics.science.interval import influence
 from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields
 from custom_metrics.science.mode import COMPAT
 from custom_metrics.science.reply import STATUSES
 from custom_metrics.science.rows import Row, row_score, saved_texts
 from custom_metrics.science.rules import RuleChange, rule_changes, score_rows
 from custom_metrics.science.tasks import TASKS, Task
-from custom_metrics.statistics import Influence, combined_influence, influence_of
+from custom_metrics.statistics import Influence, bounded_interval, combined_influence, influence_of
 
 Sample = Mapping[str, Any]
 COMPAT_PREFIX = "compat."
@@ -44,8 +40,8 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     values = summary_metrics(kind, flat)
     if kind.kind == "relation":
         values["f1_overlap_strict"] = flat["all_overlap_strict_f1"]
-    documents = [document(name, sample) for sample in samples]
-    by_metric = _measured(kind, values, scored, samples, documents)
+    units = units_of(name, samples)
+    by_metric = _measured(kind, values, scored, units)
     parts = {key: value for key, value in flat.items() if value is not None}
     notes = []
     if kind.is_json:
@@ -55,7 +51,7 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     original, flat_original, stops = _by_the_original(kind, texts)
     parts |= {f"{COMPAT_PREFIX}{key}": value for key, value in flat_original.items() if value is not None}
     if original is not None:
-        of_original = _measured(kind, summary_metrics(kind, flat_original), original, samples, documents)
+        of_original = _measured(kind, summary_metrics(kind, flat_original), original, units)
         by_metric |= {f"{COMPAT_PREFIX}{key}": one for key, one in of_original.items()}
     changes = rule_changes(kind, texts, original, scored)
     wanted = str(params["metric"])
@@ -77,33 +73,23 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
 
 
 def _measured(
-    kind: Task,
-    values: Mapping[str, float | None],
-    rows: Sequence[Row],
-    samples: Sequence[Sample],
-    documents: Sequence[str | None],
+    kind: Task, values: Mapping[str, float | None], rows: Sequence[Row], units: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Metric -> value with its interval, its resamples, and what each row adds to it."""
-    keys = [
-        f"{kind.name}##{document}" if document is not None else f"{kind.name}#{sample['sample_id']}"
-        for document, sample in zip(documents, samples, strict=True)
-    ]
+    """Metric -> value with its interval, and what each row adds to it."""
     found = {}
     for metric, value in values.items():
         if value is None:
             continue
-        one: dict[str, Any] = {"agg_value": value, "n": len(rows)}
-        one["influence"] = partial(influence, kind, metric, rows, keys)
-        draws = bootstrap_values(kind, metric, rows, documents, seed=seed_of(kind.name))
-        if draws is not None:
-            one |= {"interval": list(interval_of(draws)), "replicates": draws}
-        found[metric] = one
+        found[metric] = with_interval({"agg_value": value, "n": len(rows)}, influence(kind, metric, rows, units))
     return found
 
 
-def seed_of(name: str) -> int:
-    """The seed of a task's resamples: two tasks are drawn apart, two columns of one task together."""
-    return zlib.crc32(name.encode())
+def with_interval(result: dict[str, Any], found: Influence | None) -> dict[str, Any]:
+    """A result with the interval of its value and what each row adds to it, as far as these are known."""
+    if found is None:
+        return result
+    interval = bounded_interval(result["agg_value"], found)
+    return result | {"influence": found} | ({} if interval is None else {"interval": list(interval)})
 
 
 def _parse_rate(counts: Mapping[str, float], n: int) -> str:
@@ -151,6 +137,15 @@ def _by_the_original(
         return None, {}, f"the original programme stops on these replies with {type(error).__name__}: {error}"
 
 
+def units_of(name: str, samples: Sequence[Sample]) -> list[str]:
+    """What each row shares with others: its paper, else the row itself; the same in every metric and every run."""
+    papers = [document(name, sample) for sample in samples]
+    return [
+        f"{name}#{sample['sample_id']}" if paper is None else f"{name}##{paper}"
+        for paper, sample in zip(papers, samples, strict=True)
+    ]
+
+
 def document(name: str, sample: Sample) -> str | None:
     """The paper that rows share, from the prepared row or, for other runs, from the prompt."""
     known = sample["doc"].get("cluster_id")
@@ -172,7 +167,8 @@ def part(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], 
 def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], **_: Any) -> dict[str, Any]:
     """Mean or median of the summary columns that have a value; a task with two columns weighs double, as published.
 
-    The interval is that of the same statistic over the columns' resamples, draw by draw.
+    What a row adds is put together over the columns that are made of it, so that rows which two columns share count
+    once in the interval.
     """
     values = {name: result["agg_value"] for name, result in inputs.items() if result.get("agg_value") is not None}
     absent = [name for name in inputs if name not in values]
@@ -181,19 +177,15 @@ def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any],
     median = params["statistic"] == "median"
     value = statistics.median(values.values()) if median else statistics.fmean(values.values())
     result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values}
-    draws = [inputs[name]["replicates"] for name in values if "replicates" in inputs[name]]
-    if len(draws) == len(values):
-        together = (np.median if median else np.mean)(np.stack(draws), axis=0)
-        result["interval"] = list(interval_of(together))
     columns = [inputs[name] for name in values]
     if median:
-        # One row moves no column past another, so that the column in the middle, or the two, decide.
+        # The column in the middle, or the two, decide. Where others are close the median moves less than they do, and
+        # the interval is the wider one.
         ordered = sorted(columns, key=lambda one: float(one["agg_value"]))
         columns = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
-    result["influence"] = partial(_mean_influence, columns)
     if absent:
         result["notes"] = [f"over {len(values)} of {len(inputs)} columns, without {', '.join(absent)}"]
-    return result
+    return with_interval(result, _mean_influence(columns))
 
 
 def _mean_influence(parts: Sequence[Mapping[str, Any]]) -> Influence | None:

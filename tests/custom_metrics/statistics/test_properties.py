@@ -127,3 +127,38 @@ def test_random_sign_flips_agree_with_the_exact_test():
     now = np.where(generator.uniform(size=300) < 0.15, 1 - before, before)
     gained, lost = int(np.sum(now > before)), int(np.sum(now < before))
     assert ours.sign_flip_p(now, before, resamples=20_000) == pytest.approx(ours.mcnemar_p(gained, lost), abs=0.02)
+
+
+shares = st.lists(st.floats(0, 1), min_size=2, max_size=60)
+
+
+@given(shares)
+def test_an_interval_between_bounds_holds_the_mean_and_stays_there(values):
+    mean = math.fsum(values) / len(values)
+    keys = [str(row) for row in range(len(values))]
+    low, high = ours.bounded_interval(mean, ours.influence_of_mean(keys, values))
+    assert 0 <= low <= mean + 1e-9
+    assert mean - 1e-9 <= high <= 1
+    assert low < high
+    again = ours.bounded_interval(mean, ours.influence_of_mean(keys[::-1], values[::-1]))
+    assert (low, high) == pytest.approx(tuple(again), abs=1e-12)
+
+
+def test_rows_that_two_metrics_share_count_once():
+    keys, values = [f"paper {row // 2}" for row in range(40)], np.random.default_rng(3).uniform(size=40)
+    mean, one = float(values.mean()), ours.influence_of_mean(keys, values)
+    both = ours.combined_influence([(0.5, one), (0.5, one)])
+    assert ours.bounded_interval(mean, both) == pytest.approx(ours.bounded_interval(mean, one))
+    apart = ours.combined_influence([(0.5, one), (0.5, ours.influence_of_mean([f"b{key}" for key in keys], values))])
+    low, high = ours.bounded_interval(mean, apart)
+    assert high - low < np.ptp(ours.bounded_interval(mean, one))
+
+
+def test_the_median_has_an_interval_of_values_that_were_seen():
+    ratings = [1, 2, 2, 3, 3, 3, 4, 4, 5, 5] * 4
+    alone = ours.median_interval(ratings)
+    papers = ours.median_interval(ratings, [row // 10 for row in range(40)])
+    assert (alone.value, alone.low, alone.high) == (3, 3, 4)
+    assert papers.low <= alone.low
+    assert papers.high >= alone.high
+    assert ours.median_interval([2.0]).low is None

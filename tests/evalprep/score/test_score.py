@@ -510,3 +510,13 @@ def test_effective_size_never_exceeds_the_rows():
     result = micro(Scored(values, np.ones(20), np.zeros(20, dtype=np.int64), ["t"], np.repeat(np.arange(10), 2), 0))
     low, high = result["interval"]
     assert low < 0.5 < high
+
+
+@pytest.mark.parametrize("values", [[0.9] * 5, [1.0, 1.0, 0.9], [0.02, 0.0, 0.3, 0.0], [0.5, 1.0]])
+def test_few_graded_rows_have_an_interval_between_0_and_1_that_is_no_point(values):
+    from evalprep.score.builtin import Scored, macro, micro
+
+    rows = Scored(np.array(values), np.ones(len(values)), np.zeros(len(values), dtype=np.int64), ["t"], None, 0)
+    for result in (micro(rows), macro(rows)):
+        low, high = result["interval"]
+        assert 0 <= low < result["agg_value"] < high <= 1

@@ -380,6 +380,23 @@ def test_where_the_original_stops_its_table_says_so(tmp_path):
     assert rules == [["faulty_part", "", "", "corrected", "yes"]]
 
 
+def test_the_judges_column_shares_its_papers_with_the_others(tmp_path):
+    """A judge that rates as the evidence is scored adds nothing: the mean of both is as wide as one of them."""
+
+    def reply(task, row):
+        return "null" if int(row["_instance_id"].rpartition(":")[2]) % 2 else exact(task, row)
+
+    def rate(_, row):
+        return {"judge_rating": 1 if int(row["_instance_id"].rpartition(":")[2]) % 2 else 5}
+
+    run = write_run(tmp_path / "model", reply, tasks={"qasper_abstractive_qa"}, metrics=rate)
+    found = {one.name: one for one in score_run(load_run(run), PACKS).suite}
+    judge, evidence, mean = (found[f"science_{name}"] for name in ("qasper_judge", "qasper_evidence", "mean"))
+    assert judge.value == mean.value == pytest.approx(evidence.value)
+    assert [mean.low, mean.high] == pytest.approx([evidence.low, evidence.high])
+    assert judge.influence.units.keys() == evidence.influence.units.keys()
+
+
 class TestKeptByTheOriginal:
     """Its judge's files, taken over as kept ratings."""
 
