@@ -10,9 +10,11 @@ and the aggregation forms the score from the sums. `row_score` is a number per r
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from custom_metrics.science.mode import COMPAT
 from custom_metrics.science.normalize import FAULTY, MENDED, Counts, add, precision_recall_f1
 from custom_metrics.science.overlap import ROUGES, bleu_result
 from custom_metrics.science.reply import count_statuses
@@ -56,7 +58,8 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     Returns:
         `row_score`, `bleu` (counts), `unparsed`, `scorer_error`, for JSON tasks `json_status` (the parse status),
         `faulty_parts` and `mended_parts` (parts of the wrong type that count as missing, or were read all the same),
-        and the metrics of the task: F1 scores as counts, means as numbers.
+        and the metrics of the task: F1 scores as counts, means as numbers. `row_score_compat` is the row score by the
+        original's rule, null where the original stops at the reply.
     """
     task = TASKS[str(doc.get("task") or doc["_instance_id"].split(":")[0])]
     reference = str(doc["target"] if "target" in doc else doc["output"])
@@ -64,10 +67,18 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     if isinstance(reply, (list, tuple)):
         reply = reply[0] if reply else ""
     try:
-        return _values(task, score_row(task, str(reply), reference)) | {"scorer_error": 0}
+        values = _values(task, score_row(task, str(reply), reference)) | {"scorer_error": 0}
     except Exception as error:  # noqa: BLE001 - one reply must not lose the run, see above
         _log.warning("sample %s was not scored: %r", doc.get("sample_id"), error)
-        return _values(task, score_row(task, "", "")) | {"scorer_error": 1}
+        values = _values(task, score_row(task, "", "")) | {"scorer_error": 1}
+    return values | {"row_score_compat": _by_the_original(task, str(reply), reference)}
+
+
+def _by_the_original(task: Task, reply: str, reference: str) -> float | None:
+    try:
+        return row_score(task, score_row(task, reply, reference, COMPAT))
+    except Exception:  # noqa: BLE001 - the original's exceptions are what the mode reproduces
+        return None
 
 
 def _values(task: Task, row: Row) -> dict[str, Any]:
@@ -82,6 +93,16 @@ def _values(task: Task, row: Row) -> dict[str, Any]:
             name: counts[column] for name, column in zip(("correct", "preds", "refs"), columns, strict=True)
         }
     return values | {metric: counts[column] for metric, column in _MEANS.get(task.kind, {}).items()}
+
+
+def mean_of_known(values: Iterable[float | None]) -> float:
+    """Mean over the rows that have a number; NaN without any.
+
+    >>> mean_of_known([1.0, None, 0.5])
+    0.75
+    """
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else math.nan
 
 
 def _sum(rows: Iterable[Mapping[str, float]]) -> Counts:

@@ -44,6 +44,7 @@ class Comparison:
         allow: Facts of the question that may differ.
         warnings: What makes the comparison doubtful.
         notes: What was decided on the user's behalf.
+        rule: The scoring rule by which both are read; empty where no rule was asked for.
         missing_tasks: Tasks of the baseline that the candidate lacks; extra_tasks the reverse.
     """
 
@@ -62,6 +63,7 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     missing_tasks: list[str] = field(default_factory=list)
     extra_tasks: list[str] = field(default_factory=list)
+    rule: str = ""
 
     @property
     def pairs(self) -> int:
@@ -198,6 +200,7 @@ def compare_runs(
         stored=stored,
         margin=margin,
         allow=tuple(allow),
+        rule=run.rule,
         warnings=_warnings(run, other, compared),
         notes=list(dict.fromkeys([*run.notes, *(other.notes if other is not None else [])])),
         missing_tasks=[] if other is None or tasks else [name for name in other.tasks if name not in run.tasks],

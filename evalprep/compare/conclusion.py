@@ -37,6 +37,7 @@ class Conclusion:
         not_enough: Why the numbers do not carry a verdict; empty where they do.
         expected: Rows that there should be; None where that is not known.
         notes: What the reader should know.
+        rule: The scoring rule of a suite score that has one of several.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Conclusion:
     not_enough: list[str] = field(default_factory=list)
     expected: int | None = None
     notes: list[str] = field(default_factory=list)
+    rule: str = ""
 
     @property
     def counts(self) -> bool:

@@ -38,7 +38,8 @@ def show(
     from rich.text import Text
 
     console = screen(file, width=width, highlight=False, soft_wrap=False)
-    console.print(Text(f"candidate {comparison.run}  against  baseline {comparison.other}"))
+    by = f", by the rule {comparison.rule!r}" if comparison.rule else ""
+    console.print(Text(f"candidate {comparison.run}  against  baseline {comparison.other}{by}"))
     for warning in comparison.warnings:
         console.print(Text(f"warning: {warning}", style="yellow"))
     if comparison.pairs:
@@ -47,7 +48,7 @@ def show(
     for title, found in (
         ("Metrics over all rows", comparison.metrics),
         ("Stored scores, unpaired", comparison.stored),
-        ("Suite scores", comparison.suite),
+        *_by_rule(comparison.suite),
     ):
         if found:
             print_table(console, _others(title, found, comparison.confidence))
@@ -57,9 +58,8 @@ def show(
             notes.setdefault(note, []).append(task.name)
     for note, names in notes.items():
         console.print(Text(f"{', '.join(names)}: {note}", style="dim"))
-    for one in comparison.conclusions:
-        if one.verdict in {NOT_COMPARABLE, NOT_ENOUGH}:
-            console.print(Text(f"{one.name}: {one.verdict}: {one.words}", style="yellow"))
+    for text, names in _undecided(comparison).items():
+        console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
     for task in comparison.tasks:
         if task.causes:
             causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())
@@ -68,6 +68,24 @@ def show(
             print_table(console, _subtasks(task))
     for note in comparison.notes:
         console.print(Text(note, style="dim"))
+
+
+def _undecided(comparison: Comparison) -> dict[str, list[str]]:
+    """Why there is no verdict, each reason once with the names that it holds for."""
+    found: dict[str, list[str]] = {}
+    for one in comparison.conclusions:
+        if one.verdict in {NOT_COMPARABLE, NOT_ENOUGH}:
+            found.setdefault(f"{one.verdict}: {one.words}", []).append(one.name)
+    return found
+
+
+def _by_rule(suite: list[Conclusion]) -> list[tuple[str, list[Conclusion]]]:
+    """A table of suite scores for each scoring rule, the usual one first."""
+    rules = sorted({one.rule for one in suite})
+    return [
+        (f"Suite scores by the rule {rule!r}" if rule else "Suite scores", [one for one in suite if one.rule == rule])
+        for rule in rules
+    ]
 
 
 def _counts(comparison: Comparison) -> Any:

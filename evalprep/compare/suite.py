@@ -52,7 +52,7 @@ def compare_suite(
     )
     of_task = {task.name: task for task in whole.tasks}
     found = [_one(score, base, of_task, confidence) for score, base in pairs]
-    conclude(found, confidence=confidence, margin=margin)
+    _conclude(found, confidence, margin)
     return found
 
 
@@ -62,7 +62,7 @@ def compare_scores(
     """Compare scores of which at least one side has no samples: values beside each other, and nothing is tested."""
     earlier = {score.id: score for score in before.suite}
     found = [_one(score, earlier[score.id], {}, confidence) for score in now.suite if score.id in earlier]
-    conclude(found, confidence=confidence, margin=margin)
+    _conclude(found, confidence, margin)
     comparison = Comparison(now.run, before.run, [], None, None, confidence, suite=found, margin=margin)
     comparison.notes += dict.fromkeys([*now.notes, *before.notes])
     comparison.notes += [
@@ -71,6 +71,12 @@ def compare_scores(
         if score.id not in earlier and score.value is not None
     ]
     return comparison
+
+
+def _conclude(found: Sequence[Conclusion], confidence: float, margin: float | None) -> None:
+    """Adjust over the scores of one rule at a time: the same scores by another rule are no further chances."""
+    for rule in dict.fromkeys(one.rule for one in found):
+        conclude([one for one in found if one.rule == rule], confidence=confidence, margin=margin)
 
 
 def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], confidence: float) -> Conclusion:
@@ -86,7 +92,7 @@ def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], c
         unit="points" if score.range == (0.0, 1.0) else "",
         made_of=score.made_of or "function",
     )
-    result = Conclusion(f"{score.pack}/{score.name}", "suite", item)
+    result = Conclusion(f"{score.pack}/{score.name}", "suite", item, rule=score.rule)
     behind = [tasks[name] for name in score.tasks if name in tasks]
     for one in behind:
         result.not_comparable += [f"{one.name}: {why}" for why in one.not_comparable]

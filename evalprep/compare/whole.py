@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,17 @@ _POSITIVE_ROWS = 20  # with fewer rows of a positive gold label, F1 stands on to
 
 
 def whole_metrics(task: TaskRun) -> list[str]:
-    """Names of the metrics over all rows that a task's lines hold values for."""
+    """Names of the metrics over all rows that a task's lines hold values for.
+
+    A mapping is what the aggregation of a pack adds up: only where lm-eval did so is there a number to show.
+    """
     first = first_line(task.path)
-    return [] if first is None else [name for name in first.metrics if name in OVER_ALL_ROWS]
+    found = {} if first is None else {name: one for name, one in first.metrics.items() if name in OVER_ALL_ROWS}
+    return [
+        name
+        for name, value in found.items()
+        if not isinstance(value, Mapping) or f"{name},{task.primary.filter}" in task.scores
+    ]
 
 
 def compare_whole(task: TaskRun, against: TaskRun, metric: str, *, confidence: float) -> Conclusion:

@@ -76,6 +76,7 @@ class Verdict:
     mode: str
     checks: list[Check]
     warnings: list[str] = field(default_factory=list)
+    rule: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -116,7 +117,9 @@ def decide(run: Run, other: Run | None, policy: Policy, packs: Mapping[str, Pack
     _judge([(check, one) for check, (_, _, one, _) in zip(checks, found, strict=False)], policy)
     deciding = {check.status for check in checks if check.level == "required"}
     status = next((one for one in STATUSES if one in deciding), NOT_ENOUGH)
-    return Verdict(run.label, label, status, policy.confidence, policy.mode, checks, [*policy.notes, *warnings])
+    return Verdict(
+        run.label, label, status, policy.confidence, policy.mode, checks, [*policy.notes, *warnings], run.rule
+    )
 
 
 _Found = tuple[str, str, Conclusion | None, Rule]

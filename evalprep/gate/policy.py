@@ -4,6 +4,7 @@
     mode: regression          # non-inferiority: slack is 0 unless it is named
     adjust: holm              # `fail` over all checks; none: every check has the whole level
     on_unclear: unclear       # exit code 3; pass: what is neither shown nor ruled out passes
+    rule: original            # scoring rule by which both runs are read, where their packs have several
     allow: [num_fewshot]      # facts of the question that may differ between the runs
     missing: 0.01             # share of the expected rows that may be missing
     required: [meta_gpqa]     # tasks or suite scores without which the gate cannot be passed
@@ -33,7 +34,7 @@ from evalprep.errors import Problems, near
 from evalprep.yamlfile import YamlFile, load_yaml
 
 KEYS = (
-    *("confidence", "mode", "adjust", "on_unclear", "allow", "missing"),
+    *("confidence", "mode", "adjust", "on_unclear", "rule", "allow", "missing"),
     *("required", "defaults", "tasks", "suite", "overall"),
 )
 RULE_KEYS = ("max_drop", "slack", "min_n", "metric", "filter", "level")
@@ -89,6 +90,7 @@ class Policy:
     mode: str = "regression"
     adjust: str = "holm"
     on_unclear: str = "unclear"
+    rule: str = ""
     allow: tuple[str, ...] = ()
     missing: float = 0.01
     required: tuple[str, ...] = ()
@@ -131,6 +133,9 @@ def read_policy(path: Path) -> Policy:
     for key, allowed in CHOICES.items():
         if data.get(key, allowed[0]) not in allowed:
             problems.add(f"{key} is {data[key]!r}", where=source.where(key), allowed=", ".join(allowed))
+    rule = data.get("rule", "")
+    if not isinstance(rule, str):
+        problems.add(f"rule is {rule!r}", where=source.where("rule"), allowed="the name of a scoring rule")
     names = {key: _names(data.get(key), key, source, problems) for key in ("required", "allow")}
     check_allowed(names["allow"], source.where("allow"), problems)
     defaults = _rule(data.get("defaults"), Rule(), source, ("defaults",), problems)
@@ -146,6 +151,7 @@ def read_policy(path: Path) -> Policy:
     policy = Policy(
         confidence=float(confidence),
         missing=float(missing),
+        rule=rule,
         required=names["required"],
         allow=names["allow"],
         defaults=defaults,

@@ -213,6 +213,9 @@ class PackEntry:
     suite_scores: dict[Any, Any] = Field(default_factory=dict, description="a mapping")
     published: StrictStr = ""
     default_tasks: Names = ()
+    rules: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict, description="{corrected: row_score, original: row_score_compat}"
+    )
     leaderboard: BoardEntry = Field(
         default_factory=BoardEntry, description="{columns: [score, ...], pictures: [[across, up]], note: a sentence}"
     )

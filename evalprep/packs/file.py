@@ -63,6 +63,7 @@ def read_pack(file: Path, problems: Problems) -> Pack:
         suite_scores=_entries(ScoreEntry, data.suite_scores, "suite_scores", source, problems),
         published_file=data.published,
         default_tasks=data.default_tasks,
+        rules=data.rules,
         leaderboard=data.leaderboard,
     )
     pack.config = {key: one for key, one in pack.config.items() if _check_config_key(one, source, problems)}
@@ -71,6 +72,7 @@ def read_pack(file: Path, problems: Problems) -> Pack:
     _check_names(pack, source, problems)
     _check_scores(pack, source, problems)
     _check_board(pack, source, problems)
+    _check_rules(pack, source, problems)
     if pack.published_file:
         _check_published(pack, source, problems)
     return pack
@@ -242,6 +244,18 @@ def _check_board(pack: Pack, source: YamlFile, problems: Problems) -> None:
                     allowed=", ".join(declared),
                     fix=near(name, declared),
                 )
+
+
+def _check_rules(pack: Pack, source: YamlFile, problems: Problems) -> None:
+    """A score that follows a rule by name follows one that the pack lists, where it lists any."""
+    for name, score in pack.suite_scores.items():
+        if pack.rules and score.rule and score.rule not in pack.rules:
+            problems.add(
+                f"{name} follows the unknown rule {score.rule!r}",
+                where=source.where("suite_scores", name, "rule"),
+                allowed=", ".join(pack.rules),
+                fix=near(score.rule, pack.rules),
+            )
 
 
 def _is_stock(name: str, known: list[str]) -> bool:

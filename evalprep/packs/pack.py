@@ -27,6 +27,7 @@ class Pack:
         folder: The folder.
         suite_scores: Score name -> declaration (docs/architecture.md says what the keys mean).
         published: Published scores (content of the file that `published:` names), or an empty mapping.
+        rules: Scoring rule -> the metric of a row that follows it; the first is that of scores without a rule.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Pack:
     suite_scores: dict[str, ScoreEntry] = field(default_factory=dict)
     published_file: str = ""
     default_tasks: tuple[str, ...] = ()
+    rules: dict[str, str] = field(default_factory=dict)
     leaderboard: BoardEntry = field(default_factory=BoardEntry)
 
     @property
@@ -52,6 +54,10 @@ class Pack:
             return name
         specs: list[TaskSpec | GroupSpec] = [*self.tasks.values(), *self.groups.values()]
         return next((spec.name for spec in specs if name in spec.aliases), None)
+
+    def follows(self, rule: str, own: str) -> bool:
+        """Whether a score with the rule `own` belongs into a table by one rule; scores of a pack with one rule do."""
+        return rule not in self.rules or own == ("" if rule == next(iter(self.rules)) else rule)
 
     def names(self) -> list[str]:
         """Tasks and groups, without aliases."""

@@ -5,6 +5,7 @@ from evalprep.results.foreign import open_run, read_log
 from evalprep.results.labels import label_runs
 from evalprep.results.loading import load_run
 from evalprep.results.primary import Primary
+from evalprep.results.rule import by_rule
 from evalprep.results.run import Run
 from evalprep.results.sample import INVALID, UNKNOWN, Damage, Sample, read_samples
 from evalprep.results.scan import read_table
@@ -14,6 +15,6 @@ from evalprep.results.task import TaskRun
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",
-    "each_run", "find_run", "label_runs", "load_run", "open_run", "read_log", "read_samples", "read_table",
+    "by_rule", "each_run", "find_run", "label_runs", "load_run", "open_run", "read_log", "read_samples", "read_table",
     "run_ids_at",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ class Run:
         expected: Task -> rows that it should have, where the record says so.
         stated: `pack/score` -> result, of what another tool's log says of scores; empty for a run of lm-eval.
         log: The log that the run was read from; None for a run of lm-eval.
+        rule: The scoring rule by which it is read (`results.rule`); empty where every score is shown.
     """
 
     files: RunFiles
@@ -42,6 +43,7 @@ class Run:
     expected: Mapping[str, int] = field(default_factory=dict)
     stated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     log: Path | None = None
+    rule: str = ""
 
     @property
     def id(self) -> str:

@@ -28,6 +28,7 @@ class TaskRun:
         scores: Its `results` entry.
         directions: Metric name -> higher is better.
         planned: The task in the plan of the run, where the run's record is there.
+        chosen: The number that is read of it by the rule that was asked for (`results.rule`), instead of its own.
         values_only: Its rows are of a log that keeps values and no replies: no score can be computed from them.
     """
 
@@ -38,6 +39,7 @@ class TaskRun:
     directions: Mapping[str, Any] = field(default_factory=dict)
     planned: TaskPlan | None = None
     values_only: bool = False
+    chosen: Primary | None = None
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
 
     @property
@@ -53,6 +55,8 @@ class TaskRun:
     @cached_property
     def primary(self) -> Primary:
         """The number that stands for the task (`choose_primary`), among the metrics that its lines have values of."""
+        if self.chosen is not None:
+            return self.chosen
         scores, first = logged_scores(self.scores), first_line(self.path)
         if first is not None:
             usable = [name for name, value in first.metrics.items() if number_of(value, name)[1]]

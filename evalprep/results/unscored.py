@@ -61,6 +61,20 @@ def with_own_scores(task: TaskRun) -> TaskRun:
     return replace(task, path=path, config=config, directions=directions, _tables={})
 
 
+def with_metric(task: TaskRun, metric: str) -> TaskRun | None:
+    """A task whose lines hold a metric, computed by its pack's function where they do not; None where it has none."""
+    first = first_line(task.path)
+    if first is None or metric in first.metrics:
+        return task
+    own = _own_scores(task.name)
+    if own is None or metric not in _metrics(own.function, first):
+        return None
+    path = kept_lines(
+        f"{own.version} {metric} {file_hash(task.path)}", lambda: _scored(task.path, own.function, only=metric)
+    )
+    return replace(task, path=path, directions={**own.directions, **task.directions}, _tables={})
+
+
 def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
     """The metrics of one row; none where the function does not know such rows, e.g. those of another tool's task."""
     try:
@@ -71,7 +85,8 @@ def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _scored(path: Path, function: Scorer) -> Iterator[bytes]:
+def _scored(path: Path, function: Scorer, *, only: str = "") -> Iterator[bytes]:
+    """Lines with the metrics of a function, or with one of them beside those that they have."""
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             sample = parse(raw, number) if raw.strip() else None
@@ -79,7 +94,10 @@ def _scored(path: Path, function: Scorer) -> Iterator[bytes]:
             if not metrics:
                 yield raw.rstrip(b"\r\n")
                 continue
-            line = {**loads(raw), "metrics": list(metrics), **metrics}
+            line = loads(raw)
+            if only:
+                metrics = {**sample.metrics, only: metrics.get(only)} if isinstance(sample, Sample) else metrics
+            line = {**line, "metrics": list(metrics), **metrics}
             yield json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
 
 

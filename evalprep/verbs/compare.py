@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all)")
     add("--metric", help="metric to compare (default: each task's primary one)")
     add("--filter", help="filter to read (default: each task's primary one)")
+    add("--rule", default="", metavar="NAME", help="read both sides by this scoring rule of their packs, e.g. original")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--baseline-timestamp", "--other-timestamp", default="newest", help="the same for BASELINE")
     add("--label", action="append", default=[], metavar="NAME", help="what the candidate, then the baseline is called")
@@ -53,19 +54,21 @@ def main(args: argparse.Namespace) -> int:
     """Compare, print, write the flips."""
     from evalprep.compare import compare_runs
     from evalprep.packs.finding import find_packs, on_demand
-    from evalprep.results import label_runs, open_run
-    from evalprep.score import Scores, open_side
+    from evalprep.results import by_rule, label_runs, open_run
+    from evalprep.score import Scores, open_side, sides_by_rule
 
-    known = args.template_dir
-    run, other = open_run(args.run, on_demand(known), timestamp=args.timestamp) if args.other is None else None, None
-    if args.other is not None:
-        packs = partial(find_packs, args.template_dir)
+    packs = partial(find_packs, args.template_dir)
+    known = packs() if args.rule else {}
+    if args.other is None:
+        run, other = open_run(args.run, on_demand(args.template_dir), timestamp=args.timestamp), None
+        (run,) = by_rule([run], args.rule, known)
+    else:
         one = open_side(args.run, packs, timestamp=args.timestamp)
         two = open_side(args.other, packs, timestamp=args.baseline_timestamp)
+        one, two = sides_by_rule([one, two], args.rule, known)
         if isinstance(one, Scores) or isinstance(two, Scores):
             return _stored([one, two], args)
         run, other = one, two
-    assert run is not None
     label_runs([run] if other is None else [run, other], args.label)
     comparison = compare_runs(
         run,
@@ -103,9 +106,10 @@ def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> int:
     """Compare sides of which one or both are scores alone: by value, without tests and without flips."""
     from evalprep.compare import compare_scores
     from evalprep.packs.finding import find_packs
-    from evalprep.score import all_scores
+    from evalprep.score import all_scores, of_rule
 
-    scores = all_scores(sides, find_packs(args.template_dir))
+    packs = find_packs(args.template_dir)
+    scores = [of_rule(one, args.rule, packs) for one in all_scores(sides, packs)]
     for one, label in zip(scores, args.label, strict=False):
         one.run = label
     comparison = compare_scores(scores[0], scores[1], confidence=args.confidence, margin=args.margin)
@@ -139,13 +143,22 @@ def _suite(run: Run, other: Run, comparison: Comparison, args: argparse.Namespac
     from evalprep.compare import compare_suite
     from evalprep.errors import BadInput
     from evalprep.packs.finding import find_packs
+    from evalprep.score import of_rule, score_run
 
     if args.tasks or args.metric or args.filter:
         return []
     try:
         packs = find_packs(args.template_dir)
+        both = [of_rule(score_run(one, packs), args.rule, packs) for one in (run, other)]
         return compare_suite(
-            run, other, packs, confidence=args.confidence, margin=args.margin, allow=args.allow, tasks=comparison
+            run,
+            other,
+            packs,
+            confidence=args.confidence,
+            margin=args.margin,
+            allow=args.allow,
+            scores=(both[0], both[1]),
+            tasks=comparison,
         )
     except BadInput as error:
         comparison.notes += [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
@@ -162,6 +175,8 @@ def chosen(args: argparse.Namespace, *, verb: str = "compare") -> str:
     for option in ("timestamp", "baseline_timestamp"):
         if getattr(args, option) != "newest":
             words += [f"--{option.replace('_', '-')}", getattr(args, option)]
+    if getattr(args, "rule", ""):
+        words += ["--rule", args.rule]
     for option in ("label", "allow"):
         for value in getattr(args, option, []):
             words += [f"--{option}", value]

@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.errors import cannot_write
     from evalprep.gate import decide, junit, read_policy
     from evalprep.packs.finding import find_packs, on_demand
-    from evalprep.results import label_runs, open_run
+    from evalprep.results import by_rule, label_runs, open_run
     from evalprep.verbs.compare import chosen
 
     policy = read_policy(args.policy)
@@ -41,7 +41,9 @@ def main(args: argparse.Namespace) -> int:
     run = open_run(args.run, on_demand(known), timestamp=args.timestamp)
     other = open_run(args.other, on_demand(known), timestamp=args.baseline_timestamp) if args.other else None
     label_runs([run] if other is None else [run, other], args.label)
-    verdict = decide(run, other, policy, find_packs(args.template_dir) if policy.suite else None)
+    packs = find_packs(args.template_dir) if policy.suite or policy.rule else {}
+    run, *rest = by_rule([run] if other is None else [run, other], policy.rule, packs, where=f"{args.policy} (rule)")
+    verdict = decide(run, rest[0] if rest else None, policy, packs)
     data = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)
     for path, text in ((args.junit, junit(verdict)), (args.output, data + "\n")):
         if path is not None:
@@ -53,7 +55,8 @@ def main(args: argparse.Namespace) -> int:
         print(data)
         return verdict.exit_code
     width = shutil.get_terminal_size().columns
-    print(f"candidate {verdict.run} against baseline {verdict.other}: {verdict.status}")
+    by = f", by the rule {policy.rule!r}" if policy.rule else ""
+    print(f"candidate {verdict.run} against baseline {verdict.other}{by}: {verdict.status}")
     for warning in verdict.warnings:
         print(f"warning: {warning}")
     for check in verdict.checks:
@@ -65,5 +68,6 @@ def main(args: argparse.Namespace) -> int:
         if path is not None:
             print(f"written: {path}")
     if verdict.exit_code:
+        args.rule = policy.rule
         print(f"next: evalprep compare {chosen(args)}")
     return verdict.exit_code

@@ -43,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="html, csv, md, xlsx, json; several with commas (default: html,csv,md)",
     )
+    add("--rule", default="", metavar="NAME", help="read all runs by this scoring rule of their packs, e.g. original")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--json", action="store_true", help="print the leaderboard as JSON")
@@ -54,19 +55,24 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.leaderboard.screen import text
     from evalprep.packs.finding import find_packs
     from evalprep.report.text import plain
-    from evalprep.results import label_runs
-    from evalprep.score import score_run
+    from evalprep.results import by_rule, label_runs
+    from evalprep.score import of_rule, score_run
 
     formats = [name.strip() for name in args.format.split(",") if name.strip()]
     packs = find_packs(args.template_dir)
     runs, reference = _open(args, formats, packs)
     label_runs(runs, args.label)
-    scores = [score_run(run, packs, reference=reference) for run in tracked(runs, "runs scored", len(runs))]
+    places = [at for at, run in enumerate(runs) if run is reference]
+    runs = by_rule(runs, args.rule, packs)
+    scores = [
+        of_rule(score_run(run, packs, reference=reference), args.rule, packs)
+        for run in tracked(runs, "runs scored", len(runs))
+    ]
     board = build_board(
         runs,
         scores,
         packs,
-        references=[at for at, run in enumerate(runs) if run is reference],
+        references=places,
         wanted=[name.strip() for name in args.scores.split(",") if name.strip()],
         sort=args.sort,
         allow=args.allow,

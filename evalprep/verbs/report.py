@@ -37,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="html, xlsx, csv, md, json; several with commas (default: html)",
     )
     add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
+    add("--rule", default="", metavar="NAME", help="read all runs by this scoring rule of their packs, e.g. original")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--title", default="", help="heading (default: the models' names)")
@@ -93,13 +94,13 @@ def _stored(sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Se
     from evalprep.packs.finding import find_packs
     from evalprep.report import build_scores_report, write_report
     from evalprep.results import open_run
-    from evalprep.score import Scores, all_scores, export_scores
+    from evalprep.score import Scores, all_scores, export_scores, of_rule
 
     packs = find_packs(args.template_dir)
     first = Path(args.runs[0])
     out = args.out or (first if first.is_dir() else first.parent) / f"report_{first.name.removesuffix('.json')}"
     _check_folder(out)
-    scores = all_scores(sides, packs)
+    scores = [of_rule(one, args.rule, packs) for one in all_scores(sides, packs)]
     for one, label in zip(scores, args.label, strict=False):
         one.run = label
     notes = {f"{pack.name}/{name}": spec.note for pack in packs.values() for name, spec in pack.suite_scores.items()}
@@ -128,7 +129,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
     from evalprep.report import FORMATS, check_formats
     from evalprep.results import Run, each_run, label_runs
     from evalprep.results.foreign import each_log
-    from evalprep.score import open_side
+    from evalprep.score import open_side, sides_by_rule
 
     problems = Problems()
     check_formats(formats, FORMATS, problems)
@@ -164,6 +165,7 @@ def _open(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores
             )
         sides.append(side)
     problems.raise_if_any()
+    sides = sides_by_rule(sides, args.rule, find_packs(args.template_dir) if args.rule else {})
     runs = [one for one in sides if isinstance(one, Run)]
     if len(runs) == len(sides):
         label_runs(runs, args.label)
@@ -189,12 +191,12 @@ def _scores(
     from evalprep.errors import BadInput
     from evalprep.packs.finding import find_packs
     from evalprep.report import judgements_of
-    from evalprep.score import open_reference, score_run
+    from evalprep.score import of_rule, open_reference, score_run
 
     try:
         packs = find_packs(args.template_dir)
         reference = None if args.reference is None else open_reference(args.reference, packs.values())
-        scores = [score_run(run, packs, reference=reference) for run in runs]
+        scores = [of_rule(score_run(run, packs, reference=reference), args.rule, packs) for run in runs]
     except BadInput as error:
         if args.reference is not None:
             raise

@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     places = "output folder, model folder, folder of several, results_*.json, samples_*.jsonl or a log"
     add("runs", metavar="RUN", nargs="+", help=places)
     add("--reference", type=Path, metavar="RUN_OR_LOG", help="run, scores.json or foreign log that scores compare with")
+    add("--rule", default="", metavar="NAME", help="show scores by this rule of their packs alone, e.g. original")
     add("--timestamp", default="newest", help="newest, each (newest per task) or the beginning of a time stamp")
     add("--template_dir", type=Path, action="append", help="folder of further packs; may be repeated")
     add("--subtasks", action="store_true", help="also a table per subtask")
@@ -42,17 +43,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Score, print, write."""
     from evalprep.packs.finding import find_packs
-    from evalprep.results import each_run, label_runs, open_run
+    from evalprep.results import by_rule, each_run, label_runs, open_run
 
     packs = find_packs(args.template_dir)
     args.runs = each_run(args.runs)
     runs = [open_run(place, packs.values(), timestamp=args.timestamp) for place in args.runs]
     label_runs(runs, args.label)
+    by_rule(runs, args.rule, packs)  # a rule that nothing here has is told before anything is written
     folders = run_folders(runs, args.out)
     found = [_score(run, args, packs, place, out) for run, place, out in zip(runs, args.runs, folders, strict=True)]
-    data = [{**scores.to_dict(), "files": [str(path) for path in written]} for scores, written, _ in found]
+    data = [{**shown.to_dict(), "files": [str(path) for path in written]} for shown, _, written, _ in found]
     if args.out is not None and len(runs) > 1 and not args.no_write:
-        tables = [str(path) for path in _tables(runs, [scores for scores, _, _ in found], packs, args.out)]
+        tables = [str(path) for path in _tables(runs, [scores for _, scores, _, _ in found], packs, args.out)]
         for one in data:
             one["files"] += tables
         if not args.json:
@@ -60,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
                 print(f"written: {path}")
     if args.json:
         print(json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False))
-    return 0 if all(scored for _, _, scored in found) else 3
+    return 0 if all(scored for _, _, _, scored in found) else 3
 
 
 def _tables(runs: Sequence[Run], scores: Sequence[Scores], packs: Mapping[str, Pack], out: Path) -> list[Path]:
@@ -101,13 +103,14 @@ def _is_free(folder: Path, origin: str) -> bool:
 
 def _score(
     run: Run, args: argparse.Namespace, packs: Mapping[str, Pack], place: str, out: Path
-) -> tuple[Scores, list[Path], bool]:
-    """Score one run; its scores, its files, and whether it has any scores."""
+) -> tuple[Scores, Scores, list[Path], bool]:
+    """Score one run; what is shown of its scores, all of them, its files, and whether it has any scores."""
     from evalprep.annotate.free import compute
     from evalprep.annotate.screen import show_computing
     from evalprep.errors import cannot_write
     from evalprep.leaderboard import export_tables
-    from evalprep.score import export, open_reference, packs_of, score_run
+    from evalprep.results import by_rule
+    from evalprep.score import export, of_rule, open_reference, packs_of, score_run
 
     reference = None
     if args.reference is not None:
@@ -131,15 +134,20 @@ def _score(
             if args.out is not None:
                 raise cannot_write(error, f"--out {out}") from error
             problem = f"nothing written: {out.parent} is not writable; --out names another place"
+    shown = scores
+    if args.rule:  # files hold every rule
+        read = by_rule([run], args.rule, packs)[0]
+        shown = of_rule(score_run(read, packs, reference=reference), args.rule, packs)
     if not args.json:
         from evalprep.score.screen import show
 
-        show(scores, subtasks=args.subtasks)
+        show(shown, subtasks=args.subtasks)
         for path in written:
             print(f"written: {path}")
         if problem:
             print(problem)
         verb = ("compare" if run.judged else "report") if has_any or not run.tasks else "rescore"
         chosen = "" if args.timestamp == "newest" else f" --timestamp {args.timestamp}"
+        chosen += f" --rule {args.rule}" if args.rule else ""
         print(f"next: evalprep {verb} {place}{chosen}")
-    return scores, written, has_any
+    return shown, scores, written, has_any
