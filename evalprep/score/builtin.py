@@ -207,9 +207,6 @@ def macro(scored: Scored) -> dict[str, Any]:
         degrees=influence.size - (k if scored.clusters is None else 1),
         errors=errors,
     )
-    if "interval" in result and set(np.unique(scored.values)) <= {0.0, 1.0}:
-        low, high = result["interval"]
-        result["interval"] = [max(low, 0.0), min(high, 1.0)]  # a share is never above 1
     result["parts"] = {name: float(mean) for name, mean, here in zip(scored.names, means, present, strict=True) if here}
     return result
 
