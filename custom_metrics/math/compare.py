@@ -1,52 +1,22 @@
 """Equality of two parsed answers: shapes first, expressions through an oracle.
 
-The comparison is symmetric and knows nothing of LaTeX. It asks an `Oracle` whether two expressions are equal; the one
-in `exact` answers in the calling process or raises `NotExactError`, the one in the worker has all means.
+The comparison is symmetric and knows nothing of LaTeX. It asks an `Oracle` whether two expressions are equal.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Protocol
 
 from custom_metrics.math import constants, exact, leaves, matrices, realset, relations
 from custom_metrics.math.exact import NotExactError, UndefinedError
+from custom_metrics.math.oracle import Oracle
 from custom_metrics.math.sets import as_real_set, is_set_like
 from custom_metrics.math.signs import distribute, expand_signs
 from custom_metrics.math.tree import INFINITY, SHAPES, Node, number, symbols
 
 MAX_ITEMS = 40
 """Items of a list that are matched in any order; longer lists of numbers are sorted, others compared in order."""
-
-
-class Oracle(Protocol):
-    """Decides about expressions; each method may raise `NotExactError` or `UndefinedError`."""
-
-    def same(self, left: Node, right: Node) -> bool:
-        """Whether two expressions are equal."""
-
-    def same_equation(self, first: Node, second: Node) -> bool:
-        """Whether `first = 0` and `second = 0` differ by a constant factor only."""
-
-    def factor(self, first: Node, second: Node) -> int:
-        """Sign of the constant factor between two expressions, 0 without one."""
-
-    def order(self, left: Node, right: Node) -> int:
-        """Order of two real constants."""
-
-
-class ExactOracle:
-    """What `exact` decides."""
-
-    same = staticmethod(exact.same)
-    same_equation = staticmethod(exact.same_equation)
-    order = staticmethod(exact.order)
-
-    @staticmethod
-    def factor(first: Node, second: Node) -> int:
-        """Not decided here."""
-        raise NotExactError(f"a factor between {first.op} and {second.op}")
 
 
 def equal(left: Node, right: Node, oracle: Oracle) -> bool:

@@ -15,6 +15,7 @@ from custom_metrics.math import choices, compare, exact, relations, times
 from custom_metrics.math.bounded import Stopped, Worker
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.extract import extract_boxed
+from custom_metrics.math.oracle import ExactOracle
 from custom_metrics.math.parse import MAX_LENGTH, NeedsAlgebraSystem, parse, spelling
 from custom_metrics.math.rewrite import tidy
 from custom_metrics.math.tokens import TooComplex
@@ -126,7 +127,7 @@ def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decisi
         return _number(numbers[0], numbers[1])
     method: Method = "structure" if any(side.op in SHAPES | {"percent", "deg", "pm"} for side in sides) else "algebra"
     try:
-        same = compare.equal(*sides, compare.ExactOracle())
+        same = compare.equal(*sides, ExactOracle())
     except NotExactError as error:
         if not algebra:
             return False, method, f"needs algebra: {error}"

@@ -14,49 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from custom_metrics.math import compare, exact, relations
+from custom_metrics.math import compare, relations
 from custom_metrics.math.exact import NotExactError
+from custom_metrics.math.oracle import FullOracle
 from custom_metrics.math.parse import parse
-from custom_metrics.math.tree import Node
 
 Answer = dict[str, Any]
-
-
-class FullOracle:
-    """First exact, then with many digits."""
-
-    def same(self, left: Node, right: Node) -> bool:
-        """Whether two expressions are equal."""
-        from custom_metrics.math import numeric
-
-        try:
-            return exact.same(left, right)
-        except NotExactError:
-            return numeric.same(left, right)
-
-    def same_equation(self, first: Node, second: Node) -> bool:
-        """Whether two equations differ by a constant factor only."""
-        from custom_metrics.math import numeric
-
-        try:
-            return exact.same_equation(first, second)
-        except NotExactError:
-            return numeric.factor(first, second) != 0
-
-    def factor(self, first: Node, second: Node) -> int:
-        """Sign of the constant factor between two expressions."""
-        from custom_metrics.math import numeric
-
-        return numeric.factor(first, second)
-
-    def order(self, left: Node, right: Node) -> int:
-        """Order of two real constants."""
-        from custom_metrics.math import numeric
-
-        try:
-            return exact.order(left, right)
-        except NotExactError:
-            return numeric.order(left, right)
 
 
 def _equal(request: Answer) -> Answer:

@@ -18,6 +18,7 @@ import atexit
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -30,7 +31,7 @@ import msgspec
 
 from evalprep.results.cache import cache_folder, file_hash
 
-_VERSION = 1  # of what is written
+_VERSION = 2  # of what is written
 _KEPT_DAYS = 14
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -42,6 +43,8 @@ class _Place(msgspec.Struct, gc=False):
     filter: Any = None
 
 
+_NEXT = re.compile(r"[^\s,]")
+_decoder = json.JSONDecoder()
 _items = msgspec.json.Decoder(list[msgspec.Raw])
 _place = msgspec.json.Decoder(_Place)
 
@@ -108,7 +111,26 @@ def _unnamed(raw: bytes) -> bool:
 
 def _of_list(raw: bytes) -> list[bytes]:
     """The members of a JSON list, each on one line: inside a JSON text there is no bare line break."""
-    return [bytes(one).replace(b"\r", b" ").replace(b"\n", b" ") for one in _items.decode(raw.lstrip(b"\xef\xbb\xbf"))]
+    raw = raw.lstrip(b"\xef\xbb\xbf")
+    try:
+        members = [bytes(one) for one in _items.decode(raw)]
+    except msgspec.DecodeError:
+        members = _of_cut_list(raw)
+    return [one.replace(b"\r", b" ").replace(b"\n", b" ") for one in members]
+
+
+def _of_cut_list(raw: bytes) -> list[bytes]:
+    """The whole members of a list that breaks off, and last what is left of the next one, which is named as damage."""
+    text = raw.decode("utf-8", "surrogateescape")
+    found, at = [], text.index("[") + 1
+    while True:
+        found_next = _NEXT.search(text, at)
+        start = found_next.start() if found_next else len(text)
+        try:
+            _, at = _decoder.raw_decode(text, start)
+        except ValueError:
+            return [*found, text[start:].encode("utf-8", "surrogateescape") or b"{"]
+        found.append(text[start:at].encode("utf-8", "surrogateescape"))
 
 
 def _with_filters(lines: Iterable[bytes], filters: Sequence[str]) -> Iterator[bytes]:
@@ -130,7 +152,9 @@ def _with_filters(lines: Iterable[bytes], filters: Sequence[str]) -> Iterator[by
         key = str(place.doc_id)
         places.append(seen.get(key, 0))
         seen[key] = places[-1] + 1
-    fits = max(seen.values(), default=0) == len(filters)
+    most = max(seen.values(), default=0)
+    # Of a file that breaks off, the later filters may be lost whole; the first lines are the first filter's all the same.
+    fits = most == len(filters) or (most < len(filters) and places[-1] < 0)
     for raw, at in zip(kept, places, strict=True):
         if fits and at >= 0:
             name = json.dumps(filters[at], ensure_ascii=False).encode("utf-8", "replace")

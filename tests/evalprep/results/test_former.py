@@ -85,6 +85,31 @@ def test_every_layout_says_the_same(tmp_path, layout, capsys):
     assert "Traceback" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.parametrize("layout", ["0.4.0 folder", "May 2024"])
+@pytest.mark.parametrize("place", ["within a row", "between two rows", "within a character"])
+def test_the_whole_rows_of_a_list_that_breaks_off_are_read(tmp_path, layout, place, capsys):
+    home = write(tmp_path / "out", layout)
+    (samples,) = (path for path in home.iterdir() if "_arc" in path.name)
+    raw = samples.read_bytes()
+    at = raw.index(b'"doc_id": 9') + 30
+    if place == "between two rows":
+        at = raw.rindex(b"}", 0, at - 30) + 1
+    end = "\N{SNOWMAN}".encode()[:2] if place == "within a character" else b""
+    samples.write_bytes(raw[:at] + end)
+    (task,) = load_run(home).tasks.values()
+    table = task.table("strict-match")
+    assert table.metrics["exact_match"].tolist() == [right(one, "strict-match") for one in range(9)]
+    assert [one.why for one in table.damage] == ["cut off"]
+    results = next(path for path in home.iterdir() if path.name.startswith("results"))
+    results.write_text(json.dumps(results_with_count()))
+    assert main(["score", str(home), "--no-write"]) == 0
+    assert "3 of 12 expected rows are missing" in " ".join(capsys.readouterr().out.split())
+
+
+def results_with_count():
+    return results(**{"n-samples": {"arc": {"original": ROWS, "effective": ROWS}}})
+
+
 def test_old_and_new_files_of_one_run_meet_row_by_row(tmp_path):
     old = load_run(write(tmp_path / "old", "0.4.0 folder"))
     home = write_run(tmp_path / "new", {})
