@@ -9,17 +9,19 @@ differs because of the scorer, any other because of the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.pack import Pack
+from evalprep.rescore import limit
 from evalprep.rescore.place import find_places
 from evalprep.rescore.scorer import Outcome, Scorer, score_sample
 from evalprep.rescore.tally import Change, Replay, TaskRescore, primary_of, scorer_changes, tally, versions_before
 from evalprep.rescore.workers import Workers
 from evalprep.rescore.writer import RunWriter
-from evalprep.results import Run, TaskRun
+from evalprep.results import Run, Sample, TaskRun
+from evalprep.terminal import counted, shortlist
 
 __all__ = [
     "Change", "Outcome", "Replay", "RunWriter", "Scorer", "TaskRescore", "Workers", "rescore_task", "score_sample",
@@ -47,7 +49,7 @@ def rescore_task(
         writer: Where the rescored samples go; None writes nothing.
 
     Raises:
-        BadInput: the task cannot be loaded from any place that may be used.
+        BadInput: the task cannot be loaded from any place that may be used, or its scorer does not come to an end.
     """
     task = run.task(name)
     scorer = _scorer(run, task, work_dir, packs or {})
@@ -59,13 +61,32 @@ def rescore_task(
     # Any one filter's lines hold every document once; the primary one also has the old verdicts.
     saved = primary.filter if primary.filter in task.table(primary.filter).filters else task.primary.filter
     rows = len(task.table(saved))
-    pairs = tally(result, primary, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows))
+    scored = _not_too_slow(name, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows))
+    pairs = tally(result, primary, scored)
     if writer is None:
         for _ in pairs:
             pass
     else:
         writer.write(task, fresh, pairs)
     return result
+
+
+def _not_too_slow(name: str, pairs: Iterator[tuple[Sample, Outcome]]) -> Iterator[tuple[Sample, Outcome]]:
+    """Pass outcomes on, until the scorer was stopped too often to be waited for."""
+    stopped: list[str] = []
+    for sample, outcome in pairs:
+        if outcome.stopped:
+            stopped.append(sample.sample_id)
+        if len(stopped) >= limit.MOST_STOPS:
+            raise BadInput(
+                Problem(
+                    what=f"cannot be rescored: its scorer was stopped after {limit.SECONDS:g} s of CPU time on each of "
+                    f"{counted(len(stopped), 'row')} ({shortlist(stopped)})",
+                    where=f"task {name}",
+                    fix="look for nested repeats in the patterns of its filters; evalprep check names them (EP234)",
+                )
+            )
+        yield sample, outcome
 
 
 def _scorer(run: Run, task: TaskRun, work_dir: Path | None, packs: Mapping[str, Pack]) -> Scorer:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalprep.rescore import limit
 from evalprep.rescore.loading import load_task, row_of
 from evalprep.rescore.place import ScorerPlace
 from evalprep.results import Sample
@@ -13,12 +14,16 @@ from evalprep.results import Sample
 
 @dataclass
 class Outcome:
-    """What today's scorer makes of one document: filter -> metrics, filter -> filtered replies, or an error."""
+    """What today's scorer makes of one document: filter -> metrics, filter -> filtered replies, or an error.
+
+    `stopped`: it took more time than a row may take, and has no score.
+    """
 
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     filtered: dict[str, list[Any]] = field(default_factory=dict)
     replay: dict[str, dict[str, Any]] = field(default_factory=dict)
     error: str = ""
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,28 @@ def _score(
 
 
 def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
-    """Score one saved sample, and the output published for it where the row has one; never raises."""
+    """Score one saved sample, and the output published for it where the row has one; never raises, and ends."""
     outcome = Outcome()
+    try:
+        with limit.cpu_limit(limit.SECONDS):
+            _fill(outcome, scorer, sample)
+    except limit.Overtime:
+        outcome.stopped, outcome.error = True, f"stopped after {limit.SECONDS:g} s of CPU time"
+    return outcome
+
+
+def score_samples(scorer: Scorer, samples: Sequence[Sample]) -> list[Outcome]:
+    """Score several; after some on which the scorer had to be stopped, it is not tried on the others."""
+    found: list[Outcome] = []
+    for sample in samples:
+        if sum(one.stopped for one in found) >= limit.MOST_STOPS:
+            found.append(Outcome(error=f"not tried: the scorer was stopped {limit.MOST_STOPS} times", stopped=True))
+        else:
+            found.append(score_sample(scorer, sample))
+    return found
+
+
+def _fill(outcome: Outcome, scorer: Scorer, sample: Sample) -> None:
     try:
         outcome.metrics, outcome.filtered = _score(scorer, sample, sample.resps)
         published = sample.previous_output
@@ -86,4 +111,3 @@ def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
             outcome.replay, _ = _score(scorer, sample, [[published]])
     except Exception as error:  # noqa: BLE001 - a scorer that fails on one reply must not hide the others
         outcome.error = f"{type(error).__name__}: {error}"
-    return outcome

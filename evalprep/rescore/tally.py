@@ -133,8 +133,9 @@ def tally(
         if before is None and now is not None:
             result.first_scored += 1
         elif before != now:
-            result.up += int(now is not None and before is not None and now > before)
-            result.down += int(now is None or (before is not None and now < before))
+            if now is not None and before is not None:
+                result.up += int(now > before)
+                result.down += int(now < before)
             answer = outcome.filtered.get(primary.filter, [])
             result.changes.append(
                 Change(

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Self
 
 from evalprep.rescore.place import ScorerPlace
-from evalprep.rescore.scorer import Outcome, Scorer, score_sample
+from evalprep.rescore.scorer import Outcome, Scorer, score_samples
 from evalprep.results import Sample
 
 _CHUNK = 128  # documents per message to a worker
@@ -28,7 +28,7 @@ _scorers: dict[str, Scorer] = {}  # of the tasks that this worker process has lo
 def _score_chunk(place: ScorerPlace, samples: list[Sample]) -> list[Outcome]:
     if place.task not in _scorers:
         _scorers[place.task] = Scorer.load(place)
-    return [score_sample(_scorers[place.task], sample) for sample in samples]
+    return score_samples(_scorers[place.task], samples)
 
 
 class Workers:
@@ -64,7 +64,7 @@ class Workers:
         if not (self._asked and self.jobs > 1):
             for chunk in chunks:
                 start = time.perf_counter()
-                scored = [score_sample(scorer, sample) for sample in chunk]
+                scored = score_samples(scorer, chunk)
                 spent, done = spent + time.perf_counter() - start, done + len(chunk)
                 yield from zip(chunk, scored, strict=True)
                 if self._pays(spent / done * (rows - done)):

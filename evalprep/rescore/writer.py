@@ -50,6 +50,10 @@ class RunWriter:
                     file.write(_line(sample, outcome, filter_name, metrics))
                     for metric, value in metrics.items():
                         values.setdefault((metric, filter_name), []).append(value)
+        except BaseException:
+            for part in parts:
+                part.unlink(missing_ok=True)
+            raise
         finally:
             for file in files:
                 file.close()

@@ -31,7 +31,7 @@ import msgspec
 
 from evalprep.results.cache import cache_folder, file_hash
 
-_VERSION = 2  # of what is written
+_VERSION = 3  # of what is written
 _KEPT_DAYS = 14
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -122,7 +122,8 @@ def _of_list(raw: bytes) -> list[bytes]:
 def _of_cut_list(raw: bytes) -> list[bytes]:
     """The whole members of a list that breaks off, and last what is left of the next one, which is named as damage."""
     text = raw.decode("utf-8", "surrogateescape")
-    found, at = [], text.index("[") + 1
+    found: list[bytes] = []
+    at = text.index("[") + 1
     while True:
         found_next = _NEXT.search(text, at)
         start = found_next.start() if found_next else len(text)
@@ -153,7 +154,7 @@ def _with_filters(lines: Iterable[bytes], filters: Sequence[str]) -> Iterator[by
         places.append(seen.get(key, 0))
         seen[key] = places[-1] + 1
     most = max(seen.values(), default=0)
-    # Of a file that breaks off, the later filters may be lost whole; the first lines are the first filter's all the same.
+    # Of a file that breaks off, later filters may be lost whole; the first lines are the first filter's all the same.
     fits = most == len(filters) or (most < len(filters) and places[-1] < 0)
     for raw, at in zip(kept, places, strict=True):
         if fits and at >= 0:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from evalprep.rescore import scorer as scoring
 from evalprep.rescore import workers as rescoring
 from evalprep.rescore.place import RESULTS, ScorerPlace
 from evalprep.rescore.scorer import Outcome, Scorer
@@ -27,7 +28,7 @@ def started(monkeypatch):
             pools.append(self.pool)
         return self.pool
 
-    monkeypatch.setattr(rescoring, "score_sample", score)
+    monkeypatch.setattr(scoring, "score_sample", score)
     monkeypatch.setattr(Scorer, "load", lambda place: Scorer(None, place))
     monkeypatch.setattr(rescoring.time, "perf_counter", lambda: clock.now)
     monkeypatch.setattr(rescoring.Workers, "_started", start)
