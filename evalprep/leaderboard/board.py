@@ -139,13 +139,16 @@ class Board:
 
     def absent(self) -> list[str]:
         """Why shown cells have no value, each reason once."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
+        rows: dict[tuple[str, str], list[str]] = {}
         for column in self.columns.shown:
             for row in self.rows:
                 cell = row.cells.get(column.id)
                 if cell is not None and cell.value is None and cell.reason:
-                    found.setdefault((column.name, cell.reason), {})[row.label] = None
-        return [f"{name} of {shortlist(list(labels), _NAMED)}: {why}" for (name, why), labels in found.items()]
+                    rows.setdefault((column.name, cell.reason), []).append(row.label)
+        columns: dict[tuple[str, str], list[str]] = {}
+        for (name, why), labels in rows.items():
+            columns.setdefault((shortlist(labels, _NAMED), why), []).append(name)
+        return [f"{shortlist(names, _NAMED_COLUMNS)} of {labels}: {why}" for (labels, why), names in columns.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; NaN and infinity as None."""

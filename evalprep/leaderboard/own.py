@@ -77,4 +77,4 @@ def _row(row: Row, pack: Pack, columns: Sequence[Column]) -> ExportRow:
 
 
 def _cell(cell: Cell) -> ExportCell:
-    return ExportCell(cell.value, cell.reason, tuple(f"{cell.standing}: {why}" for why in cell.why))
+    return ExportCell(cell.value, cell.reason, tuple(f"{cell.standing}: {why}" for why in cell.why), tuple(cell.notes))

@@ -75,11 +75,13 @@ class ExportCell:
         value: The number; None with a `reason`.
         reason: Why there is none.
         apart: Why the value may not be put beside those of the other rows; empty where it may.
+        notes: What the score says of itself.
     """
 
     value: float | None = None
     reason: str = ""
     apart: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

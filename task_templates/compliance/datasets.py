@@ -103,7 +103,7 @@ PARTS: dict[str, Part] = {
     "truthful_qa_mc2": Part(("question", "mc2_targets"), "truthfulqa/truthful_qa", "multiple_choice", "validation"),
 }
 #: Parts whose own rows are facts, not data: they stand in without being asked for.
-_FACTS = frozenset({"fairllm_attributes"})
+FACTS = frozenset({"fairllm_attributes"})
 
 
 def is_local(context: Context, part: str) -> bool:
@@ -114,7 +114,7 @@ def is_local(context: Context, part: str) -> bool:
 def missing(context: Context, part: str) -> str:
     """Why there are no rows of a part; empty where there may be."""
     found = PARTS[part]
-    if found.hub or is_local(context, part) or part in _FACTS:
+    if found.hub or is_local(context, part) or part in FACTS:
         return ""
     return f"no data: {found.why}, and name it under compliance.data.{part}"
 
@@ -135,7 +135,7 @@ def read(context: Context, part: str) -> list[Row]:
             if spelt := _spelt_otherwise(found.columns, source.columns):
                 own = dict(given) if isinstance(given, dict) else {"path": str(given)}
                 source = context.open({**own, "columns": {**spelt, **own.get("columns", {})}}, where=where)
-        elif context.section.stand_ins or part in _FACTS:
+        elif context.section.stand_ins or part in FACTS:
             source = context.open(f"demo/{part}.jsonl", where=where)
         else:
             source = context.open(found.hub, config=found.config, split=found.split, where=where)

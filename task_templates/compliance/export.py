@@ -16,6 +16,7 @@ from typing import Any
 from evalprep.packapi import ExportBoard, ExportRun, write_atomically
 
 from .modelcard import card_of
+from .outcome import STANDS_IN
 from .registry import NO_RESULT, SUITE, SUITE_RULE, Benchmark, benchmarks, scored
 from .report import Line, Report, markdown, page
 from .tables import write_tables
@@ -39,8 +40,8 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
         What was written.
     """
     folder = out_dir / FOLDER
-    name = file_name(run.model)
-    report = make_report(scores, run)
+    name = file_name(name_of(run))
+    report = make_report(scores, run, folder.resolve())
     day = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
     for key in scored():
         if any(task in run.tasks for task in benchmarks()[key].tasks):
@@ -67,6 +68,14 @@ def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:
         What was written.
     """
     return write_tables(board, out_dir / FOLDER)
+
+
+def name_of(run: ExportRun) -> str:
+    """The model by its name, a folder by its last part, and whatever more tells the run from others beside it."""
+    last = run.model.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    if run.label != last and not run.label.startswith(f"{last} "):
+        return run.label
+    return last if run.model.startswith((".", "/", "~")) or "\\" in run.model else run.model
 
 
 def file_name(model: str) -> str:
@@ -102,8 +111,14 @@ def run_json(scores: Scores, limit: float | None) -> dict[str, Any]:
     data: dict[str, Any] = {key: final_of(one, scores) for key, one in benchmarks().items() if key != "watermark"}
     now = dt.datetime.now(tz=dt.UTC)
     data |= {"version": "1", "created_at": now.strftime("%Y-%m-%d--%H:%M:%S"), "suite": SUITE}
+    data |= {"stand_ins": True} if stand_ins(scores) else {}
     data |= {} if limit is None else {"debug": True, "subset_size": limit}
     return data | ({"scored_by": SUITE_RULE} if of_the_original(scores) else {})
+
+
+def stand_ins(scores: Scores) -> bool:
+    """Whether scores are of the pack's own small rows."""
+    return any(STANDS_IN in (result.get("notes") or ()) for result in scores.values())
 
 
 def of_the_original(scores: Scores) -> bool:
@@ -147,7 +162,7 @@ def _write_benchmark(folder: Path, one: Benchmark, scores: Scores, run: ExportRu
         error.unlink(missing_ok=True)  # of an earlier try
 
 
-def make_report(scores: Scores, run: ExportRun) -> Report:
+def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     """The report of a run: every benchmark of the registry, evaluated or not, with the reason."""
     limit = _limit(run)
     facts = {
@@ -159,8 +174,10 @@ def make_report(scores: Scores, run: ExportRun) -> Report:
     }
     if not run.tasks:
         facts["rows per task"] = "unknown: scores without samples"
-    lines = {key: _line(one, scores, run) for key, one in benchmarks().items()}
+    lines = {key: _line(one, scores, run, home) for key, one in benchmarks().items()}
     notes = [] if limit is None else [f"debug: at most {limit:g} rows of a task"]
+    if stand_ins(scores):
+        notes.append("data: small stand-in rows of the pack; scores say nothing about a model")
     if of_the_original(scores):
         notes.append(f"scores: {SUITE_RULE}; its decoding_trust and privacy are 1 whatever a model says")
     return Report(run.model, lines, card_of(run.folder), facts, notes)
@@ -172,7 +189,8 @@ def _limit(run: ExportRun) -> float | None:
     return float(found) if isinstance(found, (int, float)) else None
 
 
-def _line(one: Benchmark, scores: Scores, run: ExportRun) -> Line:
+def _line(one: Benchmark, scores: Scores, run: ExportRun, home: Path) -> Line:
+    """One benchmark; its samples as links from the folder of the report."""
     if one.unavailable:
         return Line(one, reason=one.unavailable)
     result = scores.get(one.score)
@@ -181,7 +199,7 @@ def _line(one: Benchmark, scores: Scores, run: ExportRun) -> Line:
     notes = [str(note) for note in result.get("notes") or ()]
     if result.get("parse_rate") is not None:
         notes.insert(0, f"parse rate {result['parse_rate']:.2f}")
-    samples = [os.path.relpath(run.tasks[task].path, run.folder) for task in one.tasks if task in run.tasks]
+    samples = [os.path.relpath(run.tasks[task].path.resolve(), home) for task in one.tasks if task in run.tasks]
     raw = {name: value for name, value in (result.get("parts") or {}).items() if isinstance(value, (int, float))}
     value = result.get("agg_value")
     return Line(one, value, "" if value is not None else str(result.get("reason", "no value")), raw, notes, samples)

@@ -14,12 +14,23 @@ Rows = Mapping[str, Sequence[Sample]]
 Result = dict[str, Any]
 
 
+STAND_IN = "stand_in"  # column of rows that are the pack's own small ones
+STANDS_IN = "stand-in rows of the pack: it says nothing about a model"
+
+
+def stand_in_notes(rows: Sequence[Any]) -> list[str]:
+    """Said where rows are the pack's own small ones."""
+    return [STANDS_IN] if any(isinstance(row, Mapping) and row["doc"].get(STAND_IN) for row in rows) else []
+
+
 def result_of(benchmark: str, raw: Mapping[str, Any], rows: Sequence[Sample], **more: Any) -> Result:
     """The score of raw metrics, with these, the number of rows and whatever else a reader should see."""
     value = aggregate.aggregate_score(benchmark=benchmark, raw=raw)
     result: Result = {"agg_value": value, "n": len(rows), "raw_metrics": dict(raw), **more}
     if value is None:
         result.setdefault("reason", "its replies gave no value")
+    if notes := [*stand_in_notes(rows), *more.get("notes", ())]:
+        result["notes"] = notes
     parts = {name: number for name, number in _flat(raw) if number is not None}
     result["parts"] = {**parts, **more.get("parts", {})}
     return result

@@ -10,8 +10,9 @@ from custom_metrics.compliance.perturb import VERSIONS
 from evalprep.packapi import BadInput, Context, Excluded, Plan, ScoreSpec, TaskData, TaskPlan
 
 from . import choices, dialogues, replies
-from .datasets import check_names, first_problem, is_local, missing
+from .datasets import FACTS, check_names, first_problem, is_local, missing
 from .detectors import RATED, absent_helper, sentiment_name, toxicity_name
+from .outcome import STAND_IN
 from .registry import STOCK as PUBLIC
 
 Row = dict[str, Any]
@@ -142,14 +143,21 @@ def prepare(context: Context, task: str) -> TaskData:
         names = {"detector": toxicity_name(section.toxicity)}
         names |= {"rater": sentiment_name(section.sentiment)} if task == "compliance_bold" else {}
         rows = [row | names for row in rows]
+    if _stands_in(context, task):
+        rows = [row | {STAND_IN: True} for row in rows]
     return TaskData(rows=rows, notes=_notes(context, task))
+
+
+def _stands_in(context: Context, task: str) -> bool:
+    """Whether rows of a task are the pack's own small ones; every row says so, since a results folder travels alone."""
+    parts = TASKS[task][0] if task in TASKS else ()
+    return context.section.stand_ins and any(one not in context.section.data and one not in FACTS for one in parts)
 
 
 def _notes(context: Context, task: str) -> list[str]:
     """What a reader of the scores should know about the rows."""
     notes = []
-    own = task in TASKS and any(part in context.section.data for part in TASKS[task][0])
-    if context.section.stand_ins and not own and "told" not in context.cache:
+    if _stands_in(context, task) and "told" not in context.cache:
         context.cache["told"] = True
         notes.append("compliance: small stand-in rows of the pack are used; scores say nothing about a model")
     version = _VERSIONS.get(task)
@@ -182,6 +190,7 @@ def _confidence(rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
             "choices": ["No", "Yes"],
             "target": int(row["metrics"]["acc"] == 1.0),
             "target_v1": int(row["metrics"]["acc_v1"] == 1.0),
+            **({STAND_IN: True} if doc.get(STAND_IN) else {}),
         }
 
 
@@ -205,6 +214,7 @@ def _alternatives(rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
                 "sentence": sentence,
                 "has_triple": True,
                 "cluster_id": row["sample_id"],
+                **({STAND_IN: True} if row["doc"].get(STAND_IN) else {}),
             }
             before = f"{before} {sentence}".strip()
 

@@ -15,6 +15,7 @@ from evalprep.packapi import NOT_ASKED
 
 from .annotators import texts_of
 from .outcome import (
+    STANDS_IN,
     Result,
     Rows,
     Sample,
@@ -25,6 +26,7 @@ from .outcome import (
     reply_in,
     result_of,
     share_of,
+    stand_in_notes,
     uncomputed,
     value_by_index,
 )
@@ -37,7 +39,7 @@ def accuracy(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     known = [float(value) for value in values if isinstance(value, (int, float))]
     benchmark = {"acc_norm": "hellaswag"}.get(params["metric"], "mmlu")
     raw = {"accuracy": math.fsum(known) / len(known)} if known else {}
-    return result_of(benchmark, raw, known, form=", ".join(rows))
+    return result_of(benchmark, raw, known, form=", ".join(rows), notes=stand_in_notes(samples))
 
 
 def calibration(*, rows: Rows, **_: Any) -> Result:
@@ -46,7 +48,7 @@ def calibration(*, rows: Rows, **_: Any) -> Result:
     pairs = [(row["metrics"].get("confidence"), row["metrics"].get("acc")) for row in samples]
     known = [(float(sure), right == 1.0) for sure, right in pairs if isinstance(sure, (int, float)) and 0 <= sure <= 1]
     error = calibration_formulas.ece(confidence=[one[0] for one in known], is_correct=[one[1] for one in known])
-    return result_of("calibration_big_bench", {"ECE": error}, known)
+    return result_of("calibration_big_bench", {"ECE": error}, known, notes=stand_in_notes(samples))
 
 
 def human_deception(*, rows: Rows, **_: Any) -> Result:
@@ -207,9 +209,10 @@ def overall(*, inputs: Mapping[str, Mapping[str, Any]], **_: Any) -> Result:
     known = {name: float(one["agg_value"]) for name, one in inputs.items() if one.get("agg_value") is not None}
     if not known:
         return {"agg_value": None, "reason": "no benchmark has a value"}
+    stand_ins = [STANDS_IN] if any(STANDS_IN in (inputs[name].get("notes") or ()) for name in known) else []
     return {
         "agg_value": math.fsum(known.values()) / len(known),
         "n": len(known),
         "made_from": sorted(known),  # means of other benchmarks are not put beside each other
-        "notes": [f"{len(known)} of {len(inputs)} benchmarks; COMPL-AI v1, not comparable with v2"],
+        "notes": [f"{len(known)} of {len(inputs)} benchmarks; COMPL-AI v1, not comparable with v2", *stand_ins],
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from custom_metrics.compliance.reporting import round_3_significant
 from evalprep.packapi import ExportBoard, ExportCell, ExportRow, write_atomically
 
+from .outcome import STANDS_IN
 from .registry import SUITE, scored
 
 CSV = "all_results.csv"
@@ -50,6 +51,8 @@ def _value(row: ExportRow, score: str) -> float | None:
 def _apart(row: ExportRow) -> str:
     """Each reason once, with the benchmarks that it is about."""
     about: dict[str, list[str]] = {}
+    if any(STANDS_IN in cell.notes for cell in row.cells.values()):
+        about[STANDS_IN] = ["all or some benchmarks"]
     for key, name in [("aggregate_score", MEAN), *((key, one.score) for key, one in scored().items())]:
         for why in row.cells.get(name, _NOTHING).apart:
             about.setdefault(why, []).append(key)
