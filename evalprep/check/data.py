@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.check.finding import Findings
-from evalprep.check.tree import Leaf
+from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.terminal import counted
 
 LISTED = 3  # rows named per finding
@@ -24,16 +24,16 @@ def listed(rows: Iterable[Any], count: int, noun: str = "row") -> str:
 
 
 def data_files(leaf: Leaf) -> dict[str, list[str]]:
-    """Split -> paths of a task on local files; empty for a task on a hub data set."""
+    """Split -> paths of a task on local files; empty for a task on a hub data set, or where a function names them."""
     kwargs = leaf.config.get("dataset_kwargs")
     given = kwargs.get("data_files") if isinstance(kwargs, dict) else None
     if leaf.config.get("dataset_path") not in _LOCAL or given is None:
         return {}
     by_split = given if isinstance(given, dict) else {"train": given}
-    return {
-        str(split): [str(one) for one in (paths if isinstance(paths, list) else [paths])]
-        for split, paths in by_split.items()
-    }
+    listed_paths = {split: paths if isinstance(paths, list) else [paths] for split, paths in by_split.items()}
+    if any(isinstance(one, FunctionRef) for paths in listed_paths.values() for one in paths):
+        return {}  # the function runs when lm-eval reads the YAML, and what it returns is not known before
+    return {str(split): [str(one) for one in paths] for split, paths in listed_paths.items()}
 
 
 def eval_split(leaf: Leaf) -> str:

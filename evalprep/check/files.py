@@ -38,14 +38,15 @@ def check_files(tree: Tree, findings: Findings, stock: Collection[str], *, may_b
         if "task_list" in file.data:
             findings.add("EP113", file.where("task_list"), "its entries will not exist", task=name)
     for tag, members in tree.tags.items():
-        if tag in tree.index:
+        others = [name for name in members if name != tag]  # a task that is tagged with its own name loses nothing
+        if tag in tree.index and others:
             findings.add(
                 "EP106",
-                tree.index[members[0]].where("tag"),
+                tree.index[others[0]].where("tag"),
                 f"the tag {tag!r} is also the name of {tree.index[tag].path}",
-                task=members[0],
+                task=others[0],
             )
-        elif tag in stock:
+        elif tag in stock and tag not in tree.index:
             findings.add(
                 "EP105",
                 tree.index[members[0]].where("tag"),

@@ -171,7 +171,7 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
     if tree is None:
         findings.add("EP222", str(source), "is not valid Python", task=task, fix="mend the module")
         return
-    postponed = False
+    postponed = moved = False
     packaged = any(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__package__" for node in tree.body)
     for node in _statements(tree.body, optional=True):
         if isinstance(node, ast.ImportFrom):
@@ -183,11 +183,13 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
                     "a relative import: lm-eval loads the file without a package",
                     task=task,
                 )
-            elif node.module and not node.level:
+            elif node.module and not node.level and not moved:
                 _sibling(node.module, node.lineno, source, task, findings)
-        elif isinstance(node, ast.Import):
+        elif isinstance(node, ast.Import) and not moved:
             for alias in node.names:
                 _sibling(alias.name, node.lineno, source, task, findings)
+        elif isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
+            moved |= "sys.path" in ast.unparse(node)  # what is importable from here on is not known without running it
         elif isinstance(node, ast.ClassDef) and postponed:
             decorators = {ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
             if "dataclass" in decorators:
@@ -206,6 +208,14 @@ def _sibling(module: str, line: int, source: Path, task: str, findings: Findings
         found = importlib.util.find_spec(first) is not None
     except (ImportError, ValueError):
         found = False
+    if first == "lm_eval" and found and not _in_lm_eval(module):
+        findings.add(
+            "EP222",
+            f"{source}:{line}",
+            f"imports {module}, which the installed lm-eval does not have",
+            task=task,
+            fix=f"name the file beside the YAML, or install the lm-eval that has {module}",
+        )
     if found:
         return
     if beside:
@@ -220,6 +230,15 @@ def _sibling(module: str, line: int, source: Path, task: str, findings: Findings
             task=task,
             fix=f"install the package that provides {first}",
         )
+
+
+@cache
+def _in_lm_eval(module: str) -> bool:
+    """Whether the installed lm-eval, which is plain Python, has a module or a folder of that name."""
+    first, *rest = module.split(".")
+    spec = importlib.util.find_spec(first)
+    bases = [Path(base, *rest) for base in (spec.submodule_search_locations if spec else None) or []]
+    return not bases or any(base.is_dir() or base.with_name(f"{base.name}.py").is_file() for base in bases)
 
 
 def _check_registrations(source: Path, leaf: Leaf, registered: dict[str, Path], findings: Findings) -> None:

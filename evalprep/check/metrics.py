@@ -127,6 +127,21 @@ TASK_KEYS = frozenset(
         "metadata",
     }
 )
+FEWSHOT_KEYS = frozenset(
+    {
+        "sampler",
+        "split",
+        "process_docs",
+        "fewshot_indices",
+        "samples",
+        "doc_to_text",
+        "doc_to_choice",
+        "doc_to_target",
+        "gen_prefix",
+        "fewshot_delimiter",
+        "target_delimiter",
+    }
+)
 # CPU seconds that 100,000 resamples of 1,000 values take (lm-eval 0.4.13, one core, measured with 2,000 resamples).
 BOOTSTRAP_SECONDS = {"perplexity": 13, "median": 25, "nanmean": 35, "f1": 800}
 
@@ -149,6 +164,9 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
     if leaf.config.get("unsafe_code"):
         findings.add("EP213", leaf.where("unsafe_code"), f"{task} runs code that the model writes", task=task)
     fewshot = leaf.config.get("fewshot_config")
+    for key in sorted(set(fewshot) - FEWSHOT_KEYS, key=str) if isinstance(fewshot, dict) else ():
+        fix = "write `num_fewshot` beside fewshot_config" if key == "num_fewshot" else near(str(key), FEWSHOT_KEYS)
+        findings.add("EP216", leaf.where("fewshot_config"), f"fewshot_config has the key {key!r}", task=task, fix=fix)
     has_source = leaf.config.get("fewshot_split") or (
         isinstance(fewshot, dict) and ("samples" in fewshot or fewshot.get("split"))
     )

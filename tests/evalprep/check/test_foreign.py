@@ -1,6 +1,7 @@
 """Task folders of others: what lm-eval 0.4.13 does with them, held against what the check says."""
 
 import json
+import sys
 
 import pytest
 
@@ -72,3 +73,54 @@ def test_a_relative_data_file_is_looked_for_where_lm_eval_is_started(folder, mon
 def test_a_tag_of_lm_evals_own_templates_is_a_member(folder):
     write(folder, "a.yaml", "group: mine\ntask: [arc_multilingual, translation]\n")
     assert "EP110" not in codes(folder)
+
+
+def test_a_task_tagged_with_its_own_name_loads(folder):
+    write(folder, "a.yaml", TASK.format(name="own", tag="own", file=folder / "rows.json"))
+    assert "EP106" not in codes(folder)
+    assert list(loaded(folder, "own")) == ["own"]
+    write(folder, "b.yaml", TASK.format(name="other", tag="own", file=folder / "rows.json"))
+    assert "the tag 'own' is also the name" in codes(folder)["EP106"]
+    assert list(loaded(folder, "own")) == ["own"]
+
+
+def test_data_files_that_a_function_names_are_not_looked_for(folder):
+    write(folder, "where.py", f"def rows(*_):\n    return {str(folder / 'rows.json')!r}\nfile = rows()\n")
+    write(folder, "a.yaml", TASK.format(name="one", tag="t", file="!function where.file"))
+    assert not {"EP214", "EP215", "EP412"} & set(codes(folder))
+    assert list(loaded(folder, "one")) == ["one"]
+
+
+def test_a_module_that_makes_its_neighbour_importable(folder, monkeypatch):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    write(folder, "neighbour_of_one.py", "def text(doc):\n    return doc['question']\n")
+    beside = "from neighbour_of_one import text\n"
+    task = TASK.format(name="one", tag="t", file=folder / "rows.json") + "process_results: !function own.text\n"
+    write(folder, "own.py", beside)
+    write(folder, "a.yaml", task)
+    assert "lies beside it but is not importable" in codes(folder)["EP222"]
+    with pytest.raises(ModuleNotFoundError):
+        loaded(folder, "one")
+    write(folder, "mended.py", f"import os, sys\nsys.path.append(os.path.dirname(__file__))\n{beside}")
+    write(folder, "a.yaml", task.replace("own.text", "mended.text"))
+    assert "EP222" not in codes(folder)
+    assert list(loaded(folder, "one")) == ["one"]
+
+
+def test_a_module_of_another_lm_eval(folder):
+    write(
+        folder, "own.py", "from lm_eval.tasks.ifeval import utils\nfrom lm_eval.tasks.not_there import utils as text\n"
+    )
+    task = TASK.format(name="one", tag="t", file=folder / "rows.json")
+    write(folder, "a.yaml", task + "process_results: !function own.text\n")
+    assert codes(folder)["EP222"] == "imports lm_eval.tasks.not_there, which the installed lm-eval does not have"
+    with pytest.raises(ModuleNotFoundError):
+        loaded(folder, "one")
+
+
+def test_a_key_that_few_shot_settings_lack(folder):
+    task = TASK.format(name="one", tag="t", file=folder / "rows.json")
+    write(folder, "a.yaml", task + "fewshot_config: {sampler: first_n, num_fewshot: 2}\n")
+    assert codes(folder)["EP216"] == "fewshot_config has the key 'num_fewshot'"
+    with pytest.raises(TypeError):
+        loaded(folder, "one")
