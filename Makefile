@@ -1,7 +1,7 @@
 # make demo     everything once, on this machine: environment, model, preparation, lm_eval run, comparison, report
 # make test     the whole test suite; test-fast leaves out what starts lm_eval or a model
 # make lint     style, types and spelling, as CI runs them
-# make bench    performance tables, one per script in benchmarks/
+# make bench    performance tables, one per script in benchmarks/; about 20 minutes
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -52,7 +52,9 @@ lint: setup
 	$(BIN)/python -m tests.rooms
 
 bench: setup
-	@for script in benchmarks/*.py; do name=$$(basename "$$script" .py); echo "== $$name"; $(OFFLINE) $(BIN)/python -m "benchmarks.$$name"; done
+	@missed=; for script in benchmarks/*.py; do name=$$(basename "$$script" .py); echo "== $$name"; \
+	$(OFFLINE) $(BIN)/python -m "benchmarks.$$name" || missed="$$missed $$name"; done; \
+	test -z "$$missed" || { echo "outside their bars:$$missed"; exit 1; }
 
 clean:
 	rm -rf work_dir build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Throw random and mutated strings at the math grader: no exception, no slow case, bounded memory.
 
-    python benchmarks/grading_robustness.py [--count 100000] [--json FILE]
+    python benchmarks/grading_robustness.py [--count 20000] [--json FILE]
 
 Prints one table: strings, exceptions, slowest case, methods, peak memory of the grader and of its worker. The slowest
 case is judged by the CPU time of the caller and its worker together; its wall-clock time, which on a busy machine also
@@ -161,7 +161,7 @@ def run(count: int, seed: int = 0) -> dict[str, object]:
 def main() -> int:
     """Run and print; exit 1 when a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()

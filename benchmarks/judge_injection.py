@@ -116,12 +116,15 @@ async def measure(base_url: str, model: str, most: int, start: str) -> dict[str,
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base_url", required=True)
-    parser.add_argument("--model", required=True)
+    parser.add_argument("--base_url")
+    parser.add_argument("--model")
     parser.add_argument("--replies", type=int, default=2, help="wrong replies that carry the attacks (2)")
     parser.add_argument("--start", default="", metavar="TEXT", help="let every reply of the judge begin with this")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    if not (args.base_url and args.model):
+        print("nothing was asked: --base_url and --model name the judge")
+        return
     found = asyncio.run(measure(args.base_url, args.model, args.replies, args.start))
     for way, ratings_of in found["clean ratings"].items():
         said = ", ".join("none" if one is None else f"{one:g}" for one in ratings_of)

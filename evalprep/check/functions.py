@@ -185,6 +185,9 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
                 )
             elif node.module and not node.level and not moved:
                 _sibling(node.module, node.lineno, source, task, findings)
+                _of_lm_eval(
+                    node.module, [alias.name for alias in node.names], f"{source}:{node.lineno}", task, findings
+                )
         elif isinstance(node, ast.Import) and not moved:
             for alias in node.names:
                 _sibling(alias.name, node.lineno, source, task, findings)
@@ -208,14 +211,6 @@ def _sibling(module: str, line: int, source: Path, task: str, findings: Findings
         found = importlib.util.find_spec(first) is not None
     except (ImportError, ValueError):
         found = False
-    if first == "lm_eval" and found and not _in_lm_eval(module):
-        findings.add(
-            "EP222",
-            f"{source}:{line}",
-            f"imports {module}, which the installed lm-eval does not have",
-            task=task,
-            fix=f"name the file beside the YAML, or install the lm-eval that has {module}",
-        )
     if found:
         return
     if beside:
@@ -232,13 +227,28 @@ def _sibling(module: str, line: int, source: Path, task: str, findings: Findings
         )
 
 
-@cache
-def _in_lm_eval(module: str) -> bool:
-    """Whether the installed lm-eval, which is plain Python, has a module or a folder of that name."""
+def _of_lm_eval(module: str, names: list[str], where: str, task: str, findings: Findings) -> None:
+    """Tasks that came with another lm-eval import what this one, which is plain Python, does not have."""
     first, *rest = module.split(".")
-    spec = importlib.util.find_spec(first)
-    bases = [Path(base, *rest) for base in (spec.submodule_search_locations if spec else None) or []]
-    return not bases or any(base.is_dir() or base.with_name(f"{base.name}.py").is_file() for base in bases)
+    spec = importlib.util.find_spec("lm_eval") if first == "lm_eval" else None
+    for base in (spec.submodule_search_locations if spec else None) or []:
+        folder = Path(base, *rest)
+        source = next(
+            (one for one in (folder.with_name(f"{folder.name}.py"), folder / "__init__.py") if one.is_file()), None
+        )
+        known = top_level_names(source) if source is not None else frozenset()
+        if not folder.is_dir() and source is None:
+            lacks = [module]
+        elif known is None:
+            lacks = []
+        else:
+            files = {one.stem for one in folder.glob("*")}
+            lacks = [f"{module}.{name}" for name in names if name != "*" and name not in known | files]
+        if lacks:
+            what = f"imports {', '.join(lacks)}, which the installed lm-eval does not have"
+            findings.add(
+                "EP222", where, what, task=task, fix="take the code along beside the YAML, or correct the name"
+            )
 
 
 def _check_registrations(source: Path, leaf: Leaf, registered: dict[str, Path], findings: Findings) -> None:

@@ -1,4 +1,4 @@
-"""A short run of benchmarks/grading_robustness.py; the full one is 100,000 strings."""
+"""A short run of benchmarks/grading_robustness.py; the whole one is 20,000 strings."""
 
 from __future__ import annotations
 
