@@ -11,6 +11,7 @@ from evalprep.errors import BadInput, Problem, near
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import P_VALUE
 from evalprep.score import Scores
+from evalprep.score.unsampled import WITHOUT_SAMPLES
 
 ARROWS = {"up": "↑", "down": "↓", "zero": "→0", "reference": "→ref"}
 SCORE, GROUP, TASK = "score", "group", "task"
@@ -125,6 +126,10 @@ def _tasks(scores: Sequence[Scores]) -> Iterable[Column]:
             if task.metric:
                 better = "up" if task.higher_is_better else "down"
                 yield Column(task.task, task.task, f"{task.task}: {task.metric}", TASK, better, section="tasks")
+        for stored in one.stored:
+            if stored.primary:
+                better = "up" if stored.higher_is_better else "down"
+                yield Column(stored.task, stored.task, f"{stored.task}: {stored.name}", TASK, better, section="tasks")
 
 
 def _told_apart(columns: list[Column]) -> list[Column]:
@@ -210,6 +215,10 @@ def values_of(column: Column, scores: Scores) -> dict[str, Any]:
         for task in scores.tasks:
             if task.task == column.id:
                 return {**_of_result(task.micro), "tasks": [task.task]}
+        for stored in scores.stored:
+            if stored.task == column.id and stored.primary:
+                known = {"agg_value": stored.value, "stderr": stored.stderr, "n": stored.n}
+                return {**_of_result(known), "tasks": [stored.task], "notes": [WITHOUT_SAMPLES]}
     return {}
 
 

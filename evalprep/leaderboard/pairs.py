@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalprep.compare import Comparison, Conclusion, compare_runs, compare_suite
+from evalprep.compare.comparable import differing, reasons
 from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.leaderboard.columns import SCORE, Column, values_of
 from evalprep.results import Run
@@ -48,13 +49,16 @@ class Pairs:
         """Why a run's numbers on some tasks may not be put beside those of the anchor; empty where they may."""
         if at == self.anchor:
             return []
-        other = self.runs[self.anchor]
-        shared = [name for name in tasks if name in self.runs[at].tasks and name in other.tasks]
+        run, other = self.runs[at], self.runs[self.anchor]
+        shared = [name for name in tasks if name in run.tasks and name in other.tasks]
         comparison = self._pair(at, self.anchor) if shared else None
-        if comparison is None:
-            return []
         found: dict[str, dict[str, None]] = {}
-        for one in comparison.tasks:
+        for name in tasks:
+            mine, theirs = run.known(name), other.known(name)
+            if name not in shared and mine is not None and theirs is not None:
+                for why in reasons(differing(run, mine, other, theirs), self.allow):
+                    found.setdefault(why, {})[name] = None
+        for one in comparison.tasks if comparison is not None else ():
             if one.name not in shared:
                 continue
             for why in one.not_comparable or self._other_rows(at, one):
@@ -141,7 +145,7 @@ def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]
     without = {*allow, "chat_template"}
     return frozenset(
         (name, fact, repr(known.value))
-        for name, task in run.tasks.items()
+        for name, task in {**run.stored, **run.tasks}.items()
         for fact, known in facts_of(run, task).items()
         if known.kind == "question" and fact not in without
     )

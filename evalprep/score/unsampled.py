@@ -23,6 +23,7 @@ class StoredScore:
         stderr: Its standard error as lm-eval computed it; None without one.
         n: Rows; None where the results file does not tell.
         primary: Whether it stands for its task.
+        higher_is_better: Direction of the metric.
     """
 
     task: str
@@ -32,6 +33,7 @@ class StoredScore:
     stderr: float | None
     n: int | None
     primary: bool
+    higher_is_better: bool = True
 
     @property
     def name(self) -> str:
@@ -50,7 +52,8 @@ def stored_scores(run: Run) -> list[StoredScore]:
             value = _number(task.scores.get(f"{metric},{filter_name}"))
             stderr = _number(task.scores.get(f"{metric}_stderr,{filter_name}"))
             first = (metric, filter_name) == (primary.metric, primary.filter)
-            found.append(StoredScore(name, metric, filter_name, value or 0.0, stderr, rows, first))
+            up = task.directions.get(metric) is not False
+            found.append(StoredScore(name, metric, filter_name, value or 0.0, stderr, rows, first, up))
     return found
 
 

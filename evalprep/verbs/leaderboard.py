@@ -116,10 +116,8 @@ def _open(args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack
         runs += in_natural_order(found) if len(found) > 1 else found
     runs = list(_once(runs))
     for run in runs:
-        if not run.tasks and not run.stated:
-            problems.add(
-                "the run has no samples files", where=str(run.files.folder), fix="run lm_eval with --log_samples"
-            )
+        if not run.tasks and not run.stated and not run.stored:
+            problems.add("the run has no scores", where=str(run.files.folder), fix="run lm_eval with --log_samples")
     reference: Run | None = None
     try:
         reference = _reference(args.reference or _named(runs), packs)
@@ -162,7 +160,9 @@ def in_natural_order(runs: list[Run]) -> list[Run]:
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    return (str(run.log),) if run.log else tuple(sorted(str(task.path.resolve()) for task in run.tasks.values()))
+    """The files that make a run: its samples, else the log or results file that tells its scores."""
+    told = run.log or (None if run.tasks else run.files.results)
+    return (str(told),) if told else tuple(sorted(str(task.path.resolve()) for task in run.tasks.values()))
 
 
 def _once(runs: list[Run]) -> Iterator[Run]:

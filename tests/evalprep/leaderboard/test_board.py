@@ -180,6 +180,32 @@ def test_runs_without_packs_have_their_tasks_as_columns(home, capsys):
     assert any(row["cells"]["known"]["leads"] for row in found["rows"])
 
 
+def test_runs_without_samples_are_rows_that_nothing_leads(tmp_path, capsys):
+    for at, model in enumerate(("/a", "/b", "/c")):
+        home = write(tmp_path / model.strip("/"), model, rows(0.2 + 0.2 * at, at), rows(0.5, 3), at=at)
+        results = next(home.glob("results_*"))
+        content = json.loads(results.read_text())
+        content["results"]["known"] |= {"exact_match,none": 0.2 + 0.2 * at, "exact_match_stderr,none": 0.01}
+        if model == "/c":
+            content["n-shot"] = {"known": 5}
+            content["configs"]["known"]["num_fewshot"] = 5
+            content["results"].pop("secret")
+            content["configs"].pop("secret")
+        else:
+            content["n-shot"] = {"known": 0}
+        results.write_text(json.dumps(content))
+        for samples in home.glob("samples_*"):
+            samples.unlink()
+    assert main(["leaderboard", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    cells = {row["label"]: row["cells"]["known"] for row in found["rows"]}
+    assert {label: round(cell["value"], 2) for label, cell in cells.items()} == {"a": 0.2, "b": 0.4, "c": 0.6}
+    assert cells["b"]["notes"] == ["as lm-eval stored it, without samples"]
+    assert not any(cell["leads"] for cell in cells.values())
+    assert [cells[one]["standing"] for one in "abc"] == ["", "", "other question"]
+    assert found["unmarked"]["known"] == "there is no paired test of it"
+
+
 def test_runs_over_other_rows_are_of_another_question(tmp_path):
     from tests.evalprep.results.writing import Row
 
