@@ -133,6 +133,16 @@ def saved_texts(*, doc: Mapping[str, Any], target: str, filtered: Any, response:
     return reply, next((text for text in columns if isinstance(text, str)), target)
 
 
+def task_of_row(doc: Mapping[str, Any], sample_id: object = "") -> str:
+    """The task that the id of a row (`task:split:number`) names; empty where it names none.
+
+    >>> task_of_row({"_instance_id": "scierc_ner:validation:7"}), task_of_row({}, "17")
+    ('scierc_ner', '')
+    """
+    parts = str(doc.get("_instance_id") or sample_id).split(":")
+    return parts[0] if len(parts) == 3 else ""
+
+
 def row_score(task: Task, row: Row) -> float:
     """One number in [0, 1] for a row, higher is better, to compare models row by row.
 

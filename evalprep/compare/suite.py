@@ -12,7 +12,9 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import P_VALUE
 from evalprep.results import Run
 from evalprep.score import Scores, SuiteScore, score_run
+from evalprep.terminal import shortlist
 
+_NAMED = 4  # scores that a sentence names
 _DIRECTIONS = {"up": True, "down": False}
 
 
@@ -73,6 +75,17 @@ def compare_scores(
     return comparison
 
 
+def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
+    """Why two scores that are made of the scores at hand are not made of the same ones; empty where they are."""
+    own, other = ([str(name) for name in one.result.get("over") or []] for one in (score, base))
+    lone = [*(name for name in own if name not in other), *(name for name in other if name not in own)]
+    if score.value is None or base.value is None or not lone:
+        return ""
+    return (
+        f"another question: over {len(own)} scores against {len(other)}, on one side alone: {shortlist(lone, _NAMED)}"
+    )
+
+
 def _conclude(found: Sequence[Conclusion], confidence: float, margin: float | None) -> None:
     """Adjust over the scores of one rule at a time: the same scores by another rule are no further chances."""
     for rule in dict.fromkeys(one.rule for one in found):
@@ -101,6 +114,8 @@ def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], c
     if score.rule != base.rule:
         rules = " and ".join(one.rule or "the usual rule" for one in (score, base))
         result.not_comparable.append(f"scored by different rules: {rules}")
+    if why := _other_parts(score, base):
+        result.not_comparable.append(why)
     references = [one.result.get("reference_sha256") for one in (score, base)]
     if references[0] != references[1] and score.value is not None and base.value is not None:
         result.not_comparable.append("another question: the two are held against different references")

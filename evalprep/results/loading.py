@@ -108,7 +108,9 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         tasks = {name: with_own_scores(task) for name, task in tasks.items()}
     rescored = as_mapping(results.get("rescored"))
     notes += [f"{name} is not rescored: {why}" for name, why in as_mapping(rescored.get("left_out")).items()]
-    configured = as_mapping(results.get("configs"))
+    groups = as_mapping(results.get("group_subtasks"))
+    scored = (name for name in as_mapping(results.get("results")) if name not in groups)
+    configured = as_mapping(results.get("configs")) or dict.fromkeys(scored)
     missing = [] if Path(path).is_file() else [str(name) for name in configured if name not in tasks]
     if missing and (pointers := pointers_below(files.folder, [f"samples_*_{files.stamp}.json*"])):
         notes.append("no samples of {}: {}; {}".format(shortlist(missing, _NAMED), *said_of(pointers)))

@@ -13,7 +13,7 @@ from typing import Any
 
 from custom_metrics.judging.reply import judge_ratings
 from custom_metrics.science.judge import SCALE, judge_sample_indices, mup_prompt_fields, qasper_prompt_fields
-from custom_metrics.science.rows import Row, saved_texts, score_row
+from custom_metrics.science.rows import Row, saved_texts, score_row, task_of_row
 from custom_metrics.science.tasks import TASKS as KINDS
 from evalprep.packapi import BadInput, Item, Problem, RubricJudge, SampleRef, Values, read_rubric
 
@@ -42,7 +42,7 @@ class Judge(RubricJudge):
 
     def items(self, rows: Mapping[str, Sequence[Sample]], metadata: Mapping[str, Mapping[str, Any]]) -> Iterator[Item]:  # noqa: ARG002
         """Every rating that the samples of a run need: all answers, and a seeded sample of the summaries."""
-        samples = rows[self.task]
+        samples = [one for one in rows[self.task] if task_of_row(one["doc"], one["sample_id"]) in {"", self.task}]
         for place in self.choose(len(samples)):
             sample = samples[place]
             fields, settled = self.fields(sample)

@@ -14,7 +14,7 @@ from typing import Any
 
 from custom_metrics.science.corpus import flat_metrics, summary_metrics, task_metrics
 from custom_metrics.science.mode import COMPAT, CORRECTED, MODES
-from custom_metrics.science.rows import Row, saved_texts
+from custom_metrics.science.rows import Row, saved_texts, task_of_row
 from custom_metrics.science.rules import score_rows
 from custom_metrics.science.tasks import TASKS, Task
 from evalprep.packapi import ExportRun, ExportTask, Sample, file_sha256
@@ -50,7 +50,7 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
         The run's folder and the tables.
     """
     name = _name(out_dir / "by_model", run)
-    present = [one for one in TASKS if one in run.tasks and next(iter(run.tasks[one].samples()), None) is not None]
+    present = [one for one in TASKS if one in run.tasks and next(_own_rows(run.tasks[one]), None) is not None]
     for one in present:
         _write_task(run, run.tasks[one], name, out_dir, scores)
     if not present:
@@ -112,11 +112,16 @@ def _origin(run: ExportRun) -> str:
 # ---- one task of one run
 
 
+def _own_rows(task: ExportTask) -> Iterator[Sample]:
+    """The rows of a task, without those of another that are in its file."""
+    return (one for one in task.samples() if task_of_row(one.doc, one.sample_id) in {"", task.name})
+
+
 def _write_task(
     run: ExportRun, task: ExportTask, name: str, out_dir: Path, scores: Mapping[str, Mapping[str, Any]]
 ) -> None:
     kind = TASKS[task.name]
-    samples = list(task.samples())
+    samples = list(_own_rows(task))
     texts = [
         saved_texts(doc=one.doc, target=one.target, filtered=one.filtered, response=one.response) for one in samples
     ]

@@ -13,7 +13,7 @@ from custom_metrics.statistics import influence_of_mean, median_interval
 
 from .annotators import METRIC, PROMPT_VERSION
 from .former_judge import QA
-from .score import Sample, units_of, with_interval
+from .score import Sample, own_rows, units_of, with_interval
 
 _NOT_ASKED = "no judge has rated it: `evalprep judge RUN --model NAME`"
 
@@ -23,7 +23,8 @@ def mean(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[str, Any]:
 
     A rating stands in `judge_rating` among a sample's metrics; null there is a reply of the judge without one.
     """
-    (name, samples), *_rest = rows.items()
+    (name, given), *_rest = rows.items()
+    samples = own_rows(name, given)
     ratings = [sample["metrics"].get(METRIC) for sample in samples]
     known = [
         (sample, scaled(float(rating)))
@@ -50,7 +51,8 @@ def by_the_original(*, rows: Mapping[str, Sequence[Sample]], **_: Any) -> dict[s
     For answers a reply without `Rating:` and a whole number behind it is a 3, and one without an answer a 1. Of
     summaries only ratings of 2 to 5 enter the mean, and a reply that is not one number behind its mark is dropped.
     """
-    (name, samples), *_rest = rows.items()
+    (name, given), *_rest = rows.items()
+    samples = own_rows(name, given)
     read: list[tuple[Sample, float]] = []
     for sample in samples:
         score = _as_the_original_reads(name, sample)

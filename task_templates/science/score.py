@@ -13,7 +13,7 @@ from custom_metrics.science.interval import influence
 from custom_metrics.science.judge import mup_prompt_fields, qasper_prompt_fields
 from custom_metrics.science.mode import COMPAT
 from custom_metrics.science.reply import STATUSES
-from custom_metrics.science.rows import Row, row_score, saved_texts
+from custom_metrics.science.rows import Row, row_score, saved_texts, task_of_row
 from custom_metrics.science.rules import RuleChange, rule_changes, score_rows
 from custom_metrics.science.tasks import TASKS, Task
 from custom_metrics.statistics import Influence, bounded_interval, combined_influence, influence_of
@@ -29,10 +29,11 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     intervals, those of the original's rule under `compat.`; `parts` hold every flat metric in the same way; `rules`
     what each rule between the two is worth.
     """
-    name, samples = next(iter(rows.items()))
-    kind = TASKS[name]
+    name, given = next(iter(rows.items()))
+    kind, samples = TASKS[name], own_rows(name, given)
     if not samples:
-        return {"agg_value": None, "reason": f"no samples of {name}"}
+        foreign = _of_others(name, given)
+        return {"agg_value": None, "reason": "; ".join(foreign) or f"no samples of {name}"}
     texts = [saved_texts(**{key: one[key] for key in ("doc", "target", "filtered", "response")}) for one in samples]
     scored = score_rows(kind, texts)
     metrics = task_metrics(kind, scored)
@@ -58,7 +59,7 @@ def task(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_
     notes += [stops] if stops else _moved(changes, wanted)
     if bad := metrics.get("extra", {}).get("bad_references"):
         notes.append(f"{bad} references are not the task's JSON and stand as the default")
-    notes += _odd_rows(name, samples)
+    notes += [*_odd_rows(samples), *_of_others(name, given)]
     return by_metric[wanted] | {
         "by_metric": by_metric,
         "parts": parts,
@@ -112,15 +113,26 @@ def _moved(changes: Sequence[RuleChange], metric: str) -> list[str]:
     return [f"each rule alone moves the original's value by points: {told}"] if told else []
 
 
-def _odd_rows(name: str, samples: Sequence[Sample]) -> list[str]:
+def own_rows(name: str, samples: Sequence[Sample]) -> list[Sample]:
+    """The rows of a task: those of another are in its file by mistake, and no answer to its question."""
+    return [one for one in samples if task_of_row(one["doc"], one["sample_id"]) in {"", name}]
+
+
+def _of_others(name: str, samples: Sequence[Sample]) -> list[str]:
+    """Which rows of a file are left out."""
+    others = Counter(task_of_row(one["doc"], one["sample_id"]) for one in samples)
+    foreign = [task for task in sorted(others) if task not in {"", name}]
+    count = sum(others[task] for task in foreign)
+    return [f"{count} of {len(samples)} rows are of another task and left out: {', '.join(foreign)}"] if foreign else []
+
+
+def _odd_rows(samples: Sequence[Sample]) -> list[str]:
     """What the ids of the rows (`task:split:number`) say that a comparison with other scores should know."""
     ids = [str(sample["doc"].get("_instance_id") or sample["sample_id"]) for sample in samples]
     parts = [one.split(":") for one in ids if one.count(":") == 2]
     notes = []
     if repeated := len(ids) - len(set(ids)):
         notes.append(f"{repeated} of {len(ids)} rows are there more than once, and each counts")
-    if others := Counter(task for task, _, _ in parts if task != name):
-        notes.append(f"{others.total()} rows are of another task: {', '.join(sorted(others))}")
     if splits := Counter(split for _, split, _ in parts if split != "validation"):
         notes.append(f"{splits.total()} rows are of the split {', '.join(sorted(splits))}; published ones: validation")
     return notes
@@ -176,7 +188,7 @@ def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any],
         return {"agg_value": None, "reason": "no summary column has a value"}
     median = params["statistic"] == "median"
     value = statistics.median(values.values()) if median else statistics.fmean(values.values())
-    result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values}
+    result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values, "over": list(values)}
     columns = [inputs[name] for name in values]
     if median:
         # The column in the middle, or the two, decide. Where others are close the median moves less than they do, and

@@ -182,10 +182,36 @@ def test_odd_rows_are_said(tmp_path):
     lines[1] = lines[1].replace("scierc_ner:validation:", "scierc_ner:test:")
     file.write_text("\n".join([*lines, lines[2], lines[3]]) + "\n")
     assert scored(folder, tmp_path / "out")["science_scierc"]["notes"][1:] == [
-        "2 of 14 rows are there more than once, and each counts",
-        "1 rows are of another task: biored_ner",
+        "2 of 13 rows are there more than once, and each counts",
         "1 rows are of the split test; published ones: validation",
+        "1 of 14 rows are of another task and left out: biored_ner",
     ]
+
+
+def test_the_rows_of_another_task_are_no_answers(tmp_path):
+    folder = write_run(tmp_path / "model", tasks={"scierc_ner", "bioasq_list_qa"})
+    shutil.copyfile(next(folder.glob("samples_bioasq*")), next(folder.glob("samples_scierc*")))
+    found = scored(folder, tmp_path / "out")
+    assert found["science_scierc"]["agg_value"] is None
+    assert found["science_scierc"]["reason"] == "12 of 12 rows are of another task and left out: bioasq_list_qa"
+    assert found["science_scierc_compat"]["agg_value"] is None
+    assert summary(tmp_path / "out")["model"]["scierc", "f1"] == "missing"
+
+
+def test_means_over_other_columns_are_not_compared(tmp_path, capsys):
+    whole = write_run(tmp_path / "whole", tasks={"scierc_ner", "bioasq_list_qa"})
+    part = write_run(tmp_path / "part", tasks={"scierc_ner"})
+    main(["compare", str(part), str(whole), "--json", "--no-flips"])
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    why = "another question: over 1 scores against 2, on one side alone: science_bioasq"
+    assert found["science/science_mean"]["not_comparable"] == [why]
+    assert not found["science/science_scierc"]["not_comparable"]
+
+
+def test_a_task_without_samples_is_missed_by_name(tmp_path):
+    folder = seeded(tmp_path / "model", 1)
+    next(folder.glob("samples_scierc*")).unlink()
+    assert any(note.startswith("no samples file of scierc_ner") for note in load_run(folder).notes)
 
 
 def test_the_newest_run_counts_and_is_said(tmp_path):
