@@ -19,7 +19,13 @@ from evalprep.results.sample import OVER_ALL_ROWS
 from evalprep.results.scan import first_line
 
 PERPLEXITIES = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
-_TEXTS = {"bleu": ("BLEU", 100.0), "chrf": ("CHRF", 100.0), "ter": ("TER", 100.0)}
+# Class of sacrebleu and its arguments, as lm-eval calls them.
+_TEXTS: dict[str, tuple[str, dict[str, int]]] = {
+    "bleu": ("BLEU", {}),
+    "chrf": ("CHRF", {}),
+    "chrf++": ("CHRF", {"word_order": 2}),
+    "ter": ("TER", {}),
+}
 _LOWER = frozenset({*PERPLEXITIES, "ter", "brier_score"})
 _POSITIVE_ROWS = 20  # with fewer rows of a positive gold label, F1 stands on too little
 
@@ -200,15 +206,16 @@ def _brier(values: Sequence[Sequence[Any]]) -> _Read:
 
 
 def _texts(metric: str, values: Sequence[Sequence[Any]]) -> _Read:
-    """Corpus BLEU, chrF and TER through sacrebleu's own sentence statistics, pairs of reference and reply."""
+    """Corpus BLEU, chrF, chrF++ and TER through sacrebleu's own sentence statistics, pairs of reference and reply."""
     import sacrebleu.metrics as scorers
 
-    scorer = getattr(scorers, _TEXTS[metric][0])()
+    name, arguments = _TEXTS[metric]
+    scorer = getattr(scorers, name)(**arguments)
     counts = []
     for side in values:
         references = [[one] if isinstance(one, str) else [str(text) for text in one] for one, _ in side]
-        most = max(map(len, references), default=1)
-        streams = [[one[at] if at < len(one) else one[0] for one in references] for at in range(most)]
+        # As lm-eval does: every row counts with as many references as the row with the fewest has.
+        streams = [list(one) for one in zip(*references, strict=False)]
         replies = [said if isinstance(said, str) else str(said[0]) for _, said in side]
         # sacrebleu has no public way to its sentence statistics.
         counts.append(np.array(scorer._extract_corpus_statistics(replies, streams), dtype=np.float64))  # noqa: SLF001

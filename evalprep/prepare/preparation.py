@@ -34,7 +34,7 @@ from evalprep.prepare.models import Subject, check_models, check_tokenizers, sub
 from evalprep.prepare.scores import check_scores
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
-from evalprep.prepare.soundness import check_plan
+from evalprep.prepare.soundness import check_plan, maker_of_rows
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
 from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, of_commands, swap_in, tree_files
 
@@ -85,6 +85,8 @@ def plan(config: Config, packs: Mapping[str, Pack]) -> Joined:
             context = Context(pack, config, section_for(config, pack), requested, problems)
             work.append(PlannedPack(pack, context, planned(pack, context)))
             check_scores(pack, work[-1].plan)
+            for later in [task for task in work[-1].plan.tasks.values() if task.after]:
+                maker_of_rows(pack, later)
         except BadInput as error:
             problems.extend(error.problems)
     problems.raise_if_any()

@@ -7,18 +7,37 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
+from types import ModuleType
 from typing import Any, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from evalprep.backends import BACKENDS
 from evalprep.credentials import secret_paths
-from evalprep.errors import Problems, near
+from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ABILITIES, EXCLUDED_KINDS, Call, Excluded, Plan, Prompt, ScoreSpec, TaskPlan
 from evalprep.prepare.selection import INLINE_NAME
 
 _ENTRIES = {"tasks": TaskPlan, "scores": ScoreSpec, "excluded": Excluded}
+
+
+def maker_of_rows(pack: Pack, task: TaskPlan) -> ModuleType:
+    """The module of a pack that makes the rows of a task with `after`.
+
+    Raises:
+        BadInput: there is none, so that the replies of the earlier tasks would be asked for in vain.
+    """
+    module = pack.module("prepare")
+    if module is None or not hasattr(module, "continue_rows"):
+        raise BadInput(
+            Problem(
+                what=f"{task.name} waits for {', '.join(task.after)}, and the pack has no continue_rows",
+                where=str(pack.folder / "prepare.py"),
+                allowed="continue_rows(context, task, before) -> Iterator[row]",
+            )
+        )
+    return module
 
 
 def check_plan(plan: Plan, pack: Pack) -> Problems:

@@ -24,6 +24,7 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Plan, TaskPlan, limited
 from evalprep.places import is_file
 from evalprep.prepare.commands import whole_blocks
+from evalprep.prepare.soundness import maker_of_rows
 from evalprep.results import Run, load_run
 from evalprep.results.stages import MADE_FROM, made_from
 from evalprep.status.done import calls_of, rows_of
@@ -125,15 +126,7 @@ def _make(name: str, plan: Plan, run: Run, manifest: dict[str, Any], work_dir: P
     target = work_dir / str(facts["data"])
     if facts.get("made_from") == origin and is_file(target):
         return Stage(name, "unchanged", int(facts.get("rows") or 0))
-    module = pack.module("prepare")
-    if module is None or not hasattr(module, "continue_rows"):
-        raise BadInput(
-            Problem(
-                what=f"{name} waits for {', '.join(task.after)}, and the pack has no continue_rows",
-                where=str(pack.folder / "prepare.py"),
-                allowed="continue_rows(context, task, before) -> Iterator[row]",
-            )
-        )
+    module = maker_of_rows(pack, task)
     part = target.with_name(f"{target.name}.part")
     with pack.failures_told(name):
         rows = write_rows(_stamped(module.continue_rows(context, name, before), origin), part, task=name)

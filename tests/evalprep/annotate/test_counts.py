@@ -10,7 +10,8 @@ import pytest
 from evalprep.annotate.answers import Who, questions_of
 from evalprep.annotate.collect import chosen_tasks
 from evalprep.annotate.ledger import FILE, Ledger
-from evalprep.annotate.providers.batches import read_lines
+from evalprep.annotate.prices import Budget, Price
+from evalprep.annotate.providers.batches import BATCHES, read_lines
 from evalprep.annotate.providers.http import BODY_LIMIT
 from evalprep.annotate.tally import tally
 from evalprep.packs.finding import find_packs
@@ -70,8 +71,10 @@ def test_a_spoilt_body_is_asked_for_again(ledger, spoilt, reason):
     bodies = [Said(body=spoilt(packed), headers=headers), Said(body=packed, headers=headers)]
     asked = questions(ledger, 1)
     with serve(lambda *_: bodies.pop(0) if len(bodies) > 1 else bodies[0]) as server:
-        ask(ledger, server.url, asked, retries=2)
+        budget = Budget(None, Price(input=1.0, output=10.0))
+        told = ask(ledger, server.url, asked, retries=2, budget=budget)
         assert len(server.requests) == 2
+    assert budget.spent > told.cost > 0, "the service may bill the spoilt answer too"
     assert asked[0].judgement().values == {"rating": 5}
     first, *_ = asked[0].attempts
     assert reason in (first.reason or "")
@@ -81,6 +84,15 @@ def test_a_line_that_is_too_long_costs_that_line_alone():
     long = b'{"x": "' + b"a" * (2 * BODY_LIMIT + 7) + b'"}\n'
     lines = [b'{"a": 1}\n', long, b"\n", b"no json\n", b'{"b": 2}']
     assert list(read_lines(io.BytesIO(b"".join(lines)))) == [{"a": 1}, None, None, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("api", "requests", "size"), [("openai", 50_000, 200_000_000), ("anthropic", 100_000, 256_000_000)]
+)
+def test_a_batch_stays_below_what_the_provider_takes(api, requests, size):
+    """As their documentation said in 2026; a batch beyond it is refused as a whole."""
+    assert 0 < BATCHES[api].most <= requests
+    assert 2**24 < BATCHES[api].largest <= size
 
 
 def test_tasks_are_chosen_by_their_short_names_too(tmp_path):

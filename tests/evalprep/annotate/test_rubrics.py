@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.annotate.attach import attach
 from evalprep.annotate.finding import find_rubric
+from evalprep.annotate.quality import agreement
 from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.packs.fence import fence
@@ -14,6 +15,7 @@ from evalprep.packs.rubric import read_rubric
 from evalprep.results import load_run
 from evalprep.results.rows import row_mappings
 from evalprep.score import score_run
+from evalprep.verbs.judging.checks import show_agreement
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.conftest import SUMMARY, change_reply
 from tests.evalprep.annotate.services import serve
@@ -176,6 +178,15 @@ class TestTrust:
         assert one["kappa"]["low"] < one["kappa"]["value"] < one["kappa"]["high"]
         assert len(found["furthest_apart"]) == 3
         assert found["length"]["judge_rating"]["n"] == 12
+
+    def test_agreement_in_words(self, capsys):
+        mine = {("qa", str(at)): {"clarity": at % 3} for at in range(9)}
+        show_agreement(agreement(mine, mine))
+        said = capsys.readouterr().out
+        assert "clarity: 9 rated by both" in said
+        assert "no value was rated by both" not in said
+        show_agreement(agreement(mine, {key: {"depth": 1} for key in mine}))
+        assert capsys.readouterr().out == "no value was rated by both\n"
 
     def test_agreement_with_a_person(self, science_run, judge, tmp_path):
         with serve(lambda *_: "Rating: 4") as server:

@@ -2,10 +2,12 @@
 
 import io
 
+import numpy as np
 import pytest
 
 from evalprep.compare import compare_runs
 from evalprep.compare.comparable import prompt_reason
+from evalprep.compare.difference import difference
 from evalprep.compare.screen import show
 from evalprep.results import load_run
 from evalprep.results.facts import FactDifference
@@ -40,3 +42,12 @@ def test_a_graded_score_beside_published_verdicts(tmp_path):
     show(compare_runs(load_run(write_run(tmp_path, {"graded": rows}))), out, width=120)
     (line,) = [line for line in out.getvalue().splitlines() if line.strip().startswith("graded") and "75.0" in line]
     assert "3.48" in line, "its own score is none in percent"
+
+
+@pytest.mark.parametrize("rating", [5.0, 500.0, -3.0])
+def test_equal_ratings_are_as_sure_as_equal_verdicts(rating):
+    """Their own range shows no width; one unit stands for it, as the one between wrong and right does."""
+    ratings, verdicts = np.full(40, rating), np.ones(40)
+    item, other = difference(ratings, ratings, None), difference(verdicts, verdicts + 0.0, None, bounds=(0.0, 1.0))
+    assert (item.delta, item.p) == (0.0, 1.0)
+    assert (item.low, item.high) == pytest.approx((other.low, other.high))

@@ -137,3 +137,14 @@ def test_every_mistake_is_told(project, capsys, files, keys, message):
     assert "Traceback" not in said
     assert not (project / "work_dir").exists()
     assert not list(project.glob(".work_dir*"))
+
+
+@pytest.mark.parametrize("prepare_py", ["", ROWS.format("{'sample_id': 'a', 'prompt': 'x', 'target': 'y'}")])
+def test_rows_of_a_later_stage_that_nothing_makes_are_told_before_any_reply(project, capsys, prepare_py):
+    config = project / "eval_config.yaml"
+    config.write_text(config.read_text().replace("mine_qa", "mine_later"))
+    files = {"later.yaml": TASK.replace("mine_qa", "mine_later")} | ({"prepare.py": prepare_py} if prepare_py else {})
+    later = {"mine_later": {"template": "later.yaml", "after": ["mine_qa"]}}
+    assert prepare(project, files, {"tasks": PACK["tasks"] | later}) == 2
+    assert "mine_later waits for mine_qa, and the pack has no continue_rows" in capsys.readouterr().err
+    assert not (project / "work_dir").exists()

@@ -1,0 +1,99 @@
+"""Scores over all rows: computed from the rows as lm-eval computes them, and which way is better."""
+
+import numpy as np
+import pytest
+from lm_eval.api import metrics as harness
+
+from evalprep.compare.whole import compare_whole, whole_metrics
+from evalprep.results import load_run
+from tests.evalprep.results.writing import Row, write_run
+
+ROWS = 60
+REFERENCES = ["the cat sat on the mat today", "a dog ran far away from home", "it rains in the north of Spain"]
+
+
+def values(seed):
+    """What lm-eval logs per row for each metric, for a run that is wrong on every fifth row or so."""
+    rng = np.random.default_rng(seed)
+    wrong = rng.random(ROWS) < 0.2
+    rows = []
+    for at in range(ROWS):
+        gold = at % 2
+        said = 1 - gold if wrong[at] else gold
+        shares = [0.75, 0.25] if said == 0 else [0.125, 0.875]
+        references = [REFERENCES[at % 3], REFERENCES[at % 3].upper()][: 1 + at % 2]
+        reply = REFERENCES[(at + 1) % 3] + " indeed" if wrong[at] else REFERENCES[at % 3] + "!" * (at % 4 == 0)
+        log = -float(rng.integers(20, 60))
+        words, size = at % 3 + 5, at % 3 + 25  # the same texts in both runs
+        pairs = {"f1": [gold, said], "mcc": [gold, said], "brier_score": [gold, shares]}
+        pairs |= {name: [references, reply] for name in ("bleu", "chrf", "chrf++", "ter")}
+        pairs |= {"word_perplexity": [log, words], "byte_perplexity": [log, size], "bits_per_byte": [log, size]}
+        rows.append(pairs | {"perplexity": log / 10})
+    return rows
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """The task of two runs, and the rows of both."""
+    every = [values(0), values(1)]
+    loaded = []
+    for at, rows in enumerate(every):
+        lines = [Row(str(number), metrics=row) for number, row in enumerate(rows)]
+        loaded.append(load_run(write_run(tmp_path_factory.mktemp(f"run{at}"), {"all": lines})).tasks["all"])
+    return loaded, every
+
+
+AGGREGATION = {
+    "f1": harness.f1_score,
+    "mcc": harness.matthews_corrcoef,
+    "brier_score": harness.brier_score,
+    "bleu": harness.bleu,
+    "chrf": harness.chrf,
+    "chrf++": harness.chrfpp,
+    "ter": harness.ter,
+    "perplexity": harness.perplexity,
+    "word_perplexity": harness.weighted_perplexity,
+    "byte_perplexity": harness.weighted_perplexity,
+    "bits_per_byte": harness.bits_per_byte,
+}
+
+
+def test_every_metric_over_all_rows_is_known(two):
+    assert set(whole_metrics(two[0][0])) == set(AGGREGATION)
+
+
+@pytest.mark.parametrize("metric", AGGREGATION)
+def test_both_scores_are_those_of_lm_eval(metric, two):
+    tasks, every = two
+    found = compare_whole(*tasks, metric, confidence=0.95)
+    assert not found.not_comparable
+    assert not found.not_enough
+    expected = [AGGREGATION[metric]([row[metric] for row in rows]) for rows in every]
+    assert [found.difference.now, found.difference.previous] == pytest.approx(expected, rel=1e-9)
+    assert found.difference.low < found.difference.delta < found.difference.high
+
+
+@pytest.mark.parametrize("metric", AGGREGATION)
+def test_a_run_with_fewer_mistakes_is_better(metric, two):
+    now, previous = two[0]
+    item = compare_whole(now, previous, metric, confidence=0.95).difference
+    back = compare_whole(previous, now, metric, confidence=0.95).difference
+    lower = metric in {"brier_score", "ter", "bits_per_byte"} or "perplexity" in metric
+    assert item.higher_is_better is not lower
+    assert (item.delta > 0) is (item.now > item.previous)
+    assert back.delta == pytest.approx(-item.delta)
+
+
+def test_labels_that_f1_does_not_know_leave_the_difference_open(tmp_path):
+    rows = [Row(str(at), metrics={"f1": [at % 3, at % 3]}) for at in range(30)]
+    task = load_run(write_run(tmp_path, {"three": rows})).tasks["three"]
+    found = compare_whole(task, task, "f1", confidence=0.95)
+    assert found.difference.delta is None
+    assert any("labels beyond 0 and 1" in reason for reason in found.not_enough)
+
+
+def test_texts_of_another_length_are_another_question(tmp_path, two):
+    now = two[0][0]
+    rows = [Row(str(at), metrics={"word_perplexity": [-30.0, 9]}) for at in range(ROWS)]
+    other = load_run(write_run(tmp_path, {"all": rows})).tasks["all"]
+    assert compare_whole(now, other, "word_perplexity", confidence=0.95).not_comparable
