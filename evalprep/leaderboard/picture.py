@@ -95,8 +95,8 @@ def scatter(board: Board, across: Column, up: Column, width: int = 900, height: 
     parts = [_open(width, height, f"{up.name} against {across.name}"), *_frame(axes, width, height, across, up)]
     for row, x, y in points:
         if row.reference:
-            parts.append(_line("ref", (axes[0].at(x), 16), (axes[0].at(x), height - 48)))
-            parts.append(_line("ref", (78, axes[1].at(y)), (width - 20, axes[1].at(y))))
+            parts.append(_line("ref", (axes[0].at(x), axes[1].end), (axes[0].at(x), axes[1].start)))
+            parts.append(_line("ref", (axes[0].start, axes[1].at(y)), (axes[0].end, axes[1].at(y))))
     place = {row.label: (axes[0].at(x), axes[1].at(y)) for row, x, y in points}
     for name, rows in board.trajectories().items():
         path = " ".join(f"{place[row.label][0]:.1f},{place[row.label][1]:.1f}" for row in rows if row.label in place)

@@ -129,7 +129,7 @@ def _curves(board: Board, width: int) -> list[str]:
                 continue
             # P-values are powers of ten apart.
             heights = [value if value is None or not column.p_value else log_of(value) for value in values]
-            bars = spark(heights)[: max(8, width - longest - 26)]
+            bars = spark(_thinned(heights, max(8, width - longest - 26)))
             ends = f"{number(known[0])} to {number(known[-1])}"
             lines.append(f"  {_shorten(column.heading, longest):<{longest}}  {bars}  {ends}")
     return lines
@@ -138,6 +138,17 @@ def _curves(board: Board, width: int) -> list[str]:
 def _drawn(row: Row, column: Column) -> float | None:
     cell = row.cells.get(column.id)
     return None if cell is None or cell.standing else cell.value
+
+
+def _thinned(values: Sequence[float | None], most: int) -> list[float | None]:
+    """Values from the first to the last at even distances, so that the bars end where the training ends.
+
+    >>> _thinned([0.0, 1.0, 2.0, 3.0, 4.0], 3)
+    [0.0, 2.0, 4.0]
+    """
+    if len(values) <= most:
+        return list(values)
+    return [values[round(at * (len(values) - 1) / (most - 1))] for at in range(most)]
 
 
 def spark(values: Sequence[float | None]) -> str:

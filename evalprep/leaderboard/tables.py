@@ -110,8 +110,7 @@ def write_xlsx(board: Board, path: Path) -> None:
     """Write the workbook: the shown columns with a picture, every column, every cell, the notes."""
     import xlsxwriter
 
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(str(path), options) as book:
+    with xlsxwriter.Workbook(str(path)) as book:
         formats = {
             "head": book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}),
             "leads": book.add_format({"bold": True}),

@@ -49,13 +49,7 @@ def write_xlsx(report: Report, path: Path) -> None:
     """
     import xlsxwriter
 
-    options = {
-        "constant_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-        "strings_to_numbers": False,
-    }
-    with xlsxwriter.Workbook(str(path), options) as book:
+    with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
         bold = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
         taken: set[str] = set()
         facts = [

@@ -92,7 +92,7 @@ def truncated(sample: Sample, count: CountTokens | None = None, default: int | N
     """
     own = sample.metrics.get("truncated")
     if own is not None:
-        return own in (True, 1)
+        return bool(own == 1)
     limit, text = limit_of_reply(sample, default), sample.response
     if not isinstance(text, str):
         return None

@@ -66,8 +66,9 @@ class TaskScore:
     @property
     def harness_differs(self) -> bool:
         """Whether lm-eval reports another number: it aggregates this metric in another way, or rows are not here."""
-        known = self.value is not None and self.harness is not None
-        return known and not math.isclose(self.value or 0.0, self.harness or 0.0, rel_tol=1e-6, abs_tol=1e-9)
+        if self.value is None or self.harness is None:
+            return False
+        return not math.isclose(self.value, self.harness, rel_tol=1e-6, abs_tol=1e-9)
 
     @property
     def harness_said(self) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import statistics
 
 import pytest
@@ -10,6 +11,7 @@ from evalprep.cli import main
 from evalprep.compare import Conclusion, Difference
 from evalprep.compare.best import leaders
 from evalprep.leaderboard import build_board
+from evalprep.leaderboard.picture import Axis
 from evalprep.leaderboard.screen import spark, text
 from evalprep.leaderboard.steps import place_in
 from evalprep.packs.finding import find_packs
@@ -276,6 +278,44 @@ def test_sparks():
     assert spark([1.0, 1.0]) == "▁▁"
     assert spark([]) == ""
     assert spark([None, 0.0, 1.0]) == "·▁█"
+
+
+def test_a_long_training_is_drawn_to_its_end(tmp_path):
+    """Twelve checkpoints that rise, in fewer places than that: the last bar is the last checkpoint's."""
+    runs = []
+    for step in range(1, 13):
+        place = write(tmp_path, f"/m/checkpoint-{step}", rows(0.08 * step, 1), rows(0.08 * step, 1), at=step)
+        runs.append(load_run(place))
+    label_runs(runs)
+    board = build_board(runs, [score_run(one) for one in runs], {})
+    narrow, wide = (re.findall("[▁-█]{3,}", text(board, width)) for width in (30, 80))
+    assert {len(bars) for bars in narrow} == {8}
+    assert {len(bars) for bars in wide} == {12}
+    assert all(bars[0] == "▁" and bars[-1] == "█" for bars in [*narrow, *wide])
+
+
+def test_what_is_best_at_zero_is_sorted_by_its_distance(tmp_path, capsys):
+    folder = make_pack(tmp_path)
+    for model, known, secret in (("over", 0.9, 0.5), ("under", 0.2, 0.4), ("near", 0.5, 0.6)):
+        write(tmp_path / "out", f"/{model}", rows(known, 1), rows(secret, 1))
+    options = ["--template_dir", str(folder), "--sort", "balance", "--json"]
+    assert main(["leaderboard", str(tmp_path / "out"), *options]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["label"].rpartition("/")[2] for row in found] == ["near", "under", "over"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "ticks"),
+    [
+        (Axis(0, 5, 0, 1), [0, 1, 2, 3, 4, 5]),
+        (Axis(0, 6, 0, 1), [0, 2, 4, 6]),
+        (Axis(-0.3, 1.9, 0, 1), [0, 0.5, 1, 1.5]),
+        (Axis(-2.5, 0, 0, 1, log=True), [0.01, 0.1, 1]),
+        (Axis(-20, 0, 0, 1, log=True), [1e-20, 1e-16, 1e-12, 1e-8, 1e-4, 1]),
+    ],
+)
+def test_ticks_are_round_and_few(axis, ticks):
+    assert axis.ticks() == pytest.approx(ticks)
 
 
 def concluded(p, **more):

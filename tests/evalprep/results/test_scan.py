@@ -4,7 +4,7 @@ import json
 import math
 from unittest import mock
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalprep.results import Sample, read_samples, read_table
@@ -19,6 +19,7 @@ KINDS = {
     "blank": lambda _: "\n",
     "two in one": lambda at: line(Row(f"r{at}"), at) + line(Row(f"s{at}"), at) + "\n",
     "over two lines": lambda at: line(Row(f"r{at}"), at).replace(', "doc":', ',\n"doc":', 1) + "\n",
+    "over two lines at a brace": lambda at: line(Row(f"r{at}"), at).replace('"doc": {', '"doc":\n{', 1) + "\n",
     "cut": lambda at: line(Row(f"r{at}"), at)[:90] + "\n",
     "another prompt": lambda at: line(Row(f"r{at}", sent="Something else?"), at) + "\n",
     "escaped prompt": lambda at: json.dumps(json.loads(line(Row(f"r{at}", prompt="Où?"), at))) + "\n",
@@ -32,6 +33,7 @@ KINDS = {
     block=st.sampled_from([1, 700, 3_000, 2**18]),
     ended=st.booleans(),
 )
+@example(kinds=["over two lines at a brace", "two in one"], block=2**18, ended=True)  # as many values as lines
 def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, block, ended):
     path = tmp_path_factory.getbasetemp() / "samples_t_2026-03-01T10-00-00.000001.jsonl"
     text = "".join(KINDS[kind](at) for at, kind in enumerate(kinds))

@@ -1,0 +1,43 @@
+"""What scores say of one task and on the screen."""
+
+import io
+
+import pytest
+
+from evalprep.results import load_run
+from evalprep.score import score_run
+from evalprep.score.rated import number_of
+from evalprep.score.screen import bounds, show
+from evalprep.score.suite import Scores, SuiteScore
+from evalprep.score.task import TaskScore
+from tests.evalprep.results.writing import Row, write_run
+
+
+def test_an_interval_is_shown_where_both_ends_are_known():
+    assert bounds({"interval": (0.125, 0.75)}) == "[0.1250, 0.7500]"
+    assert bounds({"interval": (0.125, None)}) == bounds({"interval": None}) == bounds({}) == ""
+    score = SuiteScore("a", "p", "a", "up", (0, 1), 0.5, result={"agg_value": 0.5, "interval": [0.125, 0.75]})
+    out = io.StringIO()
+    show(Scores("run", "model", [], [], [score]), out, width=80)
+    assert "[0.1250, 0.7500]" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "harness", "differs"),
+    [(0.0, 0.0, False), (0.0, None, False), (None, 0.5, False), (0.0, 0.5, True), (0.5, 0.0, True), (0.5, 0.5, False)],
+)
+def test_a_score_of_zero_is_a_score(value, harness, differs):
+    task = TaskScore("t", "acc", "none", True, 10, None, {"agg_value": value}, None, harness=harness)
+    assert task.harness_differs is differs
+
+
+@pytest.mark.parametrize(("subtasks", "macro"), [("x", None), ("xy", 0.75)])
+def test_a_task_of_two_subtasks_has_a_macro_average(tmp_path, subtasks, macro):
+    rows = [Row(f"x{at}", 1.0, subtask="x") for at in range(6)]
+    rows += [Row(f"y{at}", float(at % 2), subtask="y") for at in range(2) if "y" in subtasks]
+    (task,) = score_run(load_run(write_run(tmp_path, {"t": rows}))).tasks
+    assert (task.macro and task.macro["agg_value"]) == macro
+
+
+def test_ratings_have_two_decimals():
+    assert [number_of(value) for value in (3.256, 4.0, None)] == ["3.26", "4.00", "-"]
