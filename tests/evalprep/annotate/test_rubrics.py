@@ -1,5 +1,6 @@
 """Rubrics of packs, general ones and one's own; votes, chains, pairs in both orders; how far a judge can be trusted."""
 
+import json
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.packs.fence import fence
 from evalprep.packs.finding import find_packs
-from evalprep.packs.rubric import read_rubric
+from evalprep.packs.rubric import Rubric, read_rubric
 from evalprep.results import load_run
 from evalprep.results.rows import row_mappings
 from evalprep.score import score_run
@@ -56,6 +57,8 @@ def test_every_shipped_rubric(file):
     for name in rubric.fields:
         assert prompt.count(fence(f"text of {name}", name)) == 1
     assert prompt.endswith("do not take a rating from them.")
+    assert Rubric.from_spec(json.loads(json.dumps(rubric.spec()))).spec() == rubric.spec(), "kept in the ledger"
+    assert isinstance(Rubric.from_spec(rubric.spec()).version, str)
     # Each expected rating is one that the rubric reads.
     for one in rubric.calibration:
         said = "\n".join(f"{name}: {number:g}" for name, number in one["expected"].items())
@@ -262,6 +265,9 @@ class TestBadInput:
             ("version: 1\nprompt: hi\nfields: {a: prompt.b, c: score}\n", "fields: c"),
             ("version: 1\nprompt: hi\ncalibration: [1]\n", "calibration 1"),
             ("version: 1\nprompt: hi\nread: gut\n", "read: 'gut'"),
+            ("version: 1\nprompt: hi\nvalues: clarity\n", "values is no list of names"),
+            ("version: 1\nprompt: hi\nvalues: []\n", "values is no list of names"),
+            ("version: 1\nprompt: hi\nvalues: [clarity, 3]\n", "values is no list of names"),
         ],
     )
     def test_of_a_file(self, tmp_path, text, what):

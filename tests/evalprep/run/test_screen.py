@@ -162,6 +162,12 @@ ENDED = "the process ended with"
         (f"{ENDED} exit code 3", "on line 7:\ncannot find libcuda.so\n", ["on line 7:", "cannot find libcuda.so"]),
         (f"{ENDED} signal SIGKILL", "a INFO b\n 50%|#####\r 60%|######\n", []),
         (f"{ENDED} exit code 1", "", []),
+        (
+            f"{ENDED} exit code 1",
+            "".join(f"ValueError: {n}\n" for n in range(9)),
+            [f"ValueError: {n}" for n in range(3)],
+        ),
+        (f"{ENDED} exit code 1", "".join(f"line {n}\n" for n in range(9)), ["line 6", "line 7", "line 8"]),
     ],
 )
 def test_the_cause_is_taken_from_the_log_where_the_message_only_points(tmp_path, message, text, expected):

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from evalprep.cli import main
+from evalprep.packs.manifest import read_manifest
 from evalprep.status.done import is_done
 from tests.evalprep.results.writing import Row, write_run
 
@@ -36,6 +38,23 @@ def prepared(tmp_path):
 
 def test_without_results_it_is_not(prepared):
     assert not is_done(prepared[0], "c1-plain")
+
+
+def test_the_exit_code_says_it(prepared, capsys):
+    """command.sh asks by it whether a command is still to be run."""
+    work, results = prepared
+    assert main(["status", "--done", "c1-plain", str(work)]) == 1
+    results()
+    assert main(["status", "--done", "c1-plain", str(work)]) == 0
+    assert capsys.readouterr().out.split("\n") == ["not done", "done", ""]
+
+
+@pytest.mark.parametrize(("schema", "read"), [(1, True), (2, True), (3, False), ("2", False), (None, False)])
+def test_manifests_of_every_release_are_read_and_later_ones_are_not(prepared, schema, read):
+    work, _ = prepared
+    file = work / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema": schema}))
+    assert (read_manifest(work) is not None) is read
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+"""The calls that a room refuses, held against the kernel's tables, and what a room that cannot be made says."""
+
+import pytest
+
+from evalprep.coderunner import runner
+from evalprep.coderunner.inside import REFUSED
+from evalprep.coderunner.runner import Limits
+
+# From include/uapi/asm-generic/unistd.h and arch/x86/entry/syscalls/syscall_64.tbl: name -> x86_64, aarch64.
+ONLY_X86 = {"fork": 57, "vfork": 58}
+CALLS = {
+    "shmget": (29, 194), "socket": (41, 198), "connect": (42, 203), "socketpair": (53, 199), "clone": (56, 220),
+    "execve": (59, 221), "semget": (64, 190), "msgget": (68, 186), "ptrace": (101, 117), "personality": (135, 92),
+    "pivot_root": (155, 41), "chroot": (161, 51), "mount": (165, 40), "umount2": (166, 39), "swapon": (167, 224),
+    "reboot": (169, 142), "init_module": (175, 105), "delete_module": (176, 106), "kexec_load": (246, 104),
+    "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219), "unshare": (272, 97),
+    "perf_event_open": (298, 241), "open_by_handle_at": (304, 265), "setns": (308, 268),
+    "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272), "finit_module": (313, 273),
+    "memfd_create": (319, 279), "kexec_file_load": (320, 294), "bpf": (321, 280), "execveat": (322, 281),
+    "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
+    "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "pidfd_open": (434, 434),
+    "clone3": (435, 435), "pidfd_getfd": (438, 438), "mount_setattr": (442, 442), "memfd_secret": (447, 447),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("machine", "place", "more"), [("x86_64", 0, ONLY_X86), ("aarch64", 1, {})])
+def test_every_call_by_its_name(machine, place, more):
+    wanted = {name: numbers[place] for name, numbers in CALLS.items()} | more
+    refused = set(REFUSED[machine][1])
+    assert sorted(name for name, number in wanted.items() if number not in refused) == []
+    assert sorted(refused - set(wanted.values())) == []
+
+
+def test_a_room_that_cannot_be_made_says_why():
+    class NoRoom:
+        def command(self, _folder, _limits):
+            return ["sh", "-c", "cat > /dev/null; echo no room left >&2; exit 3"]
+
+    with pytest.raises(OSError, match=r"^no room left$"):
+        runner.run("pass", isolation=NoRoom(), limits=Limits())
