@@ -11,6 +11,7 @@ from evalprep.cli import main
 from evalprep.compare.difference import difference
 from evalprep.errors import BadInput
 from evalprep.gate import Limit, Policy, Rule, decide, junit, read_policy
+from evalprep.gate.policy import SLACK
 from evalprep.results import load_run
 from tests.evalprep.results.writing import Row, write_run
 
@@ -222,3 +223,29 @@ def test_the_documented_policy_is_one(tmp_path):
     assert (gpqa.max_drop, gpqa.min_n) == (Limit(0.02, relative=True), 150)
     assert (maths.metric, maths.filter, maths.min_n, maths.slack) == ("exact_match", "strict-match", 100, Limit(0.05))
     assert (policy.overall.max_drop, policy.overall.min_n) == (Limit(0.005), 100)
+
+
+@pytest.mark.parametrize(("pairs", "status"), [(19, "not enough evidence"), (20, "pass")])
+def test_a_rule_takes_twenty_pairs_unless_it_says_otherwise(tmp_path, pairs, status):
+    rows = {"t": rows_of([1] * pairs)}
+    assert decide(*runs(tmp_path, rows, rows), Policy(defaults=Rule(max_drop=0.5))).status == status
+
+
+@pytest.mark.parametrize(
+    ("rule", "drop"),
+    [
+        ("{min_n: 20}", SLACK),
+        ("{min_n: 20, max_drop: 0.02}", SLACK + 0.02),
+        ("{min_n: 20, max_drop: 0.02, slack: 0}", 0.02),
+        ("{min_n: 20, max_drop: 0.5}", None),
+        ("{min_n: 5000}", None),
+        ("{max_drop: 0.02}", None),
+    ],
+)
+def test_rows_that_can_never_pass_are_told_of(tmp_path, rule, drop):
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"defaults: {rule}\n")
+    said = "" if drop is None else f"defaults: min_n 20 is too few for max_drop and slack of {drop:g}"
+    notes = read_policy(path).notes
+    assert bool(notes) is bool(said)
+    assert all(note.startswith(said) for note in notes)

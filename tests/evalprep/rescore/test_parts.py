@@ -1,0 +1,107 @@
+"""Parts of rescoring by themselves: means and what differs, scorers from results files and templates, requests."""
+
+import lm_eval.api.task  # noqa: F401 - fills the registries
+import pytest
+
+from evalprep.rescore.loading import NotDataError, _as_data, load_task
+from evalprep.rescore.place import ScorerPlace
+from evalprep.rescore.scorer import Outcome, _instances
+from evalprep.rescore.tally import TaskRescore, tally
+from evalprep.results import load_run
+from tests.evalprep.results.writing import Row, write_run
+
+
+@pytest.fixture
+def run_of(tmp_path):
+    return lambda rows: load_run(write_run(tmp_path, {"t": rows})).tasks["t"]
+
+
+def outcome(now, again=None):
+    values = {} if again is None else {"none": {"exact_match": again}}
+    return Outcome({"none": {"exact_match": now}}, {"none": ["A"]}, values)
+
+
+def test_means_changes_and_who_differs(run_of):
+    # published verdict, logged score, today's score of the reply, today's score of the published reply
+    cases = [
+        (True, 1.0, 1.0, 1.0),  # nothing differs
+        (True, 1.0, 0.0, 1.0),  # the model
+        (False, 0.0, 1.0, 0.0),  # the model
+        (False, 0.0, 1.0, 1.0),  # the scorer
+        (True, 0.0, 0.0, 0.0),  # the scorer
+    ]
+    task = run_of([Row(str(at), before, previous) for at, (previous, before, _, _) in enumerate(cases)])
+    pairs = zip(task.samples(), [outcome(now, again) for _, _, now, again in cases], strict=True)
+    result = TaskRescore("t", "exact_match", "none")
+    assert len(list(tally(result, task.primary, pairs))) == 5
+    assert (result.n, result.previous, result.now, result.up, result.down) == (5, 0.4, 0.6, 2, 1)
+    replay = result.replay
+    assert (replay.n, replay.agree, replay.milder, replay.stricter) == (5, 3, 1, 1)
+    assert (replay.scorer_differs, replay.model_differs, replay.ids) == (2, 2, ["3", "4"])
+
+
+def test_without_a_scored_row_there_is_no_mean(run_of):
+    task, result = run_of([Row("0", 1.0)]), TaskRescore("t", "exact_match", "none")
+    list(tally(result, task.primary, ((sample, Outcome(error="broken")) for sample in task.samples())))
+    assert (result.previous, result.now, result.errors) == (1.0, None, {"broken": 1})
+
+
+REGEX = {"function": "regex", "regex_pattern": "([0-9]+)", "group_select": -1}
+METRIC = [{"metric": "exact_match", "aggregation": "mean", "higher_is_better": True, "ignore_case": True}]
+
+
+@pytest.mark.parametrize(
+    ("step", "known"),
+    [
+        (REGEX, True),
+        ({"function": "take_first"}, True),
+        ({"function": "custom", "filter_fn": "<function f at 0x7f>"}, False),
+        ({"function": "mine"}, False),
+        ({"function": "regex", "regex_pattern": print}, False),
+    ],
+)
+def test_filters_that_lm_eval_has_are_taken_from_a_results_file(step, known):
+    filters = [{"name": "x", "filter": [step]}]
+    config = {"output_type": "generate_until", "filter_list": filters, "metric_list": METRIC}
+    place = ScorerPlace("t", "results", config=config)
+    if known:
+        assert _as_data(place)["filter_list"] == filters
+    else:
+        with pytest.raises(NotDataError, match="filter 'x' is code of its own"):
+            _as_data(place)
+
+
+TEMPLATE = """\
+task: ${task}
+dataset_path: parquet
+dataset_kwargs: {data_files: {test: "${data_file}"}}
+test_split: test
+output_type: generate_until
+doc_to_text: prompt
+doc_to_target: target
+generation_kwargs: {until: ["\\n"]}
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+"""
+CLASS = """\
+from lm_eval.api.task import ConfigurableTask
+
+
+class Mine(ConfigurableTask):
+    def process_results(self, doc, results):
+        return {"exact_match": 0.25}
+"""
+
+
+@pytest.mark.parametrize(("own", "score"), [(False, 1.0), (True, 0.25)])
+def test_a_template_may_name_a_class_of_its_own(run_of, tmp_path, own, score):
+    task = run_of([Row("0", sent="Question?\n", response="A")])
+    (sample,) = task.samples()
+    (tmp_path / "mine.py").write_text(CLASS)
+    (tmp_path / "t.yaml").write_text(TEMPLATE + ("class: !function mine.Mine\n" if own else ""))
+    loaded = load_task(ScorerPlace("t", "pack", tmp_path / "t.yaml", first=sample))
+    assert loaded.config.task == "t"
+    assert loaded.process_results(sample.doc, ["A"])["exact_match"] == score
+    (request,) = _instances(loaded, sample, sample.doc, sample.resps)
+    assert request.args == ("Question?\n", {"until": ["\n"], "max_gen_toks": 100})
+    assert request.resps == ["A"]
