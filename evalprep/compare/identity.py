@@ -47,7 +47,7 @@ def mismatch(model: str, published: str, sides: tuple[str, str] = ("run", "publi
         sides: What the two are called.
 
     >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-Instruct-evals")
-    ['size: 1B run, 3B published', 'type: pretrained run, instruction-tuned published']
+    ['size: 1B run, 3B published', 'type: by their names only the published one is instruction-tuned']
     """
     differs = []
     ran, wrote = parameters(model), parameters(published)
@@ -55,8 +55,8 @@ def mismatch(model: str, published: str, sides: tuple[str, str] = ("run", "publi
         differs.append(f"size: {_in_words(ran)} {sides[0]}, {_in_words(wrote)} {sides[1]}")
     # A name without a size says nothing about its type either ("model", "checkpoint-500").
     if ran is not None and wrote is not None and instruction_tuned(model) != instruction_tuned(published):
-        kinds = ["instruction-tuned" if instruction_tuned(name) else "pretrained" for name in (model, published)]
-        differs.append(f"type: {kinds[0]} {sides[0]}, {kinds[1]} {sides[1]}")
+        tuned = sides[0 if instruction_tuned(model) else 1]  # of the other the name does not say that it is not
+        differs.append(f"type: by their names only the {tuned} one is instruction-tuned")
     return differs
 
 

@@ -72,6 +72,12 @@ def _run(run: Mapping[str, Any], form: Form) -> dict[str, Any]:
     }
 
 
+def _stored(one: Mapping[str, Any]) -> dict[str, Any]:
+    """A score of a task without samples."""
+    form = percent if one["percent"] else number
+    return {"runs": [_texts(run, value=form, stderr=form, n=count) for run in one["runs"]]}
+
+
 def _score(score: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "runs": [{} if run is None else _of_score(run) for run in score["runs"]],
@@ -156,6 +162,7 @@ def shown_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """Texts of the numbers of a document, at the places of the numbers."""
     return {
         "tasks": [_task(one) for one in document["tasks"]],
+        "stored": [_stored(one) for one in document["stored"]],
         "scores": [_score(one) for one in document["scores"]],
         "groups": [{"runs": [_group(run) for run in one["runs"]]} for one in document["groups"]],
         "ratings": [

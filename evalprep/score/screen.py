@@ -73,7 +73,13 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     differing = [(task.task, task.harness_said) for task in scores.tasks if task.harness_differs]
     damaged = [(task.task, f"{counted(task.damaged, 'damaged line was', 'damaged lines were')} left out")
                for task in scores.tasks if task.damaged]  # fmt: skip
-    for line in (*folded(differing), *folded(damaged)):
+    unscored = [
+        (task.task, f"left out of {counted(task.n, 'row')}, with {reason} as score: {count}")
+        for task in scores.tasks
+        if task.metric
+        for reason, count in (task.micro.get("skipped") or {}).items()
+    ]
+    for line in (*folded(unscored), *folded(differing), *folded(damaged)):
         console.print(Text(line, style="yellow"))
     for metric in dict.fromkeys(task.metric for task in scores.tasks if task.metric and not task.declared):
         guessed = [task.task for task in scores.tasks if task.metric == metric and not task.declared]

@@ -67,8 +67,21 @@ function movedTasks(comparison, which) {
   return el(
     "p",
     { class: "quiet" },
-    paired ? `No difference is shown in any of ${plural(paired, "task")}.` : "Nothing could be paired.",
+    paired
+      ? `No difference is shown in any of ${plural(paired, "task")}.`
+      : comparison.stored.length
+      ? storedInWords(comparison.stored)
+      : "Nothing could be paired.",
   );
+}
+// What is said of runs without samples: how their stored scores compare, one by one.
+function storedInWords(stored) {
+  const of = (verdict) => stored.filter((one) => one.verdict === verdict).length;
+  const parts = Object.keys(WORDS).map((verdict) => [of(verdict), verdict]).filter(([count]) => count);
+  return [
+    el("a", { href: "#comparison" }, plural(stored.length, "stored score")),
+    ` of tasks without samples, unpaired: ${parts.map(([count, verdict]) => `${count} ${verdict}`).join(", ")}.`,
+  ];
 }
 const WORDS = {
   better: "▲ Better",
@@ -136,15 +149,29 @@ function taskScores() {
           }`,
         ),
       ],
-      task.runs.map((run, which) => run && el("div", { class: "line" }, num([...base, which, "score", "n"]))),
+      task.runs.map((run, which) =>
+        run &&
+        el(
+          "div",
+          { class: "line" },
+          num([...base, which, "score", "n"]),
+          run.score.n < run.rows && el("span", { class: "quiet" }, " of ", num([...base, which, "rows"])),
+        )
+      ),
       values,
       [task.percent ? null : axis(domainOf(task)), intervals(taskMarks(task, number), domainOf(task))],
       published,
     ];
   });
-  const picture = el("span", {}, el("span", { class: "visually-hidden" }, "picture"), axis([0, 1], true));
+  const shares = DOC.tasks.some((task) => task.percent);
+  const picture = el(
+    "span",
+    {},
+    el("span", { class: "visually-hidden" }, "picture"),
+    shares && axis([0, 1], true),
+  );
   return table(
-    severalRuns ? "Score of each run with its 95 % interval, in percent" : "Score with its 95 % interval, in percent",
+    `Score${severalRuns ? " of each run" : ""} with its 95 % interval${shares ? ", shares in percent" : ""}`,
     [["Task"], ["n", "number"], ["Score", "score"], [picture, "picture"], ["Published", "number"]],
     rows,
     { class: "forest" },
@@ -154,27 +181,27 @@ function taskScores() {
 function storedTable() {
   if (!DOC.stored.length) return null;
   const rows = DOC.stored.map((one, number) => {
-    const format = one.percent ? "percent" : "plain";
     const cell = (run, which) =>
       run &&
       el(
         "div",
         { class: "line" },
         severalRuns && dot(which),
-        el("b", {}, num(["stored", number, "runs", which, "value"], format)),
-        run.stderr !== null && [" ± ", num(["stored", number, "runs", which, "stderr"], format)],
+        el("b", {}, num(["stored", number, "runs", which, "value"])),
+        run.stderr !== null && [" ± ", num(["stored", number, "runs", which, "stderr"])],
       );
     return [
       one.task,
       one.filter === "none" ? one.metric : `${one.metric} (${one.filter})`,
       one.runs.map((run, which) =>
-        run && run.n !== null && el("div", { class: "line" }, num(["stored", number, "runs", which, "n"], "count"))
+        run && run.n !== null && el("div", { class: "line" }, num(["stored", number, "runs", which, "n"]))
       ),
       one.runs.map(cell),
     ];
   });
   const columns = [["Task"], ["Metric"], ["n", "number"], ["Score", "score"]];
-  return table("Tasks without samples: scores and standard errors as lm-eval stored them", columns, rows);
+  const shares = DOC.stored.some((one) => one.percent) ? ", shares in percent" : "";
+  return table(`Tasks without samples: scores and standard errors as lm-eval stored them${shares}`, columns, rows);
 }
 function groupTable() {
   if (!DOC.groups.length) return null;

@@ -256,7 +256,7 @@ def test_published_data_of_another_model_are_warned_about(tmp_path):
     assert published_source(run) == "Llama-3.2-3B-Instruct-evals"
     (warning,) = compare_runs(run).warnings
     assert "1B run, 3B published" in warning
-    assert "pretrained run, instruction-tuned published" in warning
+    assert "only the published one is instruction-tuned" in warning
 
 
 def test_bad_requests_are_refused_with_what_is_allowed(tmp_path):

@@ -61,3 +61,15 @@ def test_differences_have_their_sign_and_unit(unit, delta, text, two_report):
     assert shown["metrics"] == [
         {"n": "12,345", "now": "0.5000", "previous": "0.5000", "delta": text, "p_holm": "<1e-4"}
     ]
+
+
+def test_stored_scores_have_their_texts(two_report):
+    """A page of runs without samples is made of nothing else."""
+    runs = [{"value": 0.7436, "stderr": 0.0044, "n": 10042}, None]
+    stored = [
+        {"task": "a", "metric": "acc", "filter": "none", "percent": True, "runs": runs},
+        {"task": "b", "metric": "mae", "filter": "none", "percent": False, "runs": [{"value": 186.9, "n": None}]},
+    ]
+    shown = shown_of(two_report.document | {"stored": stored})["stored"]
+    assert shown[0]["runs"] == [{"value": "74.4", "stderr": "0.4", "n": "10,042"}, {}]
+    assert shown[1]["runs"] == [{"value": "186.9"}]
