@@ -46,7 +46,7 @@ def ks_test(
     Args:
         forget_scores: Truth ratios of the model under test; None and NaN are left out and counted.
         retain_scores: Truth ratios of the retain model; None without a reference.
-        compat: On `1 / (R + 1e-10)`, and NaN where one score is, as in OpenUnlearning.
+        compat: NaN where one score is, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], higher is better, `statistic` (largest distance of the two distributions), `n`, or
@@ -56,7 +56,7 @@ def ks_test(
         reason = "no retain log: run the same tasks with the retain model, and score with --reference"
         return {"agg_value": None, "reason": reason}
     if compat:
-        return {"agg_value": _p_value_of_reciprocals(forget_scores, retain_scores)}
+        return {"agg_value": _p_value_of_all(forget_scores, retain_scores)}
     forget, retain, lost = _comparable(forget_scores, retain_scores)
     if not forget or not retain:
         side = "the forget" if not forget else "the retain"
@@ -73,19 +73,19 @@ def ks_test(
     return by_row.counted(result, not_a_number=lost)
 
 
-def _p_value_of_reciprocals(forget: Sequence[float | None], retain: Sequence[float | None]) -> float:
-    """Forget quality as OpenUnlearning takes it; tiny ratios fall together there."""
+def _p_value_of_all(forget: Sequence[float | None], retain: Sequence[float | None]) -> float:
+    """The p-value with no row left out."""
     from scipy.stats import ks_2samp
 
-    sides = [[math.nan if one is None else 1 / (one + EPSILON) for one in side] for side in (forget, retain)]
+    sides = [[math.nan if one is None else float(one) for one in side] for side in (forget, retain)]
     if not all(sides) or any(math.isnan(one) for side in sides for one in side):
         return math.nan
     return float(ks_2samp(*sides).pvalue)
 
 
-def _reference(retain_auc: float | None, ref_value: float) -> tuple[float, str]:
-    """The AUC to compare with and where it comes from."""
-    if retain_auc is not None and by_row.finite(retain_auc):
+def _reference(retain_auc: float | None, ref_value: float, *, compat: bool) -> tuple[float, str]:
+    """The AUC to compare with and where it comes from; OpenUnlearning computes with a NaN, too."""
+    if retain_auc is not None and (compat or by_row.finite(retain_auc)):
         return float(retain_auc), "retain"
     return ref_value, f"default_{ref_value:g}"
 
@@ -110,7 +110,7 @@ def privleak(
     """
     if not by_row.finite(auc) or auc is None:
         return {"agg_value": math.nan} if compat else {"agg_value": None, "reason": "no AUC of the min-k attack"}
-    reference, source = _reference(retain_auc, ref_value)
+    reference, source = _reference(retain_auc, ref_value, compat=compat)
     own, other = 1.0 - auc, 1.0 - reference
     result: dict[str, Any] = {"agg_value": 100.0 * (own - other) / (other + EPSILON), "reference": source}
     if compat:
@@ -134,7 +134,7 @@ def rel_diff(
     """
     if not by_row.finite(auc) or auc is None:
         return {"agg_value": math.nan} if compat else {"agg_value": None, "reason": "no AUC"}
-    reference, source = _reference(retain_auc, ref_value)
+    reference, source = _reference(retain_auc, ref_value, compat=compat)
     value = 100.0 * (auc - reference) / (reference + EPSILON)
     return {"agg_value": value} if compat else {"agg_value": value, "reference": source}
 

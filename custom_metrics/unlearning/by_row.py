@@ -46,6 +46,24 @@ def mean_or_nan(values: Iterable[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else math.nan
 
 
+def pairs(first: Mapping[Any, Any], second: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """The values of rows that both sides have, in the order of the first: what the reference implementation keeps."""
+    others = by_string(second)
+    found = ((value, others.get(index)) for index, value in by_string(first).items())
+    return [(value, other) for value, other in found if value is not None and other is not None]
+
+
+def values_or_nan(value: Any) -> list[float]:
+    """The numbers of one row with nothing left out; what is none counts as NaN."""
+    given = value if isinstance(value, (list, tuple)) else [value]
+    return [float(one) if isinstance(one, (int, float)) else math.nan for one in given]
+
+
+def total_or_nan(value: Any) -> float:
+    """The sum of one row's numbers as the reference implementation has it."""
+    return sum(values_or_nan(value))
+
+
 def by_string(values: Mapping[Any, Any]) -> dict[str, Any]:
     """The same mapping with string keys, so that rows read back from JSON meet rows in memory."""
     return {str(key): value for key, value in values.items()}

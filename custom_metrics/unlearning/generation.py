@@ -10,7 +10,7 @@ from custom_metrics.text.rouge import rouge_scores
 from custom_metrics.unlearning import by_row
 
 
-def rouge(*, ground_truth: str, generation: str, stemmer: bool = True) -> dict[str, float]:
+def rouge(*, ground_truth: str, generation: str, stemmer: bool = True, compat: bool = False) -> dict[str, float]:
     """ROUGE-1 recall, ROUGE-L F1 and ROUGE-L recall of one generation, each in [0, 1].
 
     Settings of OpenUnlearning: tokens are `[a-z0-9]+` of the lower-cased text, words longer than three letters are
@@ -20,11 +20,13 @@ def rouge(*, ground_truth: str, generation: str, stemmer: bool = True) -> dict[s
         ground_truth: Reference text.
         generation: Text of the model.
         stemmer: False for the settings of MUSE's own scorer.
+        compat: Stems whatever `stemmer` says, as OpenUnlearning always does.
 
     >>> rouge(ground_truth="born in 1961", generation="Born in 1961.")["rougeL_recall"]
     1.0
     """
-    scores = rouge_scores(prediction=generation, reference=ground_truth, types=("rouge1", "rougeL"), stemmer=stemmer)
+    stems = stemmer or compat
+    scores = rouge_scores(prediction=generation, reference=ground_truth, types=("rouge1", "rougeL"), stemmer=stems)
     return {
         "rouge1_recall": scores["rouge1"]["recall"],
         "rougeL_f1": scores["rougeL"]["fmeasure"],
@@ -32,13 +34,14 @@ def rouge(*, ground_truth: str, generation: str, stemmer: bool = True) -> dict[s
     }
 
 
-def rouge_no_stemmer(*, ground_truth: str, generation: str) -> dict[str, float]:
-    """`rouge` with the settings of MUSE's own scorer: no stemming."""
+def rouge_no_stemmer(*, ground_truth: str, generation: str, compat: bool = False) -> dict[str, float]:
+    """`rouge` with the settings of MUSE's own scorer: no stemming, and nothing else to be compatible with."""
+    del compat
     return rouge(ground_truth=ground_truth, generation=generation, stemmer=False)
 
 
 def generation_postprocess(
-    *, raw_generation: str, stopwords: Sequence[str] | None = (), eos_text: str = ""
+    *, raw_generation: str, stopwords: Sequence[str] | None = (), eos_text: str = "", compat: bool = False
 ) -> dict[str, str]:
     r"""Cut a generation at the end-of-sequence text, then at each stop string in turn, and strip it.
 
@@ -46,10 +49,12 @@ def generation_postprocess(
         raw_generation: Decoded text.
         stopwords: Stop strings; the order does not matter for the result. None, OpenUnlearning's default, means none.
         eos_text: Literal end-of-sequence token; empty if the text cannot contain one.
+        compat: Changes nothing: OpenUnlearning cuts in the same way.
 
     >>> generation_postprocess(raw_generation=" Paris\n\nQuestion: next?", stopwords=["\n\n"])
     {'generation': 'Paris'}
     """
+    del compat
     text = raw_generation
     for stop in [eos_text, *(stopwords or ())]:
         if stop:
@@ -82,7 +87,7 @@ def classifier_prob(
     Args:
         logits_by_index: Row -> logits.
         class_id: Position of the class.
-        compat: NaN of no generations, as in OpenUnlearning.
+        compat: NaN of no generations, and where a logit is no number, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], `score_by_index` and `skipped` (rows without that logit).
@@ -90,7 +95,7 @@ def classifier_prob(
     scores: dict[str, float | None] = {}
     for index, logits in by_row.by_string(logits_by_index).items():
         if not 0 <= class_id < len(logits) or not all(by_row.finite(value) for value in logits):
-            scores[index] = None
+            scores[index] = math.nan if compat else None
             continue
         top = max(logits)
         weights = [math.exp(value - top) for value in logits]

@@ -30,7 +30,7 @@ def _lowest_mean(values: NDArray[np.float32], k: float) -> float:
 
 
 def mia_min_k_score(
-    *, token_logprobs: Sequence[float], k: float = 0.4, empty: float | None = 0.0
+    *, token_logprobs: Sequence[float], k: float = 0.4, empty: float | None = 0.0, compat: bool = False
 ) -> dict[str, float | None]:
     """Min-k: minus the mean of the `max(1, int(k n))` lowest token log-probabilities over `S_cut`.
 
@@ -41,12 +41,13 @@ def mia_min_k_score(
         k: Share of tokens.
         empty: Score of a row without tokens. The reference implementation says 0, which looks like a certain member;
             suite scores pass None, so that such a row stays out of the AUC.
+        compat: 0 for such a row whatever `empty` says, as in OpenUnlearning.
 
     >>> mia_min_k_score(token_logprobs=[-3.0, -1.0, -2.0, -4.0], k=0.5)
     {'score': 3.5}
     """
     if not len(token_logprobs):
-        return {"score": empty}
+        return {"score": 0.0 if compat else empty}
     return {"score": _lowest_mean(np.asarray(token_logprobs, dtype=np.float32), k)}
 
 
@@ -58,6 +59,7 @@ def mia_min_k_plus_plus_score(
     var: Sequence[float] | None = None,
     k: float = 0.4,
     empty: float | None = 0.0,
+    compat: bool = False,
 ) -> dict[str, float | None]:
     """Min-k++: min-k on token log-probabilities standardised by the model's own distribution.
 
@@ -71,12 +73,13 @@ def mia_min_k_plus_plus_score(
         var: Variance of the log-probability per position.
         k: Share of tokens.
         empty: Score of a row without tokens.
+        compat: 0 for such a row whatever `empty` says, as in OpenUnlearning.
 
     Returns:
         `score`, unbounded; None where neither the vocabulary nor its moments are given.
     """
     if not len(token_logprobs):
-        return {"score": empty}
+        return {"score": 0.0 if compat else empty}
     if vocab_logprobs is not None:
         vocabulary: NDArray[np.float32] = np.asarray(vocab_logprobs, dtype=np.float32)
         weights = np.exp(vocabulary)

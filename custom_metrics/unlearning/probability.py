@@ -64,30 +64,41 @@ def probability_from_logits(
         logits: Shape [T][V]; row t scores the token at t+1.
         labels: Token ids of length T, -100 where a token is not scored. The first token is never scored.
         input_ids: Accepted for completeness; the labels carry the ids that count.
-        compat: NaN instead of None, as in OpenUnlearning.
+        compat: NaN instead of None, and a label on the first token counts in the length, as in OpenUnlearning.
 
     Returns:
         `prob` and `avg_loss`, both None where no token is scored.
     """
     del input_ids
     logprobs = _token_logprobs(logits, labels)
-    return probability_from_sum(sum_logprob=math.fsum(logprobs), num_tokens=len(logprobs), compat=compat)
+    count = sum(label != IGNORED for label in labels) if compat else len(logprobs)
+    return probability_from_sum(sum_logprob=math.fsum(logprobs), num_tokens=count, compat=compat)
 
 
 def tokenwise_logprobs_from_logits(
-    *, logits: Sequence[Sequence[float]], labels: Sequence[int], input_ids: Sequence[int] | None = None
+    *,
+    logits: Sequence[Sequence[float]],
+    labels: Sequence[int],
+    input_ids: Sequence[int] | None = None,
+    compat: bool = False,
 ) -> dict[str, list[float]]:
     """Log-probabilities of the `S_cut` tokens: all labelled tokens but the last.
 
     Args:
         logits: Shape [T][V].
         labels: Token ids of length T, -100 where a token is not scored.
-        input_ids: Accepted for completeness.
+        input_ids: Token ids; without them those of the labels.
+        compat: All tokens from the first to the last but one labelled, those between without a label included, and
+            read from `input_ids`, as in OpenUnlearning.
 
     Returns:
         `token_logprobs`, natural logarithm, in order; empty for fewer than two labelled tokens.
     """
-    del input_ids
+    if compat:
+        labelled = [position for position, label in enumerate(labels) if label != IGNORED][:-1]
+        known = labels if input_ids is None else input_ids
+        scored = _token_logprobs(logits, [max(int(one), 0) for one in known]) if labelled else []
+        return {"token_logprobs": scored[labelled[0] - 1 : labelled[-1]] if labelled else []}
     return {"token_logprobs": _token_logprobs(logits, labels)[:-1]}
 
 
@@ -126,26 +137,24 @@ def probability_w_options(
     Args:
         correct_prob: Row -> probability of the correct answer.
         wrong_prob: Row -> probability, or list of probabilities, of the wrong answers.
-        compat: A NaN makes its row and the mean NaN, as in OpenUnlearning.
+        compat: A NaN makes its row and the mean NaN; rows that one side lacks are left out, and the values after them
+            move up to the rows before, as in OpenUnlearning.
 
     Returns:
         `agg_value`, `value_by_index` (row -> `{"prob"}`) and `skipped`.
     """
     wrong_by_row = by_row.by_string(wrong_prob)
     values: dict[str, dict[str, float | None]] = {}
+    if compat:
+        sides = by_row.pairs(correct_prob, wrong_prob)
+        shares = [own / (own + by_row.total_or_nan(other) + EPSILON) for own, other in sides]
+        values = {index: {"prob": one} for index, one in zip(by_row.by_string(correct_prob), shares, strict=False)}
+        return {"agg_value": by_row.mean_or_nan(shares), "value_by_index": values}
     for index, correct in by_row.by_string(correct_prob).items():
-        if compat:
-            listed = wrong_by_row.get(index)
-            total = sum(listed) if isinstance(listed, (list, tuple)) else listed
-            known = correct is not None and total is not None
-            values[index] = {"prob": correct / (correct + total + EPSILON) if known else math.nan}
-            continue
         wrong = by_row.entries(wrong_by_row.get(index))
         complete = by_row.finite(correct) and bool(wrong)
         values[index] = {"prob": correct / (correct + math.fsum(wrong) + EPSILON) if complete else None}
     kept = [row["prob"] for row in values.values() if row["prob"] is not None]
-    if compat:
-        return {"agg_value": by_row.mean_or_nan(kept), "value_by_index": values}
     return by_row.counted(
         {"agg_value": by_row.mean(kept), "value_by_index": values}, no_scored_token=len(values) - len(kept)
     )

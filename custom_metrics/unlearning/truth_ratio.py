@@ -57,7 +57,8 @@ def truth_ratio(
         aggregator: `closer_to_1_better` (forgotten data, up), `true_better` (other data, up) or `prob_mean`.
         correct_avg_loss: Row -> average loss of the correct (paraphrased) answer.
         wrong_avg_loss: Row -> average loss, or list of them, of the wrong answers; lengths may differ by row.
-        compat: A row without a loss makes its ratio and the mean NaN, as in OpenUnlearning.
+        compat: A NaN makes its ratio and the mean NaN; rows that one side lacks are left out, and the ratios after
+            them move up to the rows before, as in OpenUnlearning.
 
     Returns:
         `agg_value` in [0, 1], `value_by_index` (row -> `{"score": R}`) and `skipped`. An unknown aggregator gives
@@ -74,24 +75,39 @@ def truth_ratio(
             "value_by_index": {},
             "reason": f"unknown aggregator {aggregator!r}; one of {allowed}",
         }
+    if compat:
+        return _as_the_original(aggregator, correct_avg_loss, wrong_avg_loss)
     wrong_by_row = by_row.by_string(wrong_avg_loss)
     values: dict[str, dict[str, float | None]] = {}
     added: list[float] = []
     for index, loss in by_row.by_string(correct_avg_loss).items():
         wrong_loss = by_row.mean(by_row.entries(wrong_by_row.get(index)))
         if not by_row.finite(loss) or wrong_loss is None:
-            values[index] = {"score": math.nan if compat else None}
+            values[index] = {"score": None}
             continue
-        correct, wrong = _exp(-loss), _exp(-wrong_loss)
-        score = correct / (correct + wrong + EPSILON) if aggregator == "prob_mean" else wrong / (correct + EPSILON)
+        score = _ratio(aggregator, loss, wrong_loss)
         values[index] = {"score": score}
         added.append(contribution(score))
-    if compat:
-        lost = [math.nan] * (len(values) - len(added))
-        return {"agg_value": by_row.mean_or_nan([*added, *lost]), "value_by_index": values}
     return by_row.counted(
         {"agg_value": by_row.mean(added), "value_by_index": values}, no_scored_token=len(values) - len(added)
     )
+
+
+def _ratio(aggregator: str, correct_loss: float, wrong_loss: float) -> float:
+    """What one row counts; NaN where both answers are beyond what a number holds."""
+    correct, wrong = _exp(-correct_loss), _exp(-wrong_loss)
+    below = correct + wrong + EPSILON if aggregator == "prob_mean" else correct + EPSILON
+    above = correct if aggregator == "prob_mean" else wrong
+    return math.nan if math.isinf(above) and math.isinf(below) else above / below
+
+
+def _as_the_original(aggregator: str, correct: Mapping[str, Any], wrong: Mapping[str, Any]) -> dict[str, Any]:
+    """With no row left out but those that one side lacks altogether."""
+    sides = ([by_row.mean_or_nan(by_row.values_or_nan(one)) for one in pair] for pair in by_row.pairs(correct, wrong))
+    ratios = [_ratio(aggregator, *pair) for pair in sides]
+    added = (ratio if math.isnan(ratio) else AGGREGATORS[aggregator](ratio) for ratio in ratios)
+    values = {index: {"score": ratio} for index, ratio in zip(by_row.by_string(correct), ratios, strict=False)}
+    return {"agg_value": by_row.mean_or_nan(added), "value_by_index": values}
 
 
 METRICS = {"unlearning.truth_ratio": truth_ratio}

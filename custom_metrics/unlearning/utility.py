@@ -43,13 +43,18 @@ def hm_aggregate(*, agg_values: Mapping[str, float | None], compat: bool = False
     return {"agg_value": len(values) / math.fsum(1 / value for value in values)}
 
 
-def summary(*, logs: Mapping[str, Mapping[str, Any]], configured_metrics: Sequence[str]) -> dict[str, float]:
+def summary(
+    *, logs: Mapping[str, Mapping[str, Any]], configured_metrics: Sequence[str], compat: bool = False
+) -> dict[str, float]:
     """The short result file: configured metric -> `agg_value`; helpers and metrics without a value are left out.
 
     Args:
         logs: Metric -> result with `agg_value`.
         configured_metrics: Metrics the user asked for, in the order of the summary.
+        compat: In the order of the results, as OpenUnlearning writes it.
     """
+    if compat:
+        configured_metrics = [name for name in logs if name in configured_metrics]
     found = ((name, logs.get(name, {}).get("agg_value")) for name in configured_metrics)
     return {name: value for name, value in found if value is not None}
 

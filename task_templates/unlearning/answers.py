@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,19 @@ from custom_metrics.unlearning import by_row
 from custom_metrics.unlearning import probability as formulas
 from custom_metrics.unlearning import truth_ratio as ratios
 
-from .results import Inputs, Result, by_index, carried, column, data_set, drawn, no_value, with_mean_interval
-from .samples import Rows, answers, missing, position, responses, single, split, tally
+from .results import (
+    Inputs,
+    Result,
+    as_original,
+    by_index,
+    carried,
+    column,
+    data_set,
+    drawn,
+    no_value,
+    with_mean_interval,
+)
+from .samples import Rows, answers, missing, option, position, responses, single, split, tally
 
 #: What a truth ratio says, by its aggregator.
 RATIO_MEANINGS = {
@@ -43,12 +55,15 @@ def probability(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
             if role == "wrong"
             else {"prob": probs[0] if probs else None, "avg_loss": losses[0] if losses else None}
         )
-    result = {
-        **formulas.probability_aggregate(value_by_index=values),
-        "value_by_index": values,
-        **_rows_of(single(rows)),
-    }
     means = {index: by_row.mean(by_row.entries(row["prob"])) for index, row in values.items()}
+    result = {"value_by_index": values, **_rows_of(single(rows))}
+    if option(single(rows), "missing", default=False):
+        all_rows = {index: {"prob": by_row.values_or_nan(row["prob"])} for index, row in values.items()}
+        result |= as_original(formulas.probability_aggregate(value_by_index=all_rows, compat=True), means.values())
+        if result["agg_value"] is None:
+            return tally(result, seen)
+    else:
+        result |= formulas.probability_aggregate(value_by_index=values)
     return tally(with_mean_interval(result, means, data_set(rows)), seen)
 
 
@@ -57,7 +72,10 @@ def probability_w_options(*, inputs: Inputs, **_: Any) -> Result:
     found = _correct_and_wrong(inputs, "prob")
     if isinstance(found, dict):
         return found
-    result = formulas.probability_w_options(correct_prob=found[0], wrong_prob=found[1])
+    compat = any(one.get("missing") for one in inputs.values())
+    result = formulas.probability_w_options(correct_prob=found[0], wrong_prob=found[1], compat=compat)
+    if compat and (result := as_original(result, column(result, "prob").values()))["agg_value"] is None:
+        return result
     return with_mean_interval(result, column(result, "prob"), data_set(inputs))
 
 
@@ -67,7 +85,12 @@ def truth_ratio(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Resul
     if isinstance(found, dict):
         return found
     aggregator = str(params.get("aggregator"))
-    result = ratios.truth_ratio(aggregator=aggregator, correct_avg_loss=found[0], wrong_avg_loss=found[1])
+    compat = any(one.get("missing") for one in inputs.values())
+    result = ratios.truth_ratio(
+        aggregator=aggregator, correct_avg_loss=found[0], wrong_avg_loss=found[1], compat=compat
+    )
+    if compat and (result := as_original(result, column(result, "score").values()))["agg_value"] is None:
+        return result | carried(inputs)
     return described(result | carried(inputs), aggregator, data_set(inputs))
 
 
@@ -100,4 +123,11 @@ def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[
     for score in (correct, wrong):
         if not by_index(inputs.get(score, {})):
             return no_value(f"no rows of {score or 'a score this one needs'}")
-    return column(inputs[correct], name), column(inputs[wrong], name)
+    own, others = column(inputs[correct], name), column(inputs[wrong], name)
+    if any(one.get("missing") for one in inputs.values()):
+        # A row that has none is NaN there, and not absent.
+        return (
+            {index: value if by_row.finite(value) else math.nan for index, value in own.items()},
+            {index: by_row.values_or_nan(value) for index, value in others.items()},
+        )
+    return own, others

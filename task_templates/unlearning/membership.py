@@ -26,10 +26,14 @@ def attack(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     seen: list[Response] = []
     for side, samples in zip(SIDES, rows.values(), strict=False):
         k = float(option(samples, "min_k", default=0.4))
+        compat = bool(option(samples, "missing", default=False))
         found = [answer(row) for row in samples]
         seen += found
         blocks[side] = _block(
-            {position(row): _score(name, response, row, k) for row, response in zip(samples, found, strict=True)}
+            {
+                position(row): _score(name, response, row, k, compat=compat)
+                for row, response in zip(samples, found, strict=True)
+            }
         ) | answers(samples)
     result = _auc(blocks) | split(next(iter(rows.values())))
     if result["agg_value"] is None and "backend" in {response.refused for response in seen}:
@@ -59,7 +63,7 @@ def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: An
     return _auc(blocks) | digest(reference)
 
 
-def _score(name: str, response: Response, row: Row, k: float) -> float | None:
+def _score(name: str, response: Response, row: Row, k: float, *, compat: bool) -> float | None:
     """Attack score of one text; higher means less likely seen in training."""
     if name == "loss":
         return response.avg_loss
@@ -68,11 +72,14 @@ def _score(name: str, response: Response, row: Row, k: float) -> float | None:
         return formulas.mia_zlib_score(avg_loss=response.avg_loss, text=text)["score"]
     if name == "gradnorm":
         return response.grad_norm
+    compat = compat and not response.refused  # a text that was not scored says nothing, whatever the mode
     logprobs = response.logprobs[:-1]
     if name == "min_k":
-        return formulas.mia_min_k_score(token_logprobs=logprobs, k=k, empty=None)["score"]
+        return formulas.mia_min_k_score(token_logprobs=logprobs, k=k, empty=None, compat=compat)["score"]
     mu, var = (None if moments is None else moments[:-1] for moments in (response.mu, response.var))
-    return formulas.mia_min_k_plus_plus_score(token_logprobs=logprobs, mu=mu, var=var, k=k, empty=None)["score"]
+    return formulas.mia_min_k_plus_plus_score(token_logprobs=logprobs, mu=mu, var=var, k=k, empty=None, compat=compat)[
+        "score"
+    ]
 
 
 def _block(scores: Mapping[str, float | None]) -> Result:

@@ -15,6 +15,8 @@ from evalprep.packapi import BadInput, Context, Problem, near
 
 RULE = "openunlearning"  # of published values, and of runs that follow a configuration
 AUTO, OWN = "auto", "own"
+#: The choice of `openunlearning` about rows without a value.
+MISSING = "missing"
 _CONTENT = yaml.safe_load(Path(__file__).with_name("recipes.yaml").read_text(encoding="utf-8"))
 CONFIGURATIONS: dict[str, dict[str, Any]] = _CONTENT["configurations"]
 #: Keys whose other values make another score.
@@ -94,9 +96,14 @@ def _choose(context: Context) -> Choices:
     # Who has lm-eval apply the template asks in another way already.
     harness = {"prompts": "harness"} if context.config.core.apply_chat_template else {}
     set_here = {**harness, **{key: own[key] for key in KEYS if key in given and own[key] != AUTO}}
-    changed = [key for key, value in set_here.items() if value != style.get(key, value)]
+    changed = [key for key, value in set_here.items() if _asked(key, value) != style.get(key, _asked(key, value))]
     changed += [key for key, value in _SCORING.items() if getattr(section, key) != value]
     return Choices(**{**own, **style, **set_here}, recipe=name, why=why, changed=tuple(changed))
+
+
+def _asked(key: str, value: Any) -> Any:
+    """A key as far as it decides how a model is asked: what rows without a value do, no recipe says."""
+    return [one for one in value if one != MISSING] if key == RULE else value
 
 
 def _unknown(context: Context, wanted: str) -> Problem:

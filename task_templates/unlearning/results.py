@@ -24,6 +24,20 @@ def no_value(reason: str) -> Result:
     return {"agg_value": None, "reason": reason}
 
 
+def as_original(result: Result, rows: Iterable[Any]) -> Result:
+    """A result that leaves no row out, for files that know no NaN; `missing` tells scores that are made of it.
+
+    Args:
+        result: With NaN for its value where a row has none.
+        rows: What every row has.
+    """
+    if by_row.finite(result.get("agg_value")):
+        return {**result, "missing": True}
+    empty = sum(not by_row.entries(row) for row in rows)
+    reason = f"not a number, as in OpenUnlearning: {empty} rows have no value (openunlearning: [missing])"
+    return {**result, **no_value(reason), "missing": True}
+
+
 def only(inputs: Inputs | None) -> Mapping[str, Any]:
     """The result of a score that needs one; empty without it."""
     return next(iter((inputs or {}).values()), {})

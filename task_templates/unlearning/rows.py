@@ -9,6 +9,7 @@ from evalprep.packapi import Context, Repeats
 
 from .datasets import WRONG, Data, Row, split_of, wrong_answers
 from .prompts import Shot
+from .recipe import MISSING, choices_of
 from .style import style_of, tokenizer_of
 
 
@@ -30,6 +31,7 @@ def likelihood_rows(
         "split": split_of(context, data),
         "min_k": section.min_k,
         "strict_extraction": section.strict_extraction,
+        "missing": MISSING in choices_of(context).openunlearning,
     }
     for common, row in _identify(rows, data.columns(question)):
         if data.kind == "qa":

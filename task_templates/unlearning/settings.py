@@ -11,7 +11,7 @@ from .judge import load_prompt
 from .prompts import PLAIN_TAGS
 from .recipe import choices_of
 
-COMPATIBILITY = ("boundary", "tail", "length")
+COMPATIBILITY = ("boundary", "tail", "length", "missing")
 
 
 def check_settings(context: Context, planned: Plan) -> None:

@@ -288,6 +288,13 @@ def test_compatible_options_reach_the_requests(prepared):
     assert options["max_tokens"] == 512
 
 
+def test_what_rows_without_a_value_do_is_no_change_of_the_recipe(prepared):
+    choices = {"recipe": "phi-1_5", "openunlearning": ["boundary", "length", "missing"]}
+    preparation = prepared(choices, tasks=["tofu_forget_lp"])
+    assert yaml_of(preparation, "tofu_forget_lp")["metadata"]["rule"] == "openunlearning"
+    assert rows_of(preparation, "tofu_forget_lp")[0]["scoring"]["missing"] is True
+
+
 def test_extra_metrics_bring_their_tasks_and_a_second_command(prepared):
     preparation = prepared({**PLAIN, "metrics": ["mia_min_k_plus_plus", "mia_gradnorm"], "gradient_norm": "inf"})
     main, extra = preparation.commands
@@ -411,7 +418,7 @@ def test_a_missing_column_names_those_found(prepared, tmp_path):
         pytest.param({"metrics": ["mia_min_kpp"]}, {}, "unknown metric 'mia_min_kpp'", id="metric"),
         pytest.param({"metrics": ["muse_mia_loss"]}, {}, "did you mean mia_loss", id="metric with the prefix"),
         pytest.param({"judge_prompt": "nowhere.py"}, {}, "no such Python file", id="missing judge prompt"),
-        pytest.param({"openunlearning": ["eos"]}, {}, "boundary, tail, length", id="compatible choice"),
+        pytest.param({"openunlearning": ["eos"]}, {}, "boundary, tail, length, missing", id="compatible choice"),
         pytest.param({"plain_tags": {"user": "Q:"}}, {}, "user_start", id="plain tag"),
         pytest.param({"retain_results": "nowhere"}, {}, "--reference", id="missing retain results"),
         pytest.param({"gradient_norm": 3}, {}, "1, 2 or inf", id="gradient norm"),

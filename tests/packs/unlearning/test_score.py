@@ -100,6 +100,35 @@ def test_truth_ratio_with_one_row_missing_keeps_the_others(answers):
     assert len(result["interval"]) == 2
 
 
+def test_one_row_without_a_token_takes_the_mean_with_it_where_that_is_asked_for(answers, membership):
+    def rows(**scoring):
+        return {
+            "tofu_forget_lp": [
+                likelihood_row(0, answer(-1.0), answer(-1.0), answer(-2.0), roles=ROLES, scoring=scoring),
+                likelihood_row(1, answer(), answer(), answer(-2.0), roles=ROLES, scoring=scoring),
+            ]
+        }
+
+    both = {}
+    for missing in (False, True):
+        parts = {
+            name: answers.probability(rows=rows(missing=missing), params={"role": role})
+            for name, role in (("forget_Q_A_PARA_Prob", "paraphrase"), ("forget_Q_A_PERT_Prob", "wrong"))
+        }
+        ratio = answers.truth_ratio(inputs=parts, params={"aggregator": "true_better"})
+        both[missing] = (parts["forget_Q_A_PARA_Prob"], ratio)
+    ours, theirs = both[False], both[True]
+    assert [one["agg_value"] for one in ours] == pytest.approx([0.36787944, 0.63212056], abs=1e-6)
+    assert [one["agg_value"] for one in theirs] == [None, None]
+    assert all("1 rows have no value" in one["reason"] for one in theirs)
+    # The rows that have one keep it.
+    assert theirs[1]["value_by_index"]["0"]["score"] == pytest.approx(ours[1]["value_by_index"]["0"]["score"])
+
+    sides = [likelihood_row(0, answer(-1.0, -2.0), scoring={"missing": True}), likelihood_row(1, answer())]
+    found = membership.attack(rows={"forget": sides, "holdout": sides}, params={"attack": "min_k"})
+    assert found["forget"]["value_by_index"]["1"] == {"score": 0.0}
+
+
 def test_scores_without_samples_say_which(answers, membership):
     assert "no samples" in membership.attack(rows={"a": []}, params={"attack": "loss"})["reason"]
     assert "no rows" in answers.truth_ratio(inputs={}, params={"aggregator": "true_better"})["reason"]
