@@ -10,6 +10,8 @@ from evalprep.results import Run
 # checkpoint-500, step_100, step3000-tokens6B, global_step200, iter_0000100, epoch-3, ckpt 7
 _NAMES = "checkpoint|ckpt|global[-_ ]?step|step|iteration|iter|epoch"
 _STEP = re.compile(rf"(?i)(?<![a-z])(?:{_NAMES})(?:s?[-_= ])?(\d{{1,12}})(?!\d)")
+_TOKENS = re.compile(r"(?i)^[-_]tokens?[-_]?[\d.]+[kmbt]?(?![a-z0-9])")  # step3000-tokens6B says the step twice
+_SEPARATORS = "/-_@ "
 _PARTS = 2  # of a path that may name a step: `global_step200/hf`; what lies above is where somebody keeps models
 
 
@@ -36,6 +38,8 @@ def place_in(model: str, revision: str = "") -> Place:
 
     >>> place_in("/saves/npo/checkpoint-50"), place_in("org/pythia", "step3000")
     (Place(trajectory='/saves/npo', step=50), Place(trajectory='org/pythia', step=3000))
+    >>> place_in("x/global_step200/hf"), place_in("org/olmo", "step3000-tokens6B")
+    (Place(trajectory='x/hf', step=200), Place(trajectory='org/olmo', step=3000))
     >>> place_in("/saves/retain90").step is None, place_in("/checkpoint-3/models/full").step is None
     (True, True)
     """
@@ -45,6 +49,11 @@ def place_in(model: str, revision: str = "") -> Place:
         found = list(_STEP.finditer(text, start))
         if found:
             last = found[-1]
-            rest = f"{before}{text[: last.start()]}{text[last.end() :]}".rstrip("/-_@ ")
-            return Place(rest, int(last[1]))
+            return Place(_joined(f"{before}{text[: last.start()]}", text[last.end() :]), int(last[1]))
     return Place(f"{name}@{revision}" if revision else name, None)
+
+
+def _joined(head: str, tail: str) -> str:
+    """What stands around a step, without the separator that the step leaves doubled."""
+    tail = _TOKENS.sub("", tail).rstrip(_SEPARATORS)
+    return head.rstrip(_SEPARATORS) + tail if tail[:1] in tuple(_SEPARATORS) else (head + tail).rstrip(_SEPARATORS)

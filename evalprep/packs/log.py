@@ -60,6 +60,7 @@ class Log:
         tasks: Task name of the pack -> its rows.
         settings: What the log says of how the model was asked, as lm-eval's `config`.
         notes: Sentences for the user.
+        stored: Task or group of lm-eval itself -> `metric,filter` -> value, without rows.
     """
 
     results: Mapping[str, Mapping[str, Any]]
@@ -67,3 +68,4 @@ class Log:
     tasks: Mapping[str, LoggedTask] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    stored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -50,6 +50,7 @@ class ExportRun:
         lm_eval_version: Which lm-eval ran it, where the results file says so.
         tasks: Task name -> task.
         excluded: Task, group or score -> why the preparation left it out.
+        lines: Outermost groups, and tasks in no group -> their line in lm-eval's own table: `metric,filter` -> value.
         id: The run's id; of files without one their time stamp.
         seed: The seeds of training and run, as far as they are known; empty where none is.
         without_seed: The model without the seed in its name.
@@ -62,6 +63,7 @@ class ExportRun:
     lm_eval_version: str | None
     tasks: Mapping[str, ExportTask]
     excluded: Mapping[str, Excluded] = field(default_factory=dict)
+    lines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     id: str = ""
     seed: str = ""
     without_seed: str = ""

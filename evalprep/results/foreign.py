@@ -192,7 +192,10 @@ def _as_results(log: Log, model: str, pack: str) -> dict[str, Any]:
             }
             for name, task in log.tasks.items()
         },
-        "results": {name: {f"{task.metric},{_FILTER}": _mean(task)} for name, task in log.tasks.items()},
+        "results": {
+            **{name: dict(values) for name, values in log.stored.items()},
+            **{name: {f"{task.metric},{_FILTER}": _mean(task)} for name, task in log.tasks.items()},
+        },
         "n-samples": {name: {"effective": len(task.rows)} for name, task in log.tasks.items()},
     }
 

@@ -102,6 +102,19 @@ class Run:
             if name not in self.tasks and name not in within
         }
 
+    @property
+    def lines(self) -> dict[str, dict[str, Any]]:
+        """Outermost groups, and tasks in no group -> their line of the results file: `metric,filter` -> value."""
+        groups = {name: found for name, found in as_mapping(self.results.get("group_subtasks")).items() if found}
+        within = {member for members in groups.values() if isinstance(members, list) for member in members}
+        found = {}
+        for name in dict.fromkeys([*groups, *as_mapping(self.results.get("results"))]):
+            line = self.part("groups", name) or self.part("results", name)
+            numbers = {key: value for key, value in line.items() if "," in key}
+            if name not in within and numbers:
+                found[str(name)] = numbers
+        return found
+
     def part(self, key: str, name: str) -> dict[str, Any]:
         """The entry of a task or group in one part of the results file; empty where there is none."""
         table = self.results.get(key)

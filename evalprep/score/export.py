@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,9 @@ def export(
 ) -> list[Path]:
     """Let each pack of the run write its own result files (`export.py`), and return what was written.
 
+    A pack also writes its files where `export.py` lists tasks or groups of lm-eval itself (`ALSO`, patterns) that the
+    run has: benchmarks that belong to it and are no tasks of its own.
+
     A pack whose export fails is named in `scores.notes`; the others still write theirs.
 
     Args:
@@ -31,7 +35,16 @@ def export(
     Raises:
         OSError: `out_dir` cannot be written.
     """
-    return export_as(scores, _export_run(run), packs_of(run, packs), out_dir, shared_dir=shared_dir)
+    shown = _export_run(run)
+    own = packs_of(run, packs)
+    also = [pack for pack in packs.values() if pack not in own and _takes(pack, shown)]
+    return export_as(scores, shown, [*own, *also], out_dir, shared_dir=shared_dir)
+
+
+def _takes(pack: Pack, run: ExportRun) -> bool:
+    """Whether a pack writes files about tasks of lm-eval itself that the run has."""
+    patterns = getattr(pack.module("export"), "ALSO", ()) if (pack.folder / "export.py").is_file() else ()
+    return any(fnmatch.fnmatchcase(name, pattern) for name in run.lines for pattern in patterns)
 
 
 def export_as(
@@ -42,7 +55,7 @@ def export_as(
     for pack in packs:
         module = pack.module("export")
         own = {score.name: score.result for score in scores.suite if score.pack == pack.name}
-        if module is None or not own:
+        if module is None or not (own or _takes(pack, shown)):
             continue
         try:
             place = shared_dir if shared_dir is not None and getattr(module, "SHARED", False) else out_dir
@@ -75,6 +88,7 @@ def _export_run(run: Run) -> ExportRun:
             for name, task in run.tasks.items()
         },
         excluded=dict(run.excluded),
+        lines=run.lines,
         id=run.id,
         seed=seed_of(run),
         without_seed=without_seed(run.model)[0],

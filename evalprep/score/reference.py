@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,19 @@ from evalprep.packs.pack import Pack
 from evalprep.results import EACH, Run, load_run, read_log
 
 Results = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A reference that several runs are scored against: what is worked out of it is worked out once.
+
+    Args:
+        run: The reference.
+        results: Pack and names of scores -> results, as far as they were asked for.
+    """
+
+    run: Run
+    results: dict[tuple[str, frozenset[str]], Results] = field(default_factory=dict, repr=False)
 
 
 def open_reference(path: Path, packs: Iterable[Pack]) -> Run:

@@ -17,10 +17,13 @@ from evalprep.results import Run
 from evalprep.results.facts import NONE, expected_rows, incomplete, limit_of
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.published import Published, published_for
-from evalprep.score.reference import Results, named_reference
+from evalprep.score.reference import Remembered, Results, named_reference
 from evalprep.score.task import GroupScore, TaskScore, score_groups, score_task
 from evalprep.score.unsampled import StoredScore, stored_scores
 from evalprep.score.walk import Walk, without_influence
+
+#: What scores compare with.
+Reference = Run | Remembered | Results
 
 
 @dataclass
@@ -130,14 +133,14 @@ def _strict(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: Run | Results | None = None) -> Scores:
+def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: Reference | None = None) -> Scores:
     """Score a run: every task, every group, and every suite score of its packs that its tasks allow.
 
     Args:
         run: The run.
         packs: All packs; without them only tasks and groups are scored.
         reference: A reference run, or its results, for scores that compare with one; the one that the run's tasks
-            name in their metadata by default.
+            name in their metadata by default. For many runs a `Remembered` one is scored once.
 
     Raises:
         BadInput: a mistake in a pack's declarations.
@@ -204,9 +207,14 @@ def partial_rows(run: Run, names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(str(limit) for limit in limits if limit not in (None, NONE)))
 
 
-def _reference_results(pack: Pack, reference: Run | Results | None, wanted: set[str]) -> Results | None:
+def _reference_results(pack: Pack, reference: Reference | None, wanted: set[str]) -> Results | None:
     if reference is None:
         return None
+    if isinstance(reference, Remembered):
+        key = (pack.name, frozenset(wanted))
+        if key not in reference.results:
+            reference.results[key] = _reference_results(pack, reference.run, wanted) or {}
+        return reference.results[key]
     if not isinstance(reference, Run):
         # Scores of ours go by `pack/name`, foreign logs by the pack's own names.
         own = {name.removeprefix(f"{pack.name}/"): result for name, result in reference.items()}

@@ -56,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.packs.finding import find_packs
     from evalprep.report.text import plain
     from evalprep.results import by_rule, label_runs
-    from evalprep.score import of_rule, score_run
+    from evalprep.score import Remembered, of_rule, score_run
 
     formats = [name.strip() for name in args.format.split(",") if name.strip()]
     packs = find_packs(args.template_dir)
@@ -64,8 +64,9 @@ def main(args: argparse.Namespace) -> int:
     label_runs(runs, args.label)
     places = [at for at, run in enumerate(runs) if run is reference]
     runs = by_rule(runs, args.rule, packs)
+    beside = None if reference is None else Remembered(reference)
     scores = [
-        of_rule(score_run(run, packs, reference=reference), args.rule, packs)
+        of_rule(score_run(run, packs, reference=beside), args.rule, packs)
         for run in tracked(runs, "runs scored", len(runs))
     ]
     board = build_board(

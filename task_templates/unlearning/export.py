@@ -1,4 +1,4 @@
-"""Result files in OpenUnlearning's layout: `TOFU_EVAL.json`, `TOFU_SUMMARY.json` and the same for MUSE.
+"""Result files in OpenUnlearning's layout: `TOFU_EVAL.json`, `TOFU_SUMMARY.json`, those of MUSE, `LMEval_SUMMARY.json`.
 
 Values are `{"agg_value": x, "value_by_index": {"0": {...}}}` with rows by position in the split, so that the files
 serve as reference logs there and here. `meta` says what each metric was computed from. A metric that the file already
@@ -21,9 +21,12 @@ from custom_metrics import token_logprobs, unlearning
 from custom_metrics.unlearning.utility import summary
 from evalprep.packapi import ExportRun, ExportTask, file_sha256, write_atomically
 
+from .harness import HARNESS, harness_summary, read_object
 from .names import suite_of, upstream_name
 
 SCHEMA = 1
+#: Tasks and groups of lm-eval that OpenUnlearning evaluates, too.
+ALSO = ("wmdp", "wmdp_*")
 
 DEFAULTS = {
     "TOFU": (
@@ -40,7 +43,7 @@ VARIANTS = ("revision", "peft", "lora_local_path", "delta")
 
 
 def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write the result files of the suites that the run has.
+    """Write the result files of the suites that the run has, and the numbers of lm-eval's own tasks beside them.
 
     Args:
         scores: Score name -> result.
@@ -56,7 +59,18 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
         own = {upstream_name(name): result for name, result in scores.items() if suite_of(name) == suite}
         if own:
             written += _write_suite(suite, own, run, out_dir)
+    numbers = harness_summary(run)
+    if numbers:
+        folder = next(place for place in _folders(out_dir, _model(run)) if _may_write(place, out_dir, numbers))
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / HARNESS, numbers)
+        written.append(folder / HARNESS)
     return written
+
+
+def _may_write(folder: Path, out_dir: Path, numbers: Mapping[str, Any]) -> bool:
+    """Whether the harness' numbers may go into a folder: these files name no model, only the folder may."""
+    return folder != out_dir or read_object(folder / HARNESS) in ({}, _plain(numbers))
 
 
 def _write_suite(suite: str, results: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: Path) -> list[Path]:

@@ -20,7 +20,7 @@ from .spoken import question_in
 Results = Mapping[str, Result]
 
 #: Folders between the one that is named after a model and its logs.
-_BETWEEN = re.compile(r"evals?|eval_results|ds_size\d+|scores(_.*)?", re.IGNORECASE)
+_BETWEEN = re.compile(r"evals?([_-].*)?|eval_results|ds_size\d+|scores(_.*)?", re.IGNORECASE)
 _STEP = re.compile(r"checkpoint-\d+")
 #: Task -> score with its generations.
 GENERATIONS = {
@@ -38,6 +38,8 @@ def model_at(path: Path) -> str:
 
     >>> model_at(Path("/saves/unlearn/npo_forget10/checkpoint-60/evals/TOFU_EVAL.json"))
     'npo_forget10/checkpoint-60'
+    >>> model_at(Path("/saves/eval/tofu_phi-1_5_full/evals_forget05/TOFU_EVAL.json"))
+    'tofu_phi-1_5_full'
     """
     if path.suffix == ".parquet":
         return path.stem

@@ -15,6 +15,7 @@ from evalprep.packapi import BadInput, Log, Problem
 
 from . import authors
 from .datasets import SPLIT_OF_ROWS
+from .harness import HARNESS, harness_scores, read_object
 from .logs import completed, model_at, tasks_of, with_answers
 from .names import own_name, suite_of_file
 from .recipe import RULE
@@ -30,6 +31,7 @@ def load(path: Path | str) -> Log | None:
     """Scores and rows out of a file or folder that is not one of our runs; None for anything else.
 
     Accepted: `TOFU_EVAL.json` / `MUSE_EVAL.json` in OpenUnlearning's layout, or the `..._SUMMARY.json` of such a run,
+    `LMEval_SUMMARY.json`,
     the TOFU authors' `eval_log_aggregated.json`, the logs that it is made of, and the same numbers as a parquet table;
     or a folder with them. One with logs of both suites gives both.
 
@@ -43,12 +45,14 @@ def load(path: Path | str) -> Log | None:
         found, meta = _load_file(file)
         results |= found or {}
         told |= meta if found else {}
-    if not results:
+    harness = path / HARNESS if path.is_dir() else path
+    stored = harness_scores(read_object(harness) or {}) if harness.name == HARNESS else {}
+    if not results and not stored:
         return None
     settings = {"model_args": arguments} if isinstance(arguments := told.get("model_args"), dict) else {}
     results = with_answers(results)
     tasks = {name: replace(task, metadata=_metadata(name, told, results)) for name, task in tasks_of(results).items()}
-    return Log(results, str(told.get("model") or "") or model_at(path), tasks, settings)
+    return Log(results, str(told.get("model") or "") or model_at(path), tasks, settings, stored=stored)
 
 
 def complete(results: Mapping[str, Result]) -> dict[str, Result]:

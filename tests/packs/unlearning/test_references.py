@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalprep.errors import BadInput
+from evalprep.score import published_for
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +184,26 @@ def test_anything_else_is_not_ours(references, tmp_path, content):
 def test_published_scores_name_scores_that_exist(pack):
     entries = pack.published["scores"]
     assert {entry["score"] for entry in entries} <= set(pack.suite_scores)
-    by_key = {(entry["model"], entry["score"], entry["note"]): entry["value"] for entry in entries}
+    by_key = {(str(entry["model"]), entry["score"], entry["note"]): entry["value"] for entry in entries}
     assert by_key["tofu_Llama-2-7b-chat-hf_full", "forget_quality", "Finetuned, forget10"] == 4.35e-25
     assert by_key["MUSE-News_target", "muse_privleak", "Finetuned, News"] == -99.81
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "open-unlearning/unlearn_tofu_Llama-3.2-1B-Instruct_forget10_NPO",
+        "saves/unlearn/tofu_Llama-3.2-1B-Instruct_forget10_NPO",
+    ],
+)
+def test_a_disputed_value_names_its_thread_wherever_it_stands(pack, model):
+    found = {one.score: one for one in published_for(model, pack.published)}
+    assert found["model_utility"].value == 0.46
+    assert all("locuslab/open-unlearning#199" in one.note for one in found.values())
+
+
+def test_a_folder_of_one_split_is_no_models_name(pack, references, tmp_path):
+    folder = tmp_path / "saves" / "eval" / "tofu_phi-1_5_full" / "evals_forget05"
+    folder.mkdir(parents=True)
+    (folder / "TOFU_SUMMARY.json").write_text('{"model_utility": 0.5}')
+    assert references.load(folder).model == "tofu_phi-1_5_full"

@@ -1,0 +1,53 @@
+"""Numbers of lm-eval's own tasks (WMDP, MMLU) in the file that OpenUnlearning writes of them: `LMEval_SUMMARY.json`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalprep.packapi import ExportRun
+
+HARNESS = "LMEval_SUMMARY.json"
+
+
+def harness_summary(run: ExportRun) -> dict[str, Any]:
+    """`task/metric` -> value, of a group its own line alone; empty for a run without such tasks.
+
+    The filter's name is left out, as there. Where a task has a metric by several filters, it stays, so that none takes
+    the place of another.
+    """
+    found: dict[str, Any] = {}
+    for name, line in run.lines.items():
+        task = run.tasks.get(name)
+        if task is not None and task.metadata.get("pack"):
+            continue
+        metrics = Counter(key.partition(",")[0] for key in line)
+        for key, value in line.items():
+            metric = key.partition(",")[0]
+            shown = metric if metrics[metric] == 1 else key
+            found[f"{name}/{shown}"] = float(value) if isinstance(value, (int, float)) else value
+    return found
+
+
+def harness_scores(content: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Task or group -> `metric,filter` -> value, out of such a file; a filter that it leaves out is `none`."""
+    found: dict[str, dict[str, float]] = {}
+    for key, value in content.items():
+        task, slash, metric = key.rpartition("/")
+        if slash and task and metric and isinstance(value, (int, float)) and not isinstance(value, bool):
+            found.setdefault(task, {})[metric if "," in metric else f"{metric},none"] = float(value)
+    return found
+
+
+def read_object(file: Path) -> dict[str, Any] | None:
+    """A JSON object from a file; empty where there is none, None for anything else."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
