@@ -58,6 +58,10 @@ PLANTED = {
     "below its name": ({"api_key": {"value": "whatever9"}}, "whatever9"),
     "digits alone": ({"password": 12345678}, "12345678"),
     "a key of a mapping": ({"https://ann:Pw4ann99@host": "v"}, "Pw4ann99"),
+    "a token of sixteen signs before a host": (
+        {"source": "https://abcdef0123456789@host.example/x"},
+        "abcdef0123456789",
+    ),
     "a list": ({"model_args": {"headers": [{"name": "a"}, {"api-key": "whatever"}]}}, "whatever"),
 }
 HARMLESS = {
@@ -82,6 +86,7 @@ HARMLESS = {
     "port and a path with an @": {"base_url": "http://host:8000/v1/models/me@org"},
     "the same without a scheme": {"base_url": "host:8000/v1/models/me@org"},
     "path with an @": {"source": "https://example.org/@ann/posts:all/x@y"},
+    "a name of fifteen signs": {"source": "ssh://deployment-user@host.example/repository.git"},
     "ssh with a path": {"source": "git+ssh://git@host.example:org/repo.git@v1.0"},
     "scp": {"source": "git@host.example:org/repository.git"},
     "IPv6": {"base_url": "http://[::1]:8000/v1/me@org"},

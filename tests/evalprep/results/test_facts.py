@@ -1,0 +1,17 @@
+"""How many rows a run was to answer."""
+
+import pytest
+
+from evalprep.results import load_run
+from evalprep.results.facts import expected_rows, incomplete
+from tests.evalprep.results.writing import Row, write_run
+
+
+@pytest.mark.parametrize(
+    ("effective", "expected"), [(4, 4), (3, 3), (0, 0), (-1, None), (True, None), ("4", None), (None, None)]
+)
+def test_rows_that_were_to_be_answered(tmp_path, effective, expected):
+    extra = {"n-samples": {"t": {"original": 9, "effective": effective}}}
+    run = load_run(write_run(tmp_path, {"t": [Row(str(at)) for at in range(3)]}, extra=extra))
+    assert expected_rows(run, run.tasks["t"]) == expected
+    assert incomplete(run) == (["t: 1 of 4 expected rows are missing"] if expected == 4 else [])
