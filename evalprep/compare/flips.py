@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.results import Sample
-from evalprep.results.reply import extraction_failed, text_of, token_counter, truncated
+from evalprep.results.reply import Replier, extraction_failed, text_of
 
 PROMPT_DIFFERS = "prompt differs"
 SAME_OUTPUT = "same output, other verdict"
@@ -61,7 +61,8 @@ class Flip:
         return asdict(self)
 
 
-Models = tuple[str, str]
+Repliers = tuple[Replier, Replier]
+NOBODY: Repliers = (Replier(), Replier())
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,12 @@ class Change:
     prompt_differs: bool
 
 
-def cause_of(change: Change, models: Models = ("", "")) -> str:
+def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
     """Why a verdict changed: the first of `CAUSES` that holds.
 
     Args:
         change: The pair.
-        models: The two sides' models; their tokenizers are used where they lie on this disk.
+        repliers: Who wrote the replies of the two sides.
     """
     if change.prompt_differs:
         return PROMPT_DIFFERS
@@ -97,15 +98,15 @@ def cause_of(change: Change, models: Models = ("", "")) -> str:
     previous = sample.previous_output if other is None else text_of(other)
     if previous is not None and previous.strip() == text_of(sample).strip():
         return SAME_OUTPUT
-    wrong, model = (other, models[1]) if change.gained else (sample, models[0])
+    wrong, replier = (other, repliers[1]) if change.gained else (sample, repliers[0])
     if wrong is None:
         return ANSWER_DIFFERS
-    if truncated(wrong, token_counter(model) if model else None):  # None, not known, is no cause
+    if replier.cut(wrong):  # None, not known, is no cause
         return TRUNCATED
     return EXTRACTION_FAILED if extraction_failed(wrong) else ANSWER_DIFFERS
 
 
-def make_flip(task: str, change: Change, models: Models = ("", "")) -> Flip:
+def make_flip(task: str, change: Change, repliers: Repliers = NOBODY) -> Flip:
     """A change with its texts and its cause."""
     sample, other = change.sample, change.other
     subtask = sample.doc.get("subtask_name")
@@ -115,7 +116,7 @@ def make_flip(task: str, change: Change, models: Models = ("", "")) -> Flip:
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
         direction="gained" if change.gained else "lost",
-        cause=cause_of(change, models),
+        cause=cause_of(change, repliers),
         before=change.before,
         now=change.now,
         target=sample.target,

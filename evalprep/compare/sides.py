@@ -15,6 +15,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.numbers import number, percent
 from evalprep.results import UNKNOWN, Primary, Run, Table, TaskRun
 from evalprep.results.facts import expected_rows
+from evalprep.results.reply import Replier
 from evalprep.terminal import counted
 
 STRICT = "strict-match"  # the filter that is the published rule
@@ -124,7 +125,7 @@ def compare_sides(
         declared=primary.declared,
         higher_is_better=primary.higher_is_better,
         confidence=confidence,
-        models=(sides.run.model, "" if sides.other is None else sides.other.model),
+        repliers=(Replier.of(sides.run), Replier() if sides.other is None else Replier.of(sides.other)),
     )
     if sides.other is not None and against is not None:
         result.differs = differing(sides.run, task, sides.other, against)

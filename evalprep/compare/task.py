@@ -12,7 +12,7 @@ import numpy as np
 
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import ALPHA, FEW_DOCUMENTS, Difference, difference
-from evalprep.compare.flips import Change, Flip, Models, cause_of, make_flip
+from evalprep.compare.flips import NOBODY, Change, Flip, Repliers, cause_of, make_flip
 from evalprep.compare.pairing import Pairs
 from evalprep.results import UNKNOWN, Sample, Table
 from evalprep.results.facts import FactDifference
@@ -73,7 +73,7 @@ class TaskComparison(Conclusion):
     pairs: Pairs | None = field(default=None, repr=False)
     table: Table | None = field(default=None, repr=False)
     other: Table | None = field(default=None, repr=False)
-    models: Models = ("", "")
+    repliers: Repliers = NOBODY
 
     @property
     def task(self) -> str:
@@ -83,12 +83,12 @@ class TaskComparison(Conclusion):
     def flips(self) -> Iterator[Flip]:
         """Every flip with its texts, read from the samples files one by one."""
         for change in self._changes():
-            yield make_flip(self.task, change, self.models)
+            yield make_flip(self.task, change, self.repliers)
 
     @cached_property
     def causes(self) -> dict[str, int]:
         """Cause -> number of flips, the most frequent first; counted at first use, as it reads every flip's texts."""
-        return dict(Counter(cause_of(change, self.models) for change in self._changes()).most_common())
+        return dict(Counter(cause_of(change, self.repliers) for change in self._changes()).most_common())
 
     def _changes(self) -> Iterator[Change]:
         if self.pairs is None or self.table is None:
@@ -105,7 +105,7 @@ class TaskComparison(Conclusion):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""
-        hidden = {"pairs", "table", "other", "models", "difference", "subtasks", "causes", "counts_of", "differs"}
+        hidden = {"pairs", "table", "other", "repliers", "difference", "subtasks", "causes", "counts_of", "differs"}
         plain = {name: value for name, value in vars(self).items() if name not in hidden}
         more = {
             "task": self.name,
@@ -127,7 +127,7 @@ def compare_task(
     declared: bool = True,
     higher_is_better: bool = True,
     confidence: float = 1 - ALPHA,
-    models: Models = ("", ""),
+    repliers: Repliers = NOBODY,
 ) -> TaskComparison:
     """Compare one task's pairs; `other` is None against published verdicts."""
     cluster = table.cluster[pairs.rows] if table.clusters else None
@@ -145,7 +145,7 @@ def compare_task(
         pairs=pairs,
         table=table,
         other=other,
-        models=models,
+        repliers=repliers,
     )
     if other is not None:
         same = table.response_hash[pairs.rows] == other.response_hash[pairs.other_rows]

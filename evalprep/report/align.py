@@ -12,14 +12,12 @@ import numpy as np
 
 from evalprep.results import UNKNOWN, Run, Sample, Table, TaskRun
 from evalprep.results.reply import (
-    CountTokens,
+    Replier,
     at_one_length,
-    default_limit,
     ends_a_sentence,
     extraction_failed,
     knows_parsing,
     text_of,
-    truncated,
 )
 
 # Bits of a reply's flags; UNSURE: whether it was cut off is not known.
@@ -37,7 +35,7 @@ class Replies:
         flags: `UNPARSED`, `TRUNCATED`, `EMPTY` and `OTHER_PROMPT`, added; filled while the samples are read.
         lengths: Characters of each reply, -1 where the run lacks it; filled likewise.
         ended: Whether each reply ends as a whole one does; filled likewise.
-        limit: Tokens of a reply whose request names no limit; None where that is not known.
+        replier: Who wrote them.
     """
 
     task: TaskRun
@@ -46,7 +44,7 @@ class Replies:
     flags: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
-    limit: int | None = None
+    replier: Replier = field(default_factory=Replier)
 
     def count(self, flag: int) -> int:
         """How many replies carry a flag."""
@@ -90,7 +88,7 @@ class Replies:
             sample = next(primary)
             yield sample, {sample.filter: sample.answer, **{name: next(one).answer for name, one in streams.items()}}
 
-    def note(self, sample: Sample | None, first: Sample, count: CountTokens | None) -> int:
+    def note(self, sample: Sample | None, first: Sample) -> int:
         """Record flags and length of the next aligned row and return the flags; -1 where the run lacks it."""
         if sample is None:
             self.flags.append(0)
@@ -98,7 +96,7 @@ class Replies:
             self.ended.append(True)
             return UNKNOWN
         text = text_of(sample)
-        cut = truncated(sample, count, self.limit)
+        cut = self.replier.cut(sample)
         flags = UNPARSED * extraction_failed(sample) + TRUNCATED * bool(cut) + UNSURE * (cut is None)
         flags += EMPTY * (not text.strip()) + OTHER_PROMPT * (sample.prompt_hash != first.prompt_hash)
         self.flags.append(flags)
@@ -147,7 +145,7 @@ def align(name: str, runs: Sequence[Run]) -> TaskRows:
             found[place.setdefault((one, seen[one]), len(place))] = row
             seen[one] += 1
         rows = [found.get(at, UNKNOWN) for at in range(len(place))]
-        replies.append(Replies(task, table, rows, limit=default_limit(run.results)))
+        replies.append(Replies(task, table, rows, replier=Replier.of(run)))
     for reply in replies:
         if reply is not None:
             reply.rows += [UNKNOWN] * (len(place) - len(reply.rows))

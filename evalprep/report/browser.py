@@ -17,7 +17,7 @@ from evalprep.report.reading import reading_of, without_whole
 from evalprep.report.shown import typeset
 from evalprep.report.text import changed_prompt, columns_of, common_start, pack, plain, preview, shorten
 from evalprep.results import UNKNOWN, Run, Sample
-from evalprep.results.reply import text_of, token_counter
+from evalprep.results.reply import text_of
 from evalprep.results.sample import verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
@@ -89,7 +89,6 @@ class Browser:
             task: Its aligned rows; their flags and lengths are filled.
         """
         streams = [None if replies is None else replies.read() for replies in task.replies]
-        counters = [token_counter(run.model) for run in self.runs]
         wanted = self._wanted(task)
         starts = _starts(task)
         self.total += len(task.ids)
@@ -97,8 +96,8 @@ class Browser:
             found = [None if stream is None else next(stream) for stream in streams]
             first = next(one[0] for one in found if one is not None)
             flags = [
-                UNKNOWN if replies is None else replies.note(None if one is None else one[0], first, count)
-                for one, replies, count in zip(found, task.replies, counters, strict=True)
+                UNKNOWN if replies is None else replies.note(None if one is None else one[0], first)
+                for one, replies in zip(found, task.replies, strict=True)
             ]
             if at in wanted:
                 self._index(number, task, at, first, flags, starts)

@@ -56,7 +56,16 @@ def _task(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(run: Mapping[str, Any], form: Form) -> dict[str, Any]:
-    counts = ("rows", "unparsed", "truncated", "truncated_suspected", "empty", "not_as_prepared", "damaged")
+    counts = (
+        "rows",
+        "unparsed",
+        "truncated",
+        "truncated_unknown",
+        "truncated_suspected",
+        "empty",
+        "not_as_prepared",
+        "damaged",
+    )
     return {
         **_texts(run, macro=form, **dict.fromkeys(counts, count)),
         "score": _share(run["score"], form),

@@ -154,10 +154,15 @@ def _as_data(place: ScorerPlace) -> dict[str, Any]:
         raise NotDataError("its results are made by code of its own, which is not run from a results file")
     metrics, filters = config.get("metric_list"), config.get("filter_list")
     for one in _listed(metrics):
+        if one.get("hf_evaluate"):
+            raise NotDataError(
+                f"metric {str(one.get('metric'))[:60]!r} is one of Hugging Face's evaluate, whose code would be "
+                "downloaded and run"
+            )
         by_name = _named(one.get("metric"), METRIC_REGISTRY) and _named(
             one.get("aggregation", "mean"), AGGREGATION_REGISTRY
         )
-        if not by_name or one.get("hf_evaluate") or not _plain(one):
+        if not by_name or not _plain(one):
             raise NotDataError(f"metric {str(one.get('metric'))[:60]!r} is code of its own")
     for one in _listed(filters):
         for step in _listed(one.get("filter", [None])):

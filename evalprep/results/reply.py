@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.files import as_mapping
 from evalprep.results.invocations import model_arguments
 from evalprep.results.sample import INVALID, Sample
 from evalprep.results.table import Table
+
+if TYPE_CHECKING:
+    from evalprep.results.run import Run
 
 _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")  # as the harness ranks them
 # A budget this small is spent on purpose (one letter, ten tokens); running into it means nothing by itself.
@@ -110,6 +114,28 @@ def truncated(sample: Sample, count: CountTokens | None = None, default: int | N
     if text.rstrip().endswith(_SENTENCE_ENDS):
         return False
     return True if len(text) >= _CHARACTERS_PER_TOKEN * limit else None
+
+
+@dataclass(frozen=True)
+class Replier:
+    """Whoever wrote the replies of a run, as far as that decides whether they were cut off.
+
+    Attributes:
+        model: Its name; its tokenizer counts where it lies on this disk.
+        limit: Tokens of a reply whose request names no limit; None where that is not known.
+    """
+
+    model: str = ""
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> Replier:
+        """That of a run."""
+        return cls(run.model, default_limit(run.results))
+
+    def cut(self, sample: Sample) -> bool | None:
+        """Whether a reply ended at its limit; None where that cannot be known: see `truncated`."""
+        return truncated(sample, token_counter(self.model) if self.model else None, self.limit)
 
 
 def _open_json(text: str) -> bool:

@@ -20,7 +20,7 @@ function auditTable() {
             kind === "truncated" && run.truncated_suspected > 0 &&
             el("span", { class: "quiet small below" }, num([...base, "truncated_suspected"]), " end at one length"),
           ]
-          : run[kind] === 0 ? num([...base, kind]) : [
+          : run[kind] === 0 && !(kind === "truncated" && run.truncated_unknown) ? num([...base, kind]) : [
           link({ task: task.name, run: which, reply: kind }, num([...base, kind])),
           svg(
             "svg",
@@ -28,6 +28,8 @@ function auditTable() {
             svg("rect", { class: "track", width: "100%", height: 6, y: 2, rx: 2 }),
             svg("rect", { class: "warn", width: px(run[kind] / (run.rows || 1)), height: 6, y: 2, rx: 2 }),
           ),
+          kind === "truncated" && run.truncated_unknown > 0 &&
+          el("span", { class: "quiet small below" }, num([...base, "truncated_unknown"]), " not known"),
         ];
       return [
         [

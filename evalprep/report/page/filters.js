@@ -5,11 +5,12 @@ const REPLIES = {
   "": "Any",
   unparsed: "No answer found",
   truncated: "Cut off",
+  unsure: "Not known whether cut off",
   empty: "Empty",
   prompt: "Prompt differs between runs",
   whole: "Read and whole",
 };
-const FLAG = { unparsed: UNPARSED, truncated: TRUNCATED, empty: EMPTY, prompt: OTHER_PROMPT };
+const FLAG = { unparsed: UNPARSED, truncated: TRUNCATED, unsure: UNSURE, empty: EMPTY, prompt: OTHER_PROMPT };
 
 function comparisonName(which) {
   const comparison = DOC.comparisons[which];
@@ -39,7 +40,7 @@ function passing(state) {
     if (state.verdict && verdictOf(row, run) !== state.verdict) continue;
     if (state.reply) {
       if (flags[row] < 0) continue;
-      if (state.reply === "whole" ? flags[row] & (UNPARSED | TRUNCATED | EMPTY) : !(flags[row] & FLAG[state.reply])) {
+      if (state.reply === "whole" ? flags[row] & (UNPARSED | TRUNCATED | EMPTY | UNSURE) : !(flags[row] & FLAG[state.reply])) {
         continue;
       }
     }

@@ -1,5 +1,5 @@
 // The samples: columns for filters, opened at first use; texts in chunks, opened when shown or searched.
-const UNPARSED = 1, TRUNCATED = 2, EMPTY = 4, OTHER_PROMPT = 8;
+const UNPARSED = 1, TRUNCATED = 2, EMPTY = 4, OTHER_PROMPT = 8, UNSURE = 16;
 
 async function unpack(id) {
   const text = typeof id === "string" ? document.getElementById(id).textContent : id.textContent;

@@ -145,6 +145,16 @@ def test_the_cause_of_a_flip(tmp_path, row, cause):
     assert result.tasks[0].causes == {cause: 1}
 
 
+def test_the_limit_of_the_back_end_counts_where_no_request_names_one(tmp_path):
+    folder = write_run(tmp_path, {"t": [Row("a", 0, True, response="word " * 200 + "and then", published="A")]})
+    (samples,), (results,) = folder.glob("samples_*"), folder.glob("results_*")
+    samples.write_text(samples.read_text().replace(', "max_gen_toks": 100', ""))
+    content = json.loads(results.read_text())
+    content["config"] = {**content.get("config", {}), "model": "hf"}
+    results.write_text(json.dumps(content))
+    assert [flip.cause for flip in compare_runs(load_run(folder)).flips()] == ["truncated"]
+
+
 def test_a_gain_over_another_run_is_explained_by_that_run(tmp_path):
     result = two_runs(tmp_path, [Row("a", 1)], [Row("a", 0, response="?", answer="[invalid]")])
     assert [flip.cause for flip in result.flips()] == ["extraction failed"]
