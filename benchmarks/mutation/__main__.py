@@ -14,6 +14,7 @@ in copies of the project; no file of the checkout is touched. By hand, not in CI
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import multiprocessing
 import os
@@ -44,7 +45,14 @@ def mapped(copy: Copy, file: str) -> list[Test]:
     seen = copy.log.with_name("seen")
     seen.unlink(missing_ok=True)
     copy.tested([file], 1800, seen)
-    return [{"test": f"{file}::", "passed": None, "seconds": 0.0, "seen": []}, *read_lines(seen)]
+    head = {"test": f"{file}::", "passed": None, "seconds": 0.0, "seen": [], "sha256": digest(file)}
+    return [head, *read_lines(seen)]
+
+
+def digest(file: str) -> str:
+    """Of a file of tests as it is now; a test that was renamed since would look like one that fails."""
+    path = ROOT / file
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def chosen_tests(mutant: Mutant, tests: list[Test], budget: float) -> list[str]:
@@ -127,8 +135,11 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def map_tests(room: str | None, tests: list[Test], path: Path, copies: list[Copy]) -> None:
-    """Note which functions the tests of a room call, but for those that are known already."""
-    known = {test["test"].split("::")[0] for test in tests}
+    """Note which functions the tests of a room call, but for those that are known already and as they were."""
+    heads = {test["test"].removesuffix("::"): test.get("sha256") for test in tests if test["test"].endswith("::")}
+    known = {file for file, sha256 in heads.items() if sha256 and sha256 == digest(file)}
+    tests[:] = [test for test in tests if test["test"].split("::")[0] in known]
+    path.write_text("".join(json.dumps(test) + "\n" for test in tests))
     missing = [("map", file) for file in test_files(room) if file not in known]
     for found in answers(missing, copies):
         with path.open("a") as file:
@@ -174,23 +185,21 @@ def main() -> int:
     told = read_lines(args.out)
     known = {(row["file"], row["text"], row["what"], row["ordinal"]) for row in told}
     mutants = [one for one in wanted(args) if (one.file, one.text, one.what, one.ordinal) not in known]
-    rooms: dict[str, list[Mutant]] = {}
-    for one in mutants:
-        rooms.setdefault(room_of(one.file), []).append(one)
     kept = args.map or args.out.with_suffix(".map")
     tests = read_lines(kept)
     with tempfile.TemporaryDirectory(prefix="evalprep-mutants-") as temporary:
         copies = [Copy(Path(temporary) / str(number)) for number in range(args.workers)]
         if not args.near:
             map_tests(None, tests, kept, copies)
-        for room, several in sorted(rooms.items(), key=lambda item: -len(item[1])):
+        for room in sorted({room_of(one.file) for one in mutants}):
             map_tests(room, tests, kept, copies)
-            for row in answers([("mutant", one, tests, args.budget) for one in several], copies):
-                with args.out.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                told.append(row)
-                place = f"{row['file']}:{row['line']}: {row['what']}: {row['text'].strip()}"
-                print(f"{len(told):4d}  {row['outcome']:8s}  {place}", flush=True)
+        # In the order in which they were drawn, so that a run that is stopped is a fair sample too.
+        for row in answers([("mutant", one, tests, args.budget) for one in mutants], copies):
+            with args.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            told.append(row)
+            place = f"{row['file']}:{row['line']}: {row['what']}: {row['text'].strip()}"
+            print(f"{len(told):4d}  {row['outcome']:8s}  {place}", flush=True)
     tried = [row for row in told if row["outcome"] != "gone"]
     dead = sum(row["outcome"] == "killed" for row in tried)
     print(f"{dead} of {len(tried)} killed ({dead / max(1, len(tried)):.1%})")

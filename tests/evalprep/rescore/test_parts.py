@@ -27,17 +27,18 @@ def test_means_changes_and_who_differs(run_of):
         (True, 1.0, 1.0, 1.0),  # nothing differs
         (True, 1.0, 0.0, 1.0),  # the model
         (False, 0.0, 1.0, 0.0),  # the model
+        (False, 0.0, 1.0, 0.0),  # the model
         (False, 0.0, 1.0, 1.0),  # the scorer
         (True, 0.0, 0.0, 0.0),  # the scorer
     ]
     task = run_of([Row(str(at), before, previous) for at, (previous, before, _, _) in enumerate(cases)])
     pairs = zip(task.samples(), [outcome(now, again) for _, _, now, again in cases], strict=True)
     result = TaskRescore("t", "exact_match", "none")
-    assert len(list(tally(result, task.primary, pairs))) == 5
-    assert (result.n, result.previous, result.now, result.up, result.down) == (5, 0.4, 0.6, 2, 1)
+    assert len(list(tally(result, task.primary, pairs))) == 6
+    assert (result.n, result.previous, result.now, result.up, result.down) == (6, 2 / 6, 4 / 6, 3, 1)
     replay = result.replay
-    assert (replay.n, replay.agree, replay.milder, replay.stricter) == (5, 3, 1, 1)
-    assert (replay.scorer_differs, replay.model_differs, replay.ids) == (2, 2, ["3", "4"])
+    assert (replay.n, replay.agree, replay.milder, replay.stricter) == (6, 4, 1, 1)
+    assert (replay.scorer_differs, replay.model_differs, replay.ids) == (2, 3, ["4", "5"])
 
 
 def test_without_a_scored_row_there_is_no_mean(run_of):
