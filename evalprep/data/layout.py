@@ -16,6 +16,7 @@ from typing import Any
 
 from evalprep.data.endings import READABLE, is_data_name, known
 from evalprep.data.globs import first_with, has_magic, matching
+from evalprep.data.rowfiles import CSV_OPTIONS
 from evalprep.errors import BadInput, Problem, near
 from evalprep.terminal import shortlist
 
@@ -24,6 +25,7 @@ _WORDS = {
     "validation": ("validation", "valid", "dev", "val"),
     "test": ("test", "testing", "eval", "evaluation"),
 }
+_OF_OTHER_FILES = frozenset({"metadata.csv", "metadata.jsonl", "metadata.parquet"})  # they tell of images and sounds
 _GAP = "-._ 0-9"
 _SHARDS = "data/{}-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9]*.*"
 _SHARD_NAME = re.compile(r"(.+)-\d{5}-of-\d{5}.*\..*", re.DOTALL)
@@ -48,10 +50,12 @@ class Card:
     Attributes:
         configs: The entries under `configs`.
         infos: Config names under `dataset_info`.
+        texts: Config name -> columns that are texts by `dataset_info`, whatever they look like.
     """
 
     configs: Sequence[Mapping[str, Any]] = ()
     infos: Sequence[str] = ()
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -67,7 +71,7 @@ class Chosen:
         files: Their names, in the order of their rows.
         config: The config that was meant, None where the data set has none.
         split: The split that was meant.
-        options: What the card says of how a file is read (`sep`).
+        options: What the card says of how a CSV file is read, by the names of pandas.
     """
 
     files: list[str]
@@ -123,7 +127,11 @@ def choose(
         raise BadInput(
             Problem(what=f"split {chosen!r} has no files", where=where, allowed=_shown(names), fix="choose another")
         )
-    options = {key: entry[key] for key in ("sep", "delimiter") if isinstance(entry.get(key), str)}
+    aliases = {"delimiter": "sep", "column_names": "names"}  # each decides where both are written
+    options = {key: value for key, value in entry.items() if key in CSV_OPTIONS and not isinstance(value, Mapping)}
+    options |= {ours: entry[theirs] for theirs, ours in aliases.items() if entry.get(theirs) is not None}
+    if texts := card.texts.get(config or "default"):
+        options["dtype"] = dict.fromkeys(texts, "str")
     return Chosen(files, config, chosen, options)
 
 
@@ -239,10 +247,15 @@ def _of_one_format(found: Mapping[str, list[str]], where: str) -> dict[str, list
 
 def _format(files: Sequence[str]) -> str | None:
     """The format of the ending that most files have, and which names of files may also have several of."""
-    count = Counter(part.lower() for name in files for part in PurePosixPath(name).name.split(".")[1:])
+    names = [PurePosixPath(name).name for name in files]
+    count = Counter((part.lower(), name in _OF_OTHER_FILES) for name in names for part in name.split(".")[1:])
     favourites = ("parquet", "lance", "vortex", "arrow", "jsonl", "json", "csv")
-    ordered = sorted(count, key=lambda one: (count[one], *(one == best for best in favourites), one), reverse=True)
-    return next((READABLE.get(one, f".{one}") for one in ordered if known(one)), None)
+    ordered = sorted(
+        count,
+        key=lambda one: (not one[1], count[one], *(one[0] == best for best in favourites), one[0]),
+        reverse=True,
+    )
+    return next((READABLE.get(one, f".{one}") for one, _ in ordered if known(one)), None)
 
 
 def _split(found: Mapping[str, list[str]], split: str | None, where: str) -> str:

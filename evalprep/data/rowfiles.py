@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -14,6 +16,12 @@ from evalprep.errors import BadInput, Problem
 
 BATCH_ROWS = 1_000  # rows held in memory at a time
 CSV_ROWS = 10_000  # as `datasets` reads: a column's type is found anew in each part of that many rows
+JSON_BYTES = 10 << 20  # as `datasets` reads: rows of one part of that size have the same keys
+#: What a card may say of how its CSV files are read, by the names of pandas.
+CSV_OPTIONS = frozenset(
+    {"sep", "header", "names", "skiprows", "encoding", "quotechar", "quoting", "escapechar", "comment", "decimal"}
+    | {"thousands", "na_values", "keep_default_na", "skipinitialspace", "dtype"}
+)
 DATA_SUFFIXES = (
     ".parquet",
     ".parquet.gzip",
@@ -26,42 +34,51 @@ DATA_SUFFIXES = (
     ".geoparquet",
     ".gpq",
 )
+_PACKED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 _LINE = re.compile(r"\bline (\d+)")
 
 
 def is_data_file(path: Path) -> bool:
-    """Whether the name is one of a file that we read, `.gz` at its end included."""
-    return path.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
+    """Whether the name is one of a file that we read, `.gz`, `.bz2` or `.xz` at its end included."""
+    return _unpacked(path).endswith(DATA_SUFFIXES)
+
+
+def _unpacked(path: Path) -> str:
+    """The name of what is in a compressed file, in small letters."""
+    name = path.name.lower()
+    return name.removesuffix(next((ending for ending in _PACKED if name.endswith(ending)), ""))
 
 
 def file_rows(
-    path: Path, columns: Sequence[str] | None = None, *, separator: str | None = None
+    path: Path, columns: Sequence[str] | None = None, *, csv: Mapping[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Rows of any data file, by its name.
 
     Args:
         path: The file.
         columns: Read only these; None reads all.
-        separator: Between the cells of a CSV file; by default what its ending says.
+        csv: How a CSV file is read, of `CSV_OPTIONS`; the separator is by default what its ending says.
 
     Raises:
         BadInput: the file is damaged; with its line where there is one.
     """
     if is_parquet(path):
         return parquet_rows(path, columns)
-    name = path.name.lower().removesuffix(".gz")
+    name = _unpacked(path)
     if name.endswith((".csv", ".tsv")):
-        return csv_rows(path, columns, separator or ("\t" if name.endswith(".tsv") else ","))
+        return csv_rows(path, columns, {"sep": "\t" if name.endswith(".tsv") else ",", **(csv or {})})
     return json_rows(path, columns)
 
 
-def file_columns(path: Path, *, separator: str | None = None) -> list[str]:
-    """Column names: of the schema for parquet, of the head for CSV, of the first row for JSON."""
-    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path, separator=separator)), {}))
+def file_columns(path: Path, *, csv: Mapping[str, Any] | None = None) -> list[str]:
+    """Column names: of the schema for parquet, of the head for CSV, of the first part of the rows for JSON."""
+    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path, csv=csv)), {}))
 
 
 def _open(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+    opener = _PACKED.get(path.suffix.lower())
+    return cast("IO[bytes]", opener(path)) if opener is not None else path.open("rb")
 
 
 def _damaged(path: Path, error: Exception) -> BadInput:
@@ -111,10 +128,32 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
     Raises:
         BadInput: names the file and, for JSON Lines, the line.
     """
-    rows = _json_list(path) if path.name.lower().removesuffix(".gz").endswith(".json") else None
+    rows = _json_list(path) if _unpacked(path).endswith(".json") else None
     if rows is not None:
-        yield from (_pick(row, columns) for row in rows)
+        yield from (_pick(row, columns) for row in _with_all_keys(rows))
         return
+    part: list[dict[str, Any]] = []
+    size = 0
+    for row, length in _json_lines(path):
+        part.append(row)
+        size += length
+        if size > JSON_BYTES:
+            yield from (_pick(one, columns) for one in _with_all_keys(part))
+            part, size = [], 0
+    yield from (_pick(one, columns) for one in _with_all_keys(part))
+
+
+def _with_all_keys(rows: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """The rows; a key that only some have is null in the others, as in a table."""
+    keys: dict[str, None] = {}
+    for row in rows:
+        if row.keys() != keys.keys():
+            keys |= dict.fromkeys(row)
+    return (row if len(row) == len(keys) else {key: row.get(key) for key in keys} for row in rows)
+
+
+def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
+    """Rows of JSON Lines, and how long their lines are."""
     with _open(path) as handle:
         for number, line in enumerate(_lines(handle, path), 1):
             text = _text(line, path, number).strip()
@@ -140,17 +179,17 @@ def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, A
                         allowed="one JSON object per line",
                     )
                 )
-            yield _pick(row, columns)
+            yield row, len(line)
 
 
 def _lines(handle: IO[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from handle
-    except (EOFError, OSError, zlib.error) as error:
+    except _BROKEN as error:
         raise _damaged(path, error) from None
 
 
-def csv_rows(path: Path, columns: Sequence[str] | None, separator: str = ",") -> Iterator[dict[str, Any]]:
+def csv_rows(path: Path, columns: Sequence[str] | None, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Rows of a CSV file with a head, as `datasets` reads it: a column of numbers is numbers, an empty cell is null.
 
     So `007` is 7 and `NA` is null; JSON Lines keeps what is written. Line breaks in quotes, a byte-order mark and `.gz`
@@ -164,15 +203,18 @@ def csv_rows(path: Path, columns: Sequence[str] | None, separator: str = ",") ->
 
     try:
         with _open(path) as handle:
-            for part in pd.read_csv(handle, sep=separator, chunksize=CSV_ROWS):
+            for part in pd.read_csv(handle, chunksize=CSV_ROWS, **options):
+                if not isinstance(part.index, pd.RangeIndex):  # pandas shifts the cells of such lines in silence
+                    raise pd.errors.ParserError("its lines have more cells than its head")  # noqa: TRY301
                 rows = pa.Table.from_pandas(part, preserve_index=False).to_pylist()
                 yield from (_pick(row, columns) for row in rows)
     except pd.errors.EmptyDataError:
         raise BadInput(Problem(what="is empty", where=str(path), allowed="a line of column names, then rows")) from None
     except UnicodeDecodeError:
-        raise BadInput(
-            Problem(what="is not UTF-8", where=f"{path}:{_line_of_bytes(path)}", fix="save the file as UTF-8")
-        ) from None
+        said = options.get("encoding")
+        place = str(path) if said else f"{path}:{_line_of_bytes(path)}"
+        fix = "correct the card, or save the file in that encoding" if said else "save the file as UTF-8"
+        raise BadInput(Problem(what=f"is not {said or 'UTF-8'}", where=place, fix=fix)) from None
     except (pd.errors.ParserError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise BadInput(
             Problem(
@@ -181,8 +223,13 @@ def csv_rows(path: Path, columns: Sequence[str] | None, separator: str = ",") ->
                 fix="quote cells that hold a comma or a line break, and close every quote",
             )
         ) from None
-    except (EOFError, OSError, zlib.error) as error:
+    except _BROKEN as error:
         raise _damaged(path, error) from None
+    except (LookupError, TypeError, ValueError) as error:  # what the card says is no way to read
+        said = ", ".join(f"{key}: {value!r}" for key, value in options.items())
+        raise BadInput(
+            Problem(what=f"cannot be read with {said}: {error}", where=str(path), fix="mend the card")
+        ) from None
 
 
 def _without_prefix(error: Exception) -> str:
@@ -219,7 +266,7 @@ def _json_list(path: Path) -> list[dict[str, Any]] | None:
     try:
         with _open(path) as handle:
             text = handle.read().decode("utf-8-sig")
-    except (EOFError, OSError, zlib.error) as error:
+    except _BROKEN as error:
         raise _damaged(path, error) from None
     except UnicodeDecodeError as error:
         raise BadInput(Problem(what=f"is not UTF-8: {error}", where=str(path), fix="save the file as UTF-8")) from None

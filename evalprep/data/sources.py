@@ -37,7 +37,7 @@ class Source:
         revision: Commit of a hub data set, None for local data.
         asked: The revision that was asked for, before a lock file.
         renamed: New column name -> name in the files.
-        options: How the files are read (`separator`).
+        options: How the files are read (`csv`, what a card says of that).
         rows_read: Rows that `rows()` has yielded so far; the manifest records it.
     """
 
@@ -214,11 +214,13 @@ def _source(
     for file in files:
         if not is_data_file(file):
             raise BadInput(
-                Problem(what=f"{file.name} is packed in a way that is not read", where=where, allowed="plain or .gz")
+                Problem(
+                    what=f"{file.name} is packed in a way that is not read",
+                    where=where,
+                    allowed="plain, .gz, .bz2 or .xz",
+                )
             )
-    options = (
-        {"separator": separator} if (separator := chosen.options.get("sep") or chosen.options.get("delimiter")) else {}
-    )
+    options = {"csv": chosen.options} if chosen.options else {}
     return Source(location, files, chosen.config, chosen.split, commit, renamed=columns, options=options)
 
 

@@ -52,7 +52,7 @@ def main(place):
                 said[reader.__name__] = reader(location, question)
                 seconds[reader.__name__] += time.process_time() - start
             found.append({"layout": name, "question": question, **said})
-    print(json.dumps({"found": found, "seconds": seconds}))
+    print(json.dumps({"found": found, "seconds": seconds}, default=repr))
 
 
 if __name__ == "__main__":

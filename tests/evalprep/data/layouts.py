@@ -3,9 +3,11 @@
 No layout has damage in a split that is not asked for: `datasets` makes all splits to give one, and refuses then.
 """
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -149,6 +151,103 @@ LAYOUTS = {
         {"x/train.csv": table("x"), "y/train.csv": table("y"), "y/test.csv": table("z")},
         [{"split": "test", "data_dir": "y"}, {"split": "train", "data_dir": "x"}, {"split": "train", "data_dir": "z"}],
     ),
+    # --- as found on the hub
+    "shards_of_configs": (
+        {"main/train-00000-of-00001.parquet": parquet("x"), "main/test-00000-of-00001.parquet": parquet("y"),
+         "socratic/train-00000-of-00001.parquet": parquet("z"),
+         HEAD: card(
+             config("main", [{"split": one, "path": f"main/{one}-*"} for one in ("train", "test")]),
+             config("socratic", [{"split": "train", "path": "socratic/train-*"}]))},
+        [{"split": "test", "config": "main"}, {"split": "train", "config": "socratic"}, {"split": "train"}],
+    ),
+    "shards_with_long_hash": (
+        {f"data/train-0000{n}-of-00002-{n}a1b2c3d4e5f6071.parquet": parquet(f"x{n}") for n in (0, 1)}, TRAIN,
+    ),
+    "default_with_folder": (
+        {HEAD: card(config("en", data_dir="data/en", default=True), config("de", data_dir="data/de")),
+         "data/en/train/a.jsonl": lines("x"), "data/en/validation/a.jsonl": lines("y"),
+         "data/de/train/a.jsonl": lines("z")},
+        [{"split": "train"}, {"split": "validation"}, {"split": "train", "config": "de"}],
+    ),
+    "list_of_patterns_of_a_split": (
+        {HEAD: card(config("default", [{"split": "train", "path": ["a/*.csv", "b/*.csv"]}])), **A_AND_B}, TRAIN,
+    ),
+    "one_split_alone": (
+        {HEAD: card(config("x", {"split": "test", "path": "a/*.csv"})), **A_AND_B}, [{"split": "test"}],
+    ),
+    "split_in_capitals": (
+        {HEAD: card(config("x", [{"split": "TEST", "path": "a/x.csv"}])), **A_AND_B},
+        [{"split": "TEST"}, {"split": "test"}],
+    ),
+    "drop_labels": ({HEAD: card(config("x", "*/*.csv", drop_labels=True)), **A_AND_B}, TRAIN),
+    "delimiter": ({HEAD: card(config("default", "a.csv", delimiter="|")), "a.csv": table("x", "|")}, TRAIN),
+    "no_head": ({HEAD: card(config("x", "a.csv", header=None, names=["u", "v"])), "a.csv": table("x")}, TRAIN),
+    "column_names": ({HEAD: card(config("x", "a.csv", column_names=["u", "v"])), "a.csv": table("x")}, TRAIN),
+    "lines_before_the_head": (
+        {HEAD: card(config("x", "a.csv", skiprows=1)), "a.csv": b"# words\n" + table("x")}, TRAIN,
+    ),
+    "encoding": (
+        {HEAD: card(config("x", "a.csv", encoding="latin-1")), "a.csv": "q,n\né,1\n".encode("latin-1")}, TRAIN,
+    ),
+    "encoding_nobody_knows": ({HEAD: card(config("x", "a.csv", encoding="martian")), "a.csv": table("x")}, TRAIN),
+    "json_field": (
+        {HEAD: card(config("x", "a.json", field="data")), "a.json": json.dumps({"v": 1, "data": rows("x")}).encode()},
+        TRAIN,
+    ),
+    "declared_texts": (
+        {HEAD: card(dataset_info={"features": [{"name": "q", "dtype": "string"}, {"name": "n", "dtype": "string"}]}),
+         "train.csv": b"q,n\n1,007\n,1.50\nNA,x\n"}, TRAIN,
+    ),
+    "declared_texts_of_a_config": (
+        {HEAD: card(*AB, dataset_info=[
+            {"config_name": "a", "features": [{"name": "q", "dtype": "string"}, {"name": "n", "dtype": "string"}]},
+            {"config_name": "b"}]), **A_AND_B},
+        [{"split": "train", "config": "a"}, {"split": "train", "config": "b"}],
+    ),
+    "declared_classes": (
+        {HEAD: card(dataset_info={"features": [
+            {"name": "q", "dtype": "string"},
+            {"name": "n", "dtype": {"class_label": {"names": {"0": "no", "1": "yes"}}}}]}),
+         "train.csv": table("x")}, TRAIN,
+    ),
+    "languages_with_splits": (
+        {"data/en/train/a.jsonl": lines("x"), "data/de/train/a.jsonl": lines("y"), "data/en/test/a.jsonl": lines("z")},
+        BOTH,
+    ),
+    "val": ({"train.csv": table("x"), "val.csv": table("y")}, [{"split": "validation"}, {"split": "val"}]),
+    "valid": ({"train.csv": table("x"), "valid.csv": table("y")}, [{"split": "validation"}, {"split": "valid"}]),
+    "splits_in_capitals": ({"TRAIN.csv": table("x"), "Test.csv": table("y")}, BOTH),
+    "endings_in_capitals": ({"train.JSONL": lines("x"), "test.JSONL": lines("y")}, BOTH),
+    "licence_as_text": ({"LICENSE.txt": b"free\n", "train.jsonl": lines("x"), "test.jsonl": lines("y")}, BOTH),
+    "metadata": ({"metadata.csv": table("m"), "train.csv": table("x")}, TRAIN),
+    "metadata_of_images": ({"metadata.jsonl": lines("m"), "a.csv": table("x")}, TRAIN),
+    "images_with_metadata": ({"train/a.png": b"no", "metadata.csv": b"file_name,t\ntrain/a.png,x\n"}, TRAIN),
+    "training_data": ({"training_data.csv": table("x"), "contest.json": listed("y")}, BOTH),
+    "contest": ({"contest.json": listed("y")}, BOTH),
+    "latest": ({"latest.csv": table("y"), "attest.csv": table("z")}, BOTH),
+    "digits_behind": ({"test1.csv": table("y"), "train2.csv": table("z")}, BOTH),
+    "trainset": ({"trainset.csv": table("y"), "testset.csv": table("z")}, BOTH),
+    "webdataset": ({"train-0.tar": b"no tar"}, TRAIN),
+    "jsonl_bz2": ({"train.jsonl.bz2": bz2.compress(lines("x"))}, TRAIN),
+    "csv_xz": ({"train.csv.xz": lzma.compress(table("x"))}, TRAIN),
+    "keys_differ": ({"a.jsonl": b'{"q":"a"}\n{"q":"b","n":2}\n'}, TRAIN),
+    "keys_differ_in_a_list": ({"a.json": b'[{"q":"a"},{"n":2}]'}, TRAIN),
+    "empty_lists": ({"a.jsonl": b'{"q":[]}\n{"q":["x"]}\n'}, TRAIN),
+    "truth_values": ({"a.csv": b"q,n\nTrue,yes\nFalse,no\n"}, TRAIN),
+    "dates_in_csv": ({"a.csv": b"q,n\n2020-01-01,1e5\n2020-01-02,0x10\n"}, TRAIN),
+    "words_for_nothing": ({"a.csv": b"q,n\nNone,null\nN/A,nan\n"}, TRAIN),
+    "column_twice": ({"a.csv": b"q,q,n\n1,2,3\n"}, TRAIN),
+    "short_line": ({"a.csv": b"q,n,m\n1,2\n3,4,5\n"}, TRAIN),
+    "lines_of_windows": ({"a.csv": table("x").replace(b"\n", b"\r\n")}, TRAIN),
+    "not_utf8": ({"a.csv": "q,n\né,1\n".encode("latin-1"), "b.csv": table("x").decode().encode("utf-16")}, TRAIN),
+    "column_without_name": ({"a.csv": b",q,n\n0,a,1\n1,b,2\n"}, TRAIN),
+    "card_that_is_no_yaml": ({HEAD: b"---\nconfigs: [\n---\n", "train.csv": table("x")}, TRAIN),
+    "card_of_windows": ({HEAD: card(*AB).replace(b"\n", b"\r\n"), **A_AND_B}, [{"split": "train", "config": "b"}]),
+    "pattern_of_everything_below": (
+        {HEAD: card(config("x", "data/**")), "data/a/x.csv": table("a"), "data/b.csv": table("b")}, TRAIN,
+    ),
+    "pattern_with_braces": ({HEAD: card(config("x", "{a,b}/x.csv")), **A_AND_B}, TRAIN),
+    "folder_as_pattern": ({HEAD: card(config("x", "a")), **A_AND_B}, TRAIN),
 }  # fmt: skip
 
 

@@ -148,13 +148,32 @@ def test_forms_of_a_card(tmp_path, data_files):
     assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
 
 
-@pytest.mark.parametrize(
-    "front", ["configs: 5", "configs: {a: 1}", "x: 2024-99-99", "configs: [", "- a", "a: " + "[" * 9999]
-)
+@pytest.mark.parametrize("front", ["configs: 5", "configs: {a: 1}", "x: 2024-99-99", "- a"])
 def test_a_card_without_configs(tmp_path, front):
     (tmp_path / "a.jsonl").write_text('{"q": "one"}')
     (tmp_path / "README.md").write_text(f"---\n{front}\n---\n")
     assert [row["q"] for row in open_source(str(tmp_path), split="train").rows()] == ["one"]
+
+
+@pytest.mark.parametrize("front", ["configs: [", "a: " + "[" * 9999])
+def test_a_card_that_is_no_yaml_does_not_pass_for_none(tmp_path, front):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}')
+    (tmp_path / "README.md").write_text(f"---\n{front}\n---\n")
+    with pytest.raises(BadInput, match=r"README\.md: is not YAML"):
+        open_source(str(tmp_path), split="train")
+
+
+def test_lines_longer_than_the_head_are_no_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("q,n\none,1,\ntwo,2,\n")  # pandas alone would call `1` the q of the first row
+    with pytest.raises(BadInput, match="its lines have more cells than its head"):
+        list(open_source(str(tmp_path / "a.csv")).rows())
+
+
+def test_a_key_that_the_first_row_lacks_is_a_column(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"q": "one"}\n{"q": "two", "a": 2}\n')
+    source = open_source(str(tmp_path / "a.jsonl"))
+    assert source.columns == ["q", "a"]
+    assert [row["a"] for row in source.rows()] == [None, 2]
 
 
 @pytest.mark.parametrize("start", ["---\n", "\ufeff---\n", "---  \r\n"])
