@@ -11,8 +11,9 @@ from evalprep.compare.difference import Difference
 from evalprep.compare.task import TaskComparison
 from evalprep.numbers import number, percent, probability
 from evalprep.terminal import console as screen
-from evalprep.terminal import plain_table, print_table
+from evalprep.terminal import plain_table, print_table, shortlist
 
+_NAMED = 4  # scores that a remark names one by one
 _COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH: "yellow"}
 
 
@@ -57,9 +58,9 @@ def show(
         for note in task.notes:
             notes.setdefault(note, []).append(task.name)
     for note, names in notes.items():
-        console.print(Text(f"{', '.join(names)}: {note}", style="dim"))
+        console.print(Text(f"{shortlist(names, _NAMED)}: {note}", style="dim"))
     for text, names in _undecided(comparison).items():
-        console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
+        console.print(Text(f"{shortlist(names, _NAMED)}: {text}", style="yellow"))
     for task in comparison.tasks:
         if task.causes:
             causes = ", ".join(f"{count} {cause}" for cause, count in task.causes.items())

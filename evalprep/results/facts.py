@@ -13,6 +13,7 @@ from evalprep.files import as_mapping
 from evalprep.results.invocations import model_arguments
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
+from evalprep.terminal import shortlist
 
 #: subject: what is compared; manner: another way to ask the same; question: what was asked; counts: rows.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -25,6 +26,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "counts": ("rows_expected", "rows_scored"),
 }
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
+_NAMED = 4  # settings that a sentence names
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 NONE = "none"  # known to be absent, which is not unknown
 
@@ -203,8 +205,17 @@ class FactDifference:
         return self.candidate is not None and self.baseline is not None
 
     def sentence(self) -> str:
-        """`num_fewshot 5 / 0`; long values by their beginning."""
-        return f"{self.name} {_short(self.candidate)} / {_short(self.baseline)}"
+        """`num_fewshot 5 / 0`; of settings by name those that differ; long values by their beginning.
+
+        >>> FactDifference("generation", "question", {"top_p": 1, "do_sample": True}, {"top_p": 1}).sentence()
+        'generation do_sample true / none'
+        """
+        ours, theirs = self.candidate, self.baseline
+        if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
+            return f"{self.name} {_short(ours)} / {_short(theirs)}"
+        pairs = [(key, ours.get(key, NONE), theirs.get(key, NONE)) for key in dict.fromkeys([*ours, *theirs])]
+        said = [f"{key} {_short(one)} / {_short(other)}" for key, one, other in pairs if one != other]
+        return f"{self.name} {shortlist(said, _NAMED)}"
 
 
 def _short(value: Any) -> str:

@@ -84,7 +84,9 @@ def main(args: argparse.Namespace) -> int:
     if other is not None:
         comparison.suite = _suite(run, other, comparison, args)
     name = f"flips_{run.files.stamp}{f'_against_{other.files.stamp}' if other else ''}.csv"
-    written, note = ("", "") if args.no_flips else _write(args.flips, run.files.folder / name, comparison)
+    paired = any(task.difference.n for task in comparison.tasks)
+    wanted = not args.no_flips and (paired or args.flips is not None)
+    written, note = _write(args.flips, run.files.folder / name, comparison) if wanted else ("", "")
     if args.json:
         print(json.dumps(comparison.to_dict() | {"flips_file": written or None}, indent=2, ensure_ascii=False))
     else:

@@ -72,3 +72,12 @@ def test_a_group_of_which_a_part_has_samples_is_not_pooled(tmp_path, capsys):
     assert main(["score", str(tmp_path), "--no-write"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "all: 2 of its 3 tasks have samples, and are not pooled; lm-eval says exact_match 0.2500" in shown
+
+
+def test_no_flips_file_is_left_where_nothing_was_paired(tmp_path, capsys):
+    for name in ("now", "before"):
+        for path in write_run(tmp_path / name, {"t": [Row("a")]}, model=name).rglob("samples_*"):
+            path.unlink()
+    assert main(["compare", str(tmp_path / "now"), str(tmp_path / "before")]) in {0, 1, 3}
+    assert not list(tmp_path.rglob("flips_*"))
+    assert "no flips file" in capsys.readouterr().out
