@@ -24,8 +24,8 @@ The evaluator calls the model method named by the request type, so the task atta
 fit the model's context is refused, never cut from the left: `{"n": 0, "refused": "too_long", ...}`.
 
 Back ends: `hf` (everything), `vllm` (no vocabulary moments, no gradients), any other back end that scores token ids
-(one call per token, with a warning that names the cost). Run these tasks in one process; for large `hf` models use
-`parallelize=True`.
+(one call per token, with a warning that names the cost). On `hf` each process of `accelerate launch` measures its share
+of the rows; a model that one GPU does not hold takes `parallelize=True` in one process.
 """
 
 from __future__ import annotations

@@ -189,10 +189,6 @@ def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
         notes.append(
             "the chat template changes the prompt once an answer follows: answers are scored with the end token alone"
         )
-    if context.config.core.backend == "hf" and context.config.core.data_parallel_size > 1:
-        notes.append(
-            "token log-probabilities on hf take one process: model_args: {parallelize: true} spreads a large model"
-        )
     if data.suite == "tofu" and not context.section.retain_results:
         retain = split_name(split_of_part(context.section, "retain")) or "all but the forgotten rows"
         notes.append(f"forget_quality needs a reference: the same tasks of a model trained on {retain}")

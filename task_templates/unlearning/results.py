@@ -71,7 +71,9 @@ def with_mean_interval(result: Result, values: Mapping[str, Any], of: str = "") 
         values: Row -> what it adds to the mean; anything but a finite number is passed over.
         of: Data set of the rows. Scores of one data set ask about the same rows, which a comparison has to know.
     """
-    known = {index: float(value) for index, value in values.items() if by_row.finite(value)}
+    # In the order of the split: processes that share a run write one share after the other.
+    ordered = sorted(values.items(), key=lambda item: (len(item[0]), item[0]))
+    known = {index: float(value) for index, value in ordered if by_row.finite(value)}
     if not known:
         return {**result, **no_value(result.get("reason", "no row has a value"))}
     numbers = list(known.values())

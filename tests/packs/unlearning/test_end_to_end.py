@@ -1,11 +1,15 @@
 """TOFU and MUSE from the config to the result files, on both back ends: two lm_eval starts in all."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from evalprep.packs.finding import find_packs
+from evalprep.packs.manifest import commands_of, read_manifest
 from evalprep.results import load_run
 from evalprep.score import export, score_run
 
@@ -168,3 +172,57 @@ def test_a_metric_and_a_benchmark_of_ones_own(run_of, backend, monkeypatch):
     assert len(length.result["value_by_index"]) == LIMIT
     assert 0 <= by_name["secrets_recited"].value <= 1
     assert set(by_name["secrets_recited"].result["value_by_index"]) == {"0", "1"}
+
+
+# lm-eval splits rows over processes where it counts several GPUs; all else of the run is its own.
+SPLIT = """
+import sys
+import torch
+
+torch.cuda.device_count = lambda: 2
+
+from lm_eval.__main__ import cli_evaluate
+
+sys.exit(cli_evaluate())
+"""
+SPLIT_TASKS = ("tofu_forget_lp", "tofu_forget_moments", "tofu_holdout_gradient")
+
+
+def test_two_processes_measure_what_one_measures(run_of, tmp_path):
+    whole = run_of("hf")
+    (tmp_path / "split.py").write_text(SPLIT)
+    argv = list(commands_of(read_manifest(whole.parent / "work_dir"))[0].argv)[1:]
+    # An odd number of rows: the processes have other shares, and other numbers of requests.
+    for option, value in (
+        ("--tasks", ",".join(SPLIT_TASKS)),
+        ("--limit", "5"),
+        ("--output_path", str(tmp_path / "out")),
+    ):
+        argv[argv.index(option) + 1] = value
+    # What `accelerate launch` starts on several GPUs.
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    with (tmp_path / "log.txt").open("w") as log:
+        done = subprocess.run(
+            [sys.executable, *launch, str(tmp_path / "split.py"), *argv],
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"},
+            stdout=log, stderr=subprocess.STDOUT, timeout=600, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, (tmp_path / "log.txt").read_text()[-3000:]
+    one, two = load_run(whole, timestamp="each"), load_run(tmp_path / "out", timestamp="each")
+    for task in SPLIT_TASKS:
+        expected = {sample.sample_id: parsed(sample.response) for sample in one.task(task).samples()}
+        found = {sample.sample_id: parsed(sample.response) for sample in two.task(task).samples()}
+        assert len(found) == 5
+        doc_ids = [sample.doc["index"] for sample in two.task(task).samples()]
+        assert doc_ids == [0, 2, 4, 1, 3]  # one process after the other: both had a share
+        for sample_id, responses in found.items():
+            for response, other in zip(responses, expected[sample_id], strict=True):
+                assert response.keys() == other.keys()
+                for name, value in response.items():
+                    assert value == pytest.approx(other[name], abs=1e-4, rel=1e-4), (task, name)
+    assert all("grad_norm" in parsed(sample.response)[0] for sample in two.task("tofu_holdout_gradient").samples())
+    assert all(parsed(sample.response)[0]["var"] for sample in two.task("tofu_forget_moments").samples())
+
+
+def parsed(response):
+    return [json.loads(one) for one in ([response] if isinstance(response, str) else response)]
