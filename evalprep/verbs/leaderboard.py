@@ -161,9 +161,13 @@ def in_natural_order(runs: list[Run]) -> list[Run]:
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    """The files that make a run: its samples, else the log or results file that tells its scores."""
+    """The files that make a run: its samples as they lie, else the log or results file that tells its scores.
+
+    Lines that are made anew lie by their content, and two seeds of a greedy model may have the same.
+    """
     told = run.log or (None if run.tasks else run.files.results)
-    return (str(told),) if told else tuple(sorted(str(task.path.resolve()) for task in run.tasks.values()))
+    own = run.files.samples.values() or [task.path for task in run.tasks.values()]
+    return (str(told),) if told else tuple(sorted(str(file.resolve()) for file in own))
 
 
 def _once(runs: list[Run]) -> Iterator[Run]:

@@ -163,7 +163,8 @@ def _known(entry: Entry) -> list[float]:
 def _summary(models: Sequence[Model]) -> list[Line]:
     """Two header rows as in the original, values in percent; mean and median over the columns that have a value.
 
-    Where a model was run with several seeds its row holds means over them, and their standard deviations behind.
+    Where a model was run with several seeds its row holds means over them, and their standard deviations behind; mean and
+    median are over the seeds that have every column of the row.
     """
     with_seeds = _seeds(models)
     aliases, metrics = [TASKS[name].alias for name, _ in SUMMARY_COLUMNS], [metric for _, metric in SUMMARY_COLUMNS]
@@ -178,9 +179,10 @@ def _summary(models: Sequence[Model]) -> list[Line]:
             model.numbers(lambda one, place=place: _columns(one)[place])  # type: ignore[misc]
             for place in range(len(SUMMARY_COLUMNS))
         ]
-        whole = [one for one in model.entries if _known(one)]
+        count = sum(bool(one) for one in columns)
+        # A seed that lacks a column has a mean over others.
+        whole = [one for one in model.entries if len(_known(one)) == count > 0]
         columns += [[statistics.fmean(_known(one)) for one in whole], [statistics.median(_known(one)) for one in whole]]
-        count = sum(bool(one) for one in columns[:-2])
         line: Line = [model.name, *map(_mean, columns), count]
         lines.append([*line, *([len(model.entries), *map(_sd, columns)] if with_seeds else [])])
     return lines

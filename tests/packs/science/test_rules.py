@@ -77,6 +77,12 @@ def test_report_leaderboard_score_and_gate_follow_the_same_rule(runs, tmp_path, 
     assert {one["name"]: one["now"] for one in verdict["checks"]} == {"bioasq_list_qa": 0, "scierc_ner": 1}
 
 
+def test_two_runs_with_the_same_replies_are_two_rows(tmp_path, capsys):
+    runs = [str(write_run(tmp_path / name / "model", exact, tasks={"scierc_ner"})) for name in ("seed1", "seed2")]
+    assert main(["leaderboard", *runs, runs[0], "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
+
+
 def test_rows_on_which_the_original_stops_have_no_number_and_are_named(tmp_path, capsys):
     def reply(task, row):
         return '{"Task": null}' if row["_instance_id"].endswith(":0") else exact(task, row)
