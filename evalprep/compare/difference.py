@@ -131,15 +131,21 @@ class Difference:
             return f"{100 * math.expm1(min(value, 700.0)):.3g} %"
         return f"{100 * value:.1f} points" if self.unit == "points" else f"{value:.4g}"
 
+    @property
+    def in_points(self) -> bool:
+        """Whether it is shown in percent and points: verdicts, and graded scores between 0 and 1."""
+        return self.binary or self.unit == "points"
+
     def set_detectable(self, alpha: float) -> None:
-        """Set `mde` for tests at a level: the interval's half-width times 1 + z_80 / z."""
+        """Set `mde` for tests at a level: the interval's half-width times 1 + z_80 / z; none beyond what can differ."""
         if self.evidence is None or not 0 < alpha < 1:
             self.mde = None
             return
         low, high = self.evidence.interval(1 - alpha)
         z = statistics.critical_value(1 - alpha)
         half = (high - low) / 2 * (1 + statistics.normal_quantile(POWER) / z)
-        self.mde = half if math.isfinite(half) else None
+        widest = 1.0 if self.unit == "points" else math.inf  # a share cannot change by more than all of it
+        self.mde = half if half <= widest and math.isfinite(half) else None
 
 
 def from_evidence(

@@ -20,9 +20,9 @@ _COLOURS = {BETTER: "green", WORSE: "red", NOT_COMPARABLE: "yellow", NOT_ENOUGH:
 def interval(item: Difference) -> str:
     """Difference and interval, as `+1.2 [-0.3, +2.7]`."""
     if item.low is None or item.high is None:
-        return percent(item.delta, binary=item.binary, sign=True)
-    low, high = (percent(bound, binary=item.binary, sign=True) for bound in (item.low, item.high))
-    return f"{percent(item.delta, binary=item.binary, sign=True)} [{low}, {high}]"
+        return percent(item.delta, binary=item.in_points, sign=True)
+    low, high = (percent(bound, binary=item.in_points, sign=True) for bound in (item.low, item.high))
+    return f"{percent(item.delta, binary=item.in_points, sign=True)} [{low}, {high}]"
 
 
 def show(
@@ -90,10 +90,10 @@ def _by_rule(suite: list[Conclusion]) -> list[tuple[str, list[Conclusion]]]:
 
 
 def _counts(comparison: Comparison) -> Any:
+    known = [task.difference for task in comparison.tasks if task.difference.n]
+    graded = "Scores, in percent" if all(item.in_points for item in known) else "Scores"
     table = plain_table(
-        "Verdicts, percent right"
-        if all(task.difference.binary for task in comparison.tasks if task.difference.n)
-        else "Scores",
+        "Verdicts, percent right" if all(item.binary for item in known) else graded,
         ("task", "left"),
         *((name, "right") for name in ("n", "candidate", "baseline", "gained", "lost", "agreement", "unparsed")),
     )
@@ -108,8 +108,8 @@ def _counts(comparison: Comparison) -> Any:
         table.add_row(
             _plain(name),
             str(item.n),
-            percent(item.now, binary=item.binary),
-            percent(item.previous, binary=item.binary or comparison.other == PUBLISHED),
+            percent(item.now, binary=item.in_points),
+            percent(item.previous, binary=item.in_points or comparison.other == PUBLISHED),
             str(item.gained),
             str(item.lost),
             percent(item.agreement),
@@ -121,8 +121,10 @@ def _counts(comparison: Comparison) -> Any:
 def _differences(comparison: Comparison) -> Any:
     starred = any(task.difference.clusters is not None for task in comparison.tasks)
     documents = " (* rows share documents)" if starred else ""
+    known = [task.difference for task in comparison.tasks if task.difference.n]
+    unit = "" if all(item.binary for item in known) else ", in points" if all(i.in_points for i in known) else ""
     table = plain_table(
-        f"Candidate minus baseline, {comparison.confidence:.0%} interval{documents}",
+        f"Candidate minus baseline{unit}, {comparison.confidence:.0%} interval{documents}",
         ("task", "left"),
         ("difference", "right"),
         ("p", "right"),
@@ -180,7 +182,7 @@ def _difference_row(one: Conclusion) -> list[Any]:
         interval(item) + ("*" if item.clusters is not None else ""),
         probability(item.p),
         probability(one.p_holm if one.kind == "task" else None),
-        percent(item.mde, binary=item.binary),
+        percent(item.mde, binary=item.in_points),
         Text(one.verdict, style=_COLOURS.get(one.verdict, "")),
     ]
 
@@ -191,7 +193,7 @@ def _subtasks(task: TaskComparison) -> Any:
         ("subtask", "left"),
         *((name, "right") for name in ("n", "candidate", "baseline", "gained", "lost")),
     )
-    binary = task.difference.binary
+    binary = task.difference.in_points
     for row in task.subtasks:
         table.add_row(
             _plain(row.subtask), str(row.n), percent(row.now, binary=binary), percent(row.previous, binary=binary),

@@ -87,11 +87,11 @@ def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
 
 def _compared(comparison: dict[str, Any]) -> Iterator[list[str]]:
     for one in conclusions_of(comparison):
-        scaled = one["kind"] in {"task", "overall"} and one["binary"]
-        scaled = scaled or (one["kind"] == "stored" and one["unit"] == "points")
+        points = one["binary"] or one["unit"] == "points"
+        scaled = points and one["kind"] in {"task", "overall", "stored"}
         before = percent(one["previous"], binary=scaled or (comparison["before"] is None and one["kind"] == "task"))
-        delta = percent(one["delta"], binary=scaled, sign=True) + _range(
-            one["low"], one["high"], binary=scaled, sign=True
+        delta = percent(one["delta"], binary=points, sign=True) + _range(
+            one["low"], one["high"], binary=points, sign=True
         )
         p = one["p_holm"] if one["p_holm"] is not None else one["p"]
         yield [

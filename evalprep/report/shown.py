@@ -110,7 +110,7 @@ def _conclusion(item: Mapping[str, Any] | None, published: bool) -> dict[str, An
     """A row of paired differences; published verdicts are right or wrong, whatever our own metric is."""
     if item is None:
         return {}
-    form, moved = (percent, _points) if item["binary"] else (number, _difference)
+    form, moved = (percent, _points) if item["binary"] or item["unit"] == "points" else (number, _difference)
     counts = ("n", "clusters", "gained", "lost", "both", "neither", "causes", "counts")
     return _texts(
         item,

@@ -188,16 +188,19 @@ def suite(*, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any],
         return {"agg_value": None, "reason": "no summary column has a value"}
     median = params["statistic"] == "median"
     value = statistics.median(values.values()) if median else statistics.fmean(values.values())
-    result: dict[str, Any] = {"agg_value": value, "n": len(values), "parts": values, "over": list(values)}
+    result: dict[str, Any] = {"agg_value": value, "parts": values, "over": list(values)}
     columns = [inputs[name] for name in values]
+    found = _mean_influence(columns)
+    if found is not None:
+        result["n"] = found.rows
     if median:
         # The column in the middle, or the two, decide. Where others are close the median moves less than they do, and
         # the interval is the wider one.
         ordered = sorted(columns, key=lambda one: float(one["agg_value"]))
-        columns = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
+        found = _mean_influence(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1])
     if absent:
         result["notes"] = [f"over {len(values)} of {len(inputs)} columns, without {', '.join(absent)}"]
-    return with_interval(result, _mean_influence(columns))
+    return with_interval(result, found)
 
 
 def _mean_influence(parts: Sequence[Mapping[str, Any]]) -> Influence | None:

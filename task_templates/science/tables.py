@@ -163,8 +163,8 @@ def _known(entry: Entry) -> list[float]:
 def _summary(models: Sequence[Model]) -> list[Line]:
     """Two header rows as in the original, values in percent; mean and median over the columns that have a value.
 
-    Where a model was run with several seeds its row holds means over them, and their standard deviations behind; mean and
-    median are over the seeds that have every column of the row.
+    Where a model was run with several seeds its row holds means over them, and their standard deviations behind; mean
+    and median are over the seeds that have every column of the row.
     """
     with_seeds = _seeds(models)
     aliases, metrics = [TASKS[name].alias for name, _ in SUMMARY_COLUMNS], [metric for _, metric in SUMMARY_COLUMNS]

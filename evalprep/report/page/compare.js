@@ -1,6 +1,10 @@
 // Paired comparisons, one section each.
+// Verdicts and graded scores between 0 and 1 are shown in percent and points.
+function inPoints(item) {
+  return item.binary || item.unit === "points";
+}
 function deltaDomain(comparison, scaled) {
-  const values = comparison.tasks.filter((task) => task.binary === scaled).flatMap((
+  const values = comparison.tasks.filter((task) => inPoints(task) === scaled).flatMap((
     task,
   ) => [task.delta, task.low, task.high]);
   if (scaled && comparison.overall) values.push(comparison.overall.low, comparison.overall.high);
@@ -165,7 +169,7 @@ function comparisonSection(which) {
       task,
       [...base, "tasks", number],
       task.task,
-      task.binary ? domain : deltaDomain({ tasks: [task] }, false),
+      inPoints(task) ? domain : deltaDomain({ tasks: [task] }, false),
     )
   );
   for (const part of ["overall", "pooled"]) {

@@ -21,6 +21,7 @@ from evalprep.annotate.tally import tally
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.packs.rubric import Rubric
 from evalprep.results import Run
+from evalprep.terminal import counted
 from evalprep.verbs.judging import checks
 from evalprep.verbs.judging.arguments import Settings
 
@@ -141,6 +142,11 @@ def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
     last = max((one.item.samples[0].index for one in questions), default=-1)
     if not isinstance(ratings, list) or len(asked.of_task) != 1 or len(ratings) <= last:
         raise BadInput(problem)
+    size = len(run.tasks[next(iter(asked.of_task))].table())
+    if len(ratings) > size:
+        raise BadInput(replace(problem, what=f"holds {len(ratings)} ratings, the run has {size} rows"))
+    unasked = sum(one.key is None or one.item.fixed is not None for one in questions)
+    kept = sum(one.settled for one in questions) - unasked
     rows: list[Attempt] = []
     uses: list[Use] = []
     stamp = stamp_for(run, next(iter(asked.of_task)))
@@ -163,8 +169,11 @@ def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
             ledger, dict.fromkeys(asked.of_task, stamp), asked, questions[0].who, {"imported": args.import_ratings.name}
         )
         place = ledger.path
+    left = [f"{counted(kept, 'row')} rated before, whose rating stays"] if kept else []
+    left += [f"{counted(unasked, 'row')} that no judge is asked about"] if unasked else []
     if args.json:
-        print(json.dumps({"imported": len(rows), "ledger": str(place)}, indent=2))
+        print(json.dumps({"imported": len(rows), "kept": kept, "unasked": unasked, "ledger": str(place)}, indent=2))
     else:
-        print(f"{len(rows)} ratings taken over; ledger: {place}\nnext: evalprep score {args.run}")
+        beside = f" (beside them {', '.join(left)})" if left else ""
+        print(f"{counted(len(rows), 'rating')} taken over{beside}; ledger: {place}\nnext: evalprep score {args.run}")
     return 0 if rows else 3

@@ -423,6 +423,11 @@ def test_the_judges_column_shares_its_papers_with_the_others(tmp_path):
     assert judge.influence.units.keys() == evidence.influence.units.keys()
 
 
+def test_the_mean_counts_rows_and_not_columns(tmp_path):
+    results = scored(write_run(tmp_path / "model", tasks={"scierc_ner", "bioasq_list_qa"}), tmp_path / "out")
+    assert [results[f"science_{name}"]["n"] for name in ("mean", "median", "mean_compat")] == [24, 24, 24]
+
+
 class TestKeptByTheOriginal:
     """Its judge's files, taken over as kept ratings."""
 
@@ -480,6 +485,14 @@ class TestKeptByTheOriginal:
         content["3"]["prediction"] = "Another summary."
         assert self.take_over(run, "mup_single_document_summarization", content) == 2
         assert "row 3: the rating is of another prediction" in capsys.readouterr().err
+
+    def test_ratings_of_other_rows_and_second_ratings_are_told(self, run, capsys):
+        assert self.take_over(run, "qasper_abstractive_qa", [3] * 13) == 2
+        assert "holds 13 ratings, the run has 12 rows" in capsys.readouterr().err
+        assert self.take_over(run, "qasper_abstractive_qa", [3] * 12) == 0
+        assert "12 ratings taken over;" in capsys.readouterr().out
+        assert self.take_over(run, "qasper_abstractive_qa", [4] * 12) == 3
+        assert "0 ratings taken over (beside them 12 rows rated before, whose rating stays)" in capsys.readouterr().out
 
     def test_a_mean_alone_is_refused(self, run):
         assert self.take_over(run, "mup_single_document_summarization", {"avg_rating": 0.4}) == 2
