@@ -3,8 +3,9 @@
     python benchmarks/judge_requests.py [--base_url http://127.0.0.1:8000/v1 --model NAME] [--rounds 3]
 
 Without an address a stand-in on this machine answers after --latency seconds. The server is asked once before, so that
-neither side finds it cold. Each round asks both in --parts by turns, so that a machine whose speed changes meets both
-alike; the median of the ratios of their wall times counts. Prints one table and writes it as JSON to --out.
+neither side finds it cold; no question is asked twice, so that neither finds the other's prompts in its cache. Each
+round asks both in --parts by turns, so that a machine whose speed changes meets both alike; the median of the ratios of
+their wall times counts. Prints one table and writes it as JSON to --out.
 """
 
 from __future__ import annotations
@@ -59,22 +60,35 @@ asyncio.run(main())
 
 @dataclass
 class Plain:
-    """Asks for a rating of a number."""
+    """Asks for a rating of a number.
 
+    Attributes:
+        mark: Makes its questions others than those of the other side and of other parts.
+        most: Tokens of a reply.
+    """
+
+    mark: str = ""
+    most: int = 4
     name: str = "plain"
     version: str = "1"
     values: Mapping[str, Value] = field(default_factory=lambda: {"rating": Value(1, 5)})
     paid: bool = True
     needs: Sequence[str] = ()
     tasks: Sequence[str] = ("quiz",)
-    sampling: Mapping[str, Any] = field(default_factory=lambda: {"temperature": 0, "max_tokens": 2})
     schema: None = None
+
+    @property
+    def sampling(self) -> Mapping[str, Any]:
+        """Greedy, and short."""
+        return {"temperature": 0, "max_tokens": self.most}
 
     def items(self, rows: Any, metadata: Any) -> Iterator[Item]:  # noqa: ARG002
         """So many questions."""
         for at in range(rows):
             # As in rubrics, the same words come first, so that a server may keep what it computed of them.
-            prompt = "Rate the answer from 1 to 5. " + "It says that mice sleep at day. " * 12 + f"Answer {at}."
+            prompt = (
+                "Rate the answer from 1 to 5. " + "It says that mice sleep at day. " * 12 + f"Answer {self.mark}{at}."
+            )
             yield Item((SampleRef("quiz", f"q{at}", at),), prompt)
 
     def read(self, item: Item, reply: str) -> tuple[str, dict[str, float]]:  # noqa: ARG002
@@ -82,14 +96,13 @@ class Plain:
         return "ok", {"rating": 1.0}
 
 
-def questions(ledger: Ledger, count: int, model: str) -> list[Question]:
-    one = Plain()
-    return questions_of(one, one.items(count, {}), Who(model), ledger.attempts)  # type: ignore[arg-type]
+def questions(ledger: Ledger, count: int, model: str, one: Plain) -> list[Question]:
+    return questions_of(one, one.items(count, {}), Who(model), ledger.attempts)
 
 
-def through_ledger(url: str, model: str, count: int, size: int) -> tuple[float, float]:
+def through_ledger(url: str, model: str, count: int, size: int, plain: Plain) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / FILE, write=True) as ledger:
-        asked = questions(ledger, count, model)
+        asked = questions(ledger, count, model, plain)
         begun, used = time.perf_counter(), time.process_time()
 
         async def go() -> None:
@@ -104,11 +117,11 @@ def through_ledger(url: str, model: str, count: int, size: int) -> tuple[float, 
     return wall, used
 
 
-def bare(url: str, model: str, count: int, size: int) -> tuple[float, float]:
+def bare(url: str, model: str, count: int, size: int, plain: Plain) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / FILE, write=True) as ledger:
         bodies = [
-            {"model": model, "messages": [dict(one) for one in question.messages], "temperature": 0, "max_tokens": 2}
-            for question in questions(ledger, count, model)
+            {"model": model, "messages": [dict(one) for one in question.messages], **plain.sampling}
+            for question in questions(ledger, count, model, plain)
         ]
     begun, used = time.perf_counter(), time.process_time()
 
@@ -136,6 +149,7 @@ def main() -> None:
     parser.add_argument("--in_flight", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--max_tokens", type=int, default=4)
     parser.add_argument("--latency", type=float, default=0.5)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -148,13 +162,14 @@ def main() -> None:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     rows = []
     try:
-        bare(url, args.model, args.in_flight, args.in_flight)
+        bare(url, args.model, args.in_flight, args.in_flight, Plain("warm ", args.max_tokens))
         for number in range(args.rounds):
             both = {"ledger": through_ledger, "bare": bare}
             times = dict.fromkeys(both, (0.0, 0.0))
             for part in range(args.parts):
                 for name in list(both) if (number + part) % 2 else list(both)[::-1]:
-                    wall, used = both[name](url, args.model, args.requests // args.parts, args.in_flight)
+                    plain = Plain(f"{name[0]}{number}.{part}.", args.max_tokens)
+                    wall, used = both[name](url, args.model, args.requests // args.parts, args.in_flight, plain)
                     times[name] = times[name][0] + wall, times[name][1] + used
             rows.append(
                 {

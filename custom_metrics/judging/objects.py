@@ -20,6 +20,16 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
     >>> list(json_objects('So: {"a": {"b": 1}} and {"c": [{"d": 2}]}'))
     [{'a': {'b': 1}}, {'b': 1}, {'c': [{'d': 2}]}, {'d': 2}]
     """
+    for _, _, value in json_spans(text):
+        yield from nested_objects(value)
+
+
+def json_spans(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Where each outermost JSON object of a text begins and ends, and the object.
+
+    >>> list(json_spans('So: {"a": 1}.'))
+    [(4, 12, {'a': 1})]
+    """
     position, tried = text.find("{"), 0
     while position != -1 and tried < MOST_BRACES:
         tried += 1
@@ -28,12 +38,16 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             end = position + 1
         else:
-            yield from _nested(value)
+            yield position, end, value
         position = text.find("{", end)
 
 
-def _nested(value: Any) -> Iterator[dict[str, Any]]:
-    """The object and, last, those inside it; iterative, so that depth costs no stack."""
+def nested_objects(value: Any) -> Iterator[dict[str, Any]]:
+    """The object and, last, those inside it; iterative, so that depth costs no stack.
+
+    >>> list(nested_objects({"a": [{"b": 1}]}))
+    [{'a': [{'b': 1}]}, {'b': 1}]
+    """
     waiting: list[Any] = [value]
     while waiting:
         current = waiting.pop()

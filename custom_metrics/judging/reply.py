@@ -6,16 +6,38 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from custom_metrics.judging.objects import finite_number, json_objects
+from custom_metrics.judging.objects import finite_number, json_spans, nested_objects
 
 #: Longer replies are cut from the front: the verdict stands at the end, and the search stays short.
 _LONGEST = 200_000
-_DECORATION = r"[\s*_`'\"\[({<~=]{0,12}"
-_NUMBER = r"(?P<number>[-+]?\d{1,6}(?:\.\d{1,6})?)(?![\d.]*\d)"
+_DECORATION = r"[\s*_`'\"\[({<~=$]{0,12}"
+_BOXED = r"(?:\\boxed\s?\{\s?)?"
+_WORDS = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10,
+}  # fmt: skip
+_DIGITS = r"[-+]?\d{1,6}(?:\.\d{1,6})?(?![\d.]*\d)(?![eE][-+]?\d)"
+#: A number, or a word for one that nothing follows which would make it another word's: `one of the best`.
+_NUMBER = (
+    rf"(?P<number>{_DIGITS}|(?:{'|'.join(_WORDS)})\b"
+    r"(?=[\s*_`'\"\])}>$]{0,6}(?:$|[\n.,;:!(/\\]|out of\b|of (?:\d|five\b|ten\b)|stars?\b|points?\b)))"
+)
 #: What may follow a rating without making it another one: `/5`, `out of 5`.
-_SCALE = re.compile(r"[\s*_`'\"\])}>]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
-#: What makes it a range or a choice: `3-4`, `3 or 4`, `3 to 4`.
-_RANGE = re.compile(r"\s{0,3}(?:[-\u2013\u2014]|or\b|to\b|and\b)\s{0,3}\d", re.IGNORECASE)
+_SCALE = re.compile(
+    r"[\s*_`'\"\])}>$]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6}(?![\d.]*\d)|five\b|ten\b)", re.IGNORECASE
+)
+#: What makes it a range or a choice: `3-4`, `3 or 4`, `3 -> 4`, `3, 4`.
+_RANGE = re.compile(
+    r"\s{0,3}(?:-{1,2}>?|[\u2010-\u2015\u2192~,&+\u00b1]|\.{2,3}|\u2026|/?or\b|to\b|and\b|vs\b\.?|versus\b|through\b)"
+    rf"\s{{0,3}}(?:\d|(?:{'|'.join(_WORDS)})\b)",
+    re.IGNORECASE,
+)
+_WHOLE_PERCENT = 100
+_PERCENT = re.compile(r"\s?%")
+#: The scale between a name and its rating: `Rating (1-5): 4`.
+_ASIDE = r"(?:\s?[(\[](?P<aside>[^()\[\]\n]{0,40})[)\]])?"
+_ALONE = re.compile(rf"[\s*_`'\"\[(<$]{{0,12}}{_BOXED}{_NUMBER}", re.IGNORECASE)
+_END = re.compile(r"[\s*_`'\"\])}>$.!]{0,12}")
 _SINGLE_QUOTE = re.compile(r"(?<=[{\[,:\s])'|'(?=\s{0,8}[}\],:])")
 
 
@@ -30,9 +52,11 @@ def judge_ratings(
     r"""Ratings in a reply, each stated once or several times alike.
 
     Read are JSON objects (`{"rating": 4}`, also fenced, nested, with numbers as texts) and labelled numbers
-    (`Rating: 4`, `**Rating:** 3`, `Rating: [4]`, `rating = 4/5`). Two different numbers for one name, a range (`3-4`)
-    and another scale (`4/10` on one to 5) are ambiguous and count as unread. Where there is only one name, `rating` and
-    `score` mean it too.
+    (`Rating: 4`, `**Rating:** 3`, `Rating: [4]`, `Rating (1-5): 4`, `rating = 4/5`, `Rating: four`); only where there
+    is none of these, `Rating - 4`, `The rating is 4`, a heading with the number below it and, for a single name, a
+    reply that is a number. What the texts inside a JSON object say does not count beside its own rating. Two different
+    numbers for one name, a range (`3-4`), a percentage and another scale (`4/10` on one to 5) are ambiguous and count
+    as unread. Where there is only one name, `rating` and `score` mean it too.
 
     Args:
         reply: The judge's text.
@@ -55,7 +79,12 @@ def judge_ratings(
     missing: list[str] = []
     for name in names:
         spellings = {name.lower(), "rating", "score"} if len(names) == 1 else {name.lower()}
-        stated = [*_in_objects(text, spellings), *_labelled(text, spellings, high)]
+        stated, outside = _in_objects(text, spellings, high)
+        stated += _labelled(outside, spellings, low, high)
+        if not stated:
+            stated = [*_loosely(outside, spellings, low, high)]
+        if not stated and len(names) == 1:
+            stated = [*_alone(text, high)]
         numbers = {one for one in stated if isinstance(one, float)}
         odd = [one for one in stated if isinstance(one, str)]
         if odd or len(numbers) > 1:
@@ -69,9 +98,9 @@ def judge_ratings(
     if missing:
         status = "incomplete" if found else "parse_error"
         return {"status": status, "ratings": None, "reason": f"without {', '.join(missing)}"}
-    outside = [name for name, one in found.items() if not low <= one <= high or (whole and one != int(one))]
-    if outside:
-        reason = f"{', '.join(outside)} not on the scale of {low:g} to {high:g}"
+    off = [name for name, one in found.items() if not low <= one <= high or (whole and one != int(one))]
+    if off:
+        reason = f"{', '.join(off)} not on the scale of {low:g} to {high:g}"
         return {"status": "invalid_score", "ratings": None, "reason": reason}
     return {"status": "ok", "ratings": found, "reason": ""}
 
@@ -85,56 +114,152 @@ def judge_preference(*, reply: str) -> dict[str, Any]:
     {'preference': 0.0}
     """
     text = reply[-_LONGEST:]
-    verdicts = {_VERDICTS[one.lower()] for one in _VERDICT.findall(text)}
-    if len(verdicts) != 1:
+    verdicts = [*_verdicts_in_objects(text)]
+    if not verdicts:
+        matches = [*_VERDICT.finditer(text)] or [*_LOOSE_VERDICT.finditer(text)]
+        matches = matches or [one for one in (_VERDICT_ALONE.fullmatch(text.strip()),) if one]
+        verdicts = [None if _CHOICE.match(text, one.end()) else _VERDICTS[one["verdict"].lower()] for one in matches]
+    if None in verdicts or len({*verdicts}) != 1:
         return {"status": "parse_error", "ratings": None, "reason": "two verdicts" if verdicts else "without a verdict"}
-    return {"status": "ok", "ratings": {"preference": verdicts.pop()}, "reason": ""}
+    return {"status": "ok", "ratings": {"preference": verdicts[0]}, "reason": ""}
 
 
-_VERDICTS = {"a": 1.0, "b": 0.0, "tie": 0.5, "equal": 0.5, "neither": 0.5, "both": 0.5}
-_VERDICT = re.compile(
-    rf"\b(?:verdict|preference|better|winner)\b{_DECORATION}[:=]{_DECORATION}(?:answer |response |reply )?{_DECORATION}"
-    r"(a|b|tie|equal|neither|both)\b",
+_VERDICTS = {
+    "a": 1.0, "b": 0.0, "tie": 0.5, "tied": 0.5, "draw": 0.5, "equal": 0.5, "neither": 0.5, "both": 0.5,
+}  # fmt: skip
+_VERDICT_KEYS = frozenset({"verdict", "preference", "better", "winner"})
+#: `Verdict: A better reply is B` is no verdict for A: what follows a letter has to show that it stands for itself.
+_ENDED = (
+    r"(?=[*_`'\")\]}>$]{0,6}(?:\s{0,3}$|[ \t]{0,3}\n|\s{0,3}[-.,;:!(/&\u2013\u2014]|"
+    r"\s{1,3}(?:is|wins|won|has|because|since|as|over|by|for|or|and)\b))"
+)
+_SAID = (
+    rf"(?:answer |response |reply )?{_DECORATION}{_BOXED}"
+    rf"(?:(?:an? )?(?P<verdict>(?:tie|tied|draw|equal|neither|both)\b|[ab]\b{_ENDED}))"
+)
+_VERDICT_NAMES = r"\b(?:verdict|preference|better|winner)\b"
+_VERDICT = re.compile(rf"{_VERDICT_NAMES}{_DECORATION}[:=\uff1a]{_DECORATION}{_SAID}", re.IGNORECASE)
+_LOOSE_VERDICT = re.compile(
+    rf"\b(?:verdict|preference|winner)\b[*_`]{{0,4}}(?:\s[-\u2013\u2014]\s|\sis\s|[*_`]{{0,4}}\n{{1,3}}){_DECORATION}{_SAID}",
     re.IGNORECASE,
+)
+_VERDICT_ALONE = re.compile(
+    r"[*_`'\"\[(]{0,4}(?:answer |response |reply )?(?P<verdict>a|b|tie)[*_`'\"\]).!]{0,4}", re.IGNORECASE
+)
+#: Both of them after one: `A or B`, `A/B`.
+_CHOICE = re.compile(
+    r"[\s*_`'\")\]]{0,4}(?:/|,|&|or\b|and\b)[\s*_`'\"(\[]{0,4}(?:answer |response |reply )?(?:a|b|tie)\b", re.IGNORECASE
 )
 
 
-def _in_objects(text: str, spellings: set[str]) -> Iterator[float | str]:
-    """What JSON objects in the text say under a name."""
-    for candidate in _objects(text):
+def _verdicts_in_objects(text: str) -> Iterator[float | None]:
+    """What JSON objects say; None for what is no verdict."""
+    for _, _, whole in json_spans(text):
+        for candidate in nested_objects(whole):
+            for key, value in candidate.items():
+                if str(key).strip().lower() in _VERDICT_KEYS:
+                    found = _VERDICT_ALONE.fullmatch(value.strip()) if isinstance(value, str) else None
+                    word = found["verdict"].lower() if found else str(value).strip().lower()
+                    yield _VERDICTS.get(word)
+
+
+def _in_objects(text: str, spellings: set[str], high: float) -> tuple[list[float | str], str]:
+    """What JSON objects in the text say under a name, and the text without the objects that do."""
+    found: list[float | str] = []
+    parts, position = [], 0
+    spans = list(json_spans(text))
+    if not spans:
+        # Each quote becomes another character, so that places stay the same.
+        spans = list(json_spans(_SINGLE_QUOTE.sub('"', text)))
+    for start, end, whole in spans:
+        said = [*_said_in(whole, spellings, high)]
+        if said:
+            found += said
+            parts.append(text[position:start])
+            position = end
+    return found, "\n".join([*parts, text[position:]])
+
+
+def _said_in(whole: Mapping[str, Any], spellings: set[str], high: float) -> Iterator[float | str]:
+    for candidate in nested_objects(whole):
         for key, value in candidate.items():
             if str(key).strip().lower() in spellings:
                 inner = value
                 if isinstance(value, Mapping):
                     inner = next((one for name, one in value.items() if str(name).lower() in {"score", "rating"}), None)
-                number = _number(inner)
-                yield "is no number" if number is None else number
+                yield _number(inner, high)
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    whole = list(json_objects(text))
-    yield from whole or json_objects(_SINGLE_QUOTE.sub('"', text))
-
-
-def _number(value: Any) -> float | None:
+def _number(value: Any, high: float) -> float | str:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return finite_number(value)
+    number = finite_number(value)
+    if number is None and isinstance(value, str):
+        return next(_alone(value, high), "is no number")
+    return "is no number" if number is None else number
 
 
-def _labelled(text: str, spellings: set[str], high: float) -> Iterator[float | str]:
+def _labelled(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
     """What labelled numbers in the text say."""
-    names = "|".join(re.escape(one) for one in sorted(spellings))
-    label = re.compile(rf"(?<![\w-])(?:{names}){_DECORATION}[:=]{_DECORATION}{_NUMBER}", re.IGNORECASE)
+    label = re.compile(
+        rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
+        re.IGNORECASE,
+    )
     for match in label.finditer(text):
-        if _RANGE.match(text, match.end()):
-            yield "is stated as a range"
+        aside = [float(one) for one in re.findall(r"\d{1,6}", match["aside"] or "")]
+        if aside and (aside[-1] != high or (len(aside) == 2 and aside[0] != low)):
+            yield f"is stated on a scale to {aside[-1]:g}"
             continue
-        scale = _SCALE.match(text, match.end())
-        if scale and float(scale[1]) != high:
-            yield f"is stated on a scale to {scale[1]}"
+        yield _stated(text, match, high)
+
+
+def _loosely(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
+    """What less usual forms say: a dash or `is` for the colon, a heading above the number."""
+    names = _names(spellings)
+    label = re.compile(
+        rf"(?<![\w-])(?:{names})[*_`]{{0,3}}{_ASIDE}(?:\s[-\u2013\u2014]\s{{1,3}}|\sis\s{{1,3}}|[*_`]{{0,3}}\n{{1,3}})"
+        rf"[\s*_`'\"\[(<$]{{0,6}}{_BOXED}{_NUMBER}",
+        re.IGNORECASE,
+    )
+    for match in label.finditer(text):
+        aside = [float(one) for one in re.findall(r"\d{1,6}", match["aside"] or "")]
+        if aside and (aside[-1] != high or (len(aside) == 2 and aside[0] != low)):
+            yield f"is stated on a scale to {aside[-1]:g}"
             continue
-        yield float(match["number"])
+        yield _stated(text, match, high)
+
+
+def _alone(text: str, high: float) -> Iterator[float | str]:
+    """The number that a text consists of, with its scale perhaps."""
+    match = _ALONE.match(text)
+    if match is None:
+        return
+    scale = _SCALE.match(text, match.end())
+    end = scale.end() if scale else match.end()
+    if _END.fullmatch(text, end):
+        yield _stated(text, match, high)
+
+
+def _names(spellings: set[str]) -> str:
+    return "|".join(re.escape(one) for one in sorted(spellings))
+
+
+def _stated(text: str, match: re.Match[str], high: float) -> float | str:
+    """The number of a match, or why what follows it leaves it open."""
+    end = match.end()
+    if _RANGE.match(text, end):
+        return "is stated as a range"
+    if high != _WHOLE_PERCENT and _PERCENT.match(text, end):
+        return "is stated in per cent"
+    scale = _SCALE.match(text, end)
+    if scale and _value(scale[1]) != high:
+        return f"is stated on a scale to {scale[1]}"
+    return _value(match["number"])
+
+
+def _value(text: str) -> float:
+    word = _WORDS.get(text.lower())
+    return float(text) if word is None else float(word)
 
 
 METRICS = {"judge_ratings": judge_ratings, "judge_preference": judge_preference}

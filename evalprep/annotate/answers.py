@@ -10,10 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from custom_metrics.extract.thinking import strip_thinking
-from evalprep.annotate.keys import answer_key, canonical, input_sha256
+from evalprep.annotate.keys import answer_key, canonical, input_sha256, schema_digest
 from evalprep.annotate.ledger import READABLE, Attempt
+from evalprep.annotate.providers.wire import Request
 from evalprep.packs.annotator import NOT_ASKED, OUTCOMES, Annotator, Item, Message, Values
 
+#: Among the parameters in a key, the digest of the JSON schema that a reply was held to; as null, none is asked for.
+SCHEMA = "json_schema"
+#: In its place: the schema without the explanation, for judges that come to no end of it.
+RATINGS_ALONE = "ratings"
+#: Parameters with which a user asks for a form of her own.
+_OWN_FORMS = frozenset({"response_format", "output_config", "output_format", "structured_outputs", "guided_json"})
 UNFOLLOWED = "the question before it has no reply"
 
 
@@ -51,10 +58,42 @@ class Who:
     model: str
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
-    def sampling(self, annotator: Annotator) -> dict[str, Any]:
-        """The parameters of a request."""
+    def parameters(self, annotator: Annotator) -> dict[str, Any]:
+        """The parameters of a request, beside the form of its reply."""
         merged = {**annotator.sampling, **self.overrides}
-        return {name: value for name, value in merged.items() if value is not None}
+        return {name: value for name, value in merged.items() if value is not None and name != SCHEMA}
+
+    def schema(self, annotator: Annotator) -> Mapping[str, Any] | None:
+        """The JSON schema that replies are held to; None where none is asked for."""
+        if self.overrides.get(SCHEMA, "") is None or _OWN_FORMS & self.overrides.keys():
+            return None
+        schema = annotator.schema
+        if schema is not None and self.overrides.get(SCHEMA) == RATINGS_ALONE:
+            kept = {name: one for name, one in schema["properties"].items() if name != "explanation"}
+            return {**schema, "properties": kept, "required": [*kept]}
+        return schema
+
+    def sampling(self, annotator: Annotator, *, step: bool = False) -> dict[str, Any]:
+        """Everything beside model and messages that decides an answer, as keys and the ledger have it.
+
+        Args:
+            annotator: Who asks.
+            step: Whether it is about a step before the last, whose reply is free text.
+        """
+        found, schema = self.parameters(annotator), self.schema(annotator)
+        if schema is None or step:
+            return found
+        # What the ledger has of an earlier call is the digest itself.
+        known = self.overrides.get(SCHEMA, RATINGS_ALONE)
+        return found | {SCHEMA: schema_digest(schema) if known == RATINGS_ALONE else known}
+
+    def with_ratings_alone(self) -> Who:
+        """The same judge, held to its ratings without an explanation."""
+        return replace(self, overrides={**self.overrides, SCHEMA: RATINGS_ALONE})
+
+    def without_schema(self) -> Who:
+        """The same judge, asked for no form of its replies; its answers have keys of their own."""
+        return replace(self, overrides={**self.overrides, SCHEMA: None})
 
 
 @dataclass
@@ -98,8 +137,20 @@ class Question:
         return (
             self.item.fixed is not None
             or self.key is None
-            or any(one.status in {*READABLE, "refused", "truncated"} for one in [*self.earlier, *self.attempts])
+            or self.answered
+            or any(one.status in {*READABLE, "refused", "truncated"} for one in self.earlier)
         )
+
+    @property
+    def answered(self) -> bool:
+        """Whether a request about it was answered, by whatever words."""
+        return any(one.status in {*READABLE, "refused", "truncated"} for one in self.attempts)
+
+    @property
+    def request(self) -> Request:
+        """What is sent."""
+        schema = None if self.item.step else self.who.schema(self.annotator)
+        return Request(self.who.model, self.messages, self.who.parameters(self.annotator), schema)
 
     def row(self, status: str, attempt: int, **more: Any) -> Attempt:
         """A row of the ledger about it."""
@@ -110,7 +161,7 @@ class Question:
             annotator=self.annotator.name,
             version=self.annotator.version,
             model=self.who.model,
-            sampling=canonical(self.who.sampling(self.annotator)),
+            sampling=canonical(self.who.sampling(self.annotator, step=self.item.step)),
             input_sha256=input_sha256(self.messages),
             draw=self.item.draw,
             status=status,
@@ -169,13 +220,12 @@ def questions_of(
     made: list[Question] = []
     done: dict[int, Question] = {}
     waiting = list(items)
-    sampling = who.sampling(annotator)
     # One level of the chains after the other, so that the ledger is read once per level.
     while waiting:
         ready = [one for one in waiting if one.follows is None or id(one.follows) in done]
         if not ready:  # a chain whose beginning is not among the items
             ready = [one.follows for one in waiting if one.follows is not None]
-        level = [resolve(annotator, item, who, sampling, done) for item in {id(one): one for one in ready}.values()]
+        level = [resolve(annotator, item, who, done) for item in {id(one): one for one in ready}.values()]
         known = attempts_of([one.key for one in level if one.key is not None])
         for question in level:
             question.attempts = list(known.get(question.key or "", ()))
@@ -185,9 +235,7 @@ def questions_of(
     return made
 
 
-def resolve(
-    annotator: Annotator, item: Item, who: Who, sampling: Mapping[str, Any], done: Mapping[int, Question]
-) -> Question:
+def resolve(annotator: Annotator, item: Item, who: Who, done: Mapping[int, Question]) -> Question:
     """An item as a question; without a key where it follows one without a reply."""
     earlier = None
     if item.follows is not None:
@@ -195,5 +243,6 @@ def resolve(
         if earlier is None:
             return Question(annotator, item, who, None, item.messages)
     messages = item.resolved(earlier)
+    sampling = who.sampling(annotator, step=item.step)
     key = answer_key(annotator.name, annotator.version, who.model, sampling, input_sha256(messages), item.draw)
     return Question(annotator, item, who, key, messages)

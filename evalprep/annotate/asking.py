@@ -13,7 +13,7 @@ from evalprep.annotate.ledger import Attempt, Ledger, Use, now, storable
 from evalprep.annotate.prices import Budget, output_at_most, tokens_at_most
 from evalprep.annotate.providers.pace import LONGEST_ASKED, Pace, backoff
 from evalprep.annotate.providers.service import Service
-from evalprep.annotate.providers.wire import RefusedError, Request, UnansweredError
+from evalprep.annotate.providers.wire import RefusedError, UnansweredError
 from evalprep.annotate.writer import Writer
 from evalprep.errors import BadInput
 
@@ -34,6 +34,17 @@ class Stopped(Exception):  # noqa: N818 - reads as what it says
     def __init__(self, reason: str, *, refused: bool) -> None:
         super().__init__(reason)
         self.refused = refused
+
+
+class SchemaDeclined(Stopped):
+    """The service takes no JSON schema, and has answered no request that has one.
+
+    Args:
+        reason: What it said.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, refused=True)
 
 
 @dataclass
@@ -65,6 +76,10 @@ class Asker:
         retries: Further attempts per question that has no values.
         budget: What may be spent.
         done: Called for every question that is finished.
+
+    Attributes:
+        sum: What it came to.
+        schema_taken: Whether a request with a JSON schema was ever answered; then a service is not asked without one.
     """
 
     def __init__(
@@ -84,6 +99,7 @@ class Asker:
         self._pace = Pace()
         self._settled = asyncio.Condition()
         self._silent = 0
+        self.schema_taken = False
         self.sum = Sum()
 
     async def ask(self, service: Service, questions: Sequence[Question]) -> None:
@@ -155,10 +171,9 @@ class Asker:
         Returns:
             Whether to try again, how long to wait before, and whether there was an answer.
         """
-        sampling = question.who.sampling(question.annotator)
-        request = Request(question.who.model, question.messages, sampling, question.annotator.schema)
+        request = question.request
         most = output_at_most(service.wire, service.wire.body(request))
-        reserved = await self._reserve(tokens_at_most(question.messages), most or 0)
+        reserved = await self._reserve(tokens_at_most(request), most or 0)
         attempts = question.attempts
         row = question.row("sent", len(attempts) + 1, sent_at=now())
         await asyncio.wrap_future(writer.put(row, uses))
@@ -174,6 +189,8 @@ class Asker:
         except UnansweredError as error:
             cost = None if error.billed else 0.0
             self._end(writer, attempts, replace(row, status="failed", reason=str(error), received_at=now()))
+            if request.schema is not None and not self.schema_taken and _declines(error, attempts):
+                raise SchemaDeclined(str(error)) from None
             if error.wait is not None and error.wait > LONGEST_ASKED:
                 raise Stopped(f"the service asks to wait {error.wait:.0f} s; {error}", refused=False) from None
             if error.wait is not None:
@@ -181,6 +198,7 @@ class Asker:
                 return error.again, None, False
             return error.again, backoff(sum(one.status == "failed" for one in attempts)), False
         else:
+            self.schema_taken |= request.schema is not None
             price = self._budget.price
             cost = price.of_answer(answer) if price else None
             self._count(answer.tokens_in, answer.tokens_out, cost)
@@ -230,6 +248,14 @@ class Asker:
         self.sum.tokens_out += tokens_out or 0
         self.sum.cost += cost or 0.0
         self.sum.unpriced += cost is None
+
+
+def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
+    """Whether a service does without the JSON schema: it says so, or breaks down over a question for the second time.
+
+    Servers that lack what enforces a schema do the latter.
+    """
+    return error.schema or (error.broke and sum(one.reason == str(error) for one in attempts) > 1)
 
 
 def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:

@@ -20,7 +20,7 @@ from evalprep.annotate.ledger import Attempt, Ledger, Use, now, storable
 from evalprep.annotate.prices import Price
 from evalprep.annotate.providers.batches import BATCHES, RESULTS_LIMIT, TRANSFER, Batches, Result, read_lines
 from evalprep.annotate.providers.service import Service
-from evalprep.annotate.providers.wire import RefusedError, Request, UnansweredError
+from evalprep.annotate.providers.wire import RefusedError, UnansweredError
 
 #: States in which a batch is, or may be, at the provider.
 OPEN = ("submitting", "submitted", "in_progress", "completed", "expired", "cancelled")
@@ -122,10 +122,7 @@ class Desk:
             yield part
 
     def _body(self, question: Question) -> dict[str, Any]:
-        sampling = question.who.sampling(question.annotator)
-        return self._service.wire.body(
-            Request(question.who.model, question.messages, sampling, question.annotator.schema)
-        )
+        return self._service.wire.body(question.request)
 
     def _prepare(self, part: Sequence[Question], every: Sequence[Question], inputs: Mapping[str, str]) -> Batch:
         digest = hashlib.sha256()

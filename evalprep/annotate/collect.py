@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -13,6 +13,7 @@ from evalprep.annotate.attach import stamp_for
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.promptfile import PromptFile
+from evalprep.annotate.providers.wire import NO_SCHEMA
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.annotator import Annotator, Item
 from evalprep.packs.finding import find_task
@@ -28,25 +29,48 @@ class Asked:
 
     Attributes:
         of_task: Task -> its questions, in the order of asking.
+        who: Who is asked.
         annotators: Those whose questions they are, by name.
         other: The run that the answers are compared with, for a rubric of pairs.
+        plain: Why no JSON schema is sent although the rubrics have one; empty where one is.
     """
 
+    who: Who
     of_task: dict[str, list[Question]] = field(default_factory=dict)
     annotators: dict[str, Annotator] = field(default_factory=dict)
     other: Run | None = None
+    plain: str = ""
 
     @property
     def every(self) -> list[Question]:
         """All questions."""
         return [one for several in self.of_task.values() for one in several]
 
-    def inputs(self, who: Who) -> dict[str, str]:
+    @property
+    def has_schema(self) -> bool:
+        """Whether replies are held to a JSON schema."""
+        return any(self.who.schema(one) is not None for one in self.annotators.values())
+
+    def make_anew(self, kept: Kept) -> None:
+        """Make the questions anew from what is known by now; those that follow others have their texts then."""
+        for task, questions in self.of_task.items():
+            made: list[Question] = []
+            for annotator in {id(one.annotator): one.annotator for one in questions}.values():
+                own = [one.item for one in questions if one.annotator is annotator]
+                made += kept.known(annotator, own, self.who)
+            self.of_task[task] = made
+
+    def drop_schema(self, kept: Kept, why: str) -> None:
+        """Ask for replies in no form; answers to that have keys of their own."""
+        self.who, self.plain = self.who.without_schema(), why
+        self.make_anew(kept)
+
+    def inputs(self) -> dict[str, str]:
         """What decided the questions: name -> digest or text, by which a batch is known again."""
         keys = sorted(one.key or "" for one in self.every)
-        found = {"questions": _digest("\n".join(keys)), "model": who.model}
+        found = {"questions": _digest("\n".join(keys)), "model": self.who.model}
         for annotator in self.annotators.values():
-            found[f"sampling of {annotator.name}"] = str(sorted(who.sampling(annotator).items()))
+            found[f"sampling of {annotator.name}"] = str(sorted(self.who.sampling(annotator).items()))
             found[f"version of {annotator.name}"] = annotator.version
         return found
 
@@ -92,7 +116,7 @@ def collect(
     Raises:
         BadInput: no task is one that a judge is asked about.
     """
-    asked = Asked(other=other)
+    asked = Asked(who, other=other)
     known = {name: one for pack in packs.values() for name, one in pack_annotators(pack).items() if one.paid}
     for task in tasks:
         metadata = run.tasks[task].metadata
@@ -120,6 +144,20 @@ def collect(
             )
         )
     return asked
+
+
+def go_on_plainly(asked: Asked, kept: Kept) -> None:
+    """Drop the JSON schema where the ledger says that this judge answers without it, or declined it.
+
+    Once it has answered a question with the schema, that stays: one table holds answers to one way of asking.
+    """
+    if not asked.has_schema or any(one.answered for one in asked.every if not one.item.step):
+        return
+    declined = [row.reason for one in asked.every for row in one.attempts if row.reason.startswith(NO_SCHEMA)]
+    plain = replace(asked, of_task=dict(asked.of_task))
+    plain.drop_schema(kept, declined[0] if declined else "it has answered without one")
+    if declined or any(one.answered for one in plain.every if not one.item.step):
+        asked.who, asked.plain, asked.of_task = plain.who, plain.plain, plain.of_task
 
 
 def _first(items: Iterable[Item], limit: int | None) -> Iterable[Item]:

@@ -98,7 +98,7 @@ class Kept:
         made = questions_of(annotator, items, who, self.attempts)
         before = {id(one): self._earlier_row(one) for one in made if one.item.earlier is not None and not one.attempts}
         found = self.attempts(row.key for row in before.values())
-        judge = former_judge(who.model, who.sampling(annotator))
+        judge = former_judge(who.model, who.parameters(annotator))
         for question in made:
             row = before.get(id(question))
             earlier = question.item.earlier
@@ -117,7 +117,7 @@ class Kept:
         digest = input_sha256([{"role": "user", "content": earlier.input}])
         row = question.row("imported", 1)
         key = answer_key(
-            question.annotator.name, earlier.version, question.who.model, question.who.sampling(question.annotator),
+            question.annotator.name, earlier.version, question.who.model, question.who.parameters(question.annotator),
             digest, 0,
         )  # fmt: skip
         return replace(row, key=key, version=earlier.version, input_sha256=digest, draw=0)

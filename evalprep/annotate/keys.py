@@ -31,5 +31,10 @@ def answer_key(
     return _digest(canonical([annotator, version, model, dict(sampling), input_digest, draw]))
 
 
+def schema_digest(schema: Mapping[str, Any]) -> str:
+    """By which a JSON schema stands in a key; the order of its properties is the order of the reply, and counts."""
+    return _digest(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))[:16]
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

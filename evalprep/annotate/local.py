@@ -122,7 +122,6 @@ def ask_here(
     ledger: Ledger,
     judge: LocalJudge,
     asked: Asked,
-    who: Who,
     kept: Kept,
     *,
     stamp: str,
@@ -138,19 +137,19 @@ def ask_here(
         if not left:
             return summed
         for chunk in _chunks(left):
-            _ask_chunk(ledger, judge, chunk, who, stamp, summed)
+            _ask_chunk(ledger, judge, chunk, asked.who, stamp, summed)
             for one in chunk:
                 done(one, one.judgement())
         first = False
         known = ledger.attempts(one.key for one in asked.every if one.key)
         for one in asked.every:
             one.attempts = known.get(one.key or "", one.attempts)
-        follow(asked, who, kept)
+        follow(asked, kept)
 
 
 def _ask_chunk(ledger: Ledger, judge: LocalJudge, chunk: Sequence[Question], who: Who, stamp: str, summed: Sum) -> None:
     single = {one.key: one for one in chunk}
-    sampling = who.sampling(chunk[0].annotator)
+    sampling = who.parameters(chunk[0].annotator)
     begun = now()
     replies = judge.replies([one.messages for one in single.values()], sampling)
     rows = [

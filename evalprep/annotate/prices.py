@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalprep.annotate.providers.wire import Answer, Wire
+from evalprep.annotate.providers.wire import Answer, Request, Wire
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.packs.annotator import Message
 from evalprep.yamlfile import NotYaml, yaml_value
@@ -16,6 +17,8 @@ _MILLION = 1_000_000
 _KEYS = {"input", "output", "batch", "currency"}
 #: Tokens that a chat format adds around one message, at most.
 _AROUND = 16
+#: Room for a service's own words about a JSON schema.
+_SCHEMA_WORDS = 500
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,14 @@ class Price:
         return self.of(answer.tokens_in, answer.tokens_out, batch=batch)
 
 
-def tokens_at_most(messages: Sequence[Message]) -> int:
-    """More tokens than any tokenizer of bytes makes of some messages: one per byte, and what a chat format adds."""
-    return sum(len(one["content"].encode("utf-8", "replace")) + _AROUND for one in messages) + _AROUND
+def tokens_at_most(request: Request) -> int:
+    """More tokens than any tokenizer of bytes makes of a request: one per byte, and what a chat format adds.
+
+    Services tell the model of a JSON schema in words of their own.
+    """
+    messages = sum(len(one["content"].encode("utf-8", "replace")) + _AROUND for one in request.messages) + _AROUND
+    schema = 0 if request.schema is None else 2 * len(json.dumps(dict(request.schema))) + _SCHEMA_WORDS
+    return messages + schema
 
 
 def tokens_about(messages: Sequence[Message]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from custom_metrics.statistics.agreement import krippendorff_alpha
 from custom_metrics.statistics.mean import mean_interval
-from evalprep.annotate.answers import Question, Who
+from evalprep.annotate.answers import SCHEMA, Question, Who
 from evalprep.annotate.attach import stamp_for
 from evalprep.annotate.collect import pair_items
 from evalprep.annotate.finding import annotators_for, pack_annotators
@@ -176,7 +176,7 @@ def _judges(kept: Kept, annotator: Annotator) -> Iterator[tuple[str, Who]]:
     counts = kept.who(annotator)
     assert counts is not None
     yield counts.model, counts
-    without = dict.fromkeys(annotator.sampling)
+    without = dict.fromkeys([*annotator.sampling, SCHEMA])
     names = {counts.model}
     for model, sampling in kept.judges(annotator.name):
         who = Who(model, {**without, **sampling})

@@ -49,8 +49,9 @@ def plan(
         "currency": price.currency if price else None,
         "tasks": by_task,
         "sampling": {
-            name: dict(questions[0].who.sampling(questions[0].annotator)) for name, questions in asked.of_task.items()
+            name: dict(questions[0].who.parameters(questions[0].annotator)) for name, questions in asked.of_task.items()
         },
+        "json_schema": asked.plain or ("sent" if asked.has_schema else "none"),
         "first_prompt": calls[0].messages[-1]["content"] if calls else None,
     }
 
@@ -69,6 +70,10 @@ def show_plan(planned: Mapping[str, Any], retries: int, price: Price | None) -> 
         print(f"{name}: {task['questions']} questions; {', '.join(parts)}")
         if sampling := planned["sampling"].get(name):
             print(f"  sampling: {', '.join(f'{key}={value}' for key, value in sampling.items())}")
+    if planned["json_schema"] not in {"sent", "none"}:
+        print(f"asked without the JSON schema of the rubric: {planned['json_schema']}")
+    elif planned["json_schema"] == "sent":
+        print("replies are held to the rubric's JSON schema, where the service can")
     print(
         f"in all {planned['calls']} calls, {planned['characters']:,} characters of prompts; "
         f"at most {retries + 1} times that where calls fail or replies cannot be read"

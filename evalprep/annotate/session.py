@@ -9,8 +9,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalprep.annotate.answers import Question, Who
-from evalprep.annotate.asking import Asker, Stopped
+from evalprep.annotate.answers import Question
+from evalprep.annotate.asking import Asker, SchemaDeclined, Stopped
 from evalprep.annotate.collect import Asked
 from evalprep.annotate.kept import Kept, run_folders
 from evalprep.annotate.keys import canonical
@@ -94,8 +94,12 @@ def waiting(questions: Sequence[Question], *, again: bool) -> list[Question]:
     ]
 
 
-def ask_all(asker: Asker, service: Service, asked: Asked, who: Who, kept: Kept, *, again: bool) -> Stopped | None:
+def ask_all(
+    asker: Asker, service: Service, asked: Asked, kept: Kept, *, again: bool, schema_needed: bool = False
+) -> Stopped | None:
     """Ask everything that waits, and then what follows the replies.
+
+    A service that takes no JSON schema, and has billed nothing for one, is asked without; see `Asked.plain`.
 
     Returns:
         Why asking was given up; None where it was not.
@@ -105,15 +109,25 @@ def ask_all(asker: Asker, service: Service, asked: Asked, who: Who, kept: Kept, 
         # A service is connected once for all levels of the chains.
         async with service:
             first = True
+            asker.schema_taken = any(one.answered and one.request.schema is not None for one in asked.every)
             while True:
                 now_waiting = waiting(asked.every, again=again and first)
                 if not first:
                     now_waiting = [one for one in now_waiting if one.item.follows is not None and not one.attempts]
                 if not now_waiting:
                     return
-                await asker.ask(service, now_waiting)
+                try:
+                    await asker.ask(service, now_waiting)
+                except SchemaDeclined as error:
+                    if schema_needed or not asked.has_schema:
+                        raise
+                    if not asker.schema_taken:  # no request that was still on its way was answered either
+                        asked.drop_schema(kept, str(error))
+                    else:
+                        asked.make_anew(kept)
+                    continue
                 first = False
-                follow(asked, who, kept)
+                follow(asked, kept)
 
     try:
         asyncio.run(go())
@@ -122,19 +136,13 @@ def ask_all(asker: Asker, service: Service, asked: Asked, who: Who, kept: Kept, 
     return None
 
 
-def follow(asked: Asked, who: Who, kept: Kept) -> None:
+def follow(asked: Asked, kept: Kept) -> None:
     """Resolve the questions that follow others by the replies that are known by now."""
-    if all(one.key is not None for one in asked.every):
-        return
-    for task, questions in asked.of_task.items():
-        made: list[Question] = []
-        for annotator in {id(one.annotator): one.annotator for one in questions}.values():
-            own = [one.item for one in questions if one.annotator is annotator]
-            made += kept.known(annotator, own, who)
-        asked.of_task[task] = made
+    if any(one.key is None for one in asked.every):
+        asked.make_anew(kept)
 
 
-def sign(ledger: Ledger, stamps: Mapping[str, str], asked: Asked, who: Who, settings: Mapping[str, Any]) -> None:
+def sign(ledger: Ledger, stamps: Mapping[str, str], asked: Asked, settings: Mapping[str, Any]) -> None:
     """Let scores take this judge's answers from now on, where it gave any value.
 
     One that never gives any does not displace another's ratings.
@@ -142,10 +150,11 @@ def sign(ledger: Ledger, stamps: Mapping[str, str], asked: Asked, who: Who, sett
     Args:
         ledger: Open for writing.
         stamps: Task -> time stamp of its samples.
-        asked: The questions.
-        who: Who was asked.
+        asked: The questions, and who was asked.
         settings: Where.
     """
+    who = asked.who
+    more_settings = {**settings, "json_schema": asked.plain} if asked.plain else dict(settings)
     for name, annotator in asked.annotators.items():
         for stamp in dict.fromkeys(stamps[task] for task in asked.of_task):
             own = [
@@ -164,5 +173,5 @@ def sign(ledger: Ledger, stamps: Mapping[str, str], asked: Asked, who: Who, sett
                 if asked.other is not None:
                     place = os.path.relpath(asked.other.files.folder.resolve(), ledger.path.parent.resolve())
                     rubric["other"] = {"place": place, "stamp": asked.other.files.stamp, "label": asked.other.label}
-                more = canonical({**settings, **rubric})
+                more = canonical({**more_settings, **rubric})
                 ledger.choose(Chosen(stamp, name, who.model, canonical(dict(who.overrides)), more, now()))

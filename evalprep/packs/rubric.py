@@ -5,6 +5,7 @@ Packs have theirs under `rubrics/`, users name a file of their own with `evalpre
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -26,6 +27,8 @@ _KEYS = {
 _PLACES = frozenset({"", "prompt", "target", "response", "filtered", "doc"})
 _PLACE = re.compile(r"\$\{([A-Za-z_]\w{0,40})\}")
 PREFERENCE = "preference"
+#: Ratings that a JSON schema names one by one.
+_MOST_CHOICES = 100
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,20 @@ class Rubric:
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """JSON schema of the last reply."""
+        """JSON schema of the last reply, of the parts that OpenAI, Anthropic and vLLM all enforce.
+
+        The explanation stands first: a rating that is written before its reasons is none that they led to.
+        """
         if not self.structured:
             return None
-        number = {"type": "integer" if self.whole else "number"}
-        shape = {"explanation": {"type": "string"}, **dict.fromkeys(self.names, number)}
+        number: dict[str, Any] = {"type": "integer" if self.whole else "number"}
+        if self.whole and self.high - self.low <= _MOST_CHOICES:
+            # Not every service takes bounds of numbers; all take lists.
+            number["enum"] = list(range(math.ceil(self.low), math.floor(self.high) + 1))
+        rated = dict.fromkeys(self.names, number)
+        if self.is_pair:
+            rated = {"verdict": {"type": "string", "enum": ["A", "B", "tie"]}}
+        shape = {"explanation": {"type": "string"}, **rated}
         return {"type": "object", "properties": shape, "required": [*shape], "additionalProperties": False}
 
     @property
@@ -307,8 +319,8 @@ class RubricJudge:
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """None: the reply is text."""
-        return None
+        """That of the rubric."""
+        return self.rubric.schema
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
         """Status of a reply, and its values where the status is `ok`, as the rubric reads it."""

@@ -36,6 +36,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--api_key_env", metavar="NAME", help="environment variable with the key (default: the provider's)")
     add("--api_key_file", type=Path, metavar="FILE", help="file with the key, which nobody else may read")
     add("--rubric", metavar="NAME|FILE", help="ask by this rubric, instead of what the packs ask")
+    add(
+        "--structured",
+        choices=("on", "ratings", "off"),
+        help="hold replies to the rubric's JSON schema; to its ratings without an explanation, for small judges; or to "
+        "nothing (default: as the rubric says, where the service can)",
+    )
     add("--votes", type=int, metavar="N", help="draws per question (default: the rubric's)")
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all that a judge is asked about)")
     add("--limit", type=int, metavar="N", help="only the first N samples of each task")
@@ -78,8 +84,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Ask, keep, count."""
     from evalprep.annotate.attach import stamp_for
-    from evalprep.annotate.collect import Asked, chosen_tasks, collect
+    from evalprep.annotate.collect import Asked, chosen_tasks, collect, go_on_plainly
     from evalprep.annotate.kept import Kept
+    from evalprep.errors import BadInput, Problem
     from evalprep.packs.finding import find_packs
     from evalprep.packs.rubric import Rubric
     from evalprep.results import open_run
@@ -99,7 +106,7 @@ def main(args: argparse.Namespace) -> int:
         if args.calibrate and isinstance(settings.rubric, Rubric):
             tasks = [checks.CALIBRATION]
             stamps = {checks.CALIBRATION: f"{checks.CALIBRATION} of {settings.rubric.name}"}
-            asked = Asked(annotators={settings.rubric.name: settings.rubric})
+            asked = Asked(settings.who, annotators={settings.rubric.name: settings.rubric})
             asked.of_task[tasks[0]] = kept.known(
                 settings.rubric, checks.calibration_items(settings.rubric), settings.who
             )
@@ -107,6 +114,16 @@ def main(args: argparse.Namespace) -> int:
             asked = collect(
                 run, packs, settings.who, kept, tasks=tasks, limit=args.limit, rubric=settings.rubric, other=other
             )
+        if settings.schema_needed and not asked.has_schema:
+            raise BadInput(
+                Problem(
+                    what=f"--structured {args.structured}, but no question has a JSON schema",
+                    where=", ".join(asked.annotators),
+                    fix="a rubric in YAML has one",
+                )
+            )
+        if not settings.schema_needed:
+            go_on_plainly(asked, kept)
         if args.agreement is not None:
             return checks.compared(args, run, packs, kept, asked, settings)
         if args.max_cost is not None:
@@ -151,12 +168,14 @@ def _ask(args: argparse.Namespace, run: Run, stamps: dict[str, str], asked: Aske
         try:
             if settings.local is not None:
                 summed = ask_here(
-                    ledger, settings.local, asked, settings.who, kept, stamp=stamp, again=args.ask_again,
+                    ledger, settings.local, asked, kept, stamp=stamp, again=args.ask_again,
                     done=lambda _, judgement: progress.step(rated=judgement.status == "ok"),
                 )  # fmt: skip
             else:
-                stopped = ask_all(asker, settings.service(), asked, settings.who, kept, again=args.ask_again)
+                stopped = ask_all(
+                    asker, settings.service(), asked, kept, again=args.ask_again, schema_needed=settings.schema_needed
+                )
         finally:  # also after Ctrl-C: what was paid for counts
             progress.end()
-            sign(ledger, stamps, asked, settings.who, settings.where())
+            sign(ledger, stamps, asked, settings.where())
         return reports.outcome(args, asked, settings, summed, stopped, ledger.path, adopted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalprep.annotate.providers.wire import FATAL, PASSING, Answer, Failure, Request, count, said
+from evalprep.annotate.providers.wire import Answer, Failure, Request, count, failure_of, said
 
 #: The interface demands a limit; a pack or the user sets a better one.
 DEFAULT_MAX_TOKENS = 1024
@@ -59,8 +59,4 @@ class Anthropic:
         """What a response other than 200 says."""
         message, code = said(body)
         no_credit = code == "billing_error" or "credit balance is too low" in message
-        return Failure(
-            f"HTTP {status}: {message or code or 'no reason given'}",
-            fatal=status in FATAL or no_credit,
-            again=status in PASSING or status >= 500,
-        )
+        return failure_of(status, message, code, no_credit=no_credit)

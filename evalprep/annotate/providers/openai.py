@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalprep.annotate.providers.wire import FATAL, PASSING, Answer, Failure, Request, count, said
+from evalprep.annotate.providers.wire import Answer, Failure, Request, count, failure_of, said
 
 #: Sent where no key is needed; servers on one's own machine take any.
 NO_KEY = "EMPTY"
@@ -62,11 +62,7 @@ class OpenAI:
     def failure(self, status: int, body: Any) -> Failure:
         """What a response other than 200 says."""
         message, code = said(body)
-        return Failure(
-            f"HTTP {status}: {message or code or 'no reason given'}",
-            fatal=status in FATAL or code in _NO_CREDIT,
-            again=status in PASSING or status >= 500,
-        )
+        return failure_of(status, message, code, no_credit=code in _NO_CREDIT)
 
 
 def _joined(parts: Any) -> str | None:

@@ -92,4 +92,10 @@ class Service:
         reason = one_line(failure.reason)
         if failure.fatal:
             return RefusedError(reason)
-        return UnansweredError(reason, again=failure.again, wait=retry_after(response.headers))
+        return UnansweredError(
+            reason,
+            again=failure.again,
+            wait=retry_after(response.headers),
+            schema=failure.schema,
+            broke=response.status == 500,
+        )

@@ -50,11 +50,13 @@ class Failure:
         reason: Its words.
         fatal: No request of ours will fare better: wrong key, unknown model, no credit.
         again: The same request may succeed later.
+        schema: What it does not take is the JSON schema; nothing was billed.
     """
 
     reason: str
     fatal: bool = False
     again: bool = False
+    schema: bool = False
 
 
 class UnansweredError(Exception):
@@ -65,11 +67,22 @@ class UnansweredError(Exception):
         again: Whether the same request may succeed later.
         wait: Seconds that the server asks for; None where it does not say.
         billed: Whether the service may have worked on it, as after a lost connection.
+        schema: What it does not take is the JSON schema.
+        broke: It broke down over the request (500), as opposed to being busy or away.
     """
 
-    def __init__(self, reason: str, *, again: bool, wait: float | None = None, billed: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        again: bool,
+        wait: float | None = None,
+        billed: bool = False,
+        schema: bool = False,
+        broke: bool = False,
+    ) -> None:
         super().__init__(reason)
-        self.again, self.wait, self.billed = again, wait, billed
+        self.again, self.wait, self.billed, self.schema, self.broke = again, wait, billed, schema, broke
 
 
 class RefusedError(Exception):
@@ -115,6 +128,38 @@ class Wire(Protocol):
 #: Statuses after which nothing about the question helps, and those that pass.
 FATAL = frozenset({401, 402, 403, 404})
 PASSING = frozenset({408, 409, 425, 429})
+
+
+#: Begins the reason of a request whose JSON schema a service did not take; the ledger is searched for it.
+NO_SCHEMA = "takes no JSON schema"
+#: With these statuses services decline a parameter; 0 is a line of a batch, which has none.
+_DECLINING = frozenset({0, 400, 404, 415, 422, 501})
+_SCHEMA_WORDS = (
+    "response_format", "response format", "json_schema", "json schema", "output_config", "output_format",
+    "output format", "structured output", "structured_output", "guided", "grammar",
+)  # fmt: skip
+#: Parameters that models do without: those that reason take no temperature, and another limit.
+_LIMIT, _TEMPERATURE = "'max_tokens'", "temperature"
+
+
+def failure_of(status: int, message: str, code: str, *, no_credit: bool) -> Failure:
+    """What a status and the words beside it mean; statuses are those of HTTP, words those of the usual services."""
+    reason = f"HTTP {status}: {message or code or 'no reason given'}"
+    lower = f"{message} {code}".lower()
+    if status in _DECLINING and any(word in lower for word in _SCHEMA_WORDS):
+        return Failure(f"{NO_SCHEMA}: {reason}", schema=True)
+    # Every question has the same parameters: none of them would fare better.
+    unusable = status == 400 and code in {"unsupported_parameter", "unsupported_value"}
+    if status == 400 and _LIMIT in message and "max_completion_tokens" in message:
+        reason += " (--gen_kwargs max_tokens=null,max_completion_tokens=N)"
+        unusable = True
+    elif status == 400 and _TEMPERATURE in message:
+        reason += " (--gen_kwargs temperature=null leaves it out)"
+    return Failure(
+        reason,
+        fatal=status in FATAL or no_credit or unusable,
+        again=status in PASSING or status >= 500,
+    )
 
 
 def said(body: Any) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evalprep.annotate.answers import Who
+from evalprep.annotate.answers import SCHEMA, Who
 from evalprep.annotate.finding import find_rubric
 from evalprep.annotate.local import LocalJudge, local_backend
 from evalprep.annotate.prices import Price, output_at_most, read_prices
@@ -26,6 +26,8 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.rubric import Rubric
 
 PRICES = Path("prices.yaml")
+#: Values of --structured that ask for a JSON schema, whatever the rubric says.
+_HELD = frozenset({"on", "ratings"})
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Settings:
     connections: int
     deadline: float
     local: LocalJudge | None = None
+    schema_needed: bool = False
 
     @property
     def place(self) -> str:
@@ -110,9 +113,20 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         key = read_key(variable, args.api_key_file, problems, needed=needed, named=bool(args.api_key_env))
     rubric = _rubric(args, packs, problems)
     who = Who(args.model or "", gen_kwargs)
+    if args.structured == "off" or local is not None:
+        who = who.without_schema()
+    elif args.structured == "ratings":
+        who = who.with_ratings_alone()
+    if args.structured in _HELD and args.backend is not None:
+        problems.add(
+            f"--structured {args.structured} with --backend",
+            fix="serve the model (vllm serve) and name it by --base_url",
+        )
     price = _price(args, problems)
     problems.raise_if_any()
-    return Settings(who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout, local)
+    return Settings(
+        who, wire, base_url, key, rubric, price, args.num_concurrent, args.timeout, local, args.structured in _HELD
+    )
 
 
 def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Problems) -> Rubric | PromptFile | None:
@@ -128,6 +142,10 @@ def _rubric(args: argparse.Namespace, packs: Mapping[str, Pack], problems: Probl
                 problems.add("--votes with a Python file", fix="write the rubric as YAML, with draws")
         elif args.votes is not None:
             rubric = replace(rubric, draws=args.votes)
+        if isinstance(rubric, Rubric) and args.structured in _HELD:
+            rubric = replace(rubric, structured=True)
+        elif args.structured in _HELD:
+            problems.add(f"--structured {args.structured} with a Python file", fix="write the rubric as YAML")
         if _is_pair(rubric) and args.other is None:
             problems.add(f"--rubric {args.rubric} compares two runs", fix="evalprep judge RUN OTHER --rubric ...")
     elif args.votes is not None:
@@ -206,6 +224,6 @@ def _request_parameters(text: str) -> tuple[dict[str, Any], list[str]]:
             found[name] = value
             with contextlib.suppress(ValueError):
                 found[name] = json.loads(value)
-    own = {"", "model", "messages", "system", "stream", "n"}
+    own = {"", "model", "messages", "system", "stream", "n", SCHEMA}
     unusable += [repr(name) for name, value in found.items() if name in own or is_secret(name, value)]
     return found, unusable

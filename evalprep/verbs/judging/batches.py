@@ -12,7 +12,7 @@ from typing import Any
 
 from evalprep.annotate.asking import Sum
 from evalprep.annotate.batch import OPEN, Batch, Desk, batches_of, changed_inputs
-from evalprep.annotate.collect import Asked
+from evalprep.annotate.collect import Asked, go_on_plainly
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Ledger
 from evalprep.annotate.prices import output_at_most, tokens_at_most
@@ -38,14 +38,14 @@ def batch(args: argparse.Namespace, run: Run, stamps: Mapping[str, str], asked: 
         refresh(ledger, asked)
         adopted = adopt(ledger, stamp, asked.every)
         try:
-            done = asyncio.run(_go(args, ledger, stamp, asked, settings))
+            done = asyncio.run(_go(args, ledger, run, stamp, asked, settings))
         except (UnansweredError, RefusedError) as error:
             print(f"stopped: {error}\n  fix: mend that; the same command goes on from here", file=sys.stderr)
             return 2 if isinstance(error, RefusedError) else 3
         finally:
             refresh(ledger, asked)
-            follow(asked, settings.who, Kept(run, stamp, ledger))
-            sign(ledger, stamps, asked, settings.who, settings.where())
+            follow(asked, Kept(run, stamp, ledger))
+            sign(ledger, stamps, asked, settings.where())
         batches = batches_of(ledger, stamp)
         left = waiting(asked.every, again=False)
         if args.json:
@@ -63,7 +63,7 @@ def batch(args: argparse.Namespace, run: Run, stamps: Mapping[str, str], asked: 
         return reports.outcome(args, asked, settings, Sum(), None, ledger.path, adopted)
 
 
-async def _go(args: argparse.Namespace, ledger: Ledger, stamp: str, asked: Asked, settings: Settings) -> str:
+async def _go(args: argparse.Namespace, ledger: Ledger, run: Run, stamp: str, asked: Asked, settings: Settings) -> str:
     """What was done, as a sentence."""
     async with settings.service() as service:
         desk = Desk(ledger, service, run=stamp, price=settings.price)
@@ -82,7 +82,9 @@ async def _go(args: argparse.Namespace, ledger: Ledger, stamp: str, asked: Asked
         if ready or args.batch == "collect":
             return f"collected {len(ready)} batches"
         refresh(ledger, asked)
-        inputs = asked.inputs(settings.who)
+        if not settings.schema_needed:
+            go_on_plainly(asked, Kept(run, stamp, ledger))
+        inputs = asked.inputs()
         _refuse_changed(running, inputs, force=args.force_new)
         if running and not args.force_new:
             return f"{len(running)} batches at work"
@@ -111,7 +113,7 @@ def _refuse_costly(left: Sequence[Any], settings: Settings, limit: float | None)
         return
     most = sum(
         settings.price.of(
-            tokens_at_most(one.messages),
+            tokens_at_most(one.request),
             output_at_most(settings.wire, one.who.sampling(one.annotator)) or 0,
             batch=True,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.annotate.answers import Who
-from evalprep.annotate.collect import Asked, collect
+from evalprep.annotate.collect import Asked, collect, go_on_plainly
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.quality import Agreement, Ratings, agreement, length_bias, ratings_of, read_labels
 from evalprep.packs.annotator import Item, SampleRef
@@ -33,7 +33,9 @@ def compared(
     else:
         who = Who(args.agreement, settings.who.overrides)
         tasks = list(asked.of_task)
-        theirs = ratings_of(collect(run, packs, who, kept, tasks=tasks, limit=args.limit, rubric=settings.rubric).every)
+        asked_other = collect(run, packs, who, kept, tasks=tasks, limit=args.limit, rubric=settings.rubric)
+        go_on_plainly(asked_other, kept)
+        theirs = ratings_of(asked_other.every)
     found = agreement(mine, theirs)
     lengths = {
         (task, str(row["sample_id"])): len(text_at(row, "response"))

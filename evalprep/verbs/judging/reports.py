@@ -61,6 +61,7 @@ def outcome(
     if args.json:
         data: dict[str, Any] = {
             "judge": settings.who.model,
+            "json_schema": asked.plain or ("sent" if asked.has_schema else "none"),
             "requests": summed.requests,
             "tokens_in": summed.tokens_in,
             "tokens_out": summed.tokens_out,
@@ -74,6 +75,8 @@ def outcome(
         print(json.dumps(data, indent=2, ensure_ascii=False))
     else:
         show(tallies)
+        if asked.plain:
+            print(f"asked without the JSON schema of the rubric: {asked.plain}")
         for line in lines:
             print(line)
         if "calibration" in more:
@@ -165,9 +168,7 @@ def import_ratings(run: Run, asked: Asked, args: argparse.Namespace) -> int:
         uses += [Use(one.key, stamp, sample.task, sample.sample_id) for sample in one.item.samples]
     with opened(run) as ledger:
         ledger.put(rows, uses)
-        sign(
-            ledger, dict.fromkeys(asked.of_task, stamp), asked, questions[0].who, {"imported": args.import_ratings.name}
-        )
+        sign(ledger, dict.fromkeys(asked.of_task, stamp), asked, {"imported": args.import_ratings.name})
         place = ledger.path
     left = [f"{counted(kept, 'row')} rated before, whose rating stays"] if kept else []
     left += [f"{counted(unasked, 'row')} that no judge is asked about"] if unasked else []

@@ -63,6 +63,12 @@ class Service:
     calls: list = field(default_factory=list)
     state: str = "in_progress"  # of batches
     results: dict = field(default_factory=dict)  # batch id -> lines, or what comes of `answer`
+    declines: Said | None = None  # said to a request with a JSON schema
+
+    @property
+    def structured(self):
+        """The requests with a JSON schema."""
+        return [one for one in self.requests if has_schema(one)]
 
     @property
     def prompts(self):
@@ -71,6 +77,10 @@ class Service:
     @property
     def authorizations(self):
         return [one["Authorization"] for one in self.headers]
+
+
+def has_schema(request):
+    return "response_format" in request or "output_config" in request
 
 
 @contextmanager
@@ -164,6 +174,7 @@ def serve(answer):
             lines = []
             for number, (key, body) in enumerate(here.batches[identity]["requests"], 1):
                 said = answer(body["messages"][-1]["content"], number, None)
+                said = here.declines if here.declines and has_schema(body) else said
                 said = Said(said) if isinstance(said, str) else said
                 lines.append(self.line(key, said, body))
             return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
@@ -182,7 +193,8 @@ def serve(answer):
                 here.headers.append(dict(self.headers))
                 number = len(here.requests)
             key = self.headers["Authorization"] or self.headers["x-api-key"]
-            said = answer(request["messages"][-1]["content"], number, key)
+            declined = here.declines is not None and has_schema(request)
+            said = here.declines if declined else answer(request["messages"][-1]["content"], number, key)
             self.send(Said(said) if isinstance(said, str) else said, {**request, "path": self.path})
 
         def give(self, data):

@@ -22,11 +22,12 @@ NOW = {"Retry-After": "0"}
         pytest.param("It quotes <think> once.\nRating: 2", "ok", {"judge_rating": 2}, id="a tag that never closes"),
         pytest.param("Rating: 0", "invalid_score", None, id="below the scale"),
         pytest.param("Rating: 11", "invalid_score", None, id="above the scale"),
-        pytest.param("Rating: four", "parse_error", None, id="in words"),
+        pytest.param("Rating: four", "ok", {"judge_rating": 4}, id="in words"),
         pytest.param("**Rating:** [3]/5", "ok", {"judge_rating": 3}, id="decorated"),
         pytest.param("Rating: 3 or 4", "parse_error", None, id="two ratings"),
         pytest.param("Rating: 2\nRating: 5", "parse_error", None, id="two lines"),
-        pytest.param("4", "parse_error", None, id="no mark"),
+        pytest.param("4", "ok", {"judge_rating": 4}, id="nothing but a number"),
+        pytest.param("It has 4 flaws.", "parse_error", None, id="no mark"),
         pytest.param("I'm sorry, I cannot rate this.", "parse_error", None, id="refusal in words"),
         pytest.param(Said("Rating: 5", refusal="not this"), "refused", None, id="refusal beside a rating"),
         pytest.param(Said("Rating: 5", finish_reason="content_filter"), "refused", None, id="content filter"),
@@ -163,7 +164,7 @@ def test_requests_run_side_by_side_and_no_more_than_asked_for(science_run, judge
 )
 def test_parameters_of_the_request(science_run, judge, given):
     with chat(lambda *_: "Rating: 3") as server:
-        judge(science_run, server.url, "--limit", 1, "--gen_kwargs", given)
+        judge(science_run, server.url, "--limit", 1, "--gen_kwargs", given, "--structured", "off")
     for request in server.requests:
         (message,) = request.pop("messages")
         assert message["role"] == "user"

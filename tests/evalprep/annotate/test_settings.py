@@ -7,6 +7,7 @@ import pytest
 
 from evalprep.annotate.prices import Price, read_prices, tokens_at_most
 from evalprep.annotate.providers.secret import read_key
+from evalprep.annotate.providers.wire import Request
 from evalprep.errors import BadInput, Problems
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
@@ -90,7 +91,7 @@ class TestPrices:
 
     def test_a_bound_of_the_tokens_holds_for_any_text(self):
         for text in ("plain", "ünklar \U0001f600", "\u4e2d\u6587"):
-            assert tokens_at_most([{"role": "user", "content": text}]) >= len(text.encode())
+            assert tokens_at_most(Request("m", [{"role": "user", "content": text}])) >= len(text.encode())
 
     def test_a_limit_needs_a_price_and_a_bound(self, science_run, judge, tmp_path):
         code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", "--max_cost", 1)
