@@ -54,7 +54,7 @@ def judge_ratings(
     Read are JSON objects (`{"rating": 4}`, also fenced, nested, with numbers as texts) and labelled numbers
     (`Rating: 4`, `**Rating:** 3`, `Rating: [4]`, `Rating (1-5): 4`, `rating = 4/5`, `Rating: four`); only where there
     is none of these, `Rating - 4`, `The rating is 4`, a heading with the number below it and, for a single name, a
-    reply that is a number. What the texts inside a JSON object say does not count beside its own rating. Two different
+    reply that is a number in digits. What the texts inside a JSON object say does not count beside its own rating. Two different
     numbers for one name, a range (`3-4`), a percentage and another scale (`4/10` on one to 5) are ambiguous and count
     as unread. Where there is only one name, `rating` and `score` mean it too.
 
@@ -84,7 +84,7 @@ def judge_ratings(
         if not stated:
             stated = [*_loosely(outside, spellings, low, high)]
         if not stated and len(names) == 1:
-            stated = [*_alone(text, high)]
+            stated = [*_alone(text, high)] if any(one.isdigit() for one in text) else []
         numbers = {one for one in stated if isinstance(one, float)}
         odd = [one for one in stated if isinstance(one, str)]
         if odd or len(numbers) > 1:

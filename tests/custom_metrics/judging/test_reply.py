@@ -56,6 +56,7 @@ from custom_metrics.judging.reply import judge_preference, judge_ratings
         ('{"rating": 3} {"rating": 4}', None),
         ('{"rating": 4}\nRating: 3', None),
         ('{"rating": [3, 4]}', None),
+        ("four", None),
         ("4 apples", None),
         ("The rating is 4 to 5.", None),
         ("Rating: 3-4", None),
