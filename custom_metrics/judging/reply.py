@@ -51,10 +51,10 @@ def judge_ratings(
 ) -> dict[str, Any]:
     r"""Ratings in a reply, each stated once or several times alike.
 
-    Read are JSON objects (`{"rating": 4}`, also fenced, nested, with numbers as texts) and labelled numbers
-    (`Rating: 4`, `**Rating:** 3`, `Rating: [4]`, `Rating (1-5): 4`, `rating = 4/5`, `Rating: four`); only where there
-    is none of these, `Rating - 4`, `The rating is 4`, a heading with the number below it and, for a single name, a
-    reply that is a number in digits. What the texts inside a JSON object say does not count beside its own rating. Two different
+    Read are JSON objects (`{"rating": 4}`, also fenced, nested, with numbers as texts) and labelled numbers (`Rating:
+    4`, `**Rating:** 3`, `Rating: [4]`, `Rating (1-5): 4`, `rating = 4/5`, `Rating: four`); only where there is none
+    of these, `Rating - 4`, `The rating is 4`, a heading with the number below it and, for a single name, a reply that
+    is a number in digits. What the texts inside a JSON object say does not count beside its own rating. Two different
     numbers for one name, a range (`3-4`), a percentage and another scale (`4/10` on one to 5) are ambiguous and count
     as unread. Where there is only one name, `rating` and `score` mean it too.
 
