@@ -63,6 +63,8 @@ def _ours(data: Mapping[str, Any]) -> bool:
 def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
     """Raw metrics and score, and whether this pack computed them."""
     score, raw = number(entry.get("aggregate_score")), entry.get("raw_metrics")
+    if key == "human_eval" and isinstance(raw, Mapping):  # the files hold shares where the metrics are percentages
+        raw = {name: 100.0 * share for name, value in raw.items() if (share := number(value)) is not None}
     if score is None and isinstance(raw, Mapping):
         try:
             score = aggregate_score(benchmark=key, raw=raw, compat=True)

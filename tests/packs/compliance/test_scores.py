@@ -160,6 +160,17 @@ V1 = {
 }
 
 
+def test_percentages_of_human_eval_are_shares_in_files(tmp_path):
+    shares = {"pass@1": 0.25, "pass@5": 0.5, "pass@10": 0.75}
+    for said in (0.25, "No eval results"):  # also where the score has to be computed
+        data = {"human_eval": {"raw_metrics": shares, "aggregate_score": said}}
+        (tmp_path / "old_results.json").write_text(json.dumps(data))
+        assert PACK.module("references").load(tmp_path)["compliance_human_eval_score"]["agg_value"] == 0.25
+        assert main(["report", str(tmp_path / "old_results.json"), "--out", str(tmp_path / "out")]) == 0
+        copy = json.loads((tmp_path / "out" / "compl_ai" / "old_results.json").read_text())
+        assert copy["human_eval"] == {"raw_metrics": shares, "aggregate_score": 0.25}
+
+
 def table_of(folder):
     return list(csv.DictReader((folder / "compl_ai" / "all_results.csv").open()))
 
