@@ -23,7 +23,6 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf, Tree, read_tree
 from evalprep.packs.manifest import plan_of, read_manifest
 from evalprep.packs.stock import stock_names
-from evalprep.terminal import shortlist
 
 if TYPE_CHECKING:
     from evalprep.config.schema import Config
@@ -134,7 +133,7 @@ def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
             if one.kind == "helper":
                 lacking.setdefault((str(root), one.reason), []).append(name)
     for (folder, reason), names in lacking.items():
-        findings.add("EP709", folder, f"{shortlist(names)}: {reason}")
+        findings.add("EP709", folder, f"{', '.join(names)}: {reason}")
 
 
 def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:

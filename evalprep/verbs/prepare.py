@@ -6,12 +6,17 @@ import argparse
 import json
 import os
 import sys
+import textwrap
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.terminal import counted, shortlist, status_line
+from evalprep.terminal import counted, status_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalprep.packs.plan import Excluded
     from evalprep.prepare.preparation import Preparation
 
 
@@ -64,7 +69,8 @@ def main(args: argparse.Namespace) -> int:
 
     if args.check:
         joined = plan(config, packs)
-        return _check(args, [name for name in joined.plan.tasks if name not in joined.plan.excluded])
+        excluded = joined.plan.excluded
+        return _check(args, [name for name in joined.plan.tasks if name not in excluded], excluded)
     full = args.checked and not os.environ.get("EVALPREP_QUICK_CHECK")
     with status_line() as progress:
         done = prepare(config, packs, force=args.force, full=full, stop=args.checked, progress=progress)
@@ -108,9 +114,10 @@ def _continue(args: argparse.Namespace) -> int:
     return 2 if any(one.state == "waiting" for one in stages) else 0
 
 
-def _check(args: argparse.Namespace, names: list[str]) -> int:
+def _check(args: argparse.Namespace, names: list[str], excluded: Mapping[str, Excluded]) -> int:
     """Everything that can be found before the run, without touching work_dir."""
     from evalprep.check import Findings, check_full
+    from evalprep.packs.plan import as_json
     from evalprep.prepare.target import config_target
 
     findings = Findings()
@@ -119,12 +126,29 @@ def _check(args: argparse.Namespace, names: list[str]) -> int:
         found = target.final(findings)
     errors = sum(one.level == "error" for one in found)
     if args.json:
-        print(json.dumps({"tasks": names, "findings": [one.as_dict() for one in found]}, indent=2))
+        left_out = {name: as_json(one) for name, one in excluded.items()}
+        data = {"tasks": names, "findings": [one.as_dict() for one in found], "excluded": left_out}
+        print(json.dumps(data, indent=2))
     else:
         print("".join(f"{one}\n" for one in found), file=sys.stderr, end="")
         fine = f"config ok, {counted(len(names), 'task')}: {', '.join(names)}"
-        print(counted(errors, "error") if errors else fine)
+        print("\n".join([counted(errors, "error") if errors else fine, *_left_out(excluded)]))
     return 2 if errors else 0
+
+
+def _left_out(excluded: Mapping[str, Excluded]) -> list[str]:
+    """Every task that will not run, by its name, with the reason; those of one reason together."""
+    from evalprep.check.folds import WIDTH
+
+    names: dict[str, list[str]] = {}
+    for name, one in excluded.items():
+        names.setdefault(one.reason, []).append(name)
+    wrap = partial(textwrap.wrap, width=WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+    return [
+        line
+        for reason, own in names.items()
+        for line in wrap(f"left out: {', '.join(own)}: {reason}", break_on_hyphens=False)
+    ]
 
 
 def _report(done: Preparation, verbosity: str, output: Path) -> None:
@@ -153,11 +177,9 @@ def _report(done: Preparation, verbosity: str, output: Path) -> None:
             )
     lines += [f"  read {one}" if not one.startswith(" ") else f"       {one}" for one in done.read]
     told = {one.code for one in done.findings}
-    left_out: dict[str, list[str]] = {}
-    for name, excluded in done.excluded.items():
-        if excluded.kind != "helper" or "EP709" not in told:
-            left_out.setdefault(excluded.reason, []).append(name)
-    lines += [f"  left out: {shortlist(names)}: {reason}" for reason, names in left_out.items()]
+    lines += _left_out(
+        {name: one for name, one in done.excluded.items() if one.kind != "helper" or "EP709" not in told}
+    )
     lines += [f"  note: {note}" for note in done.notes]
     roots = [str(done.work_dir)]
     lines += [f"  {line}" for one in fold(done.findings) for line in paragraph(one, roots, WIDTH).splitlines()]
