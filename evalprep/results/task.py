@@ -73,6 +73,8 @@ class TaskRun:
         if self.primary.metric:
             return ""
         whole = logged_scores(self.scores)
+        if not whole and any(name.startswith("empty,") for name in self.scores):
+            return "a row has no score of its own; the replies are rated afterwards, for scores of the suite"
         if not whole:
             return "the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs"
         said = ", ".join(f"{metric} {_four(self.scores.get(f'{metric},{name}'))}" for metric, name in whole)
