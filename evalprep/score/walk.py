@@ -84,6 +84,10 @@ class Walk:
             return _with_uncertainty(dict(stated), "+".join(spec.tasks))
         result = self._one(spec) | self._rule_of(spec)
         said, own = stated.get("agg_value"), result.get("agg_value")
+        if own is None and said is not None and self._was_compared(spec):
+            # Its own number is against a reference of its own; beside this one's it would be taken for the same.
+            note = f"the log itself states {said:.6g}, against another reference"
+            return {**result, "notes": [*(result.get("notes") or []), note]}
         if own is None and said is not None:
             why = result.get("reason")
             note = f"as the log states it{f', not computed anew: {why}' if why else ''}"
@@ -91,6 +95,11 @@ class Walk:
         if said is not None and not spec.reference and not math.isclose(own or 0.0, said, rel_tol=1e-6, abs_tol=1e-9):
             result["notes"] = [*(result.get("notes") or []), f"the log itself states {said:.6g}"]
         return result
+
+    def _was_compared(self, spec: ScoreSpec) -> bool:
+        """Whether rows of the run met those of the reference, so that what came of it is an answer."""
+        sides = ([(self.reference or {}).get(name, {}) for name in spec.reference], map(self.results.get, spec.needs))
+        return all(any(_has_rows(one) for one in side) for side in sides)
 
     def _rule_of(self, spec: ScoreSpec) -> dict[str, str]:
         """The rule that a score over other scores takes over, where a log tells theirs."""
@@ -186,6 +195,12 @@ def without_influence(result: Mapping[str, Any]) -> dict[str, Any]:
         for key, one in result.items()
         if key != "influence"
     }
+
+
+def _has_rows(result: Mapping[str, Any] | None) -> bool:
+    """Whether a result has rows, of its own or of its sides."""
+    parts = [result or {}, *(one for one in (result or {}).values() if isinstance(one, Mapping))]
+    return any(isinstance(one.get("value_by_index"), Mapping) and one["value_by_index"] for one in parts)
 
 
 def _nested(value: Any) -> bool:

@@ -193,3 +193,25 @@ def test_published_logs_as_runs(packs, shared):
     assert found["forget_quality"].value == pytest.approx(expected["forget_quality_full_vs_retain90"], rel=1e-4)
     assert found["model_utility"].value == pytest.approx(expected["llama2_7b_full"]["model_utility"], abs=1e-6)
     assert found["model_utility"].low < found["model_utility"].value < found["model_utility"].high
+
+
+def test_a_stated_forget_quality_does_not_stand_for_a_refused_one(packs, tmp_path):
+    def log(name, rows, **more):
+        folder = tmp_path / name
+        folder.mkdir()
+        ratios = {str(index): {"score": 0.5 + index / 100} for index in range(rows)}
+        losses = {str(index): {"prob": 0.5, "avg_loss": 0.7} for index in range(rows)}
+        content = {"forget_truth_ratio": {"agg_value": 0.6, "value_by_index": ratios}, **more}
+        content |= {f"forget_Q_A_{one}_Prob": {"agg_value": 0.5, "value_by_index": losses} for one in ("PARA", "PERT")}
+        (folder / "TOFU_EVAL.json").write_text(json.dumps(content))
+        return open_run(folder, packs.values())
+
+    stated = log("npo", 40, forget_quality={"agg_value": 0.77})
+    alone, beside = (
+        next(one for one in score_run(stated, packs, reference=other).suite if one.name == "forget_quality")
+        for other in (None, log("retain", 200))
+    )
+    assert alone.value == 0.77
+    assert beside.value is None
+    assert "40 forget rows and the reference 200" in beside.reason
+    assert beside.result["notes"] == ["the log itself states 0.77, against another reference"]
