@@ -9,6 +9,7 @@ r"""Write a task pack that renders, checks and runs as it is: on two examples, o
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import shlex
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problems, near
+from evalprep.terminal import counted, shortlist
 
 if TYPE_CHECKING:
     from evalprep.data.sources import Source
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 _KINDS = ("exact", "choice", "number", "math", "regex", "json", "judge")
 _COMMAND_OF_LATEX = re.compile(r"\\[A-Za-z]+\{[^{}]*\}")
 _PLACE = re.compile(r"\{([^{}\n]+)\}")
+MAX_HEAD = 100_000  # characters of the first line that are looked at
 MAX_COPIED = 50_000_000  # bytes; a larger file is read where it is
 
 
@@ -72,7 +75,11 @@ def main(args: argparse.Namespace) -> int:
         file.write_text(text, encoding="utf-8")
     if copied is not None:
         (folder / "data").mkdir(exist_ok=True)
-        shutil.copyfile(copied, folder / "data" / copied.name)
+        copy = folder / "data" / copied.name
+        if sign := _other_separator(copied):
+            _with_commas(copied, sign, copy)
+        else:
+            shutil.copyfile(copied, copy)
     program = ["python", "prepare_eval.py"] if Path("prepare_eval.py").is_file() else ["evalprep", "prepare"]
     command = [*program, "--set", f"tasks={args.name}_all"]
     if templates != TEMPLATES:
@@ -104,15 +111,24 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
             problems.add("is missing", where=name, allowed="--data FILE --prompt TEXT --target COLUMN")
     if problems.found:
         return None, None
+    sign = _other_separator(Path(args.data).expanduser())
     try:
         source = open_source(args.data, config=args.config, split=args.split, where="--data")
+        if sign:  # its own columns, as the copy in the pack will have them
+            source.options = {"csv": {"sep": sign}}
         columns = source.columns
-        count = sum(1 for _ in source.rows()) if source.revision is None else None
+        gold = [row.get(args.target) for row in source.rows()] if source.revision is None else None
     except BadInput as error:
         problems.extend(error.problems)
         return None, None
-    if count == 0:
+    if gold == []:
         problems.add("holds no rows", where=f"--data {args.data}")
+    empty = [str(number) for number, value in enumerate(gold or [], 1) if value is None]
+    if empty and args.target in columns:
+        what = f"{counted(len(empty), 'row')} without a right answer: {shortlist(empty, 10)}"
+        problems.add(
+            what, where=f"--target {args.target}", fix="fill them in, or take these rows out (the head not counted)"
+        )
     prompt, renamed = _prompt(args.prompt, columns, problems)
     options = [one.strip() for one in (args.choices or "").split(",") if one.strip()]
     for where, names in (("--target", [args.target]), ("--choices", options)):
@@ -139,6 +155,21 @@ def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str,
     location = str(path.resolve()) if path.exists() else args.data
     chosen = {"config": source.config, "split": source.split}
     return {"path": location, **{key: value for key, value in chosen.items() if value}}, None
+
+
+def _other_separator(path: Path) -> str:
+    """What stands between the cells of a CSV file whose head has no comma, as spreadsheets save it; or nothing."""
+    if path.suffix.lower() != ".csv" or not path.is_file() or path.stat().st_size > MAX_COPIED:
+        return ""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        head = file.readline(MAX_HEAD)
+    return "" if "," in head else next((sign for sign in ";\t" if sign in head), "")
+
+
+def _with_commas(path: Path, sign: str, copy: Path) -> None:
+    """Write a CSV file anew, with the separator that every reader expects."""
+    with path.open(encoding="utf-8-sig", newline="") as file, copy.open("w", encoding="utf-8", newline="") as target:
+        csv.writer(target, lineterminator="\n").writerows(csv.reader(file, delimiter=sign))
 
 
 def _pattern(text: str, problems: Problems) -> str:

@@ -144,3 +144,22 @@ def test_mistakes_are_told_at_once_and_nothing_is_written(tmp_path, arguments, s
 
 def test_the_verb_offers_every_kind():
     assert set(_KINDS) == set(KINDS)
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_a_csv_of_a_spreadsheet_without_commas(tmp_path, sign):
+    lines = [["Frage", "Antwort"], ["Peru, Hauptstadt?", "Lima"], ['"Wo; wo?"', "hier"]]
+    text = "\r\n".join(sign.join(cells) for cells in lines)
+    (tmp_path / "my.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    done = new_pack(tmp_path, "--data", "my.csv", "--prompt", "{Frage}", "--target", "Antwort")
+    assert done.returncode == 0, done.stderr
+    copy = (tmp_path / "packs/mine/data/my.csv").read_text(encoding="utf-8")
+    assert copy == 'Frage,Antwort\n"Peru, Hauptstadt?",Lima\nWo; wo?,hier\n'
+
+
+def test_rows_without_a_right_answer_are_told(tmp_path):
+    (tmp_path / "my.jsonl").write_text('{"q": "one"}\n{"q": "two", "a": 2}\n{"q": "three", "a": null}\n')
+    done = new_pack(tmp_path, "--data", "my.jsonl", "--prompt", "{q}", "--target", "a")
+    assert done.returncode == 2
+    assert "--target a: 2 rows without a right answer: 1, 3" in done.stderr
+    assert not (tmp_path / "packs").exists()
