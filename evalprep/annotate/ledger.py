@@ -87,15 +87,20 @@ def find_ledger(folders: Iterable[Path]) -> Path | None:
     for height in range(_ABOVE + 1):
         for start in starts:
             above = [start, *start.parents]
-            if height < len(above) and (found := above[height] / FILE).is_file():
+            # The root of a disk belongs to no run: a file there would be everybody's.
+            if height < len(above) and above[height].name and (found := above[height] / FILE).is_file():
                 return found
     return None
 
 
 def ledger_place(folders: Iterable[Path]) -> Path:
-    """Where the ledger of a run is, or is to be made: in the folder that all of its folders share."""
+    """Where the ledger of a run is, or is to be made: in the folder that all of its folders share.
+
+    Folders that share nothing but the root have it in the first of them.
+    """
     several = [folder.resolve() for folder in folders]
-    return find_ledger(several) or Path(os.path.commonpath(several)) / FILE
+    shared = Path(os.path.commonpath(several))
+    return find_ledger(several) or (shared if shared.name else several[0]) / FILE
 
 
 class Ledger:

@@ -182,3 +182,9 @@ with Writer(Ledger(Path({str(tmp_path / FILE)!r}), write=True)) as writer:
     process.wait()
     with Ledger(tmp_path / FILE) as ledger:
         assert {f"k{at}" for at in range(reported + 1)} <= set(ledger.attempts())
+
+
+def test_the_root_of_a_disk_holds_no_ledger(tmp_path):
+    shared = [tmp_path / "a", tmp_path / "b"]
+    assert ledger_place(shared) == tmp_path.resolve() / FILE
+    assert ledger_place([Path("/nowhere-a/run"), Path("/nowhere-b/run")]) == Path("/nowhere-a/run") / FILE
