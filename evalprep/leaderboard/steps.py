@@ -12,6 +12,7 @@ _NAMES = "checkpoint|ckpt|global[-_ ]?step|step|iteration|iter|epoch"
 _STEP = re.compile(rf"(?i)(?<![a-z])(?:{_NAMES})(?:s?[-_= ])?(\d{{1,12}})(?!\d)")
 _TOKENS = re.compile(r"(?i)^[-_]tokens?[-_]?[\d.]+[kmbt]?(?![a-z0-9])")  # step3000-tokens6B says the step twice
 _SEPARATORS = "/-_@ "
+_RATE = re.compile(r"(?i)(?<![a-z])lr[-_=]?\d")
 _PARTS = 2  # of a path that may name a step: `global_step200/hf`; what lies above is where somebody keeps models
 
 
@@ -46,7 +47,7 @@ def place_in(model: str, revision: str = "") -> Place:
     name = model.replace("\\", "/").rstrip("/")
     above = len(name) - len("/".join(name.split("/")[-_PARTS:]))
     for text, before, start in ((revision, f"{name}@", 0), (name, "", above)):
-        found = list(_STEP.finditer(text, start))
+        found = [one for one in _STEP.finditer(text, start) if not _is_setting(one)]
         if found:
             last = found[-1]
             return Place(_joined(f"{before}{text[: last.start()]}", text[last.end() :]), int(last[1]))
@@ -57,3 +58,11 @@ def _joined(head: str, tail: str) -> str:
     """What stands around a step, without the separator that the step leaves doubled."""
     tail = _TOKENS.sub("", tail).rstrip(_SEPARATORS)
     return head.rstrip(_SEPARATORS) + tail if tail[:1] in tuple(_SEPARATORS) else (head + tail).rstrip(_SEPARATORS)
+
+
+def _is_setting(found: re.Match[str]) -> bool:
+    """Whether it is how long a model was trained, as `ft_epoch5_lr1e-05` says it, and no point in a training."""
+    text, at = found.string, found.start()
+    stop = text.find("/", at)
+    part = text[text.rfind("/", 0, at) + 1 : stop if stop >= 0 else len(text)]
+    return found[0].lower().startswith("epoch") and _RATE.search(part) is not None
