@@ -179,10 +179,14 @@ def effective(contributions: Floats) -> float:
 
 
 def cr2(errors: Floats, weights: Floats) -> float:
-    """Standard error sqrt(sum e^2 / (1 - w)) of Bell and McCaffrey 2002; a unit that is everything adds nothing."""
+    """Standard error sqrt(sum e^2 / (1 - w)) of Bell and McCaffrey 2002; a unit that is everything adds nothing.
+
+    Infinite where the squares of immense scores leave the range of numbers; whoever shows it asks whether it is finite.
+    """
     rest = 1.0 - weights
     inside = rest > 0.0
-    return math.sqrt(float(np.sum(errors[inside] ** 2 / rest[inside])))
+    with np.errstate(over="ignore"):
+        return math.sqrt(float(np.sum(errors[inside] ** 2 / rest[inside])))
 
 
 def paired_mean(

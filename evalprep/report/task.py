@@ -63,7 +63,8 @@ def _filters(replies: Replies, metric: str) -> list[dict[str, Any]]:
     for name in sorted(replies.table.filters, key=lambda one: one != replies.table.filter):
         table = replies.table if name == replies.table.filter else replies.task.table(name)
         values = table.metrics.get(metric)
-        value = None if values is None or np.isnan(values).all() else float(np.nanmean(values))
+        with np.errstate(over="ignore", invalid="ignore"):  # a mean of immense scores is infinite, and shown as none
+            value = None if values is None or np.isnan(values).all() else float(np.nanmean(values))
         found.append({"name": name, "n": len(table), "value": value, "unparsed": _unparsed(table)})
     return found
 

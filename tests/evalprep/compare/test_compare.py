@@ -314,7 +314,7 @@ def test_without_verdicts_there_is_not_enough_evidence(tmp_path, capsys):
     assert cli(capsys, "compare", tmp_path / "nowhere")[0] == 2
 
 
-@pytest.mark.filterwarnings("ignore:.*encountered in.*:RuntimeWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_json_is_strict_even_with_infinite_scores(tmp_path):
     result = two_runs(tmp_path, [Row("a", 1e308), Row("b", -1e308)], [Row("a", -1e308), Row("b", 1e308)])
     json.dumps(result.to_dict(), allow_nan=False)
