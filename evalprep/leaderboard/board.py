@@ -15,7 +15,7 @@ from evalprep.leaderboard.steps import Place, place_in, place_of
 from evalprep.packs.pack import Pack
 from evalprep.results import Run
 from evalprep.results.seeds import seed_groups, without_seed
-from evalprep.score import Scores
+from evalprep.score import Scores, partial_rows
 from evalprep.terminal import shortlist, tracked
 
 OTHER, INCOMPLETE = "other question", "incomplete"
@@ -69,6 +69,7 @@ class Row:
         cells: Column id -> cell.
         members: Which of the runs it stands for: one, or the runs of one model with several seeds.
         notes: What else there is to know of the run.
+        trial: It was asked a part of the rows alone (a limit), as far as it tells.
     """
 
     label: str
@@ -80,6 +81,7 @@ class Row:
     cells: dict[str, Cell]
     members: tuple[int, ...] = ()
     notes: list[str] = field(default_factory=list)
+    trial: bool = False
 
 
 @dataclass
@@ -213,6 +215,7 @@ def build_board(
             cells={one.id: _cell(one, values_of(one, scores[at]), at, pairs) for one in columns.all},
             members=(at,),
             notes=list(dict.fromkeys(scores[at].notes)),
+            trial=bool(partial_rows(run, run.tasks)),
         )
         for at, run in tracked(enumerate(runs), "runs compared", len(runs))
     ]
@@ -265,6 +268,7 @@ def merged(rows: Sequence[Row], runs: Sequence[Run], columns: Sequence[Column]) 
                 place=place_in(base),
                 cells={one.id: _mean(one, [row.cells[one.id] for row in own]) for one in columns},
                 members=members,
+                trial=any(row.trial for row in own),
                 notes=[f"mean of {', '.join(row.label for row in own)}", *(note for row in own for note in row.notes)],
             )
         made[members[0]] = first

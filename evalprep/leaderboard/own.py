@@ -73,7 +73,7 @@ def _headline(pack: Pack, columns: Sequence[Column]) -> Columns:
 
 def _row(row: Row, pack: Pack, columns: Sequence[Column]) -> ExportRow:
     cells = {one.id.removeprefix(f"{pack.name}/"): _cell(row.cells[one.id]) for one in columns}
-    return ExportRow(str(harmless(row.label)), str(harmless(row.model)), cells)
+    return ExportRow(str(harmless(row.label)), str(harmless(row.model)), cells, trial=row.trial)
 
 
 def _cell(cell: Cell) -> ExportCell:

@@ -94,11 +94,13 @@ class ExportRow:
         label: Its name, unlike that of any other row.
         model: The model as it was named.
         cells: Score of the pack -> cell; a score that the run does not have is absent.
+        trial: The run was asked a part of the rows alone.
     """
 
     label: str
     model: str
     cells: Mapping[str, ExportCell]
+    trial: bool = False
 
 
 @dataclass(frozen=True)

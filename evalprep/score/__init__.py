@@ -8,11 +8,11 @@ from evalprep.score.reference import Remembered, open_reference
 from evalprep.score.rule import of_rule, sides_by_rule
 from evalprep.score.spec import read_specs
 from evalprep.score.stored import all_scores, export_scores, open_side
-from evalprep.score.suite import Scores, SuiteScore, score_run
+from evalprep.score.suite import Scores, SuiteScore, partial_rows, score_run
 from evalprep.score.task import GroupScore, TaskScore
 
 __all__ = [
     "GroupScore", "Published", "Remembered", "ScoreSpec", "Scores", "SuiteScore", "TaskScore", "all_scores", "export",
-    "export_scores", "of_rule", "open_reference", "open_side", "packs_of", "published_for", "read_specs",
-    "score_run", "sides_by_rule",
+    "export_scores", "of_rule", "open_reference", "open_side", "packs_of", "partial_rows", "published_for",
+    "read_specs", "score_run", "sides_by_rule",
 ]  # fmt: skip

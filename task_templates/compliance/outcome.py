@@ -15,6 +15,7 @@ Result = dict[str, Any]
 
 
 STAND_IN = "stand_in"  # column of rows that are the pack's own small ones
+DEBUG = "a debug run of at most"  # as a run of the original may be
 STANDS_IN = "stand-in rows of the pack: it says nothing about a model"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .outcome import DEBUG
 from .registry import SUITE_RULE, Benchmark, benchmarks
 from .v1 import number, results_at, run_places
 
@@ -38,7 +39,7 @@ def _result(one: Benchmark, entry: Mapping[str, Any]) -> dict[str, Any]:
     rule = one.rule if entry.get("ours") or not one.rule else SUITE_RULE
     parts = {name: value for name, value in raw.items() if number(value) is not None} if isinstance(raw, dict) else {}
     rows = entry.get("debug")
-    notes = [f"a debug run of at most {rows:g} rows"] if rows and one.key != "mmlu_robustness" else []
+    notes = [f"{DEBUG} {rows:g} rows"] if rows and one.key != "mmlu_robustness" else []
     if rule == SUITE_RULE and one.key in _ALWAYS_ONE:
         notes.append("by the original's rule it is 1 whatever a model says")
     value = number(entry["aggregate_score"])

@@ -9,12 +9,13 @@ from pathlib import Path
 from custom_metrics.compliance.reporting import round_3_significant
 from evalprep.packapi import ExportBoard, ExportCell, ExportRow, write_atomically
 
-from .outcome import STANDS_IN
+from .outcome import DEBUG, STANDS_IN
 from .registry import SUITE, scored
 
 CSV = "all_results.csv"
 PAGE = "all_results.html"
 MEAN = "compliance_mean"
+TRIAL = "a trial over a part of the rows"
 _NOTHING = ExportCell()
 
 
@@ -50,10 +51,11 @@ def _value(row: ExportRow, score: str) -> float | None:
 
 def _apart(row: ExportRow) -> str:
     """Each reason once, with the benchmarks that it is about."""
-    about: dict[str, list[str]] = {}
+    about: dict[str, list[str]] = {TRIAL: ["all or some benchmarks"]} if row.trial else {}
     if any(STANDS_IN in cell.notes for cell in row.cells.values()):
         about[STANDS_IN] = ["all or some benchmarks"]
     for key, name in [("aggregate_score", MEAN), *((key, one.score) for key, one in scored().items())]:
-        for why in row.cells.get(name, _NOTHING).apart:
+        cell = row.cells.get(name, _NOTHING)
+        for why in (*cell.apart, *(note for note in cell.notes if note.startswith(DEBUG))):
             about.setdefault(why, []).append(key)
     return "; ".join(f"{', '.join(keys)}: {why}" for why, keys in about.items())

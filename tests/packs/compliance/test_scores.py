@@ -8,6 +8,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.coderunner import find_isolation
+from evalprep.packapi import ExportCell, ExportRow
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from evalprep.score import export, score_run
@@ -204,7 +205,8 @@ class TestTable:
         assert rows[0]["benchmarks_completed"] == "2 of 24"  # the score of the forecasts follows from the raw metrics
         assert (rows[0]["bbq"], rows[0]["forecasting_consistency"], rows[0]["privacy"]) == ("0.9", "0.75", "n.a.")
         # A mean of one benchmark stands beside means of two.
-        assert rows[2]["may not be compared"].startswith("aggregate_score: other question: a mean of other scores")
+        assert "aggregate_score: other question: a mean of other scores" in rows[2]["may not be compared"]
+        assert "bbq: a debug run of at most 10 rows" in rows[2]["may not be compared"]
         assert rows[0]["may not be compared"] == ""
         page = (tmp_path / "out" / "compl_ai" / "all_results.html").read_text()
         assert "not comparable with v2" in page
@@ -226,6 +228,11 @@ class TestTable:
         assert main(["score", str(folder.files.folder), "--out", str(tmp_path / "out")]) == 0
         (row,) = table_of(tmp_path / "out")
         assert (row["model_name"], row["suite"]) == ("model", "COMPL-AI v1, not comparable with v2")
+
+    def test_a_limit_is_told(self):
+        rows = [ExportRow("m", "m", {"compliance_bbq_score": ExportCell(0.5)}, trial=True)]
+        _, line = PACK.module("tables").lines(rows)
+        assert line[-1] == "all or some benchmarks: a trial over a part of the rows"
 
 
 def test_run_folders_of_v1_are_a_reference(tmp_path):
