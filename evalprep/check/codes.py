@@ -258,8 +258,8 @@ CODES: dict[str, Code] = {
     "EP725": Code("warning", "lm-eval discards enable_thinking inside chat_template_args.", "write enable_thinking itself into model_args"),
     "EP727": Code("error", "Each of several copies of the model asks Ray for a GPU, and there is none: the run waits for one for ever.",
                   "data_parallel_size: 1, or start Ray with pretended GPUs (docs/running.md)"),
-    "EP728": Code("note", "A token that an earlier run of Ray left in the home folder turns Ray's authentication on, for nodes and for "
-                  "runs that are started from now on; both must find the same one.",
+    "EP728": Code("note", "A token that an earlier run of Ray left in the home folder makes `ray start` turn authentication on, while a run "
+                  "with RAY_ADDRESS does not send it and is refused (InvalidAuthToken).",
                   "`export RAY_AUTH_MODE=disabled` before `ray start` and before the command, or remove the file"),
     "EP726": Code("note", "Results of adapters (lora_local_path) go into the folder of the base model.", "use one output_path for each"),
 }  # fmt: skip
