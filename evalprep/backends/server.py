@@ -6,12 +6,14 @@ import shlex
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from evalprep.backends import vllm
 from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request, with_optional, written
 
 if TYPE_CHECKING:
     from evalprep.config.schema import Core
 
 VLLM_PORT = 8000
+_HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 VLLM_ADDRESS = f"http://127.0.0.1:{VLLM_PORT}/v1/completions"
 # Requests under way at once. A server of one model schedules far more; below this it waits for us.
 CONCURRENT = 32
@@ -57,13 +59,18 @@ def serve(core: Core, request: Request) -> str:
         words += ["--served-model-name", name]
     if core.model_revision is not None:
         words += ["--revision", core.model_revision]
-    words += ["--max-model-len", str(core.max_model_len), "--dtype", core.dtype]
+    # A server elsewhere has a machine of its own, of which nothing is known here.
+    cpu = request.machine.cpu and address.hostname in _HERE
+    args, env = vllm.on_cpu(core, request) if cpu else ({"dtype": core.dtype}, {})
+    words += ["--max-model-len", str(core.max_model_len), "--dtype", str(args["dtype"])]
+    if cpu:
+        words += ["--gpu-memory-utilization", str(args["gpu_memory_utilization"]), "--enforce-eager"]
     # Else the model's own top_p and penalties join every request; inside lm-eval they never do.
     words += ["--generation-config", "vllm"]
     for name in ("tensor_parallel_size", "data_parallel_size"):
         if (number := getattr(core, name)) > 1:
             words += [f"--{name.replace('_', '-')}", str(number)]
-    return shlex.join(words)
+    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in env.items()), shlex.join(words)])
 
 
 def chat(core: Core, request: Request) -> Arguments:

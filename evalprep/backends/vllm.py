@@ -33,19 +33,31 @@ def arguments(core: Core, request: Request) -> Arguments:
     return made
 
 
+def on_cpu(core: Core, request: Request) -> tuple[dict[str, Any], dict[str, str]]:
+    """Arguments and variables with which an engine starts on a CPU, in this process or as a server."""
+    dtype = "float32" if core.dtype == "auto" and not request.machine.bfloat16 else core.dtype
+    share = min(core.gpu_memory_utilization, CPU_MEMORY_SHARE)
+    given = os.environ.get("VLLM_CPU_KVCACHE_SPACE")
+    space = given or str(request.machine.cache_gib(core.max_model_len, dtype))
+    args = {"dtype": dtype, "gpu_memory_utilization": share, "enforce_eager": True}
+    return args, {"VLLM_CPU_KVCACHE_SPACE": space}
+
+
 def _on_cpu(core: Core, request: Request, made: Arguments) -> None:
-    args = made.model_args
-    if core.dtype == "auto" and not request.machine.bfloat16:
-        args["dtype"] = "float32"
-    args["gpu_memory_utilization"] = min(core.gpu_memory_utilization, CPU_MEMORY_SHARE)
-    args["enforce_eager"] = True
+    args, env = on_cpu(core, request)
+    made.model_args |= args
     if core.tensor_parallel_size == 1:
         # One process instead of three: no second and third import of everything.
-        args["distributed_executor_backend"] = "uni"
+        made.model_args["distributed_executor_backend"] = "uni"
         made.env["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-    given = os.environ.get("VLLM_CPU_KVCACHE_SPACE")
-    made.env["VLLM_CPU_KVCACHE_SPACE"] = given or str(request.machine.cache_gib(core.max_model_len, str(args["dtype"])))
+    made.env |= env
     made.notes.append("no GPU found: settings for the CPU build of vLLM" if core.device == "auto" else "device: cpu")
+
+
+def forget(lm: Any) -> None:
+    """Empty the cache of prefixes: a prompt whose start was computed in another batch differs in the last bits."""
+    if (engine := getattr(lm, "model", None)) is not None:  # several copies live in processes of their own
+        engine.reset_prefix_cache()
 
 
 BACKEND = Backend(
@@ -59,4 +71,5 @@ BACKEND = Backend(
     splits_model=True,
     shrinks_float32=True,
     samples=True,
+    forgets=forget,
 )

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from evalprep.backends import BACKENDS, Request, find_backend
+from evalprep.backends import BACKENDS, Machine, Request, find_backend
 from evalprep.config.schema import Core
 from tests import PROJECT_ROOT
 
@@ -44,6 +44,18 @@ def test_it_listens_where_the_run_will_ask():
     assert argv[3:9] == ["--host", "gpu7", "--port", "8123", "--served-model-name", "our name"]
 
 
+@pytest.mark.parametrize(("host", "set_for_cpu"), [("127.0.0.1", True), ("localhost", True), ("gpu7", False)])
+def test_a_server_on_this_cpu_gets_what_it_needs_to_start_there(monkeypatch, host, set_for_cpu):
+    monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
+    core = Core(model_name="org/model", tasks=("a",), model_args={"base_url": f"http://{host}:8000/v1/completions"})
+    machine = Machine(cpu=True, bfloat16=False, cache_gib=lambda _tokens, _dtype: 3)
+    argv = words(BACKENDS["vllm-server"].asks_for(core, Request(model="org/model", machine=machine)))
+    assert (argv[0] == "VLLM_CPU_KVCACHE_SPACE=3") == set_for_cpu
+    assert ("--enforce-eager" in argv) == set_for_cpu
+    assert argv[argv.index("--dtype") + 1] == ("float32" if set_for_cpu else "auto")
+    assert ("0.2" in argv) == set_for_cpu
+
+
 def test_a_missing_key_is_named_and_a_key_never_shown(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert asked("openai-chat-completions") == ["OPENAI_API_KEY must be set where the command runs"]
@@ -74,4 +86,4 @@ def test_the_user_reads_it_when_she_prepares(tiny_project):
         check=True,
     )
     (note,) = [one for one in json.loads(done.stdout)["notes"] if "server" in one]
-    assert note.startswith("a server must be running first: vllm serve org/tiny ")
+    assert " vllm serve org/tiny --host 127.0.0.1 --port 8000 " in note
