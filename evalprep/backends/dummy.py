@@ -17,5 +17,11 @@ def arguments(_core: Core, _request: Request) -> Arguments:
 
 
 BACKEND = Backend(
-    name="dummy", model_type="dummy", abilities=frozenset(ABILITIES), arguments=arguments, samples=True, stands_in=True
+    name="dummy",
+    model_type="dummy",
+    abilities=frozenset(ABILITIES),
+    arguments=arguments,
+    samples=True,
+    stands_in=True,
+    forgets=None,  # whether it has a tokenizer depends on the command, and making it costs nothing
 )

@@ -83,6 +83,8 @@ class Backend:
         samples: Generates by sampling where a task sets no temperature.
         stops: How many stop strings it sends; None for all.
         adds_bos: Writes a BOS before raw prompts unless told otherwise; None for as the tokenizer does.
+        forgets: Drops what earlier requests left in lm-eval's model object beside its own attributes, so that the next
+            command finds it as it was loaded; None where it is to be made anew.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Backend:
     samples: bool = False
     stops: int | None = None
     adds_bos: bool | None = None
+    forgets: Callable[[Any], object] | None = lambda _lm: None
 
     def asks_for(self, core: Core, request: Request) -> list[str]:
         """Sentences on what must be there before the command is started."""

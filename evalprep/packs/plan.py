@@ -91,7 +91,7 @@ class Excluded:
     """A task, group or score that is left out.
 
     Attributes:
-        kind: One of `EXCLUDED_KINDS`.
+        kind: One of `EXCLUDED_KINDS`; of a run also `failed`, which no plan says.
         reason: One sentence.
         tags: As those of a task.
     """

@@ -15,7 +15,7 @@ from evalprep.packs.plan import Plan, TaskPlan, leaves
 from evalprep.results.files import NEWEST, find_run
 from evalprep.results.former import as_lines, filters_of, joined, lines_of
 from evalprep.results.pointers import pointers_below, said_of
-from evalprep.results.record import read_record
+from evalprep.results.record import read_failures, read_record
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun, task_of
 from evalprep.results.unscored import with_own_scores
@@ -125,7 +125,13 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         for name, facts in as_mapping(record.get("tasks")).items()
         if isinstance(facts, dict) and type(facts.get("expected")) is int
     }
-    return Run(files, results, tasks, notes, record=plan, expected=expected)
+    failed = {
+        name: why
+        for name, why in read_failures(files.folder, files.run).items()
+        if name not in tasks and plan is not None
+    }
+    notes += [f"{name} failed: {why}" for name, why in failed.items()]
+    return Run(files, results, tasks, notes, record=plan, expected=expected, failed=failed)
 
 
 def _filters(results: Mapping[str, Any], task: str) -> list[str]:

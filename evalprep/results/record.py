@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.files import read_object
+from evalprep.credentials import without_secrets
+from evalprep.files import as_mapping, read_object, write_atomically
 from evalprep.packs.manifest import read_manifest
 
 if TYPE_CHECKING:
@@ -36,6 +38,32 @@ def read_record(folder: Path, run: str) -> dict[str, Any]:
         found = read_object(place / f"run_{run}.json")
         if found.get("run") == run:
             return found
+    return {}
+
+
+def note_failures(folder: Path, run: str, failed: Mapping[str, str], finished: Collection[str]) -> None:
+    """Keep why tasks of a run failed, beside its results: `failed_<id>.json`, for whoever looks at them later.
+
+    Args:
+        folder: The output folder.
+        run: Id of the run; nothing is kept for a run without one.
+        failed: Task -> why it failed.
+        finished: Tasks that failed no longer.
+    """
+    if not run:
+        return
+    path = folder / f"failed_{run}.json"
+    known = as_mapping(read_object(path).get("tasks"))
+    now = {name: why for name, why in {**known, **failed}.items() if name not in finished}
+    if now != known:
+        write_atomically(path, json.dumps({"run": run, "tasks": now}, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_failures(folder: Path, run: str) -> dict[str, str]:
+    """Why tasks of a run failed, as `note_failures` kept it; what looks like a credential is hidden."""
+    for place in [folder, *folder.parents][: _RECORD_LEVELS_UP + 1] if run else ():
+        if found := as_mapping(read_object(place / f"failed_{run}.json").get("tasks")):
+            return {str(name): str(why) for name, why in without_secrets(found).items()}
     return {}
 
 

@@ -32,6 +32,7 @@ class Run:
         stated: `pack/score` -> result, of what another tool's log says of scores; empty for a run of lm-eval.
         log: The log that the run was read from; None for a run of lm-eval.
         rule: The scoring rule by which it is read (`results.rule`); empty where every score is shown.
+        failed: Task -> why `evalprep run` could not finish it, for those that are not there.
     """
 
     files: RunFiles
@@ -44,6 +45,7 @@ class Run:
     stated: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     log: Path | None = None
     rule: str = ""
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -61,8 +63,9 @@ class Run:
 
     @property
     def excluded(self) -> Mapping[str, Excluded]:
-        """What was left out when the run was prepared, and why."""
-        return self.record.excluded if self.record is not None else {}
+        """What was left out when the run was prepared, or failed when it was run, and why."""
+        failed = {name: Excluded("failed", reason) for name, reason in self.failed.items()}
+        return {**(self.record.excluded if self.record is not None else {}), **failed}
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
+from evalprep.run.holder import Holder
 from evalprep.run.live import INTERRUPTED, run_job
 from evalprep.status.folder import RunFolder
 from evalprep.status.job import read_jobs
@@ -42,12 +43,13 @@ def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int], *, defaul
         BadInput: the engine could not do it; its errors are in the message.
     """
     seconds, load, notes = 0.0, 0.0, []
-    for job in read_jobs(work_dir):
-        with tempfile.TemporaryDirectory(prefix="evalprep-calibrate-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="evalprep-calibrate-") as temporary, Holder() as holder:
+        for job in read_jobs(work_dir):
             short = replace(job, defaults=defaults, options={**job.options, "output_path": temporary, "limit": rows})
             folder = RunFolder.of(short)
             folder.create(short)
-            if run_job(short, folder, lambda _state, _percent, _speed: None, shard_rows=0) == INTERRUPTED:
+            code, _ = run_job(short, folder, lambda *_: None, shard_rows=0, holder=holder)
+            if code == INTERRUPTED:
                 raise KeyboardInterrupt
             state = folder.state()
             if state.phase != "done":

@@ -115,8 +115,14 @@ def request_types(lm: LM) -> list[str]:
     return found
 
 
-def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
+def record(lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Exception], None]) -> Callable[[], None]:
     """Make a model answer from the file what it answered before, and write down the rest at once.
+
+    Args:
+        lm: The model.
+        file: What it answered before.
+        first: Position of the unit's first row.
+        unanswered: Told of an error of the model itself, before it is raised.
 
     Returns:
         A function that undoes it.
@@ -138,7 +144,11 @@ def record(lm: LM, file: ResponseFile, first: int) -> Callable[[], None]:
                 or (known.arguments, known.row) != (sent[number], rows[number])
             ]
             if open_ones:
-                made = originals[name]([requests[number] for number in open_ones], *args, **kwargs)
+                try:
+                    made = originals[name]([requests[number] for number in open_ones], *args, **kwargs)
+                except Exception as error:
+                    unanswered(error)
+                    raise
                 file.add(
                     {
                         keys[number]: Answer(sent[number], plain(response), rows[number])

@@ -158,8 +158,12 @@ class Walk:
         return result | ({"notes": notes} if notes else {})
 
     def _why(self, absent: list[str]) -> str:
-        """Why tasks are not there: as the plan says where it left them out."""
-        reasons = [f"{task} was left out: {one.reason}" for task in absent if (one := self.run.excluded.get(task))]
+        """Why tasks are not there: as the plan says where it left them out, and as the run says where they failed."""
+        reasons = [
+            f"{task} {'failed' if one.kind == 'failed' else 'was left out'}: {one.reason}"
+            for task in absent
+            if (one := self.run.excluded.get(task))
+        ]
         return "; ".join(reasons) or f"no samples of {', '.join(absent)}"
 
     def _k_of_n(self, spec: ScoreSpec, found: Iterable[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,29 @@ def left_of(work_dir: Path, name: str) -> list[str]:
     plan = plan_of(manifest)
     own = [task for task in command.tasks if task in plan.tasks and not plan.tasks[task].stock]
     return [task for task in own if not rows_of(task, manifest, calls).all_there]
+
+
+def tasks_left(work_dir: Path, name: str, tasks: Sequence[str], run: str) -> list[str]:
+    """Those of some tasks of a command that lack results of a run; all, where the command cannot be run in parts.
+
+    Args:
+        work_dir: The prepared folder.
+        name: Name of the command.
+        tasks: Tasks of it.
+        run: Id of the run; without one nothing tells its results from others.
+
+    Raises:
+        BadInput: no prepared folder, or no such command.
+    """
+    command, manifest = _command(work_dir, name)
+    if not run:
+        return list(tasks)
+    if command_is_done(command, manifest, run):
+        return []
+    plan, calls = plan_of(manifest), calls_of(command, manifest, run)
+    if any(one not in plan.tasks or plan.tasks[one].stock for one in tasks):
+        return list(tasks)
+    return [one for one in tasks if not rows_of(one, manifest, calls).all_there]
 
 
 def _command(work_dir: Path, name: str) -> tuple[Command, dict[str, Any]]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
@@ -81,6 +81,7 @@ class State:
         message: Why it failed.
         loads: Seconds that loading the model took.
         log_start: Where in the log this start begins.
+        mark: What marks the processes of this start.
         notes: Sentences for the user.
     """
 
@@ -93,11 +94,25 @@ class State:
     message: str = ""
     loads: float | None = None
     log_start: int = 0
+    mark: str = ""
     notes: list[str] = field(default_factory=list)
 
     def count(self, status: str) -> int:
         """How many units have a status."""
         return sum(unit.status == status for unit in self.units)
+
+    def outcome(self, tasks: Iterable[str]) -> tuple[dict[str, str], set[str]]:
+        """Task -> why it is not finished, and the finished tasks.
+
+        Args:
+            tasks: What the command was to run, for where it did not get so far as to load them.
+        """
+        failed = {unit.task: unit.message for unit in reversed(self.units) if unit.status == FAILED}
+        left = {unit.task for unit in self.units if unit.status != DONE}
+        for name in left or (() if self.units else tasks):
+            if self.message:
+                failed.setdefault(name, self.message)
+        return failed, {unit.task for unit in self.units} - left
 
 
 class RunFolder:
@@ -180,7 +195,8 @@ class RunFolder:
 
     def discard(self, unit: Unit) -> None:
         """Remove what a unit finished, if anything, and the merged files that it went into."""
-        shutil.rmtree(self.merged, ignore_errors=True)
+        for merged in self.path.glob("merged*"):
+            shutil.rmtree(merged, ignore_errors=True)
         shutil.rmtree(self.folder(unit), ignore_errors=True)
 
     def restart(self) -> None:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import sys
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,14 @@ from evalprep.backends import find_backend
 from evalprep.check.selection import asks_stock
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.manifest import commands_of, read_manifest
+from evalprep.results.record import note_failures
+from evalprep.run.engine import engine_key
+from evalprep.run.holder import Holder
 from evalprep.run.keeping import refuse_pickles
-from evalprep.run.live import INTERRUPTED, run_job
+from evalprep.run.live import INTERRUPTED, not_tried, run_job
 from evalprep.run.screen import showing
 from evalprep.run.server import silence
+from evalprep.status.done import tasks_left
 from evalprep.status.folder import DONE, RunFolder, State
 from evalprep.status.job import Job, read_jobs
 from evalprep.status.log import failures
@@ -47,70 +52,110 @@ def main(args: argparse.Namespace) -> int:
     if args.shard_rows < 0:
         raise BadInput(Problem(what=f"--shard_rows {args.shard_rows}", allowed="a whole number >= 0"))
     work_dir = args.work_dir.resolve()
-    outcomes: list[dict[str, Any]] = []
-    code = depth = 0
-    jobs = read_jobs(work_dir)
-    while stage := [job for job in jobs if job.depth == depth]:
-        for job in stage:
-            one = _run_one(job, work_dir, args, outcomes)
-            code = max(code, one)
-            if one == INTERRUPTED:
-                break
-        depth += 1
-        if code == INTERRUPTED or not any(job.depth == depth for job in jobs):
-            break
-        waiting = _next_stage(work_dir, jobs[0], args)
-        code = max(code, int(bool(waiting)))
-        # Their data decide what the later commands are.
-        jobs = [job for job in read_jobs(work_dir) if not waiting & set(job.leaves)]
+    with Holder() as holder:
+        walk = _Commands(work_dir, args, holder)
+        code = walk.all()
     if args.json:
-        print(json.dumps(outcomes, indent=2))
-    elif outcomes and code == 0:
-        of_models = next((job.output_path for job in jobs if job.label), None)
-        print(f"next: {_next([Path(one['results']) for one in outcomes], of_models)}", flush=True)
+        print(json.dumps(walk.outcomes, indent=2))
+    elif walk.outcomes and code == 0:
+        print(f"next: {_next([Path(one['results']) for one in walk.outcomes], walk.of_models)}", flush=True)
     return code
 
 
-def _run_one(prepared: Job, work_dir: Path, args: argparse.Namespace, outcomes: list[dict[str, Any]]) -> int:
-    """Run one command, unless all its results are there already; its exit code."""
-    if not prepared.model:
-        outcomes.append(_score_stored(prepared, silent=args.json))
-        return 0
-    if args.stored:
-        return 0
-    job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
-    folder = RunFolder.of(job)
-    if args.restart:
-        with folder.lock():
-            folder.restart()
-    refuse_pickles(folder.path)
-    before = folder.state()
-    if not args.restart and not before.units and (found := _done_already(work_dir, job)):
-        outcomes.append({"run": job.run, "log": "", "phase": "done", "results": str(found)})
+class _Commands:
+    """The commands of a work folder, stage by stage; those of one engine after one another, on one loaded model."""
+
+    def __init__(self, work_dir: Path, args: argparse.Namespace, holder: Holder) -> None:
+        self.work_dir, self.args, self.holder = work_dir, args, holder
+        self.outcomes: list[dict[str, Any]] = []
+        self.of_models: Path | None = None
+        self._broken: dict[str, str] = {}
+
+    def all(self) -> int:
+        """Run them; the worst exit code."""
+        code = depth = 0
+        jobs = read_jobs(self.work_dir)
+        self.of_models = next((job.output_path for job in jobs if job.label), None)
+        while stage := [job for job in jobs if job.depth == depth]:
+            for job in self._in_order(stage):
+                one = self._run(job)
+                code = max(code, one)
+                if one == INTERRUPTED:
+                    return code
+            depth += 1
+            if not any(job.depth == depth for job in jobs):
+                break
+            waiting = _next_stage(self.work_dir, jobs[0], self.args)
+            code = max(code, int(bool(waiting)))
+            # Their data decide what the later commands are. What has none costs no other task of its command.
+            jobs = [_only(job, set(job.leaves) - waiting) for job in read_jobs(self.work_dir)]
+            jobs = [job for job in jobs if job.leaves]
+        return code
+
+    def _in_order(self, stage: list[Job]) -> list[Job]:
+        """The commands of a stage, those first whose engine is loaded, then engine by engine."""
+        first = {engine_key(job): number for number, job in reversed(list(enumerate(stage)))}
+        return sorted(stage, key=lambda job: (not self.holder.has(job), first[engine_key(job)]))
+
+    def _run(self, prepared: Job) -> int:
+        """Run one command, unless all its results are there already; its exit code."""
+        args = self.args
+        if not prepared.model:
+            self.outcomes.append(_score_stored(prepared, silent=args.json))
+            return 0
+        if args.stored:
+            return 0
+        job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
+        if not args.restart and not RunFolder.of(job).state().units:
+            job = _only(job, tasks_left(self.work_dir, job.name, job.leaves, job.run))
+        folder = RunFolder.of(job)
+        if args.restart:
+            with folder.lock():
+                folder.restart()
+        refuse_pickles(folder.path)
+        before = folder.state()
+        if not job.leaves and (found := _done_already(prepared)):
+            self.outcomes.append({"run": job.run, "log": "", "phase": "done", "results": str(found)})
+            if not args.json:
+                print(f"{job.name}: done already, its results are in {found}", flush=True)
+            return 0
+        broken = self._broken.get(engine_key(job), "")
+        if before.phase != "done" and not broken:
+            _need_server(job)
+        folder.create(job)
+        if broken:
+            if not args.json:
+                print(f"run {job.id}: {', '.join(job.tasks)}", flush=True)
+            code = not_tried(folder, broken)
+        else:
+            if not args.json:
+                _announce(job, folder, before, loaded=self.holder.has(job))
+            with showing(silent=args.json) as show:
+                code, reason = run_job(job, folder, show, shard_rows=args.shard_rows, holder=self.holder)
+            if reason:
+                self._broken[engine_key(job)] = reason
+        state = folder.state()
+        if code != INTERRUPTED:
+            note_failures(job.output_path, job.run, *state.outcome(job.leaves))
+        self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
         if not args.json:
-            print(f"{job.name}: done already, its results are in {found}", flush=True)
-        return 0
-    if before.phase != "done":
-        _need_server(job)
-    folder.create(job)
-    if not args.json:
-        _announce(job, folder, before)
-    with showing(silent=args.json) as show:
-        code = run_job(job, folder, show, shard_rows=args.shard_rows)
-    state = folder.state()
-    outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
-    if not args.json:
-        _conclude(state, folder, code)
-    return code
+            _conclude(state, folder, code)
+        return code
 
 
-def _done_already(work_dir: Path, job: Job) -> Path | None:
-    """The results file of a command that has all its rows, whoever ran it."""
+def _only(job: Job, tasks: Collection[str]) -> Job:
+    """A command for some of its own tasks, which nobody takes for the whole one."""
+    if set(tasks) == set(job.leaves):
+        return job
+    leaves = [name for name in job.leaves if name in tasks]
+    said = {**(job.options.get("metadata") or {}), "command": f"{job.name}-alone"}
+    return replace(job, tasks=leaves, leaves=tuple(leaves), options={**job.options, "metadata": said})
+
+
+def _done_already(job: Job) -> Path | None:
+    """The newest results file of a command that has all its rows, whoever ran it."""
     from evalprep.results.files import run_calls
-    from evalprep.status.done import is_done
 
-    if not job.run or not is_done(work_dir, job.name, job.run):
-        return None
     calls = run_calls(job.output_path, job.run)
     return next((one.results for one in reversed(calls) if one.command == job.name), calls[-1].results)
 
@@ -178,8 +223,10 @@ def _need_server(job: Job) -> None:
         )
 
 
-def _announce(job: Job, folder: RunFolder, before: State) -> None:
+def _announce(job: Job, folder: RunFolder, before: State, *, loaded: bool) -> None:
     print(f"run {job.id}: {', '.join(job.tasks)}", flush=True)
+    if loaded:
+        print("it shares the engine of the command before", flush=True)
     print(f"log: {folder.log}", flush=True)
     if done := before.count(DONE):
         print(f"resumed: {done} of {len(before.units)} units are finished and will not be generated again", flush=True)

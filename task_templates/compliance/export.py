@@ -8,7 +8,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -207,7 +207,8 @@ def _line(one: Benchmark, scores: Scores, run: ExportRun, home: Path) -> Line:
 
 def _why_not(one: Benchmark, run: ExportRun) -> str:
     """Why a benchmark has no score at all: as the preparation said, else that it did not run."""
-    reasons: Iterable[str] = (run.excluded[task].reason for task in one.tasks if task in run.excluded)
+    left_out = [run.excluded[task] for task in one.tasks if task in run.excluded]
+    reasons = (f"it failed: {found.reason}" if found.kind == "failed" else found.reason for found in left_out)
     otherwise = (
         "it has not run, or waits for `evalprep prepare --continue`" if run.tasks else "the file has no score of it"
     )

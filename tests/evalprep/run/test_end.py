@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 
-from evalprep.run.live import MARK, end_orphans
+from evalprep.run.holder import MARK, end_orphans
 from evalprep.status.job import read_jobs
 
 from .conftest import ROOT, ROWS, task
@@ -74,6 +74,12 @@ def test_nothing_outlives_a_run(stubborn, tmp_path):
 
     process, worker, child = start()
     os.kill(worker, signal.SIGKILL)
+    assert gone(child)
+    # Another one goes on with the next unit; what crashes twice in a row is not tried a third time.
+    note, first = next((tmp_path / "work_dir").rglob("child")), str(child)
+    assert one.wait(lambda state: state.pid not in {None, worker} and note.read_text() not in {"", first}, process)
+    child = int(note.read_text())
+    os.kill(one.run.state().pid, signal.SIGKILL)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "SIGKILL" in out

@@ -1,4 +1,7 @@
-"""Killed at ten points, a run loses no finished unit, makes none twice, and ends with the right numbers."""
+"""Killed at ten points, a run loses no finished unit, makes none twice, and ends with the right numbers.
+
+A run whose worker alone is killed starts another one and goes on with the other units.
+"""
 
 import os
 import signal
@@ -9,7 +12,7 @@ import pytest
 
 from evalprep.run.keeping import restored
 from evalprep.run.responses import ResponseFile
-from evalprep.status.folder import DONE, RunFolder
+from evalprep.status.folder import DONE, FAILED, RUNNING, RunFolder
 from evalprep.status.job import read_jobs
 
 from .conftest import ROWS, task
@@ -25,6 +28,8 @@ def kill(process, state, *, whom):
         with_pid = psutil.pid_exists(state.pid)
         if with_pid:
             os.kill(state.pid, signal.SIGKILL)
+    if whom == "worker":
+        return
     process.wait(60)
     if state.pid and psutil.pid_exists(state.pid):
         psutil.Process(state.pid).wait(60)
@@ -69,6 +74,12 @@ def test_ten_kills_lose_nothing_and_count_nothing_twice(project):
         state = one.run.state()
         earlier_pid = state.pid
         kill(process, state, whom=whom)
+        if whom == "worker":
+            lost = {unit.name for unit in state.units if unit.status == RUNNING}
+            assert one.wait(lambda state, pid=earlier_pid: state.pid not in {None, pid}, process), label
+            assert lost <= one.done() | {unit.name for unit in one.run.state().units if unit.status == FAILED}
+            earlier_pid = one.run.state().pid
+            kill(process, one.run.state(), whom="both")
         now = fingerprint(one)
         assert known.items() <= now.items(), f"{label}: a finished unit changed"
         known = now

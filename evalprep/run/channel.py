@@ -1,0 +1,46 @@
+"""What `evalprep run` and the process that holds the model say to each other: one JSON object per line.
+
+The sockets carry open files too: a run folder's lock goes along with its name, so that it holds until both have let go.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+_LARGEST = 1 << 20
+
+
+class Channel:
+    """One end of a pair of sockets."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.socket = end
+        self._held = b""
+
+    def fileno(self) -> int:
+        """For `select`."""
+        return self.socket.fileno()
+
+    def tell(self, message: dict[str, Any], files: Sequence[int] = ()) -> None:
+        """Send a message with some open files; OSError where nobody is there any more."""
+        content = json.dumps(message).encode() + b"\n"
+        sent = socket.send_fds(self.socket, [content], files) if files else 0
+        self.socket.sendall(content[sent:])
+
+    def hear(self) -> tuple[dict[str, Any], list[int]] | None:
+        """Wait for a message and its files; None where the other side is gone."""
+        files: list[int] = []
+        while b"\n" not in self._held:
+            try:
+                content, came, _, _ = socket.recv_fds(self.socket, _LARGEST, 4)
+            except OSError:
+                content, came = b"", []
+            files += came
+            if not content:
+                return None
+            self._held += content
+        line, _, self._held = self._held.partition(b"\n")
+        return json.loads(line), files

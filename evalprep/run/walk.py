@@ -1,0 +1,187 @@
+"""The units of one command, one after the other, and the files of the whole at the end."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+import traceback
+from typing import Any
+
+from evalprep.packs.manifest import versions
+from evalprep.results.primary import primary_score
+from evalprep.run.engine import Engine
+from evalprep.run.harness import configuration, evaluate, save
+from evalprep.run.merge import merge_units, publish, scores
+from evalprep.run.server import silence
+from evalprep.run.tasks import Loaded, load_tasks, manager_of
+from evalprep.run.units import plan_units
+from evalprep.status.folder import DONE, FAILED, RUNNING, RunFolder, State, Unit
+
+
+class Walk:
+    """One command on its way through its units.
+
+    Args:
+        folder: Its run folder.
+        state: As it was left.
+        engine: What holds the model.
+        shard_rows: Rows of one unit.
+    """
+
+    def __init__(self, folder: RunFolder, state: State, engine: Engine, shard_rows: int) -> None:
+        self.folder, self.state, self.engine, self.shard_rows = folder, state, engine, shard_rows
+        self.job = folder.job()
+
+    def work(self, *, merge_only: bool) -> int:
+        """Run what is not finished, but where told not to, and write the files; 0 when all is done, else 1."""
+        from lm_eval.utils import setup_logging
+
+        setup_logging()
+        config = configuration(self.job)
+        self.engine.turn_to(config)
+        # As in lm-eval, before the tasks: some give methods to the model classes that they find imported.
+        model_class = _model_class(config)
+        manager = manager_of(config, self.job)
+        _seed(config)
+        loaded = load_tasks(manager, self.job)
+        self._plan(loaded)
+        for unit in () if merge_only else self.state.units:
+            if unit.status not in {DONE, FAILED}:
+                if not self._run(unit, config, loaded.tasks[unit.task], manager, model_class):
+                    break
+                self._save()
+        return self._finish(config, loaded)
+
+    def _save(self) -> None:
+        self.folder.save(self.state)
+
+    def _plan(self, loaded: Loaded) -> None:
+        """Cut what could be loaded into units; what could not is a unit that failed."""
+        known = [unit for unit in self.state.units if unit.task in loaded.tasks]
+        self.state.units = plan_units(loaded.tasks, self.job, self.shard_rows, known)
+        _take_over(self.folder, self.state)
+        for name, reason in loaded.failures.items():
+            self.state.units.append(Unit(name, name, 0, status=FAILED, message=reason))
+        self._save()
+
+    def _run(self, unit: Unit, config: Any, task: Any, manager: Any, model_class: Any) -> bool:
+        """Run one unit; False where no further one can succeed."""
+        state, engine = self.state, self.engine
+        if not engine.loaded:
+            state.phase = "loading"
+            self._save()
+            try:
+                engine.load(model_class, config)
+            except Exception as error:
+                engine.broken = f"{type(error).__name__}: {error}"[:2000]
+                raise
+        elif state.phase == "starting":
+            print("the model is loaded already, by an earlier command of this run", flush=True)
+        state.loads = engine.seconds
+        state.phase, unit.status, unit.started = "running", RUNNING, time.time()
+        self._save()
+        try:
+            _run_unit(self.folder, config, unit, task, manager, engine)
+        except Exception as error:  # noqa: BLE001 - one task that fails must not cost the others
+            traceback.print_exc()
+            unit.status, unit.message = FAILED, f"{type(error).__name__}: {error}"[:500]
+            unit.seconds = time.time() - unit.started
+            state.message = self._end_of_all(unit, error)
+            return not state.message
+        engine.served += 1
+        return True
+
+    def _end_of_all(self, unit: Unit, error: Exception) -> str:
+        """Why no further unit can succeed either; empty where one may."""
+        self.engine.broken = silence(self.job) or self.engine.at_fault(unit.task, error)
+        return self.engine.broken
+
+    def _finish(self, config: Any, loaded: Loaded) -> int:
+        state, folder = self.state, self.folder
+        message = state.message
+        left = len(state.units) - state.count(DONE)
+        names = loaded.whole(state.units) if left else None
+        if self.engine.dead:
+            names = []  # another start goes on
+        if names is None or names:
+            state.phase = "merging"
+            self._save()
+            merged = merge_units(folder, self.job, config, state.units, names)
+            state.scores = scores(merged)
+            state.results = str(publish(merged, self.job))
+        state.phase, state.message = "failed" if left else "done", ""
+        if left:
+            said = f"{left} of {len(state.units)} units are not finished"
+            state.message = ": ".join(filter(None, [said, message]))
+        self._save()
+        return int(bool(left))
+
+
+def _model_class(config: Any) -> Any:
+    import lm_eval.models  # noqa: F401 - fills the registry
+    from lm_eval.api.registry import get_model
+
+    return get_model(config.model)
+
+
+def _seed(config: Any) -> None:
+    """As lm-eval does before it loads tasks: some shuffle their rows, and an earlier command has drawn before."""
+    import numpy as np
+    from lm_eval.utils import set_torch_seed
+
+    for seed, sow in zip(config.seed or (), (random.seed, np.random.seed, set_torch_seed), strict=False):
+        if seed is not None:
+            sow(seed)
+
+
+def _take_over(folder: RunFolder, state: State) -> None:
+    """Find what earlier starts finished; a unit whose responses cannot be read any more is made anew.
+
+    What failed since `evalprep run` was started stays so: its process is another one since, and the model loaded anew.
+    """
+    from evalprep.run.responses import ResponseFile
+
+    for number, unit in enumerate(state.units):
+        done = folder.finished(unit)
+        if done is not None and ResponseFile(folder.folder(unit)).known:
+            state.units[number] = done
+        elif unit.status != FAILED:
+            folder.discard(unit)
+            state.units[number] = Unit(unit.name, unit.task, unit.rows, unit.first, whole=unit.whole)
+    state.notes = []
+    now = versions()
+    for name in now:
+        others = {unit.versions[name] for unit in state.units if unit.versions.get(name, now[name]) != now[name]}
+        if others:
+            state.notes.append(f"some units were made with {name} {', '.join(sorted(others))}, not {now[name]}")
+
+
+def _run_unit(folder: RunFolder, config: Any, unit: Unit, task: Any, manager: Any, engine: Engine) -> None:
+    from lm_eval.loggers import EvaluationTracker
+
+    from evalprep.run.responses import ResponseFile, record
+
+    part = folder.part(unit)
+    part.mkdir(exist_ok=True)
+    for leftover in part.iterdir():
+        if leftover.is_dir():
+            shutil.rmtree(leftover)  # files of a scoring that did not end; the responses stay
+    tracker = EvaluationTracker(output_path=str(part))
+    undo = record(engine.lm, ResponseFile(part), unit.first, engine.unanswered)
+    rows = (
+        {}
+        if unit.whole and config.limit is None
+        # A range: lm-eval asks for every row of the task whether it is among them.
+        else {"samples": {unit.task: range(unit.first, unit.first + unit.rows)}}
+    )
+    try:
+        # Standard errors by resampling cost minutes and are wanted for the whole alone.
+        results = evaluate(config, engine.lm, [task], manager, tracker, bootstrap_iters=0, **rows)
+    finally:
+        undo()
+    parts = (results.get(part, {}).get(unit.task) for part in ("results", "configs", "higher_is_better"))
+    unit.score, unit.metric = primary_score(*parts)
+    save(tracker, results, samples=True)
+    unit.status, unit.seconds, unit.versions = DONE, time.time() - (unit.started or time.time()), versions()
+    folder.finish(unit)
