@@ -125,11 +125,7 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         for name, facts in as_mapping(record.get("tasks")).items()
         if isinstance(facts, dict) and type(facts.get("expected")) is int
     }
-    failed = {
-        name: why
-        for name, why in read_failures(files.folder, files.run).items()
-        if name not in tasks and plan is not None
-    }
+    failed = {name: why for name, why in read_failures(files.folder, files.run).items() if name not in tasks}
     notes += [f"{name} failed: {why}" for name, why in failed.items()]
     return Run(files, results, tasks, notes, record=plan, expected=expected, failed=failed)
 
