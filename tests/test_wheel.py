@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,32 @@ def test_an_empty_folder_becomes_a_project(installed, tmp_path):
     assert "--tasks meta_instruct" in command
     assert str(tmp_path / "work_dir") in command
     assert (tmp_path / "work_dir/meta/meta_math.yaml").is_file()
+
+
+def test_the_quick_start_ends_with_a_report(installed, tmp_path):
+    """Its commands in their order; lm-eval's dummy answers in place of the model."""
+    programs = f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {"PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1", "PATH": programs}
+    evalprep = tmp_path / "bin/evalprep"
+    evalprep.parent.mkdir()
+    evalprep.write_text(f'#!/bin/sh\nexec {sys.executable} -m evalprep "$@"\n')
+    evalprep.chmod(0o755)
+    project = tmp_path / "project"
+    call("-m", "evalprep", "init", project, cwd=tmp_path, **env)
+    config = project / "eval_config.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("backend: vllm", "backend: dummy"), encoding="utf-8")
+    quick = (project / "QUICKSTART.md").read_text(encoding="utf-8").split("```sh\n")[1].partition("```")[0]
+    steps = [line.partition("#")[0].strip() for line in quick.splitlines()]
+    assert steps[0] == "pip install -r requirements.txt"
+    for step in steps[1:]:
+        kept = {**os.environ, **env}
+        done = subprocess.run(
+            step, shell=True, cwd=project, env=kept, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode in {0, 1, 3}, (step, done.stdout[-1500:], done.stderr[-3000:])  # the dummy is worse
+        assert "Traceback" not in done.stderr
+    assert list(project.glob("eval_results/**/report.html"))
 
 
 def test_a_new_pack_goes_beside_the_config(installed, tmp_path):
