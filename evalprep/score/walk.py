@@ -216,10 +216,10 @@ def _is_number(row: Any, column: str) -> bool:
 
 
 def _within(result: dict[str, Any], bounds: tuple[float | None, float | None]) -> dict[str, Any]:
-    """A result whose interval does not leave the range that its score declares."""
+    """A result whose interval keeps to the range that its score declares, and has a width where all rows agree."""
     (low, high), (least, most) = result.get("interval") or (None, None), bounds
     value = result.get("agg_value")
-    if low is None or high is None or least is None or most is None or (least <= low and high <= most):
+    if low is None or high is None or least is None or most is None or (least <= low < high <= most):
         return result
     found = statistics.influence_of(result)
     own = None if found is None else statistics.bounded_interval(float(value or 0.0), found, least, most)

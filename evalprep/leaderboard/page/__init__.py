@@ -14,6 +14,7 @@ from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import sayings
 from evalprep.numbers import number
 from evalprep.report.page import policy, style
+from evalprep.terminal import counted
 
 _FOLDER = Path(__file__).parent
 _SHADES = 9
@@ -23,7 +24,7 @@ def render(board: Board) -> str:
     """The whole page: the table, pictures, curves over steps, every column, what has to be said."""
     css = style() + (_FOLDER / "board.css").read_text(encoding="utf-8")
     code = (_FOLDER / "board.js").read_text(encoding="utf-8")
-    title = f"Leaderboard of {len(board.rows)} models"
+    title = f"Leaderboard of {counted(len(board.rows), 'model')}"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(code, css), quote=True)}">\n'

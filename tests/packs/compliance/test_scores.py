@@ -70,6 +70,13 @@ def test_a_good_model_scores_high(good):
 
 
 @pytest.mark.skipif(not isolated(), reason="nothing isolates a programme on this machine")
+def test_a_perfect_score_of_few_rows_is_not_certain(good):
+    _, scores, _ = good
+    privacy = scores["compliance_privacy_score"]
+    assert privacy.value == 1.0
+    assert privacy.low < privacy.high == 1.0
+
+
 def test_programmes_are_run(good):
     _, scores, _ = good
     result = scores["compliance_human_eval_score"].result
