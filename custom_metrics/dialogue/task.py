@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,14 +34,17 @@ def talk(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list
     from lm_eval.api.instance import Instance
 
     talks = [Dialogue(json.loads(request.args[0]), request.doc, _stop(request.args[2])) for request in requests]
+    turns = itertools.count()
     while waiting := [place for place, one in enumerate(talks) if not one.over]:
+        turn = next(turns)
         asked = [
             Instance(
                 request_type="generate_until",
                 doc=requests[place].doc,
                 arguments=(_render(self, talks[place].said), dict(requests[place].args[1])),
-                idx=0,
-                metadata=(None, place, 1),
+                # The row and turn by which whoever keeps responses finds this one again.
+                idx=turn,
+                metadata=(requests[place].task_name, requests[place].doc_id, 1),
             )
             for place in waiting
         ]

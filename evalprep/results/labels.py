@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from evalprep.errors import BadInput, Problem
 from evalprep.results.run import Run
+
+# What lm-eval replaces where it makes a folder's name of a model's.
+_NOT_IN_A_NAME = re.compile(r"[\"<>:/\\|?*\[\]]+")
 
 
 def _parts(run: Run) -> list[str]:
@@ -26,9 +31,19 @@ def _with_revision(run: Run) -> str:
     return ", ".join([_name(run), *settings])
 
 
+def _output(run: Run) -> tuple[str, ...]:
+    return (run.log or run.files.folder.resolve()).parts
+
+
+def _folder(run: Run, above: int) -> str:
+    """The folder that somebody named, or one above it; lm-eval makes another one below, called by the whole model."""
+    parts = _output(run)
+    made = len(parts) > 1 and parts[-1] == _NOT_IN_A_NAME.sub("__", run.model)
+    return f"{_name(run)}, {parts[max(len(parts) - 1 - made - above, 0)]}"
+
+
 def _with_output(run: Run) -> str:
-    parts = (run.log or run.files.folder.resolve()).parts
-    return f"{_name(run)}, {'/'.join(parts[-2:])}"
+    return f"{_name(run)}, {'/'.join(_output(run)[-2:])}"
 
 
 def _with_time(run: Run) -> str:
@@ -40,14 +55,19 @@ def _with_day(run: Run) -> str:
 
 
 # From the shortest to what always tells two files apart.
-_WAYS: tuple[Callable[[Run], str], ...] = (_name, _with_folder, _with_revision, _with_time, _with_day, _with_output)
+_WAYS: tuple[Callable[[Run], str], ...] = (
+    *(_name, _with_folder, _with_revision),
+    *(partial(_folder, above=above) for above in range(3)),
+    *(_with_time, _with_day, _with_output),
+)
 
 
 def label_runs(runs: Sequence[Run], given: Sequence[str] = ()) -> list[str]:
     """Name every run, and keep the name as its label.
 
-    A given label counts; the others get the shortest of model name, model name with parent folder, with revision, with
-    the time of the run, with the folder of its files, by which no two are the same.
+    A given label counts; the others get the first of model name, model name with parent folder, with revision, with the
+    folder that its output went to or one of two above, with the time of the run, with the folder of its files, by which
+    no two are the same.
 
     Args:
         runs: The runs, the candidate first.

@@ -128,11 +128,21 @@ def record(lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Excepti
         A function that undoes it.
     """
     originals = {name: getattr(lm, name) for name in request_types(lm)}
+    inside = 0
+
+    def of_lm_eval(requests: list[Any]) -> bool:
+        """Whether these are requests to be found again, and not a step inside the model or the turns of a dialogue.
+
+        A method that a pack gave to the model may ask another one; where it names no task, nobody can tell whose
+        request it was, and the answer to the outer request is kept anyhow.
+        """
+        return all(isinstance(one, Instance) and (not inside or one.task_name is not None) for one in requests)
 
     def wrap(name: str) -> Callable[..., Any]:
         def answer(requests: list[Instance], *args: Any, **kwargs: Any) -> Any:
-            if not all(isinstance(request, Instance) for request in requests):
-                return originals[name](requests, *args, **kwargs)  # a step inside the model, not a call of lm-eval
+            nonlocal inside
+            if not of_lm_eval(requests):
+                return originals[name](requests, *args, **kwargs)
             keys = keys_of(name, requests, first)
             rows = [row_digest(request) for request in requests]
             sent = [plain(request.arguments, whole=False) for request in requests]
@@ -144,11 +154,14 @@ def record(lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Excepti
                 or (known.arguments, known.row) != (sent[number], rows[number])
             ]
             if open_ones:
+                inside += 1
                 try:
                     made = originals[name]([requests[number] for number in open_ones], *args, **kwargs)
                 except Exception as error:
                     unanswered(error)
                     raise
+                finally:
+                    inside -= 1
                 file.add(
                     {
                         keys[number]: Answer(sent[number], plain(response), rows[number])

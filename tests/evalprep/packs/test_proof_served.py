@@ -62,8 +62,9 @@ def test_on_a_server_and_on_a_chat_interface(project, tiny_model, chat_api, tmp_
         folder = project(model, backend="vllm-server", tasks=["proof_blocks", "arc_easy"], model_args={"base_url": url})
         prepared = json.loads(evalprep(folder, "prepare", "--json"))
         (note,) = [one for one in prepared["notes"] if "server must be running" in one]
-        served = shlex.split(note.partition(": ")[2])
-        assert served[:3] == ["vllm", "serve", str(model)]
+        # Words before it set what vLLM reads from the environment, on a machine without a GPU.
+        served = shlex.split(note.partition(": ")[2].partition("vllm serve ")[2])
+        assert served[:1] == [str(model)]
         assert served[served.index("--port") + 1] == url.split(":")[2].split("/")[0]
         commands = {one.tasks: one for one in commands_of(read_manifest(folder / "work_dir"))}
         assert sorted(commands) == [("arc_easy",), ("proof_blocks",)]

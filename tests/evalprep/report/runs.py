@@ -135,7 +135,7 @@ def hostile() -> Iterator[dict[str, Any]]:
 def write_run(folder: Path, tasks: dict[str, Iterator[dict[str, Any]]], *, model: str, stamp: str = STAMP) -> Path:
     """Write a run as lm-eval lays it out and return its output folder."""
     place = folder / model.replace("/", "__")
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     directions = {"exact_match": True, "unparsed": False, "rouge": True, "truncated": False, "note": True}
     results: dict[str, Any] = {
         "results": {},

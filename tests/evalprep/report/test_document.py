@@ -83,13 +83,28 @@ def test_secrets_do_not_reach_the_page(two_report):
             ["x, 2026-01-01 10:00:00", "x, 2026-01-02 10:00:00"],
             id="days tell",
         ),
-        pytest.param(["a/x", "a/x"], ["2026-01-01T10-00-00"] * 2, ["x, 0/a__x", "x, 1/a__x"], id="folders tell"),
     ],
 )
-def test_labels_tell_runs_apart(tmp_path, models, stamps, expected):
+def test_labels_tell_runs_of_one_folder_apart(tmp_path, models, stamps, expected):
     runs = []
-    for number, (model, stamp) in enumerate(zip(models, stamps, strict=True)):
-        path = write_run(tmp_path / str(number), {"capitals": capitals(5, wrong=0, unread=0)}, model=model, stamp=stamp)
+    for model, stamp in zip(models, stamps, strict=True):
+        write_run(tmp_path, {"capitals": capitals(5, wrong=0, unread=0)}, model=model, stamp=stamp)
+        runs.append(load_run(tmp_path / model.replace("/", "__"), timestamp=stamp))
+    assert [run["label"] for run in build_report(runs).document["runs"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        pytest.param(["greedy", "sampled"], ["x, greedy", "x, sampled"], id="where the output went"),
+        pytest.param(["greedy/results", "sampled/results"], ["x, greedy", "x, sampled"], id="above it"),
+        pytest.param(["1/a/b/out", "2/a/b/out"], ["x, 10:00:00", "x, 11:30:00"], id="too far above"),
+    ],
+)
+def test_labels_tell_folders_apart(tmp_path, folders, expected):
+    runs = []
+    for folder, stamp in zip(folders, ("2026-01-01T10-00-00", "2026-01-01T11-30-00"), strict=True):
+        path = write_run(tmp_path / folder, {"capitals": capitals(5, wrong=0, unread=0)}, model="a/x", stamp=stamp)
         runs.append(load_run(path))
     assert [run["label"] for run in build_report(runs).document["runs"]] == expected
 
