@@ -23,6 +23,7 @@ def pytest_configure(config):
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["HF_DATASETS_CACHE"] = config.stash[_caches].name
     os.environ["EVALPREP_STATE"] = str(Path(config.stash[_caches].name) / "state")
+    os.environ["EVALPREP_CACHE"] = str(Path(config.stash[_caches].name) / "cache")
     # Preparations of tests are checked through lm-eval where that is what is tested.
     os.environ["EVALPREP_QUICK_CHECK"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"

@@ -13,8 +13,10 @@ from evalprep.results.sample import OVER_ALL_ROWS
 # Where a task does not name its primary metric: the first of these that it has, else its first other score.
 # Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
 USUAL_METRICS = ("exact_match", "acc", "prompt_level_strict_acc", "pass@1", "f1", "acc_norm")
-# What tasks log beside scores: how often nothing was said or read, was cut off, failed; lm-eval's mark of no scoring.
-NOT_SCORES = frozenset({"unparsed", "empty", "truncated", "bypass", "timeout", "scorer_error"})
+# What tasks log beside scores: how often nothing was said or read, was cut off.
+COUNTS_OF_REPLIES = frozenset({"unparsed", "empty", "truncated"})
+# The same, how often scoring failed, and lm-eval's mark of no scoring.
+NOT_SCORES = COUNTS_OF_REPLIES | {"bypass", "timeout", "scorer_error"}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalprep.packs.plan import TaskPlan
 from evalprep.results.cache import cached_table
-from evalprep.results.primary import NOT_SCORES, Primary, choose_primary, logged_scores
+from evalprep.results.primary import COUNTS_OF_REPLIES, NOT_SCORES, Primary, choose_primary, logged_scores
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
 from evalprep.results.table import Table
@@ -73,8 +73,8 @@ class TaskRun:
         if self.primary.metric:
             return ""
         whole = logged_scores(self.scores)
-        if not whole and any(name.startswith("empty,") for name in self.scores):
-            return "a row has no score of its own; the replies are rated afterwards, for scores of the suite"
+        if not whole and any(name.partition(",")[0] in COUNTS_OF_REPLIES for name in self.scores):
+            return "a row has no score of its own; scores of the suite are made of the replies"
         if not whole:
             return "the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs"
         said = ", ".join(f"{metric} {_four(self.scores.get(f'{metric},{name}'))}" for metric, name in whole)

@@ -59,14 +59,14 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
         for text, names in _remarks(scores.suite, missing=True).items():
             console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
         for text, names in _remarks(scores.suite, missing=False).items():
-            console.print(Text(f"{', '.join(names)}: {text}", style="dim"))
+            console.print(Text(f"{_named(names, scores)}: {text}", style="dim"))
     for table in tables(scores.ratings):
         console.print(table)
     for text, mark in sources.items():
         console.print(Text(f"{mark} {text}", style="dim"))
     for why in dict.fromkeys(task.without_score for task in scores.tasks if task.without_score):
         names = [task.task for task in scores.tasks if task.without_score == why]
-        console.print(Text(f"{', '.join(names)}: {why}", style="yellow"))
+        console.print(Text(f"{shortlist(names, NAMED)}: {why}", style="yellow"))
     for task in scores.tasks:
         for opinion in task.opinions:
             console.print(Text(opinion.line(task.task, task.metric), style="dim"))
@@ -92,6 +92,11 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
     others = [note for note in scores.notes if note.partition(": ")[0] not in known]
     for note in (*others, *folded(of_tasks)):
         console.print(Text(note, style="dim"))
+
+
+def _named(names: Sequence[str], scores: Scores) -> str:
+    every = len(names) == len(scores.suite) > NAMED
+    return "every score above" if every else shortlist(names, NAMED)
 
 
 def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
