@@ -27,6 +27,7 @@ from evalprep.coderunner import Limits, find_isolation
 from evalprep.coderunner import run as run_programme
 from evalprep.config.schema import Config
 from evalprep.data.fields import FieldRow, read_fields
+from evalprep.data.hub import on_hub
 from evalprep.data.join import GroundTruth, JoinReport, join
 from evalprep.data.lock import commit_of, read_lock
 from evalprep.data.prepared import Repeats
@@ -91,6 +92,7 @@ __all__ = [
     "is_own_file",
     "join",
     "near",
+    "on_hub",
     "place",
     "read_fields",
     "read_rubric",

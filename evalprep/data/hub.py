@@ -12,6 +12,8 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import write_atomically
 
 QUIET_FILES = 2
+#: Before a place in a data set of the hub, so that a misspelt path of this machine is never asked for there.
+ON_HUB = "hub:"
 
 
 def hub_snapshot(location: str, revision: str | None, patterns: list[str], where: str) -> Path:
@@ -33,6 +35,47 @@ def hub_snapshot(location: str, revision: str | None, patterns: list[str], where
 
     with _failures_told(location, revision, where), _bars(shown=len(patterns) > QUIET_FILES):
         return Path(snapshot_download(location, repo_type="dataset", revision=revision, allow_patterns=patterns))
+
+
+def on_hub(place: Path | str) -> bool:
+    """Whether a place is named as one in a data set of the hub."""
+    return str(place).startswith(ON_HUB)
+
+
+def logs_at(place: str, where: str) -> Path:
+    """Fetch the JSON and parquet files of a folder of a hub data set, or that file.
+
+    Args:
+        place: `hub:owner/name/folder`, or a file in place of the folder.
+        where: Who asked, for messages.
+
+    Returns:
+        The folder or file in the hub cache.
+
+    Raises:
+        BadInput: no such place, or as for `hub_snapshot`.
+    """
+    owner, _, rest = place.removeprefix(ON_HUB).partition("/")
+    name, _, inside = rest.partition("/")
+    if not inside or {"", ".", ".."} & set(inside.split("/")) or set(inside) & set("*?["):
+        raise BadInput(
+            Problem(
+                what=f"{place!r} is no folder of a data set of the hub",
+                where=where,
+                allowed="hub:owner/name/folder, such as hub:open-unlearning/eval/tofu_Llama-3.2-1B-Instruct_retain90",
+            )
+        )
+    location = f"{owner}/{name}"
+    found = hub_snapshot(location, None, [inside, f"{inside}/*.json", f"{inside}/*.parquet"], where) / inside
+    if not found.exists():
+        # Offline a snapshot is found although this part of it was never fetched.
+        absent, fix = (
+            (" in the hub cache, and HF_HUB_OFFLINE is set", "unset HF_HUB_OFFLINE once to fetch it")
+            if is_offline()
+            else ("", "see its page on the hub for its folders")
+        )
+        raise BadInput(Problem(what=f"{location} has no {inside}{absent}", where=where, fix=fix))
+    return found
 
 
 def is_offline() -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalprep.data.hub import logs_at, on_hub
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.pack import Pack
 from evalprep.results import EACH, Run, load_run, read_log
@@ -30,9 +31,13 @@ class Remembered:
 def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
     """Open `--reference`: an lm-eval run, a log that a pack can read, or a `scores.json` of this tool.
 
+    A log may lie in a data set of the hub: `hub:owner/name/folder`.
+
     Raises:
         BadInput: none of these.
     """
+    if on_hub(path):
+        path = logs_at(str(path), f"--reference {path}")
     if (log := read_log(path, packs, complete=False)) is not None:
         return log
     try:
@@ -44,7 +49,8 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
             Problem(
                 what="neither a run nor a log of reference scores",
                 where=f"--reference {path}",
-                allowed="a folder that lm_eval wrote, a scores.json of `evalprep score`, or a log that the pack reads",
+                allowed="a folder that lm_eval wrote, a scores.json of `evalprep score`, a log that the pack reads, "
+                "or hub:owner/name/folder with such a log",
             )
         ) from error
 
@@ -61,7 +67,7 @@ def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
     reference = None
     if len(named) > 1:
         note = f"scored without a reference, since the tasks name several: {', '.join(named)}"
-    elif not Path(named[0]).exists():
+    elif not on_hub(named[0]) and not Path(named[0]).exists():
         note = f"scored without the reference that the tasks name, which is not here: {named[0]}"
     else:
         try:

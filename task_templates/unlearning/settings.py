@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalprep.packapi import BadInput, Context, Plan, near, place, remember_file
+from evalprep.packapi import BadInput, Context, Plan, near, on_hub, place, remember_file
 
 from .datasets import TEXT_TOKENS, data_of
 from .judge import load_prompt
@@ -22,8 +22,10 @@ def check_settings(context: Context, planned: Plan) -> None:
 
 
 def retain_results(context: Context) -> Path | None:
-    """The results that scores compare with, as an absolute path."""
+    """The results that scores compare with: an absolute path, or a place on the hub as it is given."""
     given = context.section.retain_results
+    if given and on_hub(given):
+        return Path(given)
     return place(given, context.folder).resolve() if given else None
 
 
@@ -69,11 +71,11 @@ def _check_values(context: Context) -> None:
         except BadInput as error:
             problems.extend(error.problems)
     reference = retain_results(context)
-    if reference is not None and not reference.exists():
+    if reference is not None and not on_hub(reference) and not reference.exists():
         problems.add(
             f"retain_results: there is no {reference}",
             where=where("retain_results"),
-            allowed="a run of the retain model, or a log of its scores",
+            allowed="a run of the retain model, a log of its scores, or hub:owner/name/folder with such a log",
             fix="evaluate the retain model first, or leave it out and score with --reference later",
         )
 
