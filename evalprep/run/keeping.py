@@ -14,6 +14,7 @@ from typing import Any
 from evalprep.errors import BadInput, Problem
 
 _MARK = "$"
+_CHAT = "JsonChatStr"  # a tuple of lm-eval's that it hashes as a text: the prompt of an interface that has chat alone
 _LARGEST = 2**63
 _FIRST_FILE = "responses.pickle"
 """What release 0.1.0 kept. Reading a pickle runs the code in it, so nothing does."""
@@ -42,6 +43,8 @@ def plain(value: Any, *, whole: bool = True) -> Any:
         return str(value) if _encodes(value) else _wrapped("text", value.encode("utf-8", "surrogatepass"))
     if isinstance(value, int):
         return int(value) if -_LARGEST <= value < _LARGEST else _wrapped("int", hex(value))
+    if type(value).__name__ == _CHAT:
+        return _wrapped("chat", plain(value.prompt))
     if isinstance(value, tuple):
         return _wrapped("tuple", [plain(one, whole=whole) for one in value])
     if isinstance(value, list):
@@ -75,6 +78,10 @@ def restored(value: Any) -> Any:
     content = value["of"]
     if kind == "tuple":
         return tuple(restored(one) for one in content)
+    if kind == "chat":
+        from lm_eval.models.api_models import JsonChatStr
+
+        return JsonChatStr(restored(content))
     if kind == "mapping":
         return {restored(key): restored(one) for key, one in content}
     if kind == "text":

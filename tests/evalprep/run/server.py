@@ -1,4 +1,4 @@
-"""A completions endpoint on this machine: repeats the last words of a prompt, and has an opinion on every token."""
+"""An endpoint of completions and of chat on this machine: repeats the last words, has an opinion on every token."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ class Completions:
     """What the endpoint was sent, and how it answers.
 
     Attributes:
-        prompts: Every prompt, as lists of token ids.
+        prompts: Every prompt, as lists of token ids; those of chats as lists of letters.
         status: Prompts -> HTTP status of the answer.
         delay: Seconds before each answer.
     """
@@ -22,7 +22,8 @@ class Completions:
         self.lock = threading.Lock()
 
     def answer(self, request):
-        prompts = request["prompt"]
+        chat = "messages" in request
+        prompts = [ord(letter) for letter in json.dumps(request["messages"])] if chat else request["prompt"]
         prompts = prompts if isinstance(prompts[0], list) else [prompts]
         time.sleep(self.delay)
         with self.lock:
@@ -30,6 +31,9 @@ class Completions:
         status = self.status(prompts)
         if status != 200:
             return status, {"error": {"message": "no, says the test"}}
+        if chat:
+            message = {"role": "assistant", "content": text(prompts[0])["text"]}
+            return status, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
         choose = likelihoods if request.get("echo") else text
         return status, {"choices": [{"index": number, **choose(one)} for number, one in enumerate(prompts)]}
 

@@ -34,6 +34,15 @@ def test_plain_data_come_back_as_they_were(value):
     assert restored(msgspec.msgpack.decode(msgspec.msgpack.encode(plain(value)))) == value
 
 
+def test_prompts_of_chat_interfaces_stay_what_lm_eval_hashes():
+    from lm_eval.models.api_models import JsonChatStr
+
+    prompt = JsonChatStr('[{"role": "user", "content": "Hodor \ud800?"}]')
+    (kept, _) = restored(msgspec.msgpack.decode(msgspec.msgpack.encode(plain((prompt, {"until": []})))))
+    assert type(kept) is JsonChatStr
+    assert kept == prompt
+
+
 def test_scalars_of_numpy_and_broken_texts_are_kept():
     assert restored(plain([np.float32(0.5), np.bool_(True), "\ud800", 2**70, {"$": 1}])) == [
         0.5,

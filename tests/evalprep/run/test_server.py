@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROWS
+from .conftest import ROWS, task
 from .server import Completions, completions
 from .test_same import load
 
@@ -48,6 +48,28 @@ def test_every_number_is_that_of_the_pasted_command(against, tmp_path):
     assert not different
     assert ours["results"]["then_choice"]["acc,none"] not in {0.0, 1.0}
     assert Path(one.run.state().results).parent.name == next((tmp_path / "pasted").iterdir()).name
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_chat_interface_gives_the_files_of_the_pasted_command(project, tmp_path):
+    with completions(Completions()) as url:
+        one = project(
+            [task("text", tmp_path / "rows.jsonl")],
+            model_name="a-model",
+            backend="local-chat-completions",
+            model_args={"base_url": url, "num_concurrent": 4, "max_retries": 1},
+            apply_chat_template=True,
+            limit=6,
+        )
+        one.command("run", str(tmp_path / "work_dir"), check=True)
+        pasted = ["run", "--config", str(tmp_path / "work_dir" / "run.yaml"), "--output_path", str(tmp_path / "pasted")]
+        subprocess.run([sys.executable, "-m", "lm_eval", *pasted], check=True, capture_output=True, cwd=tmp_path)
+    ours, our_samples = load(one.run.state().results)
+    theirs, their_samples = load(next((tmp_path / "pasted").rglob("results_*.json")))
+    assert our_samples == their_samples
+    assert our_samples["samples_text"][0]["prompt_hash"]
+    assert ours["results"] == theirs["results"]
 
 
 @pytest.mark.slow
