@@ -16,7 +16,7 @@ _WORDS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10,
 }  # fmt: skip
-_DIGITS = r"[-+]?\d{1,6}(?:\.\d{1,6})?(?![\d.]*\d)(?![eE][-+]?\d)"
+_DIGITS = r"[-+]?\d{1,6}(?:\.\d{1,6})?(?![\d.]{0,40}\d)(?![eE][-+]?\d)"
 #: A number, or a word for one that nothing follows which would make it another word's: `one of the best`.
 _NUMBER = (
     rf"(?P<number>{_DIGITS}|(?:{'|'.join(_WORDS)})\b"
@@ -24,7 +24,7 @@ _NUMBER = (
 )
 #: What may follow a rating without making it another one: `/5`, `out of 5`.
 _SCALE = re.compile(
-    r"[\s*_`'\"\])}>$]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6}(?![\d.]*\d)|five\b|ten\b)", re.IGNORECASE
+    r"[\s*_`'\"\])}>$]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6}(?![\d.]{0,40}\d)|five\b|ten\b)", re.IGNORECASE
 )
 #: What makes it a range or a choice: `3-4`, `3 or 4`, `3 -> 4`, `3, 4`.
 _RANGE = re.compile(

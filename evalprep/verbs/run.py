@@ -15,7 +15,6 @@ from evalprep.backends import find_backend
 from evalprep.check.selection import asks_stock
 from evalprep.errors import BadInput, Problem
 from evalprep.packs.manifest import commands_of, read_manifest
-from evalprep.results.record import note_failures
 from evalprep.run.engine import engine_key
 from evalprep.run.holder import Holder
 from evalprep.run.keeping import refuse_pickles
@@ -136,6 +135,8 @@ class _Commands:
                 self._broken[engine_key(job)] = reason
         state = folder.state()
         if code != INTERRUPTED:
+            from evalprep.results.record import note_failures  # numpy, which --help need not wait for
+
             note_failures(job.output_path, job.run, *state.outcome(job.leaves))
         self.outcomes.append({"run": str(folder.path), "log": str(folder.log), **asdict(state)})
         if not args.json:

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import pytest
 from lm_eval.api import metrics as harness
 
+from evalprep.packs.manifest import versions
 from evalprep.run.responses import Answer, ResponseFile, keys_of
 from evalprep.run.stored import _mean_stderr
-from evalprep.run.worker import _take_over, versions
+from evalprep.run.walk import _take_over
 from evalprep.status.folder import DONE, PENDING, RunFolder, State, Unit
 
 
