@@ -16,16 +16,14 @@ _WORDS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10,
 }  # fmt: skip
-_DIGITS = r"[-+]?\d{1,6}(?:\.\d{1,6})?(?![\d.]{0,40}\d)(?![eE][-+]?\d)"
+_DIGITS = r"[-+]?\d{1,6}(?:\.\d{1,6})?(?!\.*\d)(?![eE][-+]?\d)"
 #: A number, or a word for one that nothing follows which would make it another word's: `one of the best`.
 _NUMBER = (
     rf"(?P<number>{_DIGITS}|(?:{'|'.join(_WORDS)})\b"
     r"(?=[\s*_`'\"\])}>$]{0,6}(?:$|[\n.,;:!(/\\]|out of\b|of (?:\d|five\b|ten\b)|stars?\b|points?\b)))"
 )
 #: What may follow a rating without making it another one: `/5`, `out of 5`.
-_SCALE = re.compile(
-    r"[\s*_`'\"\])}>$]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6}(?![\d.]{0,40}\d)|five\b|ten\b)", re.IGNORECASE
-)
+_SCALE = re.compile(r"[\s*_`'\"\])}>$]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6}(?!\.*\d)|five\b|ten\b)", re.IGNORECASE)
 #: What makes it a range or a choice: `3-4`, `3 or 4`, `3 -> 4`, `3, 4`.
 _RANGE = re.compile(
     r"\s{0,3}(?:-{1,2}>?|[\u2010-\u2015\u2192~,&+\u00b1]|\.{2,3}|\u2026|/?or\b|to\b|and\b|vs\b\.?|versus\b|through\b)"
@@ -205,12 +203,7 @@ def _labelled(text: str, spellings: set[str], low: float, high: float) -> Iterat
         rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
         re.IGNORECASE,
     )
-    for match in label.finditer(text):
-        aside = [float(one) for one in re.findall(r"\d{1,6}", match["aside"] or "")]
-        if aside and (aside[-1] != high or (len(aside) == 2 and aside[0] != low)):
-            yield f"is stated on a scale to {aside[-1]:g}"
-            continue
-        yield _stated(text, match, high)
+    return _beside(label, text, low, high)
 
 
 def _loosely(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
@@ -221,6 +214,11 @@ def _loosely(text: str, spellings: set[str], low: float, high: float) -> Iterato
         rf"[\s*_`'\"\[(<$]{{0,6}}{_BOXED}{_NUMBER}",
         re.IGNORECASE,
     )
+    return _beside(label, text, low, high)
+
+
+def _beside(label: re.Pattern[str], text: str, low: float, high: float) -> Iterator[float | str]:
+    """The numbers that a label names, but those on another scale than is asked for."""
     for match in label.finditer(text):
         aside = [float(one) for one in re.findall(r"\d{1,6}", match["aside"] or "")]
         if aside and (aside[-1] != high or (len(aside) == 2 and aside[0] != low)):
