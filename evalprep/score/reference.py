@@ -55,19 +55,31 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
         ) from error
 
 
+def references_named(runs: Iterable[Run]) -> list[str]:
+    """The places that the tasks of some runs name as their reference (`metadata.reference`)."""
+    return sorted(
+        {str(found) for run in runs for task in run.tasks.values() if (found := task.metadata.get("reference"))}
+    )
+
+
+def may_be_opened(place: str) -> bool:
+    """Whether a named reference is here, or on the hub, which tells when it is asked."""
+    return on_hub(place) or Path(place).exists()
+
+
 def named_reference(run: Run, packs: Iterable[Pack]) -> Run | None:
     """Open the reference that the run's tasks name (`metadata.reference`); what became of it goes into the run's notes.
 
     None, with a note, for one that is gone, that is no reference, or that is not the same for all tasks: a setting of
     another day must not cost the scores that need none.
     """
-    named = sorted({str(found) for task in run.tasks.values() if (found := task.metadata.get("reference"))})
+    named = references_named([run])
     if not named:
         return None
     reference = None
     if len(named) > 1:
         note = f"scored without a reference, since the tasks name several: {', '.join(named)}"
-    elif not on_hub(named[0]) and not Path(named[0]).exists():
+    elif not may_be_opened(named[0]):
         note = f"scored without the reference that the tasks name, which is not here: {named[0]}"
     else:
         try:

@@ -142,9 +142,10 @@ def _at(place: str | os.PathLike[str], timestamp: str, packs: Mapping[str, Pack]
 
 def _named(runs: list[Run]) -> Path | None:
     """The reference that the tasks of all runs name, where it is one and it is there."""
-    named = {str(found) for run in runs for task in run.tasks.values() if (found := task.metadata.get("reference"))}
-    place = Path(named.pop()) if len(named) == 1 else None
-    return place if place is not None and place.exists() else None
+    from evalprep.score import may_be_opened, references_named
+
+    named = references_named(runs)
+    return Path(named[0]) if len(named) == 1 and may_be_opened(named[0]) else None
 
 
 def _reference(place: Path | None, packs: Mapping[str, Pack]) -> Run | None:

@@ -4,9 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from evalprep.verbs import leaderboard
 from tests import PROJECT_ROOT
 from tests.evalprep.data.mirror import hub
 
@@ -69,3 +72,12 @@ def test_a_misspelt_path_is_not_asked_for_on_the_hub(score, tmp_path):
     with hub(tmp_path / "served", tmp_path) as (handler, env):
         assert score("org/eval/tofu_model_retain90", **env).returncode == 2
         assert handler.log == []
+
+
+def test_a_reference_on_the_hub_that_tasks_name_is_a_row_of_the_leaderboard(tmp_path):
+    def runs(place):
+        return [SimpleNamespace(tasks={"tofu_forget_lp": SimpleNamespace(metadata={"reference": place})})]
+
+    assert leaderboard._named(runs(PLACE)) == Path(PLACE)
+    assert leaderboard._named(runs(str(tmp_path))) == tmp_path
+    assert leaderboard._named(runs(str(tmp_path / "absent"))) is None
