@@ -59,7 +59,7 @@ CSV = 'q,n,a\n"one, with\ntwo lines",1,\n"say ""x""",2,NA\n'
     [
         ("a.csv", CSV.encode()),
         ("a.csv", b"\xef\xbb\xbf" + CSV.replace("\n1", "\r\n1").encode()),
-        ("a.csv.gz", gzip.compress(CSV.encode())),
+        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
         ("A.CSV", CSV.encode()),
         ("a.tsv", CSV.replace(", with", ";with").replace(",", "\t").replace(";with", ", with").encode()),
     ],
