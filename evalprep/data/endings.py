@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 #: Ending -> format, of what we read.
 READABLE = {
     "csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet",
-    "geoparquet": "parquet", "gpq": "parquet",
+    "geoparquet": "parquet", "gpq": "parquet", "txt": "text",
 }  # fmt: skip
 # Data that are no rows of text; they count all the same when the format of a data set is found.
 _TEXTS = """afa arrow cif conll conllu eval fa faa fasta fastq ffn fna fq frn gb gbk genbank h5 hdf5 idx lance manifest
-md mmcif tar toml tsfile txn txt vortex xml zip"""
+md mmcif tar toml tsfile txn vortex xml zip"""
 # These are known in capitals, too.
 _MEDIA = """3g2 3gp aiff apng asf au avi avr blp bmp bufr bw caf cur dcx dds dib emf ent eps f4v fit fits flac flc fli
 flv ftc ftu gbr gif glb gltf grib htk icb icns ico iim im ircam j2c j2k jfif jp2 jpc jpe jpeg jpf jpg jpx m4v mat4 mat5

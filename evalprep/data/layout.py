@@ -16,7 +16,8 @@ from typing import Any
 
 from evalprep.data.endings import READABLE, is_data_name, known
 from evalprep.data.globs import first_with, has_magic, matching
-from evalprep.data.rowfiles import CSV_OPTIONS
+from evalprep.data.rowfiles import FILE_OPTIONS
+from evalprep.data.slices import Part, parts_of
 from evalprep.errors import BadInput, Problem, near
 from evalprep.terminal import shortlist
 
@@ -65,19 +66,24 @@ class Card:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The files of one split.
+    """The files of one split, or of parts of splits.
 
     Attributes:
-        files: Their names, in the order of their rows.
+        parts: What rows are meant, each with the names of its split's files, in the order of their rows.
         config: The config that was meant, None where the data set has none.
-        split: The split that was meant.
-        options: What the card says of how a CSV file is read, by the names of pandas.
+        split: The split that was meant, as it was asked for.
+        options: What the card says of how files are read: of `FILE_OPTIONS`.
     """
 
-    files: list[str]
+    parts: Sequence[tuple[Part, Sequence[str]]]
     config: str | None
     split: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def files(self) -> list[str]:
+        """All files, each once."""
+        return list(dict.fromkeys(name for _, files in self.parts for name in files))
 
 
 def choose(
@@ -96,7 +102,7 @@ def choose(
         names: Paths of all files, relative to the data set.
         card: What it declares.
         config: Config name; None takes the only one, or the one that is the default.
-        split: Split name; None takes the only one.
+        split: Split, or parts of splits as `slices` reads them; None takes the only one.
         data_files: File patterns instead of those of the card.
         data_dir: A folder to look in.
         where: Who asked, for messages.
@@ -122,17 +128,17 @@ def choose(
     if not card.configs or data_dir:
         found = _of_one_format(found, where)
     chosen = _split(found, split, where)
-    files = found[chosen]
-    if not files:
+    parts = [(part, found[part.split]) for part in parts_of(chosen, list(found), where)]
+    if empty := [part.split for part, files in parts if not files]:
         raise BadInput(
-            Problem(what=f"split {chosen!r} has no files", where=where, allowed=_shown(names), fix="choose another")
+            Problem(what=f"split {empty[0]!r} has no files", where=where, allowed=_shown(names), fix="choose another")
         )
     aliases = {"delimiter": "sep", "column_names": "names"}  # each decides where both are written
-    options = {key: value for key, value in entry.items() if key in CSV_OPTIONS and not isinstance(value, Mapping)}
+    options = {key: value for key, value in entry.items() if key in FILE_OPTIONS and not isinstance(value, Mapping)}
     options |= {ours: entry[theirs] for theirs, ours in aliases.items() if entry.get(theirs) is not None}
     if texts := card.texts.get(config or "default"):
         options["dtype"] = dict.fromkeys(texts, "str")
-    return Chosen(files, config, chosen, options)
+    return Chosen(parts, config, chosen, options)
 
 
 def _config(card: Card, config: str | None, where: str) -> Mapping[str, Any]:
@@ -261,14 +267,9 @@ def _format(files: Sequence[str]) -> str | None:
 def _split(found: Mapping[str, list[str]], split: str | None, where: str) -> str:
     if split is None and len(found) == 1:
         return next(iter(found))
-    if split is None or split not in found:
+    if split is None:
         raise BadInput(
-            Problem(
-                what="has several splits" if split is None else f"has no split {split!r}",
-                where=where,
-                allowed=", ".join(found),
-                fix=near(str(split), found) or "name one with split",
-            )
+            Problem(what="has several splits", where=where, allowed=", ".join(found), fix="name one with split")
         )
     return split
 

@@ -1,27 +1,21 @@
-"""Rows out of one data file: parquet, JSON Lines, JSON with a list of objects, CSV; streamed, errors with lines."""
+"""Rows out of one data file: parquet, JSON Lines, a JSON list of objects, CSV, text; streamed, errors with lines."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
-import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
+from evalprep.data.csvrows import CSV_OPTIONS, csv_rows
+from evalprep.data.packed import BROKEN, damaged, open_packed, unpacked_name
+from evalprep.data.textrows import TEXT_OPTIONS, texts
 from evalprep.errors import BadInput, Problem
 
 BATCH_ROWS = 1_000  # rows held in memory at a time
-CSV_ROWS = 10_000  # as `datasets` reads: a column's type is found anew in each part of that many rows
 JSON_BYTES = 10 << 20  # as `datasets` reads: rows of one part of that size have the same keys
-#: What a card may say of how its CSV files are read, by the names of pandas.
-CSV_OPTIONS = frozenset(
-    {"sep", "header", "names", "skiprows", "encoding", "quotechar", "quoting", "escapechar", "comment", "decimal"}
-    | {"thousands", "na_values", "keep_default_na", "skipinitialspace", "dtype"}
-)
+#: What a card may say of how its files are read: of CSV, of texts, and where in a JSON file the rows are.
+FILE_OPTIONS = CSV_OPTIONS | TEXT_OPTIONS | {"field"}
 DATA_SUFFIXES = (
     ".parquet",
     ".parquet.gzip",
@@ -33,56 +27,46 @@ DATA_SUFFIXES = (
     ".tsv",
     ".geoparquet",
     ".gpq",
+    ".txt",
 )
-_PACKED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
-_LINE = re.compile(r"\bline (\d+)")
 
 
 def is_data_file(path: Path) -> bool:
-    """Whether the name is one of a file that we read, `.gz`, `.bz2` or `.xz` at its end included."""
-    return _unpacked(path).endswith(DATA_SUFFIXES)
-
-
-def _unpacked(path: Path) -> str:
-    """The name of what is in a compressed file, in small letters."""
-    name = path.name.lower()
-    return name.removesuffix(next((ending for ending in _PACKED if name.endswith(ending)), ""))
+    """Whether the name is one of a file that we read, `.gz`, `.bz2`, `.xz` or `.zst` at its end included."""
+    return unpacked_name(path).endswith(DATA_SUFFIXES)
 
 
 def file_rows(
-    path: Path, columns: Sequence[str] | None = None, *, csv: Mapping[str, Any] | None = None
+    path: Path, columns: Sequence[str] | None = None, *, given: Mapping[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Rows of any data file, by its name.
 
     Args:
         path: The file.
         columns: Read only these; None reads all.
-        csv: How a CSV file is read, of `CSV_OPTIONS`; the separator is by default what its ending says.
+        given: How it is read, of `FILE_OPTIONS`; the separator is by default what its ending says.
 
     Raises:
         BadInput: the file is damaged; with its line where there is one.
     """
     if is_parquet(path):
         return parquet_rows(path, columns)
-    name = _unpacked(path)
+    name = unpacked_name(path)
     if name.endswith((".csv", ".tsv")):
-        return csv_rows(path, columns, {"sep": "\t" if name.endswith(".tsv") else ",", **(csv or {})})
-    return json_rows(path, columns)
+        options = {key: value for key, value in (given or {}).items() if key in CSV_OPTIONS}
+        options = {"sep": "\t" if name.endswith(".tsv") else ",", **options}
+        return (_pick(row, columns) for row in csv_rows(path, options))
+    if name.endswith(".txt"):
+        options = {key: value for key, value in (given or {}).items() if key in TEXT_OPTIONS}
+        return ({"text": text} for text in texts(path, **options))
+    return json_rows(path, columns, field=(given or {}).get("field"))
 
 
-def file_columns(path: Path, *, csv: Mapping[str, Any] | None = None) -> list[str]:
+def file_columns(path: Path, *, given: Mapping[str, Any] | None = None) -> list[str]:
     """Column names: of the schema for parquet, of the head for CSV, of the first part of the rows for JSON."""
-    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path, csv=csv)), {}))
-
-
-def _open(path: Path) -> IO[bytes]:
-    opener = _PACKED.get(path.suffix.lower())
-    return cast("IO[bytes]", opener(path)) if opener is not None else path.open("rb")
-
-
-def _damaged(path: Path, error: Exception) -> BadInput:
-    return BadInput(Problem(what=f"is damaged: {error}", where=str(path), fix="fetch it again"))
+    if unpacked_name(path).endswith(".txt"):
+        return ["text"]
+    return parquet_columns(path) if is_parquet(path) else list(next(iter(file_rows(path, given=given)), {}))
 
 
 def is_parquet(path: Path) -> bool:
@@ -95,6 +79,13 @@ def parquet_columns(path: Path) -> list[str]:
     import pyarrow.parquet as pq
 
     return list(_open_parquet(pq, path).schema_arrow.names)
+
+
+def parquet_count(path: Path) -> int:
+    """How many rows a parquet file has, without reading them."""
+    import pyarrow.parquet as pq
+
+    return int(_open_parquet(pq, path).metadata.num_rows)
 
 
 def _open_parquet(pq: Any, path: Path) -> Any:
@@ -122,13 +113,18 @@ def parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str
         raise BadInput(Problem(what=f"is damaged: {error}", where=str(path), fix="fetch it again")) from None
 
 
-def json_rows(path: Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+def json_rows(path: Path, columns: Sequence[str] | None, *, field: str | None = None) -> Iterator[dict[str, Any]]:
     """Rows of a JSON Lines file, or of a JSON file with a list of objects.
+
+    Args:
+        path: The file.
+        columns: Read only these; None reads all.
+        field: Where in a JSON file the list is; by default it is the only one.
 
     Raises:
         BadInput: names the file and, for JSON Lines, the line.
     """
-    rows = _json_list(path) if _unpacked(path).endswith(".json") else None
+    rows = _json_list(path, field) if unpacked_name(path).endswith(".json") else None
     if rows is not None:
         yield from (_pick(row, columns) for row in _with_all_keys(rows))
         return
@@ -154,23 +150,21 @@ def _with_all_keys(rows: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 
 def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
     """Rows of JSON Lines, and how long their lines are."""
-    with _open(path) as handle:
+    with open_packed(path) as handle:
         for number, line in enumerate(_lines(handle, path), 1):
-            text = _text(line, path, number).strip()
+            try:
+                text = _text(line, path, number).strip()
+                row = json.loads(text) if text else None
+            except (BadInput, ValueError, RecursionError) as error:
+                if number == 1 and not is_data_file(path):
+                    raise _unknown(path) from None
+                if isinstance(error, BadInput):
+                    raise
+                raise BadInput(
+                    Problem(what=f"is not JSON: {error}", where=f"{path}:{number}", fix="mend or delete the line")
+                ) from None
             if not text:
                 continue
-            try:
-                row = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                known = number > 1 or is_data_file(path)
-                raise BadInput(
-                    Problem(
-                        what=f"is not JSON: {error}",
-                        where=f"{path}:{number}",
-                        allowed="" if known else f"a data file, named {', '.join(DATA_SUFFIXES)}",
-                        fix="mend or delete the line" if known else "convert the file",
-                    )
-                ) from None
             if not isinstance(row, dict):
                 raise BadInput(
                     Problem(
@@ -182,92 +176,32 @@ def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
             yield row, len(line)
 
 
+def _unknown(path: Path) -> BadInput:
+    """What is told of a file whose name says no format, and that is no JSON Lines either."""
+    return BadInput(
+        Problem(
+            what="is no data file that is read",
+            where=str(path),
+            allowed=f"{', '.join(DATA_SUFFIXES)}; each with .gz, .bz2, .xz or .zst behind it, too",
+            fix="convert it; a spreadsheet can be saved as CSV" if path.suffix != ".zip" else "unpack it",
+        )
+    )
+
+
 def _lines(handle: IO[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from handle
-    except _BROKEN as error:
-        raise _damaged(path, error) from None
+    except BROKEN as error:
+        raise damaged(path, error) from None
 
 
-def csv_rows(path: Path, columns: Sequence[str] | None, options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Rows of a CSV file with a head, as `datasets` reads it: a column of numbers is numbers, an empty cell is null.
-
-    So `007` is 7 and `NA` is null; JSON Lines keeps what is written. Line breaks in quotes, a byte-order mark and `.gz`
-    are read.
-
-    Raises:
-        BadInput: a line with more cells than the head, an open quote, text that is not UTF-8; names the line.
-    """
-    import pandas as pd
-    import pyarrow as pa
-
-    try:
-        with _open(path) as handle:
-            for part in pd.read_csv(handle, chunksize=CSV_ROWS, **options):
-                if not isinstance(part.index, pd.RangeIndex):  # pandas shifts the cells of such lines in silence
-                    raise pd.errors.ParserError("its lines have more cells than its head")  # noqa: TRY301
-                rows = pa.Table.from_pandas(part, preserve_index=False).to_pylist()
-                yield from (_pick(row, columns) for row in rows)
-    except pd.errors.EmptyDataError:
-        raise BadInput(Problem(what="is empty", where=str(path), allowed="a line of column names, then rows")) from None
-    except UnicodeDecodeError:
-        said = options.get("encoding")
-        place = str(path) if said else f"{path}:{_line_of_bytes(path)}"
-        fix = "correct the card, or save the file in that encoding" if said else "save the file as UTF-8"
-        raise BadInput(Problem(what=f"is not {said or 'UTF-8'}", where=place, fix=fix)) from None
-    except (pd.errors.ParserError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise BadInput(
-            Problem(
-                what=f"is not CSV: {_without_prefix(error)}",
-                where=f"{path}:{_line_of(path, error)}",
-                fix="quote cells that hold a comma or a line break, and close every quote",
-            )
-        ) from None
-    except _BROKEN as error:
-        raise _damaged(path, error) from None
-    except (LookupError, TypeError, ValueError) as error:  # what the card says is no way to read
-        said = ", ".join(f"{key}: {value!r}" for key, value in options.items())
-        raise BadInput(
-            Problem(what=f"cannot be read with {said}: {error}", where=str(path), fix="mend the card")
-        ) from None
-
-
-def _without_prefix(error: Exception) -> str:
-    return str(error).strip().removeprefix("Error tokenizing data. C error: ")
-
-
-def _line_of(path: Path, error: Exception) -> int:
-    """The line that a parser complains of; of an open quote, the one in which it opens."""
-    found = _LINE.search(str(error))
-    if found:
-        return int(found[1])
-    line = opened = 1
-    quoted = False
-    with _open(path) as handle:
-        for line, text in enumerate(handle, 1):
-            if text.count(b'"') % 2:
-                quoted, opened = not quoted, line
-    return opened if quoted else line
-
-
-def _line_of_bytes(path: Path) -> int:
-    """The first line that is not UTF-8."""
-    with _open(path) as handle:
-        for number, line in enumerate(handle, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                return number
-    return 1
-
-
-def _json_list(path: Path) -> list[dict[str, Any]] | None:
+def _json_list(path: Path, field: str | None) -> list[dict[str, Any]] | None:
     """The rows of a JSON file: a list of objects, or an object that holds one; None for JSON Lines under that name."""
     try:
-        with _open(path) as handle:
+        with open_packed(path) as handle:
             text = handle.read().decode("utf-8-sig")
-    except _BROKEN as error:
-        raise _damaged(path, error) from None
+    except BROKEN as error:
+        raise damaged(path, error) from None
     except UnicodeDecodeError as error:
         raise BadInput(Problem(what=f"is not UTF-8: {error}", where=str(path), fix="save the file as UTF-8")) from None
     try:
@@ -276,11 +210,21 @@ def _json_list(path: Path) -> list[dict[str, Any]] | None:
         if text.lstrip().startswith("{"):
             return None
         raise BadInput(Problem(what=f"is not JSON: {error}", where=str(path), fix="mend the file")) from None
-    if isinstance(data, dict):
-        data = next((value for value in data.values() if isinstance(value, list)), None)
+    if isinstance(data, dict) and field is not None:
+        data = data.get(field)
+    elif isinstance(data, dict):
+        lists = {name: value for name, value in data.items() if _is_rows(value)}
+        if len(lists) > 1:
+            fix = "put each list into a file of its own"
+            raise BadInput(Problem(what=f"holds several lists of rows: {', '.join(lists)}", where=str(path), fix=fix))
+        data = next(iter(lists.values()), None)
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise BadInput(Problem(what="holds no list of objects", where=str(path), allowed='[{"column": ...}, ...]'))
     return data
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _text(line: bytes, path: Path, number: int) -> str:

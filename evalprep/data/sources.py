@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from evalprep.data.card import CARD_FILES, read_card
 from evalprep.data.hub import hub_files, hub_snapshot
 from evalprep.data.layout import Card, Chosen, choose
-from evalprep.data.rowfiles import file_columns, file_rows, is_data_file
+from evalprep.data.rowfiles import file_columns, file_rows, is_data_file, is_parquet, parquet_count
+from evalprep.data.slices import Part, parts_of
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import file_sha256
 from evalprep.places import is_file, is_folder, place
 from evalprep.terminal import counted, shortlist
 
+T = TypeVar("T")
 SHOWN_FILES, SHOWN_SOURCES = 3, 8
 MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
 
@@ -34,10 +38,11 @@ class Source:
     Attributes:
         location: What the user wrote.
         files: The data files, in order.
+        parts: What rows of them are meant, where they are not all: the part of a split, and its files.
         revision: Commit of a hub data set, None for local data.
         asked: The revision that was asked for, before a lock file.
         renamed: New column name -> name in the files.
-        options: How the files are read (`csv`, what a card says of that).
+        options: How the files are read (`given`: what a card says of that).
         rows_read: Rows that `rows()` has yielded so far; the manifest records it.
     """
 
@@ -50,6 +55,7 @@ class Source:
     asked: str | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    parts: Sequence[tuple[Part, Sequence[Path]]] = ()
     _columns: list[str] | None = field(default=None, repr=False)
 
     @property
@@ -97,10 +103,28 @@ class Source:
         if columns is not None:
             self.require(columns)
         read = None if columns is None else list(dict.fromkeys(self.renamed.get(name, name) for name in columns))
-        for path in self.files:
-            for row in file_rows(path, read, **self.options):
+        for row in self.each(lambda path: file_rows(path, read, **self.options)):
+            yield self._with_new_names(row, columns) if self.renamed else row
+
+    def each(self, read: Callable[[Path], Iterable[T]]) -> Iterator[T]:
+        """What a reader of one's own makes of the rows that are meant: one thing for each row of a file.
+
+        Raises:
+            BadInput: parts of splits that hold no row.
+        """
+        before = self.rows_read
+        for part, files in self.parts or [(Part(""), self.files)]:
+            try:
+                low, high = part.bounds(_count(files, read) if part.needs_count else 0)
+            except ValueError as error:
+                raise BadInput(Problem(what=str(error), where=self.location)) from None
+            for one in islice(chain.from_iterable(map(read, files)), low, high):
                 self.rows_read += 1
-                yield self._with_new_names(row, columns) if self.renamed else row
+                yield one
+        if self.rows_read == before and any(not part.whole for part, _ in self.parts):
+            counts = {part.split: _count(files, read) for part, files in self.parts}
+            has = ", ".join(f"{split} has {counted(count, 'row')}" for split, count in counts.items())
+            raise BadInput(Problem(what=f"{self.split} holds no row", where=self.location, allowed=has))
 
     def _with_new_names(self, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
         whole = row | {name: row.get(old) for name, old in self.renamed.items()}
@@ -116,6 +140,11 @@ class Source:
             "rows": self.rows_read,
             "files": [{"name": path.name, "sha256": file_sha256(path)} for path in self.files],
         }
+
+
+def _count(files: Sequence[Path], read: Callable[[Path], Iterable[Any]]) -> int:
+    """How many rows files have; only parquet files tell without being read."""
+    return sum(parquet_count(path) if is_parquet(path) else sum(1 for _ in read(path)) for path in files)
 
 
 def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
@@ -163,7 +192,7 @@ def open_source(
     Args:
         location: A local file or folder (relative to `folder`), or a hub id `owner/name`.
         config: Config (subset) name of the data set's card.
-        split: Split name; None takes the only one.
+        split: Split, or parts of splits as `slices` reads them; None takes the only one.
         revision: Branch, tag or commit of a hub data set.
         columns: New name -> name in the files.
         data_files: File patterns instead of those that the card declares.
@@ -177,7 +206,9 @@ def open_source(
     path = place(location, folder or Path.cwd())
     where = where or location
     if is_file(path):
-        return Source(location, [path.resolve()], config, split, renamed=columns or {})
+        file = path.resolve()
+        parts = [(part, [file]) for part in _parts_of_file(split, where)]
+        return Source(location, [file], config, split, renamed=columns or {}, parts=parts)
     commit: str | None = None
     root: Path | None
     if is_folder(path):
@@ -217,11 +248,23 @@ def _source(
                 Problem(
                     what=f"{file.name} is packed in a way that is not read",
                     where=where,
-                    allowed="plain, .gz, .bz2 or .xz",
+                    allowed="plain, .gz, .bz2, .xz or .zst",
                 )
             )
-    options = {"csv": chosen.options} if chosen.options else {}
-    return Source(location, files, chosen.config, chosen.split, commit, renamed=columns, options=options)
+    options = {"given": chosen.options} if chosen.options else {}
+    parts = [(part, [root / name for name in names]) for part, names in chosen.parts]
+    return Source(location, files, chosen.config, chosen.split, commit, renamed=columns, options=options, parts=parts)
+
+
+def _parts_of_file(split: str | None, where: str) -> list[Part]:
+    """What is asked of one file, which is one split, whatever that is called."""
+    if split is None or not any(sign in split for sign in "[+("):
+        return []
+    parts = parts_of(split, re.findall(r"\w+(?:\.\w+)*", split), where)
+    if len({part.split for part in parts}) > 1:
+        what = f"is one file, which is one split, and {split!r} names several"
+        raise BadInput(Problem(what=what, where=where, fix="name its folder, or the files with data_files"))
+    return parts
 
 
 def _fetched(location: str, revision: str | None, commit: str, names: Sequence[str], where: str) -> Path:

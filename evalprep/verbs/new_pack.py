@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--choices", metavar="COLUMNS", help="for --kind choice: columns of the options, or one column with a list")
     add("--pattern", metavar="REGEX", help="for --kind regex: its first group is the answer")
     add("--config", metavar="NAME", help="configuration of the data set")
-    add("--split", metavar="NAME", help="split of the data set")
+    add("--split", metavar="NAME", help="split of the data set, or parts: train[:100], train+test[10%%:20%%]")
     add("--template_dir", type=Path, default=None, help="folder of packs to write into")
     add("--json", action="store_true", help="print the result as JSON")
 
@@ -115,7 +115,7 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
     try:
         source = open_source(args.data, config=args.config, split=args.split, where="--data")
         if sign:  # its own columns, as the copy in the pack will have them
-            source.options = {"csv": {"sep": sign}}
+            source.options = {"given": {"sep": sign}}
         columns = source.columns
         gold = [row.get(args.target) for row in source.rows()] if source.revision is None else None
     except BadInput as error:

@@ -46,8 +46,7 @@ def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
         wanted = {**data.fields}
         if not data.stored:  # what a model will say is not read from the file
             wanted = {name: value for name, value in wanted.items() if name not in _MADE_BY_MODELS}
-        rows = [row for path in source.files for row in _read(Path(path), wanted, data, asked)]
-        source.rows_read += len(rows)
+        rows = list(source.each(lambda path: _read(path, wanted, data, asked)))
         indices = sample_indices(num_rows=len(rows), num_records=data.num_records, seed=data.sampling_seed)
         context.cache[key] = [rows[index] for index in indices]
     return context.cache[key]  # type: ignore[no-any-return]

@@ -194,6 +194,10 @@ LAYOUTS = {
         {HEAD: card(config("x", "a.json", field="data")), "a.json": json.dumps({"v": 1, "data": rows("x")}).encode()},
         TRAIN,
     ),
+    "json_field_of_several": (
+        {HEAD: card(config("x", "a.json", field="b")),
+         "a.json": json.dumps({"a": rows("x"), "b": rows("y")}).encode()}, TRAIN,
+    ),
     "declared_texts": (
         {HEAD: card(dataset_info={"features": [{"name": "q", "dtype": "string"}, {"name": "n", "dtype": "string"}]}),
          "train.csv": b"q,n\n1,007\n,1.50\nNA,x\n"}, TRAIN,
@@ -230,6 +234,38 @@ LAYOUTS = {
     "webdataset": ({"train-0.tar": b"no tar"}, TRAIN),
     "jsonl_bz2": ({"train.jsonl.bz2": bz2.compress(lines("x"))}, TRAIN),
     "csv_xz": ({"train.csv.xz": lzma.compress(table("x"))}, TRAIN),
+    "text": ({"train.txt": b"one\n\n  two  \r\nthree", "test.txt": b"four\n"}, BOTH),
+    "text_gz": ({"train.txt.gz": gzip.compress(b"one\ntwo\n")}, TRAIN),
+    "text_by_paragraph": (
+        {HEAD: card(config("x", "a.txt", sample_by="paragraph")), "a.txt": b"one\ntwo\n\nthree\n\n\n\nfour\n"}, TRAIN,
+    ),
+    "text_as_a_whole": (
+        {HEAD: card(config("x", "*.txt", sample_by="document")), "a.txt": b"one\ntwo\n", "b.txt": b"three"}, TRAIN,
+    ),
+    "text_with_line_ends": (
+        {HEAD: card(config("x", "a.txt", keep_linebreaks=True, encoding="latin-1")), "a.txt": b"\xe9\nb"}, TRAIN,
+    ),
+    "more_texts_than_tables": ({"a.txt": b"x\n", "b.txt": b"y\n", "c.csv": table("z")}, TRAIN),
+    "parts_of_splits": (
+        {"train.csv": table("x", count=7), "test-1.jsonl.csv": table("y", count=3), "test-2.csv": table("z", count=4)},
+        [{"split": one} for one in (
+            "train[:3]", "train[3:]", "train[-2:]", "train[:-2]", "train[2:5]", "train[-100:1_000]", "train[7:]",
+            "train[2:2]", "train[:50%]", "train[10%:-15%]", "train[-15%:]", "train[:-5%]", "train[:2%]",
+            "train[33%:66%](closest)",
+            "train[:50%](pct1_dropremainder)", "train+test", "test+train", "test[2:4]", "test[-3:]+train[:1]",
+            "train[:2]+train[:2]", "train[3:3]+test[:1]", "all", "all[:1]", "train[0]", "train[::2]", "train[:1%",
+            "train[:101%]", "train[:1](closest)", "train[:1%](up)", "train[_:]", "validation[:1]", "train+", "[:2]",
+            "train[:50%]+test[:50%](pct1_dropremainder)", "train[:99999999999999999999]",
+        )],
+    ),
+    "parts_of_shards": (
+        {f"data/test-0000{n}-of-00003.parquet": parquet(f"x{n}", count=n + 1) for n in (0, 1, 2)}
+        | {f"data/train-0000{n}-of-00002.parquet": parquet(f"y{n}", count=150) for n in (0, 1)},
+        [{"split": one} for one in (
+            "test[1:2]", "test[-1:]", "train[149:151]", "train[:1%](pct1_dropremainder)",
+            "train[1%:99%](pct1_dropremainder)+test[:1]", "train[-1%:]", "train[50%:51%]",
+        )],
+    ),
     "keys_differ": ({"a.jsonl": b'{"q":"a"}\n{"q":"b","n":2}\n'}, TRAIN),
     "keys_differ_in_a_list": ({"a.json": b'[{"q":"a"},{"n":2}]'}, TRAIN),
     "empty_lists": ({"a.jsonl": b'{"q":[]}\n{"q":["x"]}\n'}, TRAIN),

@@ -111,7 +111,11 @@ def test_json_forms(tmp_path, name, text):
         ("a.json", b'{"q": 1}', "holds no list of objects"),
         ("a.json", b"[" * 100_000, "is not JSON"),
         ("a.json", b'["\xff"]', "is not UTF-8"),
-        ("a.xyz", b"q,a\n", "a data file, named .parquet"),
+        ("a.json", b'{"a": [{"q": 1}], "n": [1], "b": [{"q": 2}]}', "holds several lists of rows: a, b"),
+        ("a.xyz", b"q,a\n", "is no data file that is read\n  allowed: .parquet, "),
+        ("a.xlsx", b"PK\x03\x04\xff", "a spreadsheet can be saved as CSV"),
+        ("a.csv.zip", b"PK\x03\x04\xff", "fix: unpack it"),
+        ("a.csv", b"q;a\n1;2,3\n1,5;2,3\n", "fix: its cells are separated by semicolons"),
         ("a.csv", b"", "a.csv: is empty"),
         ("a.csv", b"q,a\n1,2\n1,2,3\n", "a.csv:3: is not CSV: Expected 2 fields in line 3, saw 3"),
         ("a.csv", b'q,a\n1,"two\n3,4\n', "a.csv:2: is not CSV"),
@@ -282,3 +286,40 @@ def test_hub_failures_say_what_to_do(mirror, location, offline, said):
     assert "BAD" in out
     assert said in out
     assert "fix:" in out
+
+
+def test_zst(tmp_path):
+    import pyarrow as pa
+
+    for name, content in (("a.jsonl.zst", b'{"q": 1}\n{"q": 2}\n'), ("a.csv.zst", b"q\n1\n2\n")):
+        (tmp_path / name).write_bytes(bytes(pa.compress(content, "zstd", asbytes=True)))
+        assert list(open_source(name, folder=tmp_path).rows()) == [{"q": 1}, {"q": 2}]
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-6])
+        assert "is damaged" in problem(name, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("split", "found"),
+    [("test[:1]", [1]), ("anything[-1:]", [3]), ("test[:2]+test[2:]", [1, 2, 3]), ("test", [1, 2, 3])],
+)
+def test_parts_of_one_file(tmp_path, split, found):
+    (tmp_path / "a.jsonl").write_text('{"q": 1}\n{"q": 2}\n{"q": 3}\n')
+    source = open_source("a.jsonl", split=split, folder=tmp_path)
+    assert [row["q"] for row in source.rows()] == found
+    assert source.facts()["rows"] == len(found)
+
+
+@pytest.mark.parametrize(
+    ("split", "said"),
+    [
+        ("test+train", "one file, which is one split, and 'test+train' names several"),
+        ("test[5:]", "test[5:] holds no row\n  allowed: test has 3 rows"),
+        ("test[2:1]", "would begin behind row 2 and end behind row 1"),
+        ("test[:-10%]", "test[:-10%] holds no row"),
+        ("test[:10%](pct1_dropremainder)", "needs a split of 100 rows or more, and test has 3"),
+        ("test[0]", "'test[0]' is no split: 'test[0]' is neither a name nor a part\n  allowed: a split, or parts"),
+    ],
+)
+def test_parts_that_are_none(tmp_path, split, said):
+    (tmp_path / "a.jsonl").write_text('{"q": 1}\n{"q": 2}\n{"q": 3}\n')
+    assert said in problem("a.jsonl", split=split, folder=tmp_path)

@@ -1,0 +1,47 @@
+"""Files as they are in a compressed file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, cast
+
+from evalprep.errors import BadInput, Problem
+
+
+def _open_zst(path: Path) -> Any:
+    import pyarrow as pa
+
+    return io.BufferedReader(pa.CompressedInputStream(str(path), "zstd"))
+
+
+_OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _open_zst,
+}
+#: What reading a damaged file raises.
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+def unpacked_name(path: Path) -> str:
+    """The name of what is in a compressed file, in small letters."""
+    name = path.name.lower()
+    return name.removesuffix(next((ending for ending in _OPENERS if name.endswith(ending)), ""))
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """Open a file, compressed or not, for reading what is in it."""
+    opener = _OPENERS.get(path.suffix.lower())
+    return cast("IO[bytes]", opener(path)) if opener is not None else path.open("rb")
+
+
+def damaged(path: Path, error: Exception) -> BadInput:
+    """What is told of a file that cannot be read to its end."""
+    return BadInput(Problem(what=f"is damaged: {error}", where=str(path), fix="fetch it again"))
