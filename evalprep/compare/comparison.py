@@ -18,7 +18,7 @@ from evalprep.compare.stored import compare_stored
 from evalprep.compare.task import TaskComparison
 from evalprep.compare.whole import compare_whole, whole_metrics
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.results import Run
+from evalprep.results import Run, agreed
 from evalprep.results.facts import expected_rows
 from evalprep.terminal import counted
 
@@ -161,6 +161,8 @@ def compare_runs(
         problems.add(f"margin {margin} is not a number above 0", where="--margin", fix="0.02 is two points")
     check_allowed(allow, "--allow", problems)
     problems.raise_if_any()
+    if other is not None:
+        run, other = agreed([run, other])
     chosen = run.select(tasks)
     compared = [
         compare_sides(

@@ -14,7 +14,9 @@ from evalprep.leaderboard.pairs import Pairs
 from evalprep.leaderboard.steps import Place, place_in, place_of
 from evalprep.packs.pack import Pack
 from evalprep.results import Run
+from evalprep.results.primary import turned_notes
 from evalprep.results.seeds import seed_groups, without_seed
+from evalprep.results.turned import turned_in
 from evalprep.score import Scores, partial_rows
 from evalprep.terminal import shortlist, tracked
 
@@ -222,7 +224,8 @@ def build_board(
     if not each_seed:
         rows = merged(rows, runs, columns.all)
     said = [pack.leaderboard.note for pack in packs.values() if any(one.of(pack.name) for one in columns.all)]
-    board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=[note for note in said if note])
+    said = [*turned_notes(turned_in(runs)), *filter(None, said)]
+    board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=said)
     for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)
     if by_sort is not None:

@@ -117,7 +117,8 @@ def _groups(scores: Sequence[Scores]) -> Iterable[Column]:
     for one in scores:
         for group in one.groups:
             if group.micro.get("agg_value") is not None:
-                yield Column(group.group, group.group, f"{group.group}, all rows", GROUP, section="groups")
+                better = "up" if group.higher_is_better else "down"
+                yield Column(group.group, group.group, f"{group.group}, all rows", GROUP, better, section="groups")
 
 
 def _tasks(scores: Sequence[Scores]) -> Iterable[Column]:

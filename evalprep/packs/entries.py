@@ -213,6 +213,9 @@ class PackEntry:
     suite_scores: dict[Any, Any] = Field(default_factory=dict, description="a mapping")
     published: StrictStr = ""
     default_tasks: Names = ()
+    better: dict[StrictStr, Literal["up", "down"]] = Field(
+        default_factory=dict, description="{wmdp_bio: down}: tasks of lm-eval with `up` or `down`"
+    )
     rules: dict[StrictStr, StrictStr] = Field(
         default_factory=dict, description="{corrected: row_score, original: row_score_compat}"
     )

@@ -63,6 +63,7 @@ def read_pack(file: Path, problems: Problems) -> Pack:
         suite_scores=_entries(ScoreEntry, data.suite_scores, "suite_scores", source, problems),
         published_file=data.published,
         default_tasks=data.default_tasks,
+        better=data.better,
         rules=data.rules,
         leaderboard=data.leaderboard,
     )
@@ -196,6 +197,7 @@ def _check_names(pack: Pack, source: YamlFile, problems: Problems) -> None:
     known = pack.names()
     used: list[tuple[tuple[str, ...], str]] = [(("default_tasks",), name) for name in pack.default_tasks]
     used += [(("groups", group.name), name) for group in pack.groups.values() for name in group.tasks]
+    used += [(("better", name), name) for name in pack.better]
     for path, name in used:
         # A task with mistakes is told once.
         if name not in known and name not in source.at("tasks") and not _is_stock(name, known):
@@ -204,6 +206,13 @@ def _check_names(pack: Pack, source: YamlFile, problems: Problems) -> None:
                 where=source.where(*path),
                 allowed=", ".join(known),
                 fix=near(name, known),
+            )
+    for name in pack.better:
+        if name in known or name in source.at("tasks"):
+            problems.add(
+                f"{name} is a task or group of this pack, whose own YAML says which way is better",
+                where=source.where("better", name),
+                allowed="names of lm-eval's own tasks and groups",
             )
     for name in pack.groups:
         if _reaches(pack, name, name, set()):
@@ -259,9 +268,13 @@ def _check_rules(pack: Pack, source: YamlFile, problems: Problems) -> None:
 
 
 def _is_stock(name: str, known: list[str]) -> bool:
-    """Whether lm-eval has the name; a slip of the pen is told before half a second goes into lm-eval's names."""
-    slip = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
-    return not (slip and not is_remembered()) and name in stock_names()
+    """Whether lm-eval may have the name: looking costs half a second the first time, and every config reads every pack.
+
+    Until its names are known, a slip of the pen is told here, and any other name when the group is asked for.
+    """
+    if is_remembered():
+        return name in stock_names()
+    return not difflib.get_close_matches(name, known, n=1, cutoff=0.85)
 
 
 def _reaches(pack: Pack, start: str, goal: str, seen: set[str]) -> bool:

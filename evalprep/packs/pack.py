@@ -27,6 +27,7 @@ class Pack:
         folder: The folder.
         suite_scores: Score name -> declaration (docs/architecture.md says what the keys mean).
         published: Published scores (content of the file that `published:` names), or an empty mapping.
+        better: Task or group of lm-eval's own -> `up` or `down`: which way is better where it stands beside the pack's.
         rules: Scoring rule -> the metric of a row that follows it; the first is that of scores without a rule.
     """
 
@@ -40,6 +41,7 @@ class Pack:
     suite_scores: dict[str, ScoreEntry] = field(default_factory=dict)
     published_file: str = ""
     default_tasks: tuple[str, ...] = ()
+    better: dict[str, str] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
     leaderboard: BoardEntry = field(default_factory=BoardEntry)
 

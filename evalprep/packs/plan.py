@@ -65,6 +65,7 @@ class TaskPlan:
         needs: Abilities of a back end; None for what its template says (a generation, a likelihood).
         block: Adjacent rows that belong together; a limit is rounded up to whole blocks.
         primary: Metric and filter that stand for it, None for what its metadata say; the only place for stock tasks.
+        better: Of a stock task: `up` or `down`, and the pack that says which way is better; None for what lm-eval says.
         annotators: Names in the pack's `annotators.py`.
         stands_for: The name under which published files know it.
         tags: label, family, principle, requirement, category, form and the pack's own.
@@ -81,6 +82,7 @@ class TaskPlan:
     needs: frozenset[str] | None = None
     block: int = 1
     primary: tuple[str, str] | None = None
+    better: tuple[str, str] | None = None
     annotators: tuple[str, ...] = ()
     stands_for: str = ""
     tags: Mapping[str, Any] = field(default_factory=dict)
@@ -312,7 +314,7 @@ def task_from(data: Mapping[str, Any]) -> TaskPlan:
     if isinstance(call.get("seed"), list):
         call["seed"] = tuple(call["seed"])
     known |= {"call": Call(**call)}
-    for key in ("after", "annotators", "primary"):
+    for key in ("after", "annotators", "primary", "better"):
         if key in known and known[key] is not None:
             known[key] = tuple(known[key])
     if known.get("needs") is not None:

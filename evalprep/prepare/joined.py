@@ -94,6 +94,7 @@ def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], p
         elif name in selection.inline:
             whole.tasks[name] = TaskPlan(name, prompt=prompt)
     where = config.where("tasks")
+    _turn(whole, packs, where, problems)
     if circle := cycle(whole):
         problems.add(f"tasks wait for each other: {' > '.join(circle)}", where=where, fix="mend the pack's `after`")
         return Joined(whole, packs, selection)
@@ -121,6 +122,17 @@ def join_plans(config: Config, selection: Selection, packs: list[PlannedPack], p
         reasons = dict.fromkeys(f"{name}: {one.reason}" for name, one in whole.excluded.items())
         problems.add(f"nothing is left to run; {'; '.join(reasons)}", where=where, fix="choose other tasks")
     return Joined(whole, packs, selection, named)
+
+
+def _turn(whole: Plan, packs: list[PlannedPack], where: str, problems: Problems) -> None:
+    """Let tasks of lm-eval point the way that the packs beside them give them."""
+    for name, task in whole.tasks.items():
+        said = [(item.pack.better[name], item.pack.name) for item in packs if task.stock and name in item.pack.better]
+        if len({better for better, _ in said}) > 1:
+            ways = ", ".join(f"{better} for {pack}" for better, pack in said)
+            problems.add(f"better of {name} is {ways}", where=where, fix="prepare the packs by themselves")
+        elif said:
+            whole.tasks[name] = replace(task, better=said[0])
 
 
 def _refuse_second_markup(config: Config, whole: Plan, problems: Problems) -> None:

@@ -37,6 +37,7 @@ from evalprep.prepare.selection import Selection, select
 from evalprep.prepare.soundness import check_plan, maker_of_rows
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
 from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, of_commands, swap_in, tree_files
+from evalprep.results.primary import turned_notes
 
 
 @dataclass
@@ -169,6 +170,7 @@ def prepare(
         files |= {name: digest for name, digest in tree_files(build).items() if of_commands(name)}
         of_calls = carry_over(work_dir, build, force=force, wanted=of_commands)
         notes = [note for facts in tasks.values() for note in facts.pop("notes")]
+        notes += turned_notes({name: task.better for name, task in left.items() if task.better})
         notes += [*(note for one in subjects for note in one.notes), *shared]
         notes += [*dict.fromkeys(note for step in steps for note in step.call.notes), *carried.notes, *of_calls.notes]
         locked = {} if config.lock_file is None else read_lock(config.lock_file)

@@ -12,9 +12,10 @@ from evalprep.results.scan import read_table
 from evalprep.results.several import each_run, run_ids_at
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
+from evalprep.results.turned import agreed
 
 __all__ = [
     "EACH", "INVALID", "NEWEST", "UNKNOWN", "Damage", "Primary", "Run", "RunFiles", "Sample", "Table", "TaskRun",
-    "by_rule", "each_run", "find_run", "label_runs", "load_run", "open_run", "read_log", "read_samples", "read_table",
-    "run_ids_at",
+    "agreed", "by_rule", "each_run", "find_run", "label_runs", "load_run", "open_run", "read_log", "read_samples",
+    "read_table", "run_ids_at",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from evalprep.packs.log import Log, LoggedTask
 from evalprep.packs.pack import Pack
 from evalprep.results.files import NEWEST, RunFiles, places_below
 from evalprep.results.loading import load_run
+from evalprep.results.primary import turned_notes
 from evalprep.results.run import Run
 from evalprep.results.several import Named
 from evalprep.results.task import TaskRun
@@ -90,7 +91,7 @@ def read_log(path: Path, packs: Iterable[Pack], *, complete: bool = True) -> Run
                     fix=f"mend the file, or {pack.folder / 'references.py'}",
                 )
             ) from error
-        return _run(path, log, {f"{pack.name}/{name}": dict(one) for name, one in results.items()}, pack.name)
+        return _run(path, log, {f"{pack.name}/{name}": dict(one) for name, one in results.items()}, pack)
     return _of_own_scores(path)
 
 
@@ -143,16 +144,19 @@ def _of_own_scores(path: Path) -> Run | None:
     if content is None:
         return None
     stated = {str(name): one for name, one in content["results"].items() if isinstance(one, dict)}
-    return _run(path, Log({}, model=str(content.get("model") or "")), stated, "")
+    return _run(path, Log({}, model=str(content.get("model") or "")), stated)
 
 
-def _run(path: Path, log: Log, stated: Mapping[str, Mapping[str, Any]], pack: str) -> Run:
+def _run(path: Path, log: Log, stated: Mapping[str, Mapping[str, Any]], pack: Pack | None = None) -> Run:
     place = path.resolve()
     folder = place if path.is_dir() else place.parent
     model = log.model or name_of_log(place)
     name = re.sub(r"[^\w.-]+", "_", place.name if path.is_dir() else place.stem)
     files = RunFiles(folder=folder, stamp=name, results=None, samples={})
-    run = Run(files, _as_results(log, model, pack), {}, list(log.notes), stated=stated, log=place)
+    better = pack.better if pack is not None else {}
+    turned = {name: (better[name], pack.name) for name in log.stored if pack is not None and name in better}
+    results = _as_results(log, model, pack.name if pack is not None else "")
+    run = Run(files, results, {}, [*log.notes, *turned_notes(turned)], stated=stated, log=place, turned=turned)
     space = Path(tempfile.mkdtemp(dir=_space().name)) if log.tasks else place
     for task, logged in log.tasks.items():
         file = space / f"samples_{task}.jsonl"

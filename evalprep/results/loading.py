@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object
 from evalprep.packs.manifest import plan_of
 from evalprep.packs.plan import Plan, TaskPlan, leaves
-from evalprep.results.files import NEWEST, find_run
+from evalprep.results.files import NEWEST, RunFiles, find_run
 from evalprep.results.former import as_lines, filters_of, joined, lines_of
+from evalprep.results.invocations import invocation_of
 from evalprep.results.pointers import pointers_below, said_of
+from evalprep.results.primary import Turned, turned_notes
 from evalprep.results.record import read_failures, read_record
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun, task_of
@@ -89,13 +91,13 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
 
     record = read_record(files.folder, files.run or str(as_mapping(results.get("rescored")).get("run") or ""))
     plan = plan_of(record) if record else None
-    planned = _planned(plan, results) if plan is not None else {}
+    planned, turned = _planned(plan or _plan_of_call(files), results, files.samples)
     samples = dict(files.samples)
     for name, (found, key) in inside.items() if not Path(path).is_file() or Path(path) in decoded_files else ():
         if name not in samples and (lines := lines_of(found, _filters(results, name), f"{key} {name}")):
             samples[name] = lines
     tasks = {
-        name: task_of(results, name, as_lines(file, _filters(results, name)), planned.get(name))
+        name: task_of(results, name, as_lines(file, _filters(results, name)), planned.get(name), turned.get(name))
         for name, file in sorted(samples.items())
     }
     for _, file in (one for parts in files.parts.values() for one in parts):
@@ -126,8 +128,8 @@ def load_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         if isinstance(facts, dict) and type(facts.get("expected")) is int
     }
     failed = {name: why for name, why in read_failures(files.folder, files.run).items() if name not in tasks}
-    notes += [f"{name} failed: {why}" for name, why in failed.items()]
-    return Run(files, results, tasks, notes, record=plan, expected=expected, failed=failed)
+    notes += [*(f"{name} failed: {why}" for name, why in failed.items()), *turned_notes(turned)]
+    return Run(files, results, tasks, notes, record=plan, expected=expected, failed=failed, turned=turned)
 
 
 def _filters(results: Mapping[str, Any], task: str) -> list[str]:
@@ -180,15 +182,24 @@ def _asked(results: Mapping[str, Any], task: str) -> dict[str, Any]:
     return {key: value for key, value in config.items() if key != "metadata"} | {"of the call": more}
 
 
-def _planned(plan: Plan, results: Mapping[str, Any]) -> dict[str, TaskPlan]:
-    """Task -> its plan; the members of one of lm-eval's groups share that of the group."""
+def _plan_of_call(files: RunFiles) -> Plan:
+    """The plan of a call that was asked for by its time, or that logged no samples; empty without a record."""
+    run = invocation_of(files.stamp, files.results, {}).run if files.results is not None else ""
+    return plan_of(read_record(files.folder, run))
+
+
+def _planned(
+    plan: Plan, results: Mapping[str, Any], sampled: Collection[str]
+) -> tuple[dict[str, TaskPlan], dict[str, Turned]]:
+    """Task -> its plan, and which way is better where that says so; members of lm-eval's groups share the group's."""
     subtasks = as_mapping(results.get("group_subtasks"))
     groups = {name: [str(one) for one in members] for name, members in subtasks.items() if isinstance(members, list)}
     found: dict[str, TaskPlan] = {}
     for name, task in plan.tasks.items():
         for leaf in leaves(name, groups) if task.stock else [name]:
             found[leaf] = task
-    return found
+    here = {*sampled, *as_mapping(results.get("results"))}
+    return found, {name: task.better for name, task in found.items() if task.better and name in here}
 
 
 def _without_earlier_replies(tasks: dict[str, TaskRun], plan: Plan) -> list[str]:

@@ -9,6 +9,11 @@ from typing import Any
 
 from evalprep.files import as_mapping
 from evalprep.results.sample import OVER_ALL_ROWS
+from evalprep.terminal import shortlist
+
+#: Which way is better, `up` or `down`, and the pack that says so.
+Turned = tuple[str, str]
+_NAMED = 4  # tasks that a note names
 
 # Where a task does not name its primary metric: the first of these that it has, else its first other score.
 # Graded before graded-by-parts, plain accuracy before its length-normalised form, as the harness' own tables do.
@@ -87,6 +92,38 @@ def choose_primary(
         fallback = filters[0] if filters else fallback
         filter_name = next((one for name, one in scores if name == metric), fallback)
     return Primary(str(metric), filter_name, declared, directions.get(str(metric)) is not False)
+
+
+def directions_of(logged: Mapping[str, Any], scores: Iterable[str], better: Turned | None) -> dict[str, Any]:
+    """Metric -> whether higher is better: as lm-eval logged it, unless a pack says so of the whole task.
+
+    Args:
+        logged: The task's entry in `higher_is_better`.
+        scores: The keys of its entry in `results`.
+        better: What a pack says.
+
+    >>> directions_of({"acc": True}, ["acc,none", "acc_norm,none"], ("down", "unlearning"))
+    {'acc': False, 'acc_norm': False}
+    """
+    if better is None:
+        return dict(logged)
+    return dict.fromkeys([*logged, *(metric for metric, _ in logged_scores(scores))], better[0] == "up")
+
+
+def turned_notes(turned: Mapping[str, Turned]) -> list[str]:
+    """The sentences that go with directions which are not lm-eval's.
+
+    >>> turned_notes({"wmdp_bio": ("down", "unlearning"), "wmdp_cyber": ("down", "unlearning")})
+    ['lower is better for wmdp_bio, wmdp_cyber: so says the pack unlearning, not lm-eval']
+    """
+    found: dict[Turned, list[str]] = {}
+    for name, said in turned.items():
+        found.setdefault(said, []).append(name)
+    return [
+        f"{'higher' if better == 'up' else 'lower'} is better for {shortlist(names, _NAMED)}: "
+        f"so says the pack {pack}, not lm-eval"
+        for (better, pack), names in found.items()
+    ]
 
 
 def primary_score(values: Any, config: Any, directions: Any) -> tuple[float | None, str]:

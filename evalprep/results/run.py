@@ -14,6 +14,7 @@ from evalprep.files import as_mapping
 from evalprep.packs.plan import Excluded, Plan
 from evalprep.results.files import RunFiles
 from evalprep.results.invocations import model_arguments
+from evalprep.results.primary import Turned
 from evalprep.results.task import TaskRun, task_of
 
 
@@ -33,6 +34,7 @@ class Run:
         log: The log that the run was read from; None for a run of lm-eval.
         rule: The scoring rule by which it is read (`results.rule`); empty where every score is shown.
         failed: Task -> why `evalprep run` could not finish it, for those that are not there.
+        turned: Task of lm-eval -> which way is better, where a pack says it otherwise (`results.turned`).
     """
 
     files: RunFiles
@@ -46,6 +48,7 @@ class Run:
     log: Path | None = None
     rule: str = ""
     failed: Mapping[str, str] = field(default_factory=dict)
+    turned: Mapping[str, Turned] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -100,7 +103,7 @@ class Run:
         names = [*(configured if isinstance(configured, dict) else ()), *(scored if isinstance(scored, dict) else ())]
         within = {name for name, members in groups.items() if members} if isinstance(groups, dict) else set()
         return {
-            name: task_of(self.results, name, Path(os.devnull))
+            name: task_of(self.results, name, Path(os.devnull), turned=self.turned.get(name))
             for name in dict.fromkeys(map(str, names))
             if name not in self.tasks and name not in within
         }

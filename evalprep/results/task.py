@@ -10,7 +10,15 @@ from typing import Any
 
 from evalprep.packs.plan import TaskPlan
 from evalprep.results.cache import cached_table
-from evalprep.results.primary import COUNTS_OF_REPLIES, NOT_SCORES, Primary, choose_primary, logged_scores
+from evalprep.results.primary import (
+    COUNTS_OF_REPLIES,
+    NOT_SCORES,
+    Primary,
+    Turned,
+    choose_primary,
+    directions_of,
+    logged_scores,
+)
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import first_line
 from evalprep.results.table import Table
@@ -103,12 +111,20 @@ def _four(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, (int, float)) else str(value)
 
 
-def task_of(results: Mapping[str, Any], task: str, path: Path, planned: TaskPlan | None = None) -> TaskRun:
-    """One task of a results file, with the samples of a file."""
+def task_of(
+    results: Mapping[str, Any],
+    task: str,
+    path: Path,
+    planned: TaskPlan | None = None,
+    turned: Turned | None = None,
+) -> TaskRun:
+    """One task of a results file, with the samples of a file; `turned` where a pack says which way is better."""
 
     def part(key: str) -> dict[str, Any]:
         table = results.get(key)
         value = table.get(task) if isinstance(table, dict) else None
         return value if isinstance(value, dict) else {}
 
-    return TaskRun(task, path, part("configs"), part("results"), part("higher_is_better"), planned)
+    scores = part("results")
+    directions = directions_of(part("higher_is_better"), scores, turned)
+    return TaskRun(task, path, part("configs"), scores, directions, planned)

@@ -81,12 +81,13 @@ class TaskScore:
 
 @dataclass
 class GroupScore:
-    """One group: pooled rows (`micro`) and mean of the tasks' means (`macro`)."""
+    """One group: pooled rows (`micro`) and mean of the tasks' means (`macro`); its tasks have one direction."""
 
     group: str
     tasks: list[str]
     micro: dict[str, Any]
     macro: dict[str, Any]
+    higher_is_better: bool = True
 
 
 def score_task(name: str, task: TaskRun) -> TaskScore:
@@ -150,7 +151,8 @@ def score_groups(run: Run) -> list[GroupScore]:
         scored.groups = np.repeat(np.arange(len(members)), sizes)
         pooled = micro(scored)
         scored.names = members
-        groups.append(GroupScore(name, members, pooled, macro(scored)))
+        up = all(task.primary.higher_is_better for task in chosen.values())
+        groups.append(GroupScore(name, members, pooled, macro(scored), up))
     return groups
 
 

@@ -55,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
     from evalprep.leaderboard.screen import text
     from evalprep.packs.finding import find_packs
     from evalprep.report.text import plain
-    from evalprep.results import by_rule, label_runs
+    from evalprep.results import agreed, by_rule, label_runs
     from evalprep.score import Remembered, of_rule, score_run
 
     formats = [name.strip() for name in args.format.split(",") if name.strip()]
@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     runs, reference = _open(args, formats, packs)
     label_runs(runs, args.label)
     places = [at for at, run in enumerate(runs) if run is reference]
-    runs = by_rule(runs, args.rule, packs)
+    runs = agreed(by_rule(runs, args.rule, packs))
     beside = None if reference is None else Remembered(reference)
     scores = [
         of_rule(score_run(run, packs, reference=beside), args.rule, packs)

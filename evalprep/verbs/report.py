@@ -49,11 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Read, score, compare, write."""
     from evalprep.report import build_report, write_report
-    from evalprep.results import Run
+    from evalprep.results import Run, agreed
 
     formats = [name.strip() for name in args.format.split(",") if name.strip()]
     sides = _open(args, formats)
-    runs = [one for one in sides if isinstance(one, Run)]
+    runs = agreed([one for one in sides if isinstance(one, Run)])
     if len(runs) < len(sides):
         return _stored(sides, args, formats)
     out = args.out or runs[0].files.folder / f"report_{runs[0].files.stamp}"

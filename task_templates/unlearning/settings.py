@@ -116,7 +116,9 @@ def _check_chat_template(context: Context, planned: Plan) -> None:
 
 
 def _completions(context: Context, planned: Plan) -> list[str]:
-    return [task for task in planned.tasks if data_of(task, context.section).kind != "qa"]
+    return [
+        name for name, task in planned.tasks.items() if not task.stock and data_of(name, context.section).kind != "qa"
+    ]
 
 
 def length_note(context: Context, planned: Plan) -> str | None:
