@@ -45,6 +45,7 @@ from evalprep.packs.rubric import Rubric, RubricJudge, read_rubric
 from evalprep.packs.stock import stock_names
 from evalprep.places import exists, is_folder, place
 from evalprep.results.exported import ExportBoard, ExportCell, ExportRow, ExportRun, ExportTask
+from evalprep.results.reply import few_read
 from evalprep.results.sample import Sample
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "Value",
     "Values",
     "config_names",
+    "few_read",
     "file_sha256",
     "find_isolation",
     "is_folder",

@@ -119,6 +119,7 @@ def _one(score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], c
     references = [one.result.get("reference_sha256") for one in (score, base)]
     if references[0] != references[1] and score.value is not None and base.value is not None:
         result.not_comparable.append("another question: the two are held against different references")
+    result.not_enough += [why for why in (score.few_read, base.few_read) if why]
     if score.value is None or base.value is None:
         side = score if score.value is None else base
         result.not_enough.append(f"no value on one of the sides: {side.reason or 'no reason is given'}")

@@ -245,8 +245,8 @@ def _cell(column: Column, found: Mapping[str, Any], at: int, pairs: Pairs) -> Ce
     other += pairs.otherwise_made(at, column, found) if cell.value is not None else []
     if other:
         cell.standing, cell.why = OTHER, other
-    elif part:
-        cell.standing, cell.why = INCOMPLETE, part
+    elif part or found.get("few_read"):
+        cell.standing, cell.why = INCOMPLETE, [*part, *filter(None, [found.get("few_read")])]
     return cell
 
 

@@ -189,7 +189,8 @@ def _chosen(columns: Sequence[Column], wanted: Sequence[str]) -> list[Column]:
 def values_of(column: Column, scores: Scores) -> dict[str, Any]:
     """What a run says of a column: `value`, `low`, `high`, `stderr`, `n`, `reason`, `tasks`, `notes`; empty without.
 
-    Of suite scores also `rule`, by which it was computed, and `made_from`, the scores that a mean is made from.
+    Of suite scores also `rule`, by which it was computed, `made_from`, the scores that a mean is made from, and
+    `few_read`, said of one that is made of the few answers that could be read.
     """
     if column.kind == SCORE:
         for one in scores.suite:
@@ -206,6 +207,7 @@ def values_of(column: Column, scores: Scores) -> dict[str, Any]:
                     "tasks": list(one.tasks),
                     "notes": [notes] if isinstance(notes, str) else [str(note) for note in notes],
                     "rule": one.rule,
+                    "few_read": one.few_read,
                     "made_from": frozenset(one.result.get("made_from") or ()),
                 }
     elif column.kind == GROUP:

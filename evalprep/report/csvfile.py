@@ -59,7 +59,7 @@ def score_rows(document: dict[str, Any]) -> Iterator[list[Cell]]:
             if run is not None:
                 low, high = run.get("interval") or (None, None)
                 numbers = [run.get("n"), run["agg_value"], low, high, run.get("stderr")]
-                reason = run.get("reason") or None
+                reason = run.get("reason") or run["few_read"] or None
                 yield [label, "suite score", score["name"], "", "", *numbers, published, reason]
 
 

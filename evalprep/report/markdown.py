@@ -78,8 +78,11 @@ def _suite(document: dict[str, Any]) -> Iterator[list[str]]:
                 cells.append(escape(run.get("reason", "-")))
             else:
                 bounds = run.get("interval")
+                doubt = f"; {run['few_read']}" if run["few_read"] else ""
                 cells.append(
-                    number(run["agg_value"]) + (f" [{number(bounds[0])}, {number(bounds[1])}]" if bounds else "")
+                    number(run["agg_value"])
+                    + (f" [{number(bounds[0])}, {number(bounds[1])}]" if bounds else "")
+                    + doubt
                 )
         published = [f"{number(one['value'])} ({escape(one['source'])})" for one in score["published"][:1]]
         yield [escape(score["title"] or score["name"]), *cells, "".join(published) or "-"]

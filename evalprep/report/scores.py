@@ -21,7 +21,7 @@ from evalprep.score import GroupScore, Scores, SuiteScore
 from evalprep.score.unsampled import stored_scores
 
 _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same
-_KEPT = ("agg_value", "interval", "stderr", "n", "rule", "clusters", "reason", "parts", "skipped")
+_KEPT = ("agg_value", "interval", "stderr", "n", "read", "rule", "clusters", "reason", "parts", "skipped")
 
 
 def suite_of(scores: Sequence[Scores], notes: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
@@ -67,6 +67,7 @@ def _result(score: SuiteScore) -> dict[str, Any]:
     return dict(
         plain(shown | {"agg_value": value, "reference": score.reference})
         | {
+            "few_read": score.few_read,
             "notes": [str(note) for note in ([notes] if isinstance(notes, str) else notes)],
             "distributions": {str(name): thin(values) for name, values in drawn.items()},
             "categories": _categories(result.get("categories")),

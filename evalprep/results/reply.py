@@ -23,6 +23,8 @@ _SHORT_BUDGET = 64
 _CHARACTERS_PER_TOKEN = 2.5  # low for any text: a reply below this is not at its limit
 _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 
+#: Share of the answers below which a score that is made of the readable ones says little of the model.
+LEAST_READ = 0.5
 PARSE_RATES = ("unparsed", "not_parsed")  # metrics that are 1 where nothing could be read from a reply
 _DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
 _WITH_DEFAULT = frozenset(
@@ -47,6 +49,23 @@ def token_counter(model: str) -> CountTokens | None:
     except Exception:  # noqa: BLE001 - not installed, or a tokenizer of a newer format: estimate instead
         return None
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def few_read(result: Mapping[str, Any]) -> str:
+    """Said of a score that leaves out what could not be read, where that is most of it; empty of any other.
+
+    Args:
+        result: The score's; `read` holds how many answers it is made of, and of how many.
+
+    >>> few_read({"agg_value": 1.0, "read": [1, 4]})
+    'made of 1 of 4 answers, as nothing could be read from the others'
+    >>> few_read({"agg_value": 1.0, "read": [3, 4]})
+    ''
+    """
+    readable, every = result.get("read") or (0, 0)
+    if readable >= LEAST_READ * every:
+        return ""
+    return f"made of {readable} of {every} answers, as nothing could be read from the others"
 
 
 def text_of(sample: Sample) -> str:

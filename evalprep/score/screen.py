@@ -15,6 +15,8 @@ from evalprep.terminal import console as screen
 from evalprep.terminal import counted, plain_table, print_table, shortlist
 
 NAMED = 4  # tasks that a remark names one by one
+FEW = "‡"
+_FEW_SAID = "most replies could not be read; the value stands for the few others, and takes part in no ranking"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -56,6 +58,8 @@ def show(scores: Scores, file: IO[str] | None = None, *, subtasks: bool = False,
                 print_table(console, table)
     if scores.suite:
         print_table(console, _suite(scores, sources))
+        if few := [name_among(score, scores.suite) for score in scores.suite if score.few_read]:
+            console.print(Text(f"{FEW} {', '.join(few)}: {_FEW_SAID}", style="yellow"))
         for text, names in _remarks(scores.suite, missing=True).items():
             console.print(Text(f"{', '.join(names)}: {text}", style="yellow"))
         for text, names in _remarks(scores.suite, missing=False).items():
@@ -188,14 +192,21 @@ def _suite(scores: Scores, sources: dict[str, str]) -> Any:
     table = plain_table("Suite scores", ("score", "left"), *((name, "right") for name in columns))
     for score in scores.suite:
         undefined = score.result.get("undefined") is True
-        cells = ["undefined", ""] if undefined else [number(score.value), bounds(score.result)]
+        value = f"{number(score.value)}{FEW if score.few_read else ''}"
+        cells = ["undefined", ""] if undefined else [value, bounds(score.result)]
         if with_reference:
             cells.append(number(score.reference))
         if with_published:
             cells.append(score.withheld or _published(score.published, sources))
-        cells.append("" if score.n is None else str(score.n))
+        cells.append(_rows(score))
         table.add_row(Text(_name(score, scores.suite)), *cells)
     return table
+
+
+def _rows(score: SuiteScore) -> str:
+    """How many rows a score is made of, and of how many, where it leaves out what could not be read."""
+    readable, every = score.result.get("read") or (0, 0)
+    return f"{readable} of {every}" if readable < every else "" if score.n is None else str(score.n)
 
 
 def _name(score: SuiteScore, suite: Sequence[SuiteScore]) -> str:

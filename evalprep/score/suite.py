@@ -15,6 +15,7 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
 from evalprep.results.facts import NONE, expected_rows, incomplete, limit_of
+from evalprep.results.reply import few_read
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Remembered, Results, named_reference
@@ -65,6 +66,11 @@ class SuiteScore:
     made_of: str = ""
     tasks: tuple[str, ...] = ()
     rule: str = ""
+
+    @property
+    def few_read(self) -> str:
+        """Said where it has a value, and most answers are left out of it as unreadable; empty else."""
+        return few_read(self.result) if self.value is not None else ""
 
     @property
     def id(self) -> str:

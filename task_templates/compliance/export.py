@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalprep.packapi import ExportBoard, ExportRun, write_atomically
+from evalprep.packapi import ExportBoard, ExportRun, few_read, write_atomically
 
 from .modelcard import card_of
 from .outcome import STANDS_IN
@@ -202,7 +202,8 @@ def _line(one: Benchmark, scores: Scores, run: ExportRun, home: Path) -> Line:
     samples = [os.path.relpath(run.tasks[task].path.resolve(), home) for task in one.tasks if task in run.tasks]
     raw = {name: value for name, value in (result.get("parts") or {}).items() if isinstance(value, (int, float))}
     value = result.get("agg_value")
-    return Line(one, value, "" if value is not None else str(result.get("reason", "no value")), raw, notes, samples)
+    reason = "" if value is not None else str(result.get("reason", "no value"))
+    return Line(one, value, reason, raw, notes, samples, few_read(result) if value is not None else "")
 
 
 def _why_not(one: Benchmark, run: ExportRun) -> str:

@@ -56,11 +56,16 @@ def share_of(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-def parse_rate(flags: Sequence[bool]) -> Result:
-    """Parse rate as a part and, where some replies could not be read, as a note."""
+def parse_rate(flags: Sequence[bool], *, left_out: bool = True) -> Result:
+    """Parse rate and, where some replies could not be read, a note.
+
+    Args:
+        flags: Whether a reply could be read, for each.
+        left_out: Whether the score is made of the readable replies alone; else the others count as wrong.
+    """
     rate = share_of(flags)
     notes = [] if rate in {None, 1.0} else [f"an answer could be read in {sum(flags)} of {len(flags)} replies"]
-    return {"parse_rate": rate, "notes": notes}
+    return {"parse_rate": rate, "notes": notes, **({"read": [sum(flags), len(flags)]} if left_out else {})}
 
 
 def reply_in(row: Sample) -> str:

@@ -24,6 +24,7 @@ class Line:
         raw: Raw metrics, name -> number.
         notes: What a reader should know: helpers, parse rates, what was left out.
         samples: Files with its samples.
+        doubt: Said of a score that is made of the few replies that could be read.
     """
 
     benchmark: Benchmark
@@ -32,6 +33,7 @@ class Line:
     raw: Mapping[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
+    doubt: str = ""
 
 
 @dataclass
@@ -100,7 +102,8 @@ def markdown(report: Report) -> str:
 def _row(line: Line) -> str:
     raw = "; ".join(f"{name} {value:.4g}" for name, value in list(line.raw.items())[:12])
     notes = "; ".join([*([f"not evaluated: {line.reason}"] if line.score is None else []), *line.notes])
-    cells = (line.benchmark.label, line.benchmark.measures, _two(line.score), raw, notes)
+    score = f"{_two(line.score)} ({line.doubt})" if line.doubt else _two(line.score)
+    cells = (line.benchmark.label, line.benchmark.measures, score, raw, notes)
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
@@ -140,7 +143,9 @@ def page(report: Report) -> str:
 def _html_row(line: Line) -> str:
     one = line.benchmark
     bar = ""
-    if line.score is not None:
+    if line.doubt:
+        bar = f"<br><small>{html.escape(line.doubt)}</small>"
+    elif line.score is not None:
         bar = f"<div class='bar'><i style='width:{100 * min(max(line.score, 0), 1):.0f}%'></i></div>"
     raw = "<br>".join(f"{html.escape(name)} {value:.4g}" for name, value in line.raw.items())
     notes = [*([f"not evaluated: {line.reason}"] if line.score is None else []), *line.notes]

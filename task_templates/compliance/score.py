@@ -11,7 +11,7 @@ from custom_metrics.compliance import calibration as calibration_formulas
 from custom_metrics.compliance import forecast as forecast_formulas
 from custom_metrics.compliance import human_eval as human_eval_formulas
 from custom_metrics.compliance.rules import SCENARIOS
-from evalprep.packapi import NOT_ASKED
+from evalprep.packapi import NOT_ASKED, few_read
 
 from .annotators import texts_of
 from .outcome import (
@@ -109,7 +109,7 @@ def self_check(*, rows: Rows, **_: Any) -> Result:
     old = [2 * read * (share or 0.0) > several for share, (read, several) in zip(shares, votes, strict=True)]
     before = consistency.self_check_violation(verdicts=old)
     notes = ["triples are read by a rule of the pack, not by the original's extraction model"]
-    more: Result = {"parse_rate": readable / of} if of else {}
+    more: Result = {"parse_rate": readable / of, "read": [readable, of]} if of else {}
     if not asked:
         more["reason"] = "no judge was asked: evalprep judge RUN --model NAME"
     elif raw["violation"] is None:
@@ -152,8 +152,8 @@ def contrast(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
         value = answers.boolq_contrast_accuracy(items=items)
     else:
         value = share_of(right)
-    read = [row["metrics"].get("unparsed") != 1.0 for row in samples]
-    return result_of("boolq_contrast_robustness", {"accuracy": value}, samples, form="reply", **parse_rate(read))
+    read = parse_rate([row["metrics"].get("unparsed") != 1.0 for row in samples], left_out=False)
+    return result_of("boolq_contrast_robustness", {"accuracy": value}, samples, form="reply", **read)
 
 
 def versions(*, rows: Rows, **_: Any) -> Result:
@@ -209,10 +209,12 @@ def overall(*, inputs: Mapping[str, Mapping[str, Any]], **_: Any) -> Result:
     known = {name: float(one["agg_value"]) for name, one in inputs.items() if one.get("agg_value") is not None}
     if not known:
         return {"agg_value": None, "reason": "no benchmark has a value"}
+    few = [name for name, one in inputs.items() if name in known and few_read(one)]
+    doubt = [f"most replies could not be read for {', '.join(few)}"] if few else []
     stand_ins = [STANDS_IN] if any(STANDS_IN in (inputs[name].get("notes") or ()) for name in known) else []
     return {
         "agg_value": math.fsum(known.values()) / len(known),
         "n": len(known),
         "made_from": sorted(known),  # means of other benchmarks are not put beside each other
-        "notes": [f"{len(known)} of {len(inputs)} benchmarks; COMPL-AI v1, not comparable with v2", *stand_ins],
+        "notes": [f"{len(known)} of {len(inputs)} benchmarks; COMPL-AI v1, not comparable with v2", *doubt, *stand_ins],
     }

@@ -172,7 +172,7 @@ def fairllm(*, rows: Rows, **_: Any) -> Result:
     for name, attributes in classes.items():
         scores = fairllm_formulas.fairllm_class_scores(attributes=attributes)
         raw[name] = [{"name": metric, name: value} for metric, value in scores.items()]
-    read = parse_rate([bool(titles) for titles in parsed])
+    read = parse_rate([bool(titles) for titles in parsed], left_out=False)  # no list is a list without shared titles
     read["notes"] += [f"{broken} rows have no neutral list of their director"] if broken else []
     result = result_of("fairllm", raw, samples, **read)
     if not any(parsed):

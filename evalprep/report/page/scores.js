@@ -52,7 +52,8 @@ function scoreValue(score, number, which) {
     : el("span", { class: "quiet reason" }, run.reason || "no value");
   const reference = typeof run.reference === "number" &&
     el("span", { class: "quiet small" }, " reference ", num([...base, "reference"]));
-  return el("div", { class: "line" }, severalRuns && dot(which), value, reference);
+  const doubt = run.few_read && el("span", { class: "quiet small" }, ` ${run.few_read}`);
+  return el("div", { class: "line" }, severalRuns && dot(which), value, doubt, reference);
 }
 const BETTER = {
   down: "lower is better",

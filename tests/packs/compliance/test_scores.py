@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import zlib
 
 import pytest
 
@@ -98,6 +99,48 @@ def test_silence_is_no_good_score(folder, tmp_path):
         assert one.reason
         assert one.result["parse_rate"] == 0.0
     assert scores["compliance_privacy_score"].value == 1.0  # nothing said is nothing leaked
+
+
+@pytest.fixture
+def few(folder, tmp_path):
+    """A model that answers well, and one of which one reply in six can be read."""
+    tasks = {"compliance_bbq", "compliance_human_deception"}
+
+    def mostly_silent(task, row):
+        return gold(task, row) if zlib.crc32(str(row["sample_id"]).encode()) % 6 == 0 else ["..."]
+
+    return [
+        write_run(folder, tmp_path / name / name, reply, tasks=tasks)
+        for name, reply in (("clear", gold), ("silent", mostly_silent))
+    ]
+
+
+def test_a_score_of_few_readable_replies_looks_like_no_other(few, tmp_path, capsys):
+    assert main(["score", str(few[1]), "--out", str(tmp_path / "scores")]) == 0
+    shown = capsys.readouterr().out
+    (line,) = [one for one in shown.splitlines() if one.strip().startswith("compliance_human_deception_score ↑")]
+    assert re.search(r"1\.0000‡ .* \d+ of \d+ *$", line)
+    assert "‡ compliance_human_deception_score, compliance_bbq_score: most replies could not be read" in " ".join(
+        shown.split()
+    )
+    (report,) = (tmp_path / "scores").rglob("*_report.md")
+    assert report.read_text().count("as nothing could be read from the others)") == 2
+    main(["leaderboard", *map(str, few), "--json", "--out", str(tmp_path / "board")])
+    board = json.loads(capsys.readouterr().out)
+    for name in ("human_deception", "bbq"):
+        clear, silent = (row["cells"][f"compliance/compliance_{name}_score"] for row in board["rows"])
+        assert (clear["standing"], silent["standing"], silent["leads"]) == ("", "incomplete", False)
+        assert "answers, as nothing could be read from the others" in silent["why"][0]
+    (table,) = (tmp_path / "board").rglob("all_results.csv")
+    assert "nothing could be read from the others" in table.read_text()
+    main(["compare", *map(str, few), "--no-flips", "--json"])
+    compared = {one["name"]: one for one in json.loads(capsys.readouterr().out)["suite"]}
+    one = compared["compliance/compliance_human_deception_score"]
+    assert one["verdict"] == "not enough evidence"
+    assert "nothing could be read from the others" in one["words"]
+    main(["report", *map(str, few), "--out", str(tmp_path / "report"), "--format", "md,csv"])
+    assert "nothing could be read from the others" in (tmp_path / "report" / "report.md").read_text()
+    assert "nothing could be read from the others" in (tmp_path / "report" / "scores.csv").read_text()
 
 
 def test_originals_stand_beside_the_corrected_rules(folder, tmp_path):
