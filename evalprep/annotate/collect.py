@@ -20,6 +20,7 @@ from evalprep.packs.finding import find_task
 from evalprep.packs.pack import Pack
 from evalprep.packs.rubric import Rubric
 from evalprep.results import Run
+from evalprep.results.record import packs_elsewhere
 from evalprep.results.rows import row_mappings
 
 
@@ -140,7 +141,7 @@ def collect(
                 what=f"a judge is asked about none of {', '.join(tasks) or 'no tasks'}",
                 where=str(run.files.folder),
                 allowed=", ".join(askable) or "tasks of a pack with annotators.py",
-                fix="or name a rubric for any task: --rubric correctness",
+                fix=packs_elsewhere(run, packs) or "or name a rubric for any task: --rubric correctness",
             )
         )
     return asked

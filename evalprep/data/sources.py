@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from evalprep.data.card import CARD_FILES, read_card
 from evalprep.data.hub import hub_files, hub_snapshot
+from evalprep.data.inside import column_of, value_at
 from evalprep.data.layout import Card, Chosen, choose
 from evalprep.data.rowfiles import file_columns, file_rows, is_data_file, is_parquet, parquet_count
 from evalprep.data.slices import Part, parts_of
@@ -27,6 +28,7 @@ from evalprep.places import is_file, is_folder, place
 from evalprep.terminal import counted, shortlist
 
 T = TypeVar("T")
+FIRST_ROWS = 1_000  # in which a path into a nested column must find something
 SHOWN_FILES, SHOWN_SOURCES = 3, 8
 MAX_ENTRIES = 20_000  # looked through in a second; a data set without a card has a few files
 
@@ -41,7 +43,7 @@ class Source:
         parts: What rows of them are meant, where they are not all: the part of a split, and its files.
         revision: Commit of a hub data set, None for local data.
         asked: The revision that was asked for, before a lock file.
-        renamed: New column name -> name in the files.
+        renamed: New column name -> name in the files, or a path into a nested column (`choices.text`).
         options: How the files are read (`given`: what a card says of that).
         rows_read: Rows that `rows()` has yielded so far; the manifest records it.
     """
@@ -61,9 +63,20 @@ class Source:
     @property
     def columns(self) -> list[str]:
         """Column names: of the schema for parquet, of the head for CSV, of the first row for JSON."""
+        return list(dict.fromkeys([*self._in_files(), *self.renamed]))
+
+    def _in_files(self) -> list[str]:
         if self._columns is None:
             self._columns = file_columns(self.files[0], **self.options)
-        return list(dict.fromkeys([*self._columns, *self.renamed]))
+        return self._columns
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column, or a path that finds something in a nested one, in one of the first rows."""
+        column = name.partition(".")[0]
+        if name in self.columns or column == name or column not in self._in_files():
+            return name in self.columns
+        rows = islice(chain.from_iterable(file_rows(file, [column], **self.options) for file in self.files), FIRST_ROWS)
+        return any(value_at(row, name) is not None for row in rows)
 
     def require(self, columns: Sequence[str], *, where: str = "") -> None:
         """Refuse a source that lacks columns.
@@ -71,7 +84,7 @@ class Source:
         Raises:
             BadInput: names the missing ones and lists those found.
         """
-        missing = [name for name in columns if name not in self.columns]
+        missing = [name for name in columns if not self.has(name)]
         if missing:
             raise BadInput(
                 Problem(
@@ -102,7 +115,9 @@ class Source:
         """
         if columns is not None:
             self.require(columns)
-        read = None if columns is None else list(dict.fromkeys(self.renamed.get(name, name) for name in columns))
+        read = None
+        if columns is not None:
+            read = list(dict.fromkeys(column_of(self.renamed.get(name, name), self._in_files()) for name in columns))
         for row in self.each(lambda path: file_rows(path, read, **self.options)):
             yield self._with_new_names(row, columns) if self.renamed else row
 
@@ -127,7 +142,7 @@ class Source:
             raise BadInput(Problem(what=f"{self.split} holds no row", where=self.location, allowed=has))
 
     def _with_new_names(self, row: dict[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
-        whole = row | {name: row.get(old) for name, old in self.renamed.items()}
+        whole = row | {name: value_at(row, old) for name, old in self.renamed.items()}
         return whole if columns is None else {name: whole.get(name) for name in columns}
 
     def facts(self) -> dict[str, Any]:

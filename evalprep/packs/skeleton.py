@@ -119,7 +119,8 @@ from evalprep.packapi import BadInput, Context, Problem, TaskData
 
 SOURCE = {source!r}
 OPTIONS = {options!r}  # columns, or one column that holds a list
-TARGET = {target!r}  # its cells hold a letter, or the text of the right option
+TARGET = {target!r}  # its cells hold a letter, the text of the right option, or its number
+FIRST = {first!r}  # the number of the first option; None where the cells hold no numbers of options
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -136,7 +137,9 @@ def _with_letter(row):
     choices = [str(cell) for cell in cells or () if cell is not None]
     target = str(row[TARGET]).strip()
     letters = LETTERS[: len(choices)]
-    if target in choices:
+    if FIRST is not None and target.isdecimal() and 0 <= int(target) - FIRST < len(choices):
+        target = letters[int(target) - FIRST]
+    elif target in choices:
         target = letters[choices.index(target)]
     if target not in list(letters):
         raise BadInput(
@@ -226,6 +229,7 @@ class Questions:
         options: For `choice`: the columns with the options, or the one with a list of them.
         pattern: For `regex`: the expression; its first group is the answer.
         renamed: Name in the prompt -> column, where a column's name cannot stand in a Jinja text.
+        first: For `choice`: the number of the first option, where the right answers are numbers of options.
     """
 
     source: str | Mapping[str, Any] = "data/questions.jsonl"
@@ -235,6 +239,7 @@ class Questions:
     options: Sequence[str] = ()
     pattern: str = r"(?i)answer(?: is|:)\s*(.+?)\s*(?:[.\n]|$)"
     renamed: Mapping[str, str] = field(default_factory=dict)
+    first: int | None = None
 
     @property
     def prompt_is_column(self) -> bool:
@@ -266,6 +271,7 @@ def skeleton(name: str, kind: str = "exact", given: Questions | None = None) -> 
             target=rows.target,
             values=values,
             renamed=dict(rows.renamed),
+            first=rows.first,
         )
     if kind == "json":
         files["scorer.py"] = _JSON_SCORER

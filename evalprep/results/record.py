@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,24 @@ def read_record(folder: Path, run: str) -> dict[str, Any]:
         if found.get("run") == run:
             return found
     return {}
+
+
+def packs_elsewhere(run: Run, given: Collection[str]) -> str:
+    """What to say of packs that a run's tasks were prepared by and that nobody has named; empty where all are given.
+
+    Code of a pack runs only where the user has named its folder, so the folder of the preparation is told, not taken.
+    """
+    named = {str(task.metadata["pack"]) for task in run.tasks.values() if task.metadata.get("pack")}
+    missing = sorted(named - {*given})
+    if not missing:
+        return ""
+    made = as_mapping(read_record(run.files.folder, run.files.run).get("packs"))
+    folders = {
+        Path(folder).parent for name in missing if isinstance(folder := as_mapping(made.get(name)).get("folder"), str)
+    }
+    where = " ".join(f"--template_dir {shlex.quote(str(one))}" for one in sorted(folders)) or "--template_dir FOLDER"
+    packs = f"pack{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+    return f"what the {packs} {'add' if len(missing) > 1 else 'adds'} is left out; name the folder: {where}"
 
 
 def note_failures(folder: Path, run: str, failed: Mapping[str, str], finished: Collection[str]) -> None:

@@ -16,6 +16,7 @@ from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
 from evalprep.results.facts import NONE, expected_rows, incomplete, limit_of
 from evalprep.results.reply import few_read
+from evalprep.results.record import packs_elsewhere
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Remembered, Results, named_reference
@@ -157,7 +158,10 @@ def score_run(run: Run, packs: Mapping[str, Pack] | None = None, *, reference: R
     for name, score in tasks.items():
         score.expected = expected_rows(run, run.tasks[name])
     own = packs_of(run, packs or {})
-    if packs and not own and run.tasks:
+    elsewhere = packs_elsewhere(run, packs) if packs else ""
+    if elsewhere:
+        notes.append(elsewhere)
+    elif packs and not own and run.tasks:
         notes.append(without_pack(run, packs))
     if reference is None and own:
         reference = named_reference(run, own)

@@ -14,10 +14,14 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from evalprep.data.inside import paths_in, value_at
 from evalprep.errors import BadInput, Problems, near
+from evalprep.packs.numbered import first_number
 from evalprep.terminal import counted, shortlist
 
 if TYPE_CHECKING:
@@ -28,6 +32,8 @@ _KINDS = ("exact", "choice", "number", "math", "regex", "json", "judge")
 _COMMAND_OF_LATEX = re.compile(r"\\[A-Za-z]+\{[^{}]*\}")
 _PLACE = re.compile(r"\{([^{}\n]+)\}")
 MAX_HEAD = 100_000  # characters of the first line that are looked at
+MAX_ROWS = 200_000  # rows that are looked at before a pack is written
+LOOKED_INTO = 100  # rows whose nested columns are listed
 MAX_COPIED = 50_000_000  # bytes; a larger file is read where it is
 
 
@@ -117,14 +123,16 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
         if sign:  # its own columns, as the copy in the pack will have them
             source.options = {"given": {"sep": sign}}
         columns = source.columns
-        gold = [row.get(args.target) for row in source.rows()] if source.revision is None else None
+        rows = list(islice(source.rows(), MAX_ROWS))
     except BadInput as error:
         problems.extend(error.problems)
         return None, None
-    if gold == []:
+    if not rows:
         problems.add("holds no rows", where=f"--data {args.data}")
-    empty = [str(number) for number, value in enumerate(gold or [], 1) if value is None]
-    if empty and args.target in columns:
+    columns = list(dict.fromkeys([*columns, *(path for row in rows[:LOOKED_INTO] for path in paths_in(row))]))
+    gold = [value_at(row, args.target) for row in rows]
+    empty = [str(number) for number, value in enumerate(gold, 1) if value is None]
+    if empty and source.has(args.target):
         what = f"{counted(len(empty), 'row')} without a right answer: {shortlist(empty, 10)}"
         problems.add(
             what, where=f"--target {args.target}", fix="fill them in, or take these rows out (the head not counted)"
@@ -133,10 +141,14 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
     options = [one.strip() for one in (args.choices or "").split(",") if one.strip()]
     for where, names in (("--target", [args.target]), ("--choices", options)):
         for name in names:
-            if name not in columns:
+            if not source.has(name):
                 problems.add(
                     f"there is no column {name!r}", where=where, allowed=", ".join(columns), fix=near(name, columns)
                 )
+    first = None
+    if not problems.found:
+        _texts_alone(args, prompt, renamed, rows, problems)
+        first = _first_number(args, gold, options, rows, problems) if options else None
     if options and args.kind != "choice":
         problems.add("is for --kind choice", where="--choices")
     pattern = {"pattern": _pattern(args.pattern, problems)} if args.pattern else {}
@@ -144,14 +156,73 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
         prompt = f"{{{{{prompt}}}}}" if prompt in columns else prompt
         prompt += "\n{{listed}}\nAnswer with the letter of the right option."
     location, copied = _location(args, source)
-    return Questions(location, prompt, args.target, columns, options, renamed=renamed, **pattern), copied
+    target = args.target
+    if options:  # prepare.py of the pack reads columns
+        named = {one: re.sub(r"\W+", "_", one) for one in (target, *options) if one not in source.columns}
+        renamed |= {new: old for old, new in named.items()}
+        target, options = named.get(target, target), [named.get(one, one) for one in options]
+    given = Questions(location, prompt, target, columns, options, renamed=renamed, first=first, **pattern)
+    return given, copied
+
+
+def _texts_alone(
+    args: argparse.Namespace,
+    prompt: str,
+    renamed: Mapping[str, str],
+    rows: Sequence[Mapping[str, Any]],
+    problems: Problems,
+) -> None:
+    """Refuse lists and mappings where a text is meant: they would be printed the way Python writes them."""
+    inside = [renamed.get(name, name) for name in re.findall(r"\{\{\s*(\w+)\s*\}\}", prompt)] or [prompt]
+    for name in inside:
+        value = next((found for row in rows if (found := value_at(row, name)) is not None), None)
+        if isinstance(value, list | Mapping):
+            first = value[0] if isinstance(value, list) and value else None
+            shown = ": ".join(f"{{{{one.{key}}}}}" for key in first) if isinstance(first, Mapping) else "{{one}}"
+            kind, fix = ("list", f"{{% for one in {name} %}}{shown}\\n{{% endfor %}}")
+            if isinstance(value, Mapping):
+                kind, fix = "mapping", f"name what is inside of it: {', '.join(f'{{{name}.{key}}}' for key in value)}"
+            problems.add(f"{name} holds a {kind}, not a text", where="--prompt", fix=fix)
+    value = next((found for row in rows if (found := value_at(row, args.target)) is not None), None)
+    if isinstance(value, bytes) or (isinstance(value, Mapping) and args.kind != "json"):
+        inner = "".join(f" {args.target}.{key}" for key in value) if isinstance(value, Mapping) else ""
+        fix = f"name what is inside of it:{inner}, or --kind json" if inner else ""
+        kind = "bytes" if isinstance(value, bytes) else "a mapping"
+        problems.add(f"{args.target} holds {kind}, not a text", where="--target", fix=fix)
+
+
+def _first_number(
+    args: argparse.Namespace,
+    gold: Sequence[Any],
+    options: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    problems: Problems,
+) -> int | None:
+    """From which number the right answers count, where they are numbers of options."""
+    listed = [
+        value_at(row, options[0]) if len(options) == 1 else [value_at(row, one) for one in options] for row in rows
+    ]
+    if wrong := next((one for one in listed if not isinstance(one, list | None)), None):
+        inner = ", ".join(f"{options[0]}.{key}" for key in wrong) if isinstance(wrong, Mapping) else ""
+        fix = f"name the list in it: {inner}" if inner else "name all columns of the options: --choices a,b,c"
+        problems.add(f"{options[0]} holds no list", where="--choices", fix=fix)
+        return None
+    try:
+        texts = [[str(one) for one in row or () if one is not None] for row in listed]
+        return first_number([str(one).strip() for one in gold], texts)
+    except ValueError as error:
+        problems.add(
+            f"{args.target} {error}", where="--target", fix="write the letter of the right option, or its text"
+        )
+        return None
 
 
 def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str, str], Path | None]:
     """How pack.yaml names the source, and the file that is copied into the pack."""
     path = Path(args.data).expanduser()
     if path.is_file() and path.stat().st_size <= MAX_COPIED:
-        return f"data/{path.name}", path
+        copy = f"data/{path.name}"
+        return {"path": copy, "split": str(source.split)} if source.parts else copy, path
     location = str(path.resolve()) if path.exists() else args.data
     chosen = {"config": source.config, "split": source.split}
     return {"path": location, **{key: value for key, value in chosen.items() if value}}, None

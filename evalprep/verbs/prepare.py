@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 import textwrap
 from functools import partial
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from evalprep.terminal import counted, status_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evalprep.packs.plan import Excluded
     from evalprep.prepare.preparation import Preparation
@@ -91,7 +92,7 @@ def main(args: argparse.Namespace) -> int:
         )
         return 0
     if not args.quiet:
-        _report(done, config.core.verbosity, config.core.output_path)
+        _report(done, config.core.verbosity, config.core.output_path, config.core.template_dir)
     for line in done.lines:
         print(line)
     return 0
@@ -151,7 +152,7 @@ def _left_out(excluded: Mapping[str, Excluded]) -> list[str]:
     ]
 
 
-def _report(done: Preparation, verbosity: str, output: Path) -> None:
+def _report(done: Preparation, verbosity: str, output: Path, packs: Sequence[Path]) -> None:
     """What was prepared, on stderr: stdout carries the command alone. The config's verbosity decides how much."""
     if verbosity not in {"INFO", "DEBUG"}:
         warnings = [one for one in done.findings if one.level == "warning" and verbosity == "WARNING"]
@@ -161,6 +162,8 @@ def _report(done: Preparation, verbosity: str, output: Path) -> None:
 
     # Only published verdicts can be compared with; without any, the suite scores are the next thing to see.
     verb = "compare" if any(facts["previous"] for facts in done.tasks.values()) else "score"
+    # A folder of packs holds code: whoever reads the results names it again.
+    named = "".join(f" --template_dir {shlex.quote(os.path.relpath(one))}" for one in packs)
     several = f" for {counted(done.models, 'model')}" if done.models > 1 else ""
     lines = [f"prepared {counted(len(done.tasks), 'task')}{several} in {done.work_dir}", ""]
     width = max((len(name) for name in done.tasks), default=0)
@@ -188,7 +191,7 @@ def _report(done: Preparation, verbosity: str, output: Path) -> None:
         "",
         f"{below} also in {done.work_dir / 'command.sh'}",
         # Several commands leave their samples under several time stamps.
-        "afterwards: " + (f"evalprep leaderboard {output}" if done.models > 1 else f"evalprep {verb} RUN"),
+        "afterwards: " + (f"evalprep leaderboard {output}" if done.models > 1 else f"evalprep {verb} RUN") + named,
         "",
     ]
     print("\n".join(lines), file=sys.stderr, flush=True)

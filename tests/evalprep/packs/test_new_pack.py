@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from evalprep.cli import main
 from evalprep.config.file import load_config
 from evalprep.packs.skeleton import KINDS
 from evalprep.prepare.preparation import prepare
@@ -163,3 +164,73 @@ def test_rows_without_a_right_answer_are_told(tmp_path):
     assert done.returncode == 2
     assert "--target a: 2 rows without a right answer: 1, 3" in done.stderr
     assert not (tmp_path / "packs").exists()
+
+
+NESTED = [
+    {
+        "id": number,
+        "ask": {"text": f"Which is {word}?", "level": number},
+        "turns": [{"role": "user", "content": "hi"}, {"role": "bot", "content": "ho"}],
+        "choices": {"text": ["sky", "blood", "sun"], "label": ["A", "B", "C"]},
+        "key": key,
+        "place": place,
+        "raw": b"x",
+    }
+    for number, (word, key, place) in enumerate([("red", "B", 1), ("blue", "1", 0), ("gold", "3", 2)])
+]
+
+
+def written(folder, *arguments):
+    """What `new-pack` exits with, on nested rows in parquet."""
+    pq.write_table(pa.Table.from_pylist(NESTED), folder / "nested.parquet")
+    data = [] if "--data" in arguments else ["--data", str(folder / "nested.parquet")]
+    return main(["new-pack", "mine", "--template_dir", str(folder / "packs"), *data, *arguments])
+
+
+def test_paths_into_nested_columns(tmp_path):
+    prompt = "{ask.text} ({ask.level}, {turns.1.content})"
+    assert written(tmp_path, "--prompt", prompt, "--target", "ask.level", "--kind", "number") == 0
+    _, task = loaded(tmp_path)
+    assert [task.doc_to_text(doc) for doc in task.eval_docs] == [
+        "Which is red? (0, ho)",
+        "Which is blue? (1, ho)",
+        "Which is gold? (2, ho)",
+    ]
+    assert [task.doc_to_target(doc) for doc in task.eval_docs] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("target", ["key", "place"])
+def test_options_in_a_nested_column_and_answers_by_number(tmp_path, target):
+    asked = ["--prompt", "ask.text", "--target", target, "--kind", "choice", "--choices", "choices.text"]
+    assert written(tmp_path, *asked) == 0
+    _, task = loaded(tmp_path)
+    assert [task.doc_to_target(doc) for doc in task.eval_docs] == ["B", "A", "C"]
+    assert "Which is red?\nA. sky\nB. blood\nC. sun\n" in task.doc_to_text(task.eval_docs[0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--prompt", "turns", "--target", "key"], "{% for one in turns %}{{one.role}}: {{one.content}}"),
+        (["--prompt", "Q: {ask}", "--target", "key"], "ask holds a mapping, not a text\n  fix: name what is inside of"),
+        (["--prompt", "{ask.text}", "--target", "raw"], "raw holds bytes, not a text"),
+        (["--prompt", "{ask.text}", "--target", "ask"], "or --kind json"),
+        (["--prompt", "{ask.text}", "--target", "ask.levl"], "did you mean ask.level"),
+        (["--prompt", "ask.text", "--target", "key", "--kind", "choice", "--choices", "choices"],
+         "name the list in it: choices.text, choices.label"),
+        (["--prompt", "ask.text", "--target", "id", "--kind", "choice", "--choices", "choices.text",
+          "--split", "x[1:2]"],
+         "nothing tells whether they count from 0 or from 1"),
+    ],
+)  # fmt: skip
+def test_nested_columns_where_a_text_is_meant(tmp_path, capsys, arguments, said):
+    assert written(tmp_path, *arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "packs").exists()
+
+
+def test_a_part_of_the_rows(tmp_path):
+    assert written(tmp_path, "--prompt", "ask.text", "--target", "key", "--split", "train[:33%]") == 0
+    done, task = loaded(tmp_path)
+    assert [task.doc_to_text(doc) for doc in task.eval_docs] == ["Which is red?"]
+    assert done.read == ["packs/mine/data/nested.parquet: split train[:33%], 1 row"]
