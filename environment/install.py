@@ -16,7 +16,6 @@ environment waits beside the new one until that is proven to work. A killed buil
 from __future__ import annotations
 
 import argparse
-import ctypes
 import hashlib
 import json
 import os
@@ -220,15 +219,13 @@ def prove(env: Environment, which: str) -> None:
         raise SetupError("the environment does not work:\n" + "\n".join(f"  {line}" for line in wrong))
 
 
-def backend(which: str) -> str:
-    """Name lm-eval's back end that works with a set on this machine."""
-    if which == "hf":
-        return "hf"
-    try:
-        ctypes.CDLL("libnuma.so.1")  # vLLM's CPU kernels are linked against it, and no wheel carries it
-    except OSError:
-        return "hf" if which == "cpu" else "vllm"
-    return "vllm"
+def backend(env: Environment) -> str:
+    """Name lm-eval's back end that works here, as the installed project tells it."""
+    command = [str(env.python), "-m", "evalprep.model.suited"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise SetupError(f"{' '.join(command)} failed:\n{answer.stderr.strip()[-1500:]}")
+    return answer.stdout.strip()
 
 
 def install(env: Environment, wanted: str) -> str:
@@ -279,7 +276,11 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     env = Environment(options.venv)
     if options.backend:
-        print(backend((env.stamped() or {}).get("set", "cpu")))
+        try:
+            print(backend(env))
+        except (SetupError, OSError) as error:
+            print(f"setup: {error}", file=sys.stderr)
+            return 1
         return 0
     signal.signal(signal.SIGTERM, _terminated)
     try:
@@ -293,7 +294,7 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     if which == "hf":
         say("no vLLM in this set: use `backend: hf` in eval_config.yaml (`make demo` does)")
-    elif backend(which) == "hf":
+    elif backend(env) == "hf":
         say("vLLM needs the system library libnuma (`apt-get install libnuma1`); until then use `backend: hf`")
     return 0
 

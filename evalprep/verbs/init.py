@@ -13,8 +13,18 @@ DEMO_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 _IN_THE_PACK = "task_templates/meta/"  # paths of a pack's own data are looked up in its folder, too
 _REQUIREMENTS = """\
 # pip install -r requirements.txt
-evalprep[{extra}]=={version}
+{words}evalprep[{extra}]=={version}
 """
+# What pip fetches on a machine without a GPU is told where it is written.
+_WITHOUT_GPU = {
+    "hf": """\
+# On Linux the usual torch is a CUDA build of several GB. Without a GPU, before the above:
+# pip install torch --index-url https://download.pytorch.org/whl/cpu
+""",
+    "vllm": """\
+# This is the CUDA build of vLLM: install it on a machine with an NVIDIA GPU. Without one: evalprep init --backend hf
+""",
+}
 _QUICK_START = """\
 # Quick start
 
@@ -44,18 +54,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", nargs="?", type=Path, default=Path(), help="where to write (default: here)")
     add("--model", metavar="NAME", default=DEMO_MODEL, help=f"a hub id or a local folder (default: {DEMO_MODEL})")
-    add("--backend", choices=("vllm", "hf"), default="vllm", help="what runs the model (vllm)")
+    add("--backend", choices=tuple(_WITHOUT_GPU), help="what runs the model (vllm where there is a GPU, else hf)")
     add("--json", action="store_true", help="print the result as JSON")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write the files, or none of them."""
     from evalprep import __version__
+    from evalprep.model.hardware import gpu_names
+    from evalprep.model.suited import suited_backend
     from evalprep.packs.finding import SHIPPED_CONFIG
 
+    suited, reason = suited_backend()
+    backend = args.backend or suited.name
+    words = "" if gpu_names() else _WITHOUT_GPU[backend]
     files = {
-        "eval_config.yaml": _config(SHIPPED_CONFIG.read_text(encoding="utf-8"), args.model, args.backend),
-        "requirements.txt": _REQUIREMENTS.format(extra=args.backend, version=__version__),
+        "eval_config.yaml": _config(SHIPPED_CONFIG.read_text(encoding="utf-8"), args.model, backend),
+        "requirements.txt": _REQUIREMENTS.format(extra=backend, version=__version__, words=words),
         "QUICKSTART.md": _QUICK_START,
     }
     there = [str(args.folder / name) for name in files if (args.folder / name).exists()]
@@ -70,9 +85,10 @@ def main(args: argparse.Namespace) -> int:
     written = [str(args.folder / name) for name in files]
     next_step = "evalprep prepare" + ("" if args.folder == Path() else f" --config_path {written[0]}")
     if args.json:
-        print(json.dumps({"written": written, "next": next_step}, indent=2))
+        print(json.dumps({"written": written, "backend": backend, "next": next_step}, indent=2))
     else:
-        print("".join(f"wrote {one}\n" for one in written) + f"next: {next_step}")
+        chosen = f"backend: {backend}, {reason if backend == suited.name else f'though {reason}'}\n"
+        print("".join(f"wrote {one}\n" for one in written) + chosen + f"next: {next_step}")
     return 0
 
 

@@ -1,0 +1,47 @@
+"""Which back end works here: asked as the set-up asks, in a Python with and without vLLM."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from evalprep.cli import main
+from evalprep.model.hardware import gpu_names
+from tests import PROJECT_ROOT
+
+
+def suited(*options, **more):
+    """What the module prints; `-S` hides every installed package, vLLM among them."""
+    env = {**os.environ, "PYTHONPATH": str(PROJECT_ROOT), **more}
+    command = [sys.executable, *options, "-m", "evalprep.model.suited"]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+def test_a_machine_with_a_gpu_and_one_without(tmp_path, monkeypatch):
+    assert suited("-S", CUDA_VISIBLE_DEVICES="-1") == "hf"
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho NVIDIA H100\n")
+    tool.chmod(0o755)
+    assert suited("-S", PATH=f"{tmp_path}:/usr/bin:/bin") == "vllm"
+
+
+@pytest.mark.parametrize("backend", ["hf", "vllm"])
+def test_init_says_what_to_install_without_a_gpu(tmp_path, capsys, backend):
+    """Whatever is written agrees: config, requirements, words on what pip would fetch."""
+    assert main(["init", str(tmp_path / "p"), "--backend", backend, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["backend"] == backend
+    config, requirements = ((tmp_path / "p" / name).read_text() for name in ("eval_config.yaml", "requirements.txt"))
+    assert f"\nbackend: {backend} " in config
+    assert f"\nevalprep[{backend}]==" in requirements
+    if backend == "vllm" and not gpu_names():
+        assert "This is the CUDA build of vLLM" in requirements
+
+
+def test_init_takes_the_back_end_that_works_here(tmp_path, capsys):
+    assert main(["init", str(tmp_path / "p")]) == 0
+    found = suited()
+    assert f"\nbackend: {found}, " in capsys.readouterr().out
+    assert f"\nbackend: {found} " in (tmp_path / "p/eval_config.yaml").read_text()
