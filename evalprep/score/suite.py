@@ -15,8 +15,8 @@ from evalprep.packs.pack import Pack
 from evalprep.packs.plan import ScoreSpec
 from evalprep.results import Run
 from evalprep.results.facts import NONE, expected_rows, incomplete, limit_of
-from evalprep.results.reply import few_read
 from evalprep.results.record import packs_elsewhere
+from evalprep.results.reply import few_read
 from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.published import Published, published_for
 from evalprep.score.reference import Remembered, Results, named_reference
