@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -49,14 +50,21 @@ def card_of(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _measured(path: Path) -> dict[str, Any]:
-    """Energy and CO2 of the evaluation itself, summed over codecarbon's rows."""
+    """Energy and CO2 of the evaluation itself: codecarbon's sums over its runs; nothing where its file cannot be read.
+
+    A run that saves what it has so far (`flush`, every few minutes of `codecarbon monitor`) has a row for each time, and
+    each holds all of it up to then.
+    """
     if not path.is_file():
         return {}
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        energy = sum(float(row["energy_consumed"]) for row in rows)
-        co2 = sum(float(row["emissions"]) for row in rows)
-    except (KeyError, ValueError, OSError):
+            last = {row.get("run_id") or at: row for at, row in enumerate(csv.DictReader(file))}
+        energy, co2 = (
+            math.fsum(float(row[name]) for row in last.values()) for name in ("energy_consumed", "emissions")
+        )
+    except (KeyError, TypeError, ValueError, OSError, csv.Error):
+        return {}
+    if not (math.isfinite(energy) and math.isfinite(co2)):
         return {}
     return {"energy": energy, "energy_unit": "kWh", "co2": 1000 * co2, "co2_unit": "g", "measured_by": "codecarbon"}

@@ -320,6 +320,23 @@ local
 """
 
 
+@pytest.mark.parametrize(
+    ("rows", "energy"),
+    [
+        pytest.param("a,0.001,0.1\na,0.002,0.2\na,0.003,0.3\n", 0.3, id="one run, saved as it went"),
+        pytest.param("a,0.001,0.1\nb,0.001,0.1\nb,0.002,0.2\n", 0.3, id="two runs"),
+        pytest.param("a,,\n", None, id="empty"),
+        pytest.param("a,nan,nan\n", None, id="no number"),
+        pytest.param("a\n", None, id="cut off"),
+    ],
+)
+def test_energy_of_codecarbon(tmp_path, rows, energy):
+    (tmp_path / "emissions.csv").write_text(f"run_id,emissions,energy_consumed\n{rows}")
+    found = PACK.module("modelcard").card_of(tmp_path).get("evaluation", {})
+    assert found.get("energy") == (None if energy is None else pytest.approx(energy))
+    assert found.get("co2") == (None if energy is None else pytest.approx(10 * energy))
+
+
 def test_a_model_card_brings_energy_with_units(tmp_path):
     (tmp_path / "model_card.md").write_text(CARD)
     (tmp_path / "emissions.csv").write_text("energy_consumed,emissions\n0.5,0.1\n0.5,0.1\n")
