@@ -52,8 +52,7 @@ def card_of(folder: Path) -> dict[str, dict[str, Any]]:
 def _measured(path: Path) -> dict[str, Any]:
     """Energy and CO2 of the evaluation itself: codecarbon's sums over its runs; nothing where its file cannot be read.
 
-    A run that saves what it has so far (`flush`, every few minutes of `codecarbon monitor`) has a row for each time, and
-    each holds all of it up to then.
+    A run that saves what it has so far (`flush`) has a row for each time, which holds all of it up to then.
     """
     if not path.is_file():
         return {}
