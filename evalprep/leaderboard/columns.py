@@ -68,11 +68,13 @@ class Columns:
         all: Every column, in the order of packs and tasks.
         shown: The headline, or what was asked for.
         pictures: Pairs of shown columns that are drawn against each other: across, up.
+        named: What is shown was asked for by name.
     """
 
     all: list[Column] = field(default_factory=list)
     shown: list[Column] = field(default_factory=list)
     pictures: list[tuple[Column, Column]] = field(default_factory=list)
+    named: bool = False
 
 
 def columns_of(scores: Sequence[Scores], packs: Mapping[str, Pack], wanted: Sequence[str] = ()) -> Columns:
@@ -91,7 +93,8 @@ def columns_of(scores: Sequence[Scores], packs: Mapping[str, Pack], wanted: Sequ
     shown = _chosen(all_columns, wanted) if wanted else _headline(all_columns, scores, packs)
     by_id = {one.id: one for one in shown}
     pairs = [(f"{pack.name}/{x}", f"{pack.name}/{y}") for pack in packs.values() for x, y in pack.leaderboard.pictures]
-    return Columns(all_columns, shown, [(by_id[x], by_id[y]) for x, y in pairs if x in by_id and y in by_id])
+    pictures = [(by_id[x], by_id[y]) for x, y in pairs if x in by_id and y in by_id]
+    return Columns(all_columns, shown, pictures, named=bool(wanted))
 
 
 def _suite(scores: Sequence[Scores], packs: Mapping[str, Pack]) -> Iterable[Column]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from evalprep.leaderboard.board import LEADS, SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
@@ -14,11 +15,13 @@ from evalprep.numbers import number
 _GAP = 2
 _HEADING = 9  # characters of a heading's line, where its words allow
 _LEAST_LABEL = 16
+_LINES = 100  # of tables, where nobody asked for certain columns
+_HEAD = 4  # lines of a table around its rows
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def text(board: Board, width: int | None = None) -> str:
-    """The whole leaderboard as lines.
+    """The leaderboard as lines: all columns that were asked for by name, else as many as a person looks through.
 
     Args:
         board: The leaderboard.
@@ -26,14 +29,27 @@ def text(board: Board, width: int | None = None) -> str:
     """
     width = width or shutil.get_terminal_size((80, 24)).columns
     rows = [row.label for row in board.rows]
-    columns = f"{len(board.columns.shown)} of {len(board.columns.all)} columns (--scores shows others)"
-    lines = [f"{len(rows)} models, {columns}"]
     stems = _labels(board, width)
-    for block in _blocks(board, width - len(stems[0])):
+    blocks = list(_blocks(board, width - len(stems[0])))
+    if not board.columns.named and (most := max(1, _LINES // (len(rows) + _HEAD))) < len(blocks):
+        board = _first_columns(board, sum(map(len, blocks[:most])))
+        blocks = list(_blocks(board, width - len(stems[0])))
+        more = "--scores '*' shows all"
+    else:
+        more = "--scores shows others"
+    columns = f"{len(board.columns.shown)} of {len(board.columns.all)} columns ({more})"
+    lines = [f"{len(rows)} models, {columns}"]
+    for block in blocks:
         lines += ["", *_table(board, block, stems)]
     lines += _curves(board, width)
     lines += [line for note in _legend(board) for line in textwrap.wrap(note, width, subsequent_indent="  ") or [""]]
     return "\n".join(lines)
+
+
+def _first_columns(board: Board, count: int) -> Board:
+    """The leaderboard with its first columns alone, that by which it is sorted among them."""
+    shown = sorted(board.columns.shown, key=lambda one: one.name != board.sort)  # stable: the others keep their order
+    return replace(board, columns=replace(board.columns, shown=shown[:count]))
 
 
 def _labels(board: Board, width: int) -> list[str]:

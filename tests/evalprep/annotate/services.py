@@ -1,12 +1,15 @@
 """A service on this machine that speaks both wire formats, and misbehaves as a test tells it to."""
 
 import json
+import re
 import threading
 import time
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+_CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what Anthropic takes
 
 
 @dataclass
@@ -117,7 +120,10 @@ def serve(answer):
                 sent = [
                     (one["custom_id"], one["params"] | {"path": "/v1/messages"}) for one in json.loads(raw)["requests"]
                 ]
-                self.give({"id": self.new_batch(sent, None)})
+                if all(_CUSTOM_ID.fullmatch(name) for name, _ in sent) and len(dict(sent)) == len(sent):
+                    self.give({"id": self.new_batch(sent, None)})
+                else:
+                    self.send(Said("custom_id: String should match pattern", status=400), {})
             elif self.path.endswith("/cancel"):
                 here.state = "cancelled"
                 self.give({})

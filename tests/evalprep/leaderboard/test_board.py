@@ -11,9 +11,11 @@ from evalprep.cli import main
 from evalprep.compare import Conclusion, Difference
 from evalprep.compare.best import leaders
 from evalprep.leaderboard import build_board
+from evalprep.leaderboard.board import Board, Cell, Row
+from evalprep.leaderboard.columns import TASK, Column, Columns
 from evalprep.leaderboard.picture import Axis
 from evalprep.leaderboard.screen import spark, text
-from evalprep.leaderboard.steps import place_in
+from evalprep.leaderboard.steps import Place, place_in
 from evalprep.packs.finding import find_packs
 from evalprep.results import each_run, label_runs, load_run
 from evalprep.score import score_run
@@ -347,3 +349,42 @@ def test_long_names_and_one_run_fit(tmp_path):
     label_runs(runs)
     shown = text(build_board(runs, [score_run(runs[0])], {}), 80)
     assert max(map(len, shown.splitlines())) <= 80
+
+
+class TestManyColumns:
+    """Forty models by thirty scores are seven tables of forty lines: nobody reads on."""
+
+    NAMES = tuple(f"benchmark_{number:02}" for number in range(30))
+
+    def board(self, models, **more):
+        columns = [Column(name, name, name, TASK) for name in self.NAMES]
+        cells = {name: Cell(value=0.5, leads=name == "benchmark_29") for name in self.NAMES}
+        rows = [Row(f"model-{at}", "m", "f", "r", False, Place("m", None), cells) for at in range(models)]
+        unmarked = dict.fromkeys(self.NAMES[:-1], "why not")
+        return Board(Columns(columns, columns, **more), rows, "model-0", unmarked)
+
+    def test_the_first_ones_are_shown(self):
+        lines = text(self.board(40), 80).splitlines()
+        assert len(lines) < 110
+        assert lines[0] == "40 models, 12 of 30 columns (--scores '*' shows all)"
+        assert max(map(len, lines)) <= 80
+        # What is said below is of what is shown.
+        assert "* the best value" not in "\n".join(lines)
+        assert "benchmark_12" not in " ".join(lines)
+
+    def test_few_rows_leave_room_for_all(self):
+        lines = text(self.board(8), 80).splitlines()
+        assert lines[0] == "8 models, 30 of 30 columns (--scores shows others)"
+
+    def test_all_that_was_asked_for_by_name(self):
+        lines = text(self.board(40, named=True), 80).splitlines()
+        assert lines[0] == "40 models, 30 of 30 columns (--scores shows others)"
+        assert len(lines) > 200
+
+    def test_that_by_which_they_are_sorted(self):
+        board = self.board(40)
+        board.sort = "benchmark_29"
+        assert "* the best value" in text(board, 80)
+
+    def test_one_table_however_many_rows(self):
+        assert text(self.board(300), 80).splitlines()[0].startswith("300 models, 5 of 30 columns")
