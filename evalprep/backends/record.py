@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from evalprep.config.schema import Core
@@ -74,6 +76,7 @@ class Backend:
         prerequisite: The command that must be running first; empty where there is none.
         package: The module that must be importable here; empty where none.
         address: What its address looks like, where the config must name it (`model_args.base_url`).
+        posts_to: The path on the server to which requests go; empty where lm-eval talks to none.
         environment: Names of variables that must be set.
         loads_model: The weights are loaded by the lm_eval process itself.
         shrinks_float32: With `dtype: auto`, float32 weights run in 16 bits.
@@ -94,6 +97,7 @@ class Backend:
     prerequisite: Callable[[Core, Request], str] = lambda _core, _request: ""
     package: str = ""
     address: str = ""
+    posts_to: str = ""
     environment: tuple[str, ...] = ()
     loads_model: bool = False
     shrinks_float32: bool = False
@@ -104,6 +108,23 @@ class Backend:
     stops: int | None = None
     adds_bos: bool | None = None
     forgets: Callable[[Any], object] | None = lambda _lm: None
+
+    def whole_address(self, url: str) -> str:
+        """What an address was meant to be that names a server alone, or its path for requests of the other kind.
+
+        lm-eval posts to an address as it is. One with a path of its own is left alone.
+
+        >>> Backend(name="x", model_type="x", abilities=frozenset(), arguments=..., posts_to="/v1/completions"
+        ...     ).whole_address("http://127.0.0.1:8000/v1/")
+        'http://127.0.0.1:8000/v1/completions'
+        """
+        parts = urlsplit(url)
+        start = re.sub(r"(/chat)?/completions/?$", "", parts.path).rstrip("/")
+        ending = self.posts_to.removeprefix("/v1")
+        named = parts.path.rstrip("/").endswith("/completions")
+        if not ending or not (named or start in ("", "/v1")) or parts.path == start + ending:
+            return url
+        return urlunsplit(parts._replace(path=(start or "/v1") + ending))
 
     def asks_for(self, core: Core, request: Request) -> list[str]:
         """Sentences on what must be there before the command is started."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 VLLM_PORT = 8000
 _HERE = frozenset({"127.0.0.1", "localhost", "::1"})
-VLLM_ADDRESS = f"http://127.0.0.1:{VLLM_PORT}/v1/completions"
+RAW_PATH, CHAT_PATH = "/v1/completions", "/v1/chat/completions"
+VLLM_ADDRESS = f"http://127.0.0.1:{VLLM_PORT}{RAW_PATH}"
 # Requests under way at once. A server of one model schedules far more; below this it waits for us.
 CONCURRENT = 32
 # lm-eval gives up a whole run at the first request that fails this often.
@@ -95,7 +96,8 @@ COMPLETIONS = Backend(
     abilities=_RAW,
     arguments=completions,
     adds_bos=False,
-    address="http://127.0.0.1:8000/v1/completions",
+    address=VLLM_ADDRESS,
+    posts_to=RAW_PATH,
 )
 VLLM_SERVER = Backend(
     name="vllm-server",
@@ -104,6 +106,7 @@ VLLM_SERVER = Backend(
     arguments=vllm_server,
     prerequisite=serve,
     adds_bos=False,
+    posts_to=RAW_PATH,
 )
 CHAT = Backend(
     name="local-chat-completions",
@@ -111,7 +114,8 @@ CHAT = Backend(
     abilities=_CHAT,
     arguments=chat,
     stops=4,
-    address="http://127.0.0.1:8000/v1/chat/completions",
+    address=f"http://127.0.0.1:{VLLM_PORT}{CHAT_PATH}",
+    posts_to=CHAT_PATH,
 )
 OPENAI_CHAT = Backend(
     name="openai-chat-completions",
@@ -120,6 +124,7 @@ OPENAI_CHAT = Backend(
     arguments=provider,
     environment=("OPENAI_API_KEY",),
     stops=4,
+    posts_to=CHAT_PATH,
 )
 ANTHROPIC_CHAT = Backend(
     name="anthropic-chat-completions",

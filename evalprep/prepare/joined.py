@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from evalprep.backends import BACKENDS
 from evalprep.config.schema import Config, Core
@@ -157,11 +158,18 @@ def _refuse_second_markup(config: Config, whole: Plan, problems: Problems) -> No
 
 
 def _need_address(config: Config, whole: Plan, problems: Problems) -> None:
-    """A server of one's own has no address that anybody could guess."""
+    """A server of one's own has no address that anybody could guess, and one that is given must be a whole one."""
+    given = str(config.core.model_args.get("base_url") or "")
     used = dict.fromkeys(task.call.backend or config.core.backend for task in whole.tasks.values())
     for name in used:
         record = BACKENDS.get(name)
-        if record is not None and record.address and not config.core.model_args.get("base_url"):
+        if record is not None and given and (meant := record.whole_address(given)) != given:
+            problems.add(  # without the address itself, which may hold a password
+                f"{name} posts its requests to base_url as it is, and nothing answers them at that path",
+                where=config.where("model_args", "base_url"),
+                fix=f"let it end in {urlsplit(meant).path}",
+            )
+        if record is not None and record.address and not given:
             problems.add(
                 f"{name} needs the address of the server",
                 where=config.where("model_args"),

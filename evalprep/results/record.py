@@ -55,7 +55,8 @@ def packs_elsewhere(run: Run, given: Collection[str]) -> str:
     folders = {
         Path(folder).parent for name in missing if isinstance(folder := as_mapping(made.get(name)).get("folder"), str)
     }
-    where = " ".join(f"--template_dir {shlex.quote(str(one))}" for one in sorted(folders)) or "--template_dir FOLDER"
+    here = sorted(one for one in folders if one.is_dir())  # a run may come from another machine
+    where = " ".join(f"--template_dir {shlex.quote(str(one))}" for one in here) or "--template_dir FOLDER"
     packs = f"pack{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
     return f"what the {packs} {'add' if len(missing) > 1 else 'adds'} is left out; name the folder: {where}"
 

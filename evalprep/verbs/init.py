@@ -10,10 +10,15 @@ from pathlib import Path
 from evalprep.errors import BadInput, Problem
 
 DEMO_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+SLOW_LIMIT = 2  # the first look at the demo takes minutes, not an hour
 _IN_THE_PACK = "task_templates/meta/"  # paths of a pack's own data are looked up in its folder, too
 _REQUIREMENTS = """\
 # pip install -r requirements.txt
 {words}evalprep[{extra}]=={version}
+"""
+_SLOW = f"""\
+On a CPU the hf back end takes
+minutes for a batch, so it asks {SLOW_LIMIT} rows of each task; `--set limit=null` asks all of them.
 """
 # What pip fetches on a machine without a GPU is told where it is written.
 _WITHOUT_GPU = {
@@ -36,12 +41,13 @@ evalprep compare eval_results
 evalprep report eval_results
 ```
 
-As written, eval_config.yaml runs the demo: a small model on a small data set. `evalprep list` shows what else there is.
+As written, eval_config.yaml runs the demo: a small model on a small data set. {slow}`evalprep list`
+shows what else there is.
 
 Your own questions, from a spreadsheet saved as CSV:
 
 ```sh
-evalprep new-pack mine --template_dir packs --data my.csv --prompt 'Question: {question}' --target answer
+evalprep new-pack mine --template_dir packs --data my.csv --prompt 'Question: {{question}}' --target answer
 evalprep prepare --set tasks=mine_all --set template_dir=packs
 ```
 
@@ -61,6 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Write the files, or none of them."""
     from evalprep import __version__
+    from evalprep.backends import hf
     from evalprep.model.hardware import gpu_names
     from evalprep.model.suited import suited_backend
     from evalprep.packs.finding import SHIPPED_CONFIG
@@ -68,10 +75,11 @@ def main(args: argparse.Namespace) -> int:
     suited, reason = suited_backend()
     backend = args.backend or suited.name
     words = "" if gpu_names() else _WITHOUT_GPU[backend]
+    slow = backend == hf.BACKEND.name and not gpu_names()
     files = {
-        "eval_config.yaml": _config(SHIPPED_CONFIG.read_text(encoding="utf-8"), args.model, backend),
+        "eval_config.yaml": _config(SHIPPED_CONFIG.read_text(encoding="utf-8"), args.model, backend, slow=slow),
         "requirements.txt": _REQUIREMENTS.format(extra=backend, version=__version__, words=words),
-        "QUICKSTART.md": _QUICK_START,
+        "QUICKSTART.md": _QUICK_START.format(slow=_SLOW if slow else ""),
     }
     there = [str(args.folder / name) for name in files if (args.folder / name).exists()]
     if there or (args.folder.exists() and not args.folder.is_dir()):
@@ -87,15 +95,19 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"written": written, "backend": backend, "next": next_step}, indent=2))
     else:
-        chosen = f"backend: {backend}, {reason if backend == suited.name else f'though {reason}'}\n"
+        chosen = f"limit: {SLOW_LIMIT} rows of each task, for a first look\n" if slow else ""
+        chosen += f"backend: {backend}, {reason if backend == suited.name else f'though {reason}'}\n"
         print("".join(f"wrote {one}\n" for one in written) + chosen + f"next: {next_step}")
     return 0
 
 
-def _config(shipped: str, model: str, backend: str) -> str:
+def _config(shipped: str, model: str, backend: str, *, slow: bool) -> str:
     """The shipped config with another model and back end, and data that are found without a clone."""
     text = shipped.replace(_IN_THE_PACK, "")
-    for key, value in (("model_name", json.dumps(model, ensure_ascii=False)), ("backend", backend)):
+    given = {"model_name": json.dumps(model, ensure_ascii=False), "backend": backend}
+    if slow:
+        given["limit"] = str(SLOW_LIMIT)
+    for key, value in given.items():
         line = f"{key}: {value}".replace("\\", r"\\")
         text = re.sub(rf"^{key}: \S+", line, text, flags=re.MULTILINE)
     return text

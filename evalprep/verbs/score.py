@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,5 +150,6 @@ def _score(
         verb = ("compare" if run.judged else "report") if has_any or not run.tasks else "rescore"
         chosen = "" if args.timestamp == "newest" else f" --timestamp {args.timestamp}"
         chosen += f" --rule {args.rule}" if args.rule else ""
+        chosen += "".join(f" --template_dir {shlex.quote(str(one))}" for one in args.template_dir or ())
         print(f"next: evalprep {verb} {place}{chosen}")
     return shown, scores, written, has_any

@@ -444,11 +444,14 @@ def test_a_run_without_scores_is_not_enough_evidence(tmp_path, capsys):
 
 def test_a_pack_that_nobody_named_is_told_with_its_folder(tmp_path, capsys):
     home = write_run(tmp_path, {"t": [Row("a")]}, metadata={"pack": "mine", "run": "r1"})
-    record = {"schema": 2, "run": "r1", "tasks": {}, "packs": {"mine": {"folder": "/my packs/mine"}}}
-    (tmp_path / "run_r1.json").write_text(json.dumps(record))
-    assert main(["score", str(home), "--no-write"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "what the pack mine adds is left out; name the folder: --template_dir '/my packs'" in printed
+    packs = tmp_path / "my packs"
+    for folder in ("FOLDER", f"'{packs}'"):
+        record = {"schema": 2, "run": "r1", "tasks": {}, "packs": {"mine": {"folder": str(packs / "mine")}}}
+        (tmp_path / "run_r1.json").write_text(json.dumps(record))
+        assert main(["score", str(home), "--no-write"]) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert f"what the pack mine adds is left out; name the folder: --template_dir {folder}" in printed
+        packs.mkdir(exist_ok=True)
 
 
 @pytest.mark.parametrize(("previous", "verb"), [(None, "report"), (0.0, "compare")])
