@@ -78,6 +78,7 @@ class Backend:
         address: What its address looks like, where the config must name it (`model_args.base_url`).
         posts_to: The path on the server to which requests go; empty where lm-eval talks to none.
         environment: Names of variables that must be set.
+        fails_with: Names of variables under which the engine fails, whatever they hold.
         loads_model: The weights are loaded by the lm_eval process itself.
         shrinks_float32: With `dtype: auto`, float32 weights run in 16 bits.
         stands_in: Answers by itself, without any model.
@@ -99,6 +100,7 @@ class Backend:
     address: str = ""
     posts_to: str = ""
     environment: tuple[str, ...] = ()
+    fails_with: frozenset[str] = frozenset()
     loads_model: bool = False
     shrinks_float32: bool = False
     stands_in: bool = False

@@ -66,6 +66,9 @@ BACKEND = Backend(
     abilities=GENERATES | LIKELIHOODS | {"prefill", "token_logprobs"},
     arguments=arguments,
     package="vllm",
+    # vLLM divides by the time that its progress bar has run, which stays 0 (vllm-project/vllm#28097). tqdm takes any
+    # text for a yes, `0` too.
+    fails_with=frozenset({"TQDM_DISABLE"}),
     loads_model=True,
     engine="vllm",
     splits_model=True,

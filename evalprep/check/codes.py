@@ -248,6 +248,7 @@ CODES: dict[str, Code] = {
                   "run `evalprep check` there"),
     "EP731": Code("warning", "What computes values after the run lacks what it needs on this machine; the scores behind it will have no value.",
                   "install it, or run `evalprep score` on a machine that has it"),
+    "EP732": Code("error", "A variable of this shell makes the engine fail at its first reply, after it has loaded the model.", "unset it"),
     "EP720": Code("warning", "batch_size is a number; vLLM then works on that many prompts at a time.", "set batch_size: auto"),
     "EP721": Code("error", "model_args names both max_length and max_model_len.", "keep one"),
     "EP722": Code("error", "A likelihood task cannot run on this back end.", "use vllm, hf or local-completions"),

@@ -102,7 +102,7 @@ class Estimate:
         if self.seconds is not None:
             usual, most = duration(self.seconds), None if self.upper_seconds is None else duration(self.upper_seconds)
             bound = "" if most in {None, usual} else f", at most {most}"
-            lines.append(f"time on {self.device}: about {usual}{bound} ({self.basis})")
+            lines.append(f"time on {self.device}: about {usual}{bound}, once the model is loaded ({self.basis})")
         else:
             lines.append(f"time: {self.basis}")
         if self.memory is not None:

@@ -45,6 +45,7 @@ def check_machine(leaves: list[Leaf], settings: RunSettings, findings: Findings,
     _check_gpus(settings, there, findings)
     _check_arguments(leaves, settings, findings)
     if there.here:
+        _check_variables(settings, findings)
         _check_packages(leaves, settings, findings)
         _check_disk(settings, findings, data_bytes)
 
@@ -113,6 +114,12 @@ def _check_gpus(settings: RunSettings, there: Destination, findings: Findings) -
         and importlib.util.find_spec("vllm") is not None
     ):
         findings.add("EP718", "data_parallel_size", "ray is not installed")
+
+
+def _check_variables(settings: RunSettings, findings: Findings) -> None:
+    for name in sorted(settings.record.fails_with if settings.record is not None else ()):
+        if os.environ.get(name):
+            findings.add("EP732", "backend", f"{name}={os.environ[name]} is set", fix=f"`unset {name}`")
 
 
 def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:

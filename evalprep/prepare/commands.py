@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS, Machine, Request
+from evalprep.backends.variables import shell_words
 from evalprep.config.schema import Core
 from evalprep.model.destination import destination
 from evalprep.model.files import model_folder
@@ -105,8 +106,7 @@ class Invocation:
 
 def shell_line(argv: Iterable[str], env: Mapping[str, str]) -> str:
     """Words and variables as one line for a shell."""
-    given = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
-    return " ".join([*given, *(shlex.quote(word) for word in argv)])
+    return " ".join([*shell_words(env), *(shlex.quote(word) for word in argv)])
 
 
 def lm_eval_program() -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from evalprep.backends.variables import shell_words
 from evalprep.packs.plan import Command
 from evalprep.prepare.commands import Invocation, shell_line
 
@@ -88,7 +89,9 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
     if len(steps) == 1:
         lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", steps[0].call.text()]
         return "\n".join([*lines, ""])
-    own = f'evalprep() {{ {shlex.join(steps[0].call.ours)} "$@"; }}' if steps[0].call.ours != ["evalprep"] else ""
+    first = steps[0].call
+    path = {name: value for name, value in first.env.items() if name == "PYTHONPATH"}
+    own = f'evalprep() {{ {shell_line(first.ours, path)} "$@"; }}' if first.ours != ["evalprep"] else ""
     lines = [_HEAD, own, f"WORK_DIR={shlex.quote(work_dir)}"]
     depth = 0
     for step in steps:
@@ -100,7 +103,7 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
                 f"{continue_line(step.call, work_dir)} || failed=1",
             ]
         words = shell_line(step.call.argv(), {})
-        env = " ".join(f"{name}={shlex.quote(value)}" for name, value in step.call.env.items())
+        env = " ".join(shell_words(step.call.env))
         line = f"step {step.command.name} {f'env {env} ' if env else ''}{words}"
         if step.data:
             here = " && ".join(f"[ -f {shlex.quote(path)} ]" for path in step.data)
@@ -111,6 +114,6 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
 
 def run_configuration(step: Step) -> str:
     """The call for `lm_eval run --config`."""
-    env = " ".join(f"{key}={shlex.quote(value)}" for key, value in step.call.env.items())
+    env = " ".join(shell_words(step.call.env))
     head = f"# {env + ' ' if env else ''}lm_eval run --config {step.command.file}\n"
     return head + yaml.safe_dump(step.call.run_yaml(), sort_keys=False)

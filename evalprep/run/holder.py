@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
+from evalprep.backends import find_backend
+from evalprep.backends.variables import environment
 from evalprep.run.channel import Channel
 from evalprep.run.engine import engine_key
 from evalprep.status.folder import RunFolder
@@ -58,7 +60,10 @@ class Worker:
     def __init__(self, job: Job, folder: RunFolder) -> None:
         self.key, self.mark, self._ended = engine_key(job), str(folder.path), False
         ours, theirs = socket.socketpair()
-        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONUNBUFFERED": "1", **job.env}
+        record = find_backend(job.model)
+        fatal = record.fails_with if record is not None else frozenset()
+        before = {name: value for name, value in os.environ.items() if name not in fatal}
+        quiet = {"TOKENIZERS_PARALLELISM": "false", "PYTHONUNBUFFERED": "1"}
         with theirs:
             # A session of its own: Ctrl-C reaches us alone, who then end the worker and all that it started.
             self.process = subprocess.Popen(
@@ -66,7 +71,7 @@ class Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=environment | {MARK: self.mark},
+                env=environment(before, quiet | job.env | {MARK: self.mark}),
                 start_new_session=True,
                 pass_fds=[theirs.fileno()],
             )

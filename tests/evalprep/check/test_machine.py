@@ -99,6 +99,16 @@ def test_machine_and_command(settings, facts, code, made_up, tmp_path):
     assert {one.code for one in findings.sorted()} == ({code} if code else set())
 
 
+@pytest.mark.parametrize(("backend", "codes"), [("vllm", ["EP732"]), ("hf", [])])
+def test_a_variable_that_vllm_dies_of(backend, codes, made_up, monkeypatch):
+    """tqdm takes `0` for a yes."""
+    made_up()
+    monkeypatch.setenv("TQDM_DISABLE", "0")
+    findings = Findings()
+    machine.check_machine([], RunSettings.given(backend=backend), findings)
+    assert [one.code for one in findings.sorted()] == codes
+
+
 SHAPE = {"num_hidden_layers": 2, "hidden_size": 96, "num_attention_heads": 12, "vocab_size": 100}
 
 
