@@ -55,7 +55,8 @@ def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate = lambda
     where, task = leaf.where("dataset_kwargs"), leaf.name
     found: list[Path] = []
     by_split, wanted = data_files(leaf), eval_split(leaf)
-    if by_split and wanted and wanted.partition("[")[0] not in by_split:
+    whole = wanted.partition("[")[0].partition("+")[0]  # parts of splits are told with the keys of the task
+    if by_split and wanted and whole not in by_split:
         findings.add(
             "EP412", leaf.where("test_split"), f"the split {wanted!r} is not among {', '.join(by_split)}", task=task
         )
@@ -77,7 +78,7 @@ def check_data_files(leaf: Leaf, findings: Findings, relocate: Relocate = lambda
                 else:
                     findings.add("EP215", where, f"{text} does not exist below {Path.cwd()}", task=task,
                                  fix="start lm_eval where it does, or write an absolute path")  # fmt: skip
-            elif split == wanted.partition("[")[0]:
+            elif split == whole:
                 found += matches
     return found
 

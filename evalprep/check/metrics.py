@@ -89,6 +89,7 @@ FILTER_ARGUMENTS = {
 }
 """What the filters take; those that are not here take anything."""
 OUTPUT_TYPES = ("generate_until", "multiple_choice", "loglikelihood", "loglikelihood_rolling")
+SPLIT_KEYS = ("test_split", "validation_split", "training_split", "fewshot_split")
 TASK_KEYS = frozenset(
     {
         "task",
@@ -159,6 +160,10 @@ def check_keys(leaf: Leaf, findings: Findings) -> None:
         findings.add("EP229", leaf.where(), f"{task} names no data", task=task)
     if not any(leaf.config.get(key) for key in ("test_split", "validation_split")):
         findings.add("EP230", leaf.where(), f"{task} names neither test_split nor validation_split", task=task)
+    for key in SPLIT_KEYS:
+        if isinstance(split := leaf.config.get(key), str) and ("[" in split or "+" in split):
+            findings.add("EP412", leaf.where(key), f"lm-eval looks for a split called {split!r}, and raises KeyError",
+                         task=task, fix="name a whole split; `--limit`, or process_docs, takes part of it")  # fmt: skip
     if leaf.config.get("process_docs"):
         findings.add("EP211", leaf.where("process_docs"), f"{task} has process_docs", task=task)
     if leaf.config.get("unsafe_code"):

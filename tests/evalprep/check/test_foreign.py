@@ -124,3 +124,13 @@ def test_a_key_that_few_shot_settings_lack(folder):
     assert codes(folder)["EP216"] == "fewshot_config has the key 'num_fewshot'"
     with pytest.raises(TypeError):
         loaded(folder, "one")
+
+
+@pytest.mark.parametrize("split", ["test[:1]", "test+test"])
+def test_a_part_of_a_split_is_none_to_lm_eval(folder, split):
+    text = TASK.format(name="part", tag="t", file=folder / "rows.json")
+    assert "test_split: test\n" in text
+    write(folder, "a.yaml", text.replace("test_split: test\n", f"test_split: {split}\n"))
+    assert f"lm-eval looks for a split called {split!r}, and raises KeyError" in codes(folder)["EP412"]
+    with pytest.raises(KeyError):
+        list(loaded(folder, "part")["part"].eval_docs)
