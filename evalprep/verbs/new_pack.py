@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.data.inside import paths_in, value_at
+from evalprep.data.packed import unpacked_name
 from evalprep.errors import BadInput, Problems, near
 from evalprep.packs.numbered import first_number
 from evalprep.terminal import counted, shortlist
@@ -131,12 +132,8 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
         problems.add("holds no rows", where=f"--data {args.data}")
     columns = list(dict.fromkeys([*columns, *(path for row in rows[:LOOKED_INTO] for path in paths_in(row))]))
     gold = [value_at(row, args.target) for row in rows]
-    empty = [str(number) for number, value in enumerate(gold, 1) if value is None]
-    if empty and source.has(args.target):
-        what = f"{counted(len(empty), 'row')} without a right answer: {shortlist(empty, 10)}"
-        problems.add(
-            what, where=f"--target {args.target}", fix="fill them in, or take these rows out (the head not counted)"
-        )
+    if source.has(args.target):
+        _all_answered(args, gold, problems)
     prompt, renamed = _prompt(args.prompt, columns, problems)
     options = [one.strip() for one in (args.choices or "").split(",") if one.strip()]
     for where, names in (("--target", [args.target]), ("--choices", options)):
@@ -163,6 +160,17 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
         target, options = named.get(target, target), [named.get(one, one) for one in options]
     given = Questions(location, prompt, target, columns, options, renamed=renamed, first=first, **pattern)
     return given, copied
+
+
+def _all_answered(args: argparse.Namespace, gold: Sequence[Any], problems: Problems) -> None:
+    """Tell of rows without a right answer."""
+    empty = [str(number) for number, value in enumerate(gold, 1) if value is None]
+    if empty:
+        what = f"{counted(len(empty), 'row')} without a right answer: {shortlist(empty, 10)}"
+        fix = "fill them in, or take these rows out (the head not counted)"
+        if unpacked_name(Path(args.data)).endswith((".csv", ".tsv")):
+            fix += "; in CSV, NA, None, null and nan are nothing, too: JSON Lines keeps such words"
+        problems.add(what, where=f"--target {args.target}", fix=fix)
 
 
 def _texts_alone(

@@ -166,6 +166,15 @@ def test_rows_without_a_right_answer_are_told(tmp_path):
     assert not (tmp_path / "packs").exists()
 
 
+def test_a_right_answer_that_reads_as_nothing_in_csv(tmp_path, capsys):
+    (tmp_path / "codes.csv").write_text("country,code\nFrance,FR\nNamibia,NA\n")
+    asked = ["--data", str(tmp_path / "codes.csv"), "--prompt", "country", "--target", "code"]
+    assert written(tmp_path, *asked) == 2
+    said = capsys.readouterr().err
+    assert "1 row without a right answer: 2" in said
+    assert "in CSV, NA, None, null and nan are nothing, too: JSON Lines keeps such words" in said
+
+
 NESTED = [
     {
         "id": number,
