@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.data.inside import paths_in, value_at
+from evalprep.data.inside import column_of, paths_in, value_at
 from evalprep.data.packed import unpacked_name
 from evalprep.errors import BadInput, Problems, near
 from evalprep.packs.numbered import first_number
@@ -33,8 +33,7 @@ _KINDS = ("exact", "choice", "number", "math", "regex", "json", "judge")
 _COMMAND_OF_LATEX = re.compile(r"\\[A-Za-z]+\{[^{}]*\}")
 _PLACE = re.compile(r"\{([^{}\n]+)\}")
 MAX_HEAD = 100_000  # characters of the first line that are looked at
-MAX_ROWS = 200_000  # rows that are looked at before a pack is written
-LOOKED_INTO = 100  # rows whose nested columns are listed
+LOOKED_INTO = 100  # rows whose columns are looked into, and listed where they are nested
 MAX_COPIED = 50_000_000  # bytes; a larger file is read where it is
 
 
@@ -119,23 +118,25 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
     if problems.found:
         return None, None
     sign = _other_separator(Path(args.data).expanduser())
+    options = [one.strip() for one in (args.choices or "").split(",") if one.strip()]
     try:
         source = open_source(args.data, config=args.config, split=args.split, where="--data")
         if sign:  # its own columns, as the copy in the pack will have them
             source.options = {"given": {"sep": sign}}
         columns = source.columns
-        rows = list(islice(source.rows(), MAX_ROWS))
+        first_rows = list(islice(source.rows(), LOOKED_INTO))
+        wanted = {column_of(name, columns) for name in (args.target, *options)} & {*columns}
+        rows = list(source.rows(sorted(wanted))) if wanted else []
     except BadInput as error:
         problems.extend(error.problems)
         return None, None
-    if not rows:
+    if not first_rows:
         problems.add("holds no rows", where=f"--data {args.data}")
-    columns = list(dict.fromkeys([*columns, *(path for row in rows[:LOOKED_INTO] for path in paths_in(row))]))
+    columns = list(dict.fromkeys([*columns, *(path for row in first_rows for path in paths_in(row))]))
     gold = [value_at(row, args.target) for row in rows]
     if source.has(args.target):
         _all_answered(args, gold, problems)
     prompt, renamed = _prompt(args.prompt, columns, problems)
-    options = [one.strip() for one in (args.choices or "").split(",") if one.strip()]
     for where, names in (("--target", [args.target]), ("--choices", options)):
         for name in names:
             if not source.has(name):
@@ -144,7 +145,7 @@ def _questions(args: argparse.Namespace, problems: Problems) -> tuple[Questions 
                 )
     first = None
     if not problems.found:
-        _texts_alone(args, prompt, renamed, rows, problems)
+        _texts_alone(args, prompt, renamed, first_rows, problems)
         first = _first_number(args, gold, options, rows, problems) if options else None
     if options and args.kind != "choice":
         problems.add("is for --kind choice", where="--choices")
