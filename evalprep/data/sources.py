@@ -301,7 +301,7 @@ def _near_path(path: Path) -> str:
         siblings = [entry.name for entry in path.parent.iterdir()]
     except (OSError, ValueError):
         siblings = []
-    return near(path.name, siblings) or "check the spelling; relative paths start at the config file's folder"
+    return near(path.name, siblings) or "check the spelling"
 
 
 def config_names(location: str, *, folder: Path | None = None, revision: str | None = None) -> list[str]:

@@ -150,7 +150,9 @@ def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
     if "error" in verdict:
         return [*lines, f"the scorer raises {verdict['error']}"]
     for name, found in verdict["filters"].items():
-        metrics = ", ".join(f"{key}={value!r}" for key, value in found["metrics"].items())
+        # lm-eval's own metrics are numbers of numpy, whose repr says so.
+        plain = {key: value.item() if hasattr(value, "item") else value for key, value in found["metrics"].items()}
+        metrics = ", ".join(f"{key}={value!r}" for key, value in plain.items())
         lines.append(f"filter {name}: extracted {str(found['extracted'])[:_CUT]!r}; {metrics}")
     if "published_verdict" in verdict:
         lines.append(f"published verdict: {'right' if verdict['published_verdict'] else 'wrong'}")
