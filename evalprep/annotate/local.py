@@ -11,6 +11,7 @@ from evalprep.annotate.asking import Sum
 from evalprep.annotate.collect import Asked
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Ledger, Use, now, storable
+from evalprep.annotate.providers.wire import Request
 from evalprep.annotate.session import follow, waiting
 from evalprep.backends import BACKENDS, Backend
 from evalprep.errors import BadInput, Problem
@@ -38,11 +39,11 @@ class LocalJudge:
     model_args: Mapping[str, Any] = field(default_factory=dict)
     _loaded: Any = field(default=None, repr=False)
 
-    def replies(self, prompts: Sequence[Sequence[Message]], sampling: Mapping[str, Any]) -> list[str]:
-        """The model's replies.
+    def replies(self, asked: Sequence[Request], sampling: Mapping[str, Any]) -> list[str]:
+        """The model's replies, those with a JSON schema held to it.
 
         Raises:
-            BadInput: it cannot be loaded, or takes no such parameters.
+            BadInput: it cannot be loaded, takes no such parameters, or cannot be held to a schema.
         """
         unknown = sorted(set(sampling) - _TAKEN)
         if unknown:
@@ -55,12 +56,40 @@ class LocalJudge:
         from lm_eval.api.instance import Instance
 
         arguments = _generation(sampling)
-        texts = [self._text(messages) for messages in prompts]
         requests = [
-            Instance(request_type="generate_until", doc={}, arguments=(text, dict(arguments)), idx=at)
-            for at, text in enumerate(texts)
+            Instance(
+                request_type="generate_until",
+                doc={},
+                arguments=(self._text(one.messages), arguments | self._form(one.schema)),
+                idx=at,
+            )
+            for at, one in enumerate(asked)
         ]
-        return [str(one) for one in self._lm.generate_until(requests, disable_tqdm=True)]
+        try:
+            return [str(one) for one in self._lm.generate_until(requests, disable_tqdm=True)]
+        except Exception as error:
+            if all(one.schema is None for one in asked):
+                raise
+            raise self._no_form(error) from error
+
+    def _form(self, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        if schema is None or self.backend.holds is None:
+            return {}
+        try:
+            return self.backend.holds(schema)
+        except ImportError as error:
+            raise self._no_form(error) from error
+
+    def _no_form(self, error: Exception) -> BadInput:
+        reason = next(iter(str(error).splitlines()), "")[:300]
+        return BadInput(
+            Problem(
+                what=f"{self.backend.name} does not hold replies to the rubric's JSON schema: "
+                f"{type(error).__name__}: {reason}",
+                where="--structured",
+                fix="leave it out, or serve the model (vllm serve) and name it by --base_url",
+            )
+        )
 
     @property
     def _lm(self) -> Any:
@@ -151,7 +180,7 @@ def _ask_chunk(ledger: Ledger, judge: LocalJudge, chunk: Sequence[Question], who
     single = {one.key: one for one in chunk}
     sampling = who.parameters(chunk[0].annotator)
     begun = now()
-    replies = judge.replies([one.messages for one in single.values()], sampling)
+    replies = judge.replies([one.request for one in single.values()], sampling)
     rows = [
         one.row("received", len(one.attempts) + 1, reply=storable(reply), sent_at=begun, received_at=now())
         for one, reply in zip(single.values(), replies, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -89,6 +89,8 @@ class Backend:
         adds_bos: Writes a BOS before raw prompts unless told otherwise; None for as the tokenizer does.
         forgets: Drops what earlier requests left in lm-eval's model object beside its own attributes, so that the next
             command finds it as it was loaded; None where it is to be made anew.
+        holds: Generation arguments that hold a reply of the model that lm-eval has loaded to a JSON schema; None where
+            there are none.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Backend:
     stops: int | None = None
     adds_bos: bool | None = None
     forgets: Callable[[Any], object] | None = lambda _lm: None
+    holds: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
     def whole_address(self, url: str) -> str:
         """What an address was meant to be that names a server alone, or its path for requests of the other kind.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalprep.backends.record import GENERATES, LIKELIHOODS, Arguments, Backend, Request, with_optional
@@ -60,6 +61,17 @@ def forget(lm: Any) -> None:
         engine.reset_prefix_cache()
 
 
+def held(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes vLLM write nothing but JSON of a schema.
+
+    Raises:
+        ImportError: vLLM is not installed, or older than 0.11.
+    """
+    from vllm.sampling_params import StructuredOutputsParams
+
+    return {"structured_outputs": StructuredOutputsParams(json=dict(schema))}
+
+
 BACKEND = Backend(
     name="vllm",
     model_type="vllm",
@@ -75,4 +87,5 @@ BACKEND = Backend(
     shrinks_float32=True,
     samples=True,
     forgets=forget,
+    holds=held,
 )

@@ -66,7 +66,10 @@ class Automaton:
         self._copies = copies
         tree = parser.parse(pattern, flags)
         self._flags = tree.state.flags
-        self.samples = "".join(dict.fromkeys([*_SAMPLES, *_named(tree, ignore_case=bool(self._flags & re.IGNORECASE))]))
+        named = _named(tree, ignore_case=bool(self._flags & re.IGNORECASE))
+        # The first that fits is shown; where `^` and `$` are about lines, only line breaks pass them again and again.
+        first = "\n" if self._flags & re.MULTILINE else ""
+        self.samples = "".join(dict.fromkeys([*first, *_SAMPLES, *named]))
         self.classes: list[int] = []
         self.edges: list[Counter[int]] = []
         self.possessive: set[int] = set()

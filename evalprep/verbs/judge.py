@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--structured",
         choices=("on", "ratings", "off"),
         help="hold replies to the rubric's JSON schema; to its ratings without an explanation, for small judges; or to "
-        "nothing (default: as the rubric says, where the service can)",
+        "nothing (default: as the rubric says, where the service can; nothing with --backend)",
     )
     add("--votes", type=int, metavar="N", help="draws per question (default: the rubric's)")
     add("--tasks", nargs="+", metavar="TASK", help="task or group names (default: all that a judge is asked about)")

@@ -19,6 +19,7 @@ from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.secret import read_key
 from evalprep.annotate.providers.service import WIRES, Service
 from evalprep.annotate.providers.wire import Wire
+from evalprep.backends import BACKENDS
 from evalprep.credentials import is_secret
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packs.annotator import Annotator
@@ -113,13 +114,14 @@ def checked(args: argparse.Namespace, packs: Mapping[str, Pack]) -> Settings:
         key = read_key(variable, args.api_key_file, problems, needed=needed, named=bool(args.api_key_env))
     rubric = _rubric(args, packs, problems)
     who = Who(args.model or "", gen_kwargs)
-    if args.structured == "off" or local is not None:
+    if args.structured == "off" or (local is not None and args.structured not in _HELD):
         who = who.without_schema()
     elif args.structured == "ratings":
         who = who.with_ratings_alone()
-    if args.structured in _HELD and args.backend is not None:
+    if args.structured in _HELD and local is not None and local.backend.holds is None:
         problems.add(
-            f"--structured {args.structured} with --backend",
+            f"--structured {args.structured} with --backend {args.backend}: it cannot be held to a JSON schema",
+            allowed=", ".join(f"--backend {one.name}" for one in BACKENDS.values() if one.holds is not None),
             fix="serve the model (vllm serve) and name it by --base_url",
         )
     price = _price(args, problems)

@@ -1,6 +1,9 @@
 """A judge that lm-eval loads on this machine."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +38,8 @@ def test_every_reply_is_kept(science_run, capsys):
         (["--backend", "hf", "--batch"], "--batch with --backend"),
         (["--model_args", "dtype=float32"], "--model_args without --backend"),
         (["--backend", "dummy", "--gen_kwargs", "seed=1"], "takes no seed"),
+        (["--backend", "hf", "--structured", "on"], "cannot be held to a JSON schema"),
+        (["--backend", "dummy", "--structured", "ratings"], "cannot be held to a JSON schema"),
     ],
 )
 def test_what_does_not_go_together(science_run, capsys, options, what):
@@ -51,3 +56,24 @@ def test_a_real_model(science_run, capsys, tiny_model):
     assert (code, outcome["tasks"][0]["means"]) == (0, {"judge_rating": 4})
     code, outcome = ask(capsys, science_run, "--backend", "hf", "--model", science_run)
     assert (code, "cannot be loaded" in outcome["problems"][0]["what"]) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_real_model_of_vllm_is_held_to_the_schema(science_run, tiny_model):
+    """It would say something else, and cannot."""
+    pytest.importorskip("vllm")
+    settings = ("dtype=float32", "max_model_len=2048", "enforce_eager=True", "gpu_memory_utilization=0.2")
+    command = [
+        *(sys.executable, "-m", "evalprep", "judge", str(science_run), "--tasks", SUMMARY, "--limit", "3"),
+        *("--backend", "vllm", "--model", str(tiny_model("No idea")), "--structured", "ratings"),
+        *("--model_args", ",".join([*settings, "distributed_executor_backend=uni"]), "--gen_kwargs", "max_tokens=32"),
+    ]
+    environment = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+    done = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, timeout=500, check=False
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    with Ledger(science_run / FILE) as ledger:
+        rows = [one for several in ledger.attempts().values() for one in several]
+    assert len(rows) == 3
+    assert all(1 <= rating <= 5 for one in rows for rating in json.loads(one.reply).values())

@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from evalprep.backends.hf import CPU_BATCH
 from evalprep.config.schema import Core
 from evalprep.model import destination
 from evalprep.packs.plan import Call
@@ -72,6 +73,17 @@ def test_cpu_command_has_the_settings_that_work_there(core, cpu):
     ):
         assert part in args
     assert made.env["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+
+
+@pytest.mark.parametrize(("size", "shown"), [("auto", str(CPU_BATCH)), (3, "3")])
+def test_a_batch_size_of_hf_on_a_cpu_is_only_chosen_where_nobody_has(core, cpu, size, shown):
+    argv = build_command(core(backend="hf", batch_size=size), tasks=["x"], model="org/model").argv()
+    assert pairs(argv, "--batch_size") == shown
+
+
+def test_a_batch_size_of_hf_on_a_gpu_is_left_to_lm_eval(core, gpu):
+    argv = build_command(core(backend="hf"), tasks=["x"], model="org/model").argv()
+    assert pairs(argv, "--batch_size") == "auto"
 
 
 @pytest.mark.parametrize(("tokens", "gib"), [(1024, "1"), (8192, "2"), (131072, "28")])

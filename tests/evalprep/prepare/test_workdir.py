@@ -1,13 +1,15 @@
 """The work folder's place, its files, and what a preparation that was killed has left."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
 from evalprep.config.schema import Core
 from evalprep.packs.plan import Call
 from evalprep.prepare.commands import Share, invocation
-from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, swap_in, tree_files
+from evalprep.prepare.workdir import MANIFEST, _exchange, building, carry_over, check_place, swap_in, tree_files
 
 
 def prepared(folder, **files):
@@ -95,3 +97,15 @@ def test_a_run_that_has_all_it_needs_here_asks_no_hub(backend, local, offline, t
     share = Share(Call(), backend, False, None, 0, ("a",))
     made = invocation(core, share, names=["a"], model="m", local_only=local)
     assert (made.env.get("HF_HUB_OFFLINE") == "1") == offline
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="one step needs Linux")
+def test_folders_are_swapped_in_one_step_wherever_one_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "other"):
+        Path(name).mkdir()
+        Path(name, name).touch()
+    assert _exchange(Path("one"), Path("other"))
+    assert [path.name for path in Path("one").iterdir()] == ["other"]
+    assert not _exchange(Path("one"), Path("absent"))
+    assert [path.name for path in Path("one").iterdir()] == ["other"]

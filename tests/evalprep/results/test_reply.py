@@ -57,6 +57,8 @@ def test_by_its_tokens(tokens, cut, tmp_path):
 def test_the_task_knows_best(tmp_path):
     told = sample(tmp_path, "word " * 60, metrics={"exact_match": 1.0, "truncated": 0})
     assert truncated(told, lambda _text: 100) is False
+    told = sample(tmp_path, "a whole sentence.", metrics={"exact_match": 1.0, "truncated": 1})
+    assert truncated(told, lambda _text: 10) is True
 
 
 def test_limits(tmp_path):
