@@ -14,8 +14,8 @@ from evalprep.packapi import Context
 from evalprep.packs.entries import TaskSpec
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Excluded, Plan, TaskPlan, closed, cycle
-from evalprep.prepare.commands import with_chat
 from evalprep.prepare.selection import Selection
+from evalprep.prepare.shares import with_chat
 from evalprep.terminal import shortlist
 
 _OUTPUT_TYPE = re.compile(r"^output_type:\s*[\"']?(\w+)", re.MULTILINE)

@@ -21,19 +21,13 @@ from evalprep.packs.own import remember_folder
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Command, Excluded, asked_for, limited
 from evalprep.prepare.checked import check_built, raise_errors
-from evalprep.prepare.commands import (
-    command,
-    command_names,
-    invocation,
-    names_for,
-    shares,
-    whole_blocks,
-)
+from evalprep.prepare.commands import command, invocation
 from evalprep.prepare.joined import Joined, PlannedPack, groups_to_write, join_plans
 from evalprep.prepare.models import Subject, check_models, check_tokenizers, subjects_of
 from evalprep.prepare.scores import check_scores
 from evalprep.prepare.script import Step, run_configuration, script
 from evalprep.prepare.selection import Selection, select
+from evalprep.prepare.shares import command_names, names_for, shares, whole_blocks
 from evalprep.prepare.soundness import check_plan, maker_of_rows
 from evalprep.prepare.taskfiles import write_groups, write_inline, write_overridden, write_tasks
 from evalprep.prepare.workdir import MANIFEST, building, carry_over, check_place, of_commands, swap_in, tree_files

@@ -23,7 +23,7 @@ from evalprep.packs.own import remember_folder, why_foreign
 from evalprep.packs.pack import Pack
 from evalprep.packs.plan import Plan, TaskPlan, limited
 from evalprep.places import is_file
-from evalprep.prepare.commands import whole_blocks
+from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.soundness import maker_of_rows
 from evalprep.results import Run, load_run
 from evalprep.results.stages import MADE_FROM, made_from

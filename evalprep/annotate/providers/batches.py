@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from evalprep.annotate.providers.http import BODY_LIMIT
+from evalprep.annotate.providers.body import BODY_LIMIT
 from evalprep.annotate.providers.service import Service
 from evalprep.annotate.providers.wire import Answer, UnansweredError, one_line
 

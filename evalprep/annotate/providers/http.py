@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
-import email.utils
 import json
-import zlib
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from urllib.parse import urljoin, urlsplit
 
+from evalprep.annotate.providers.body import BODY_LIMIT, ERROR_LIMIT, PIECE, Response, read_body
 from evalprep.annotate.providers.wire import UnansweredError, one_line
 
 if TYPE_CHECKING:
@@ -26,34 +23,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-#: Bytes of a reply, unpacked. A reply of a million tokens has about 5 MB.
-BODY_LIMIT = 16 * 2**20
-#: Bytes of the body of an error that are read; the rest is dropped.
-ERROR_LIMIT = 64 * 2**10
-_PIECE = 64 * 2**10
 _REDIRECTS = 3
 _KEEPS_METHOD = frozenset({307, 308})
-_COMPRESSED = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # window bits for zlib: gzip; zlib or gzip by its header
-
-
-@dataclass(frozen=True)
-class Response:
-    """A whole response."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        """The body as data.
-
-        Raises:
-            ValueError: it is not JSON, or nested too deeply to be read.
-        """
-        try:
-            return json.loads(self.body)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
 
 
 class Http:
@@ -191,7 +162,7 @@ class Http:
         async def parts() -> AsyncIterator[bytes]:
             yield head.encode()
             with file.open("rb") as handle:
-                while piece := handle.read(_PIECE):
+                while piece := handle.read(PIECE):
                     yield piece
             yield tail.encode()
 
@@ -242,7 +213,7 @@ class Http:
             try:
                 if not 300 <= response.status_code < 400:
                     whole = response.status_code == 200
-                    await _read(response, into, limit if whole else min(limit, ERROR_LIMIT), whole=whole)
+                    await read_body(response, into, limit if whole else min(limit, ERROR_LIMIT), whole=whole)
                     return response.status_code, response.headers
                 goal = urljoin(url, response.headers.get("location", ""))
                 kept = response.status_code in _KEEPS_METHOD or method == "GET"
@@ -268,47 +239,6 @@ class Http:
         return one_line(text.replace(self._secret, "***") if self._secret else text)
 
 
-async def _read(response: httpx.Response, into: BinaryIO, limit: int, *, whole: bool) -> None:
-    """Copy a body, unpacked; what lies beyond the limit is an error where the whole is wanted, else dropped."""
-    kind = response.headers.get("content-encoding", "").strip().lower()
-    if kind not in {"", "identity"} and kind not in _COMPRESSED:
-        raise UnansweredError(
-            f"the body is packed with {kind[:20]!r}, which was not asked for", again=True, billed=True
-        )
-    unpack = zlib.decompressobj(_COMPRESSED[kind]) if kind in _COMPRESSED else None
-    room = limit
-
-    def put(piece: bytes) -> bool:
-        nonlocal room
-        if len(piece) > room:
-            if whole:
-                raise UnansweredError(f"the body is larger than {limit:,} bytes", again=False, billed=True)
-            into.write(piece[:room])
-            return False
-        into.write(piece)
-        room -= len(piece)
-        return True
-
-    async for raw in response.aiter_raw(_PIECE):
-        if unpack is None:
-            if not put(raw):
-                return
-            continue
-        waiting = raw
-        while waiting:
-            try:
-                piece = unpack.decompress(waiting, _PIECE)
-            except zlib.error as error:
-                raise UnansweredError(f"the packed body is damaged: {error}", again=True, billed=True) from None
-            waiting = unpack.unconsumed_tail
-            if not put(piece):
-                return
-            if not piece and not waiting:
-                break
-    if unpack is not None and not unpack.eof:
-        raise UnansweredError("the packed body is cut", again=True, billed=True)
-
-
 def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
@@ -316,27 +246,3 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 def _words(error: BaseException) -> str:
     return str(error) or type(error).__name__
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a response asks to wait, None where it does not say.
-
-    `retry-after-ms` is OpenAI's; `Retry-After` has seconds or a date (RFC 9110, section 10.2.3).
-
-    >>> retry_after({"retry-after": "3"}), retry_after({"retry-after-ms": "250"}), retry_after({"retry-after": "soon"})
-    (3.0, 0.25, None)
-    """
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * scale
-        except ValueError:
-            continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-    try:
-        when = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
-    except (ValueError, TypeError):
-        return None
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=dt.UTC)
-    return max(0.0, (when - dt.datetime.now(dt.UTC)).total_seconds())

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from evalprep.annotate.providers.anthropic import Anthropic
-from evalprep.annotate.providers.http import BODY_LIMIT, Http, Response, retry_after
+from evalprep.annotate.providers.body import BODY_LIMIT, Response, retry_after
+from evalprep.annotate.providers.http import Http
 from evalprep.annotate.providers.openai import OpenAI
 from evalprep.annotate.providers.wire import Answer, RefusedError, Request, UnansweredError, Wire, one_line
 

@@ -14,7 +14,7 @@ from evalprep.annotate.asking import Asker, Stopped
 from evalprep.annotate.ledger import FILE, Ledger
 from evalprep.annotate.prices import Budget, Price
 from evalprep.annotate.providers import pace
-from evalprep.annotate.providers.http import retry_after
+from evalprep.annotate.providers.body import retry_after
 from evalprep.annotate.providers.service import WIRES, Service
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.plain import questions

@@ -14,7 +14,7 @@ from evalprep.packapi import Context
 from evalprep.packs.entries import shown
 from evalprep.packs.finding import TEMPLATES, find_packs
 from evalprep.packs.pack import Pack
-from evalprep.prepare.commands import names_for
+from evalprep.prepare.shares import names_for
 
 PACK = {
     "tasks": {"p_qa": {"template": "p_qa.yaml", "source": "q.jsonl", "columns": {"prompt": "q"}}},

@@ -10,7 +10,8 @@ from evalprep.config.schema import Core
 from evalprep.model import destination
 from evalprep.packs.plan import Call
 from evalprep.prepare import commands
-from evalprep.prepare.commands import Share, invocation, model_location
+from evalprep.prepare.commands import invocation, model_location
+from evalprep.prepare.shares import Share
 
 
 def build_command(core, *, tasks, model):

@@ -8,7 +8,8 @@ import pytest
 
 from evalprep.config.schema import Core
 from evalprep.packs.plan import Call
-from evalprep.prepare.commands import Share, invocation
+from evalprep.prepare.commands import invocation
+from evalprep.prepare.shares import Share
 from evalprep.prepare.workdir import MANIFEST, _exchange, building, carry_over, check_place, swap_in, tree_files
 
 
