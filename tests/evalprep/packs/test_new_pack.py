@@ -1,10 +1,10 @@
 """`evalprep new-pack` on rows of one's own: every kind renders, checks, and gives credit to a right reply."""
 
+import contextlib
 import gzip
+import io
 import json
-import os
-import subprocess
-import sys
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +16,6 @@ from evalprep.config.file import load_config
 from evalprep.packs.skeleton import KINDS
 from evalprep.prepare.preparation import prepare
 from evalprep.verbs.new_pack import _KINDS
-from tests import PROJECT_ROOT
 
 OPTIONS = {"a": "two", "b": "three", "c": "four", "d": "five", "e": "six"}
 ROWS = [
@@ -46,15 +45,10 @@ def write(folder, name, rows=None):
 
 
 def new_pack(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "evalprep", "new-pack", "mine", "--template_dir", str(folder / "packs"), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PROJECT_ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["new-pack", "mine", "--template_dir", str(folder / "packs"), *arguments])
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def loaded(folder):
