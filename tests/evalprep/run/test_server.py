@@ -58,7 +58,7 @@ def test_a_chat_interface_gives_the_files_of_the_pasted_command(project, tmp_pat
             [task("text", tmp_path / "rows.jsonl")],
             model_name="a-model",
             backend="local-chat-completions",
-            model_args={"base_url": url, "num_concurrent": 4, "max_retries": 1},
+            model_args={"base_url": url.replace("/v1/", "/v1/chat/"), "num_concurrent": 4, "max_retries": 1},
             apply_chat_template=True,
             limit=6,
         )
