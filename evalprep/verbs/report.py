@@ -191,6 +191,7 @@ def _scores(
     from evalprep.errors import BadInput
     from evalprep.packs.finding import find_packs
     from evalprep.report import judgements_of
+    from evalprep.results.record import packs_elsewhere
     from evalprep.score import of_rule, open_reference, score_run
 
     try:
@@ -203,4 +204,7 @@ def _scores(
         return [], {}, [], [f"suite scores are left out: {one.where}: {one.what}" for one in error.problems]
     declared = {f"{pack.name}/{name}": spec for pack in packs.values() for name, spec in pack.suite_scores.items()}
     judgements = [judgements_of(run, packs) for run in runs]
+    for run in runs:
+        if elsewhere := packs_elsewhere(run, packs):
+            run.notes.append(elsewhere)
     return scores, {name: spec.note for name, spec in declared.items() if spec.note}, judgements, []

@@ -452,6 +452,8 @@ def test_a_pack_that_nobody_named_is_told_with_its_folder(tmp_path, capsys):
         printed = " ".join(capsys.readouterr().out.split())
         assert f"what the pack mine adds is left out; name the folder: --template_dir {folder}" in printed
         packs.mkdir(exist_ok=True)
+    assert main(["report", str(home), "--format", "html"]) == 0
+    assert "note: what the pack mine adds is left out" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(("previous", "verb"), [(None, "report"), (0.0, "compare")])
