@@ -140,9 +140,11 @@ def score_groups(run: Run) -> list[GroupScore]:
             continue
         chosen = {member: run.tasks[member] for member in members}
         scored = collect(chosen, {})
-        if len(
-            {(task.primary.metric, task.primary.higher_is_better) for task in chosen.values()}
-        ) > 1 or not _one_scale(chosen):
+        if len({task.primary.higher_is_better for task in chosen.values()}) > 1:
+            why = "higher is better for some of its tasks and lower for others, and they are not pooled"
+            groups.append(_as_stored(run, name, members, why))
+            continue
+        if len({task.primary.metric for task in chosen.values()}) > 1 or not _one_scale(chosen):
             why = "its tasks are scored by different metrics or on different scales, and are not pooled"
             groups.append(_as_stored(run, name, members, why))
             continue

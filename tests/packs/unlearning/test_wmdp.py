@@ -141,6 +141,18 @@ def test_the_group_of_lm_eval_points_as_its_tasks_do(prepared, tmp_path, capsys)
     )
 
 
+def test_forgetting_and_keeping_are_not_pooled(suite, tmp_path, capsys):
+    run = suite[1].stem.removeprefix("run_")
+    tasks = {"wmdp_bio": rows(30), "mmlu_anatomy": rows(20)}
+    extra = {"group_subtasks": {"unlearn_wmdp": [*tasks]}}
+    home = write_run(tmp_path / "runs", tasks, metadata={"version": 1.0, "run": run}, extra=extra)
+    shutil.copy(suite[1], home.parent)
+    _, scores = said(capsys, "score", home, "--no-write")
+    (group,) = scores["groups"]
+    assert group["micro"]["agg_value"] is None
+    assert "higher is better for some of its tasks and lower for others" in group["micro"]["reason"]
+
+
 def test_files_of_openunlearning_go_the_same_way(tmp_path, capsys):
     for name, value in (("rmu", 0.28), ("full", 0.45)):
         (tmp_path / name).mkdir()
