@@ -12,76 +12,19 @@ document (`repeats`, kept by `take_first_k` or by no selection at all) are score
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
 import math as mathematics
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
 
 from custom_metrics.extract import thinking
 from custom_metrics.extract.bbh import same_bbh
 from custom_metrics.extract.stated import extract_stated
 from custom_metrics.harness.filters import INVALID
-
-Doc = Mapping[str, Any]
-Results = Sequence[Any]
-Values = dict[str, Any]
+from custom_metrics.harness.promises import Doc, Results, Values, averaged, never_raising, with_macro
 
 _log = logging.getLogger(__name__)
-
-
-def _never_raising(**failure: Any) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
-    """Give a scorer its keys with the values of a failure, and count the failure."""
-
-    def wrap(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
-        @functools.wraps(score)
-        def safe(doc: Doc, results: Results) -> Values:
-            try:
-                return {**failure, "scorer_error": 0, **score(doc, results)}
-            except Exception as error:  # noqa: BLE001 - see the module's promise
-                _log.warning("%s: sample %s was not scored: %r", score.__name__, doc.get("sample_id"), error)
-                return {**failure, "scorer_error": 1}
-
-        return safe
-
-    return wrap
-
-
-def _mean(values: Sequence[Any]) -> Any:
-    """Average numbers, or lists of numbers place by place."""
-    if isinstance(values[0], list):
-        return [sum(column) / len(values) for column in itertools.zip_longest(*values, fillvalue=0.0)]
-    return sum(values) / len(values)
-
-
-def _averaged(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
-    """Score every reply where a document has several (`repeats` without `take_first`), and average value by value."""
-
-    @functools.wraps(score)
-    def averaged(doc: Doc, results: Results) -> Values:
-        replies = results[0] if results else ""
-        if not isinstance(replies, (list, tuple)) or len(replies) < 2:
-            return score(doc, results)
-        scored = [score(doc, [reply]) for reply in replies]
-        return {name: _mean([values[name] for values in scored]) for name in scored[0]}
-
-    return averaged
-
-
-def _with_macro(metric: str) -> Callable[[Callable[[Doc, Results], Values]], Callable[[Doc, Results], Values]]:
-    """Add `<metric>_macro`: the value with its subtask, for `aggregations.macro_mean`."""
-
-    def wrap(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
-        @functools.wraps(score)
-        def with_macro(doc: Doc, results: Results) -> Values:
-            values = score(doc, results)
-            return {**values, f"{metric}_macro": [str(doc.get("subtask_name") or ""), values[metric]]}
-
-        return with_macro
-
-    return wrap
 
 
 def _reply(results: Results) -> str:
@@ -108,9 +51,9 @@ def _letter(text: str) -> str:
     return text.strip().strip("()[]{}.:* ").upper()
 
 
-@_with_macro("exact_match")
-@_averaged
-@_never_raising(exact_match=0.0, unparsed=0.0)
+@with_macro("exact_match")
+@averaged
+@never_raising(exact_match=0.0, unparsed=0.0)
 def choice(doc: Doc, results: Results) -> Values:
     """Compare a chosen letter with `doc["target"]` (`B`, `(B)` or `Answer: B`).
 
@@ -124,9 +67,9 @@ def choice(doc: Doc, results: Results) -> Values:
     return {"exact_match": float(_letter(answer) == _letter(gold))}
 
 
-@_with_macro("exact_match")
-@_averaged
-@_never_raising(exact_match=0.0, unparsed=0.0)
+@with_macro("exact_match")
+@averaged
+@never_raising(exact_match=0.0, unparsed=0.0)
 def bbh(doc: Doc, results: Results) -> Values:
     """Compare a BIG-Bench Hard answer in the form of `doc["subtask_name"]`.
 
@@ -139,8 +82,8 @@ def bbh(doc: Doc, results: Results) -> Values:
     return {"exact_match": float(same_bbh(answer, _gold(doc), doc.get("subtask_name")))}
 
 
-@_averaged
-@_never_raising(exact_match=0.0, unparsed=0.0)
+@averaged
+@never_raising(exact_match=0.0, unparsed=0.0)
 def number(doc: Doc, results: Results) -> Values:
     """Compare a final number with `doc["target"]` by value.
 
@@ -160,8 +103,8 @@ def number(doc: Doc, results: Results) -> Values:
     return {"exact_match": float(same_number(answer, gold))}
 
 
-@_averaged
-@_never_raising(exact_match=0.0, unparsed=0.0)
+@averaged
+@never_raising(exact_match=0.0, unparsed=0.0)
 def number_lm_eval(doc: Doc, results: Results) -> Values:
     """Compare a number with `doc["target"]` as lm-eval's gsm8k does: as texts, without commas, dollars, a full stop.
 
@@ -190,9 +133,9 @@ def math_gold(doc: Doc) -> str:
     return content if content is not None else _gold(doc)
 
 
-@_with_macro("exact_match")
-@_averaged
-@_never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0, minerva=0.0)
+@with_macro("exact_match")
+@averaged
+@never_raising(exact_match=0.0, unparsed=0.0, timeout=0.0, original_llama=0.0, minerva=0.0)
 def math(doc: Doc, results: Results) -> Values:
     r"""Grade a MATH reply by its last complete box, with the scorers of two other tools next to ours.
 
@@ -286,8 +229,8 @@ def _ifeval(doc: Doc, results: Results, check: Callable[..., Values]) -> Values:
 
 
 @_with_headlines
-@_averaged
-@_never_raising(**_IFEVAL_FAILURE)
+@averaged
+@never_raising(**_IFEVAL_FAILURE)
 def ifeval(doc: Doc, results: Results) -> Values:
     """Check the instructions of an IFEval row (`prompt`, `instruction_id_list`, `kwargs`).
 
@@ -301,8 +244,8 @@ def ifeval(doc: Doc, results: Results) -> Values:
 
 
 @_with_headlines
-@_averaged
-@_never_raising(**_IFEVAL_FAILURE)
+@averaged
+@never_raising(**_IFEVAL_FAILURE)
 def ifeval_official(doc: Doc, results: Results) -> Values:
     """Check an IFEval row by lm-eval's own rules, wherever these give a verdict; docs/extraction.md lists what differs.
 
@@ -314,8 +257,8 @@ def ifeval_official(doc: Doc, results: Results) -> Values:
     return _ifeval(doc, results, check_official)
 
 
-@_with_macro("acc")
-@_never_raising(acc=0.0, acc_norm=0.0)
+@with_macro("acc")
+@never_raising(acc=0.0, acc_norm=0.0)
 def mmlu_choice(doc: Doc, results: Results) -> Values:
     """Pick the most likely choice of a `multiple_choice` document.
 
