@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def _with_shards(
         if len(set().union(*ids)) < sum(map(len, ids)):
             continue
         scores = dict.fromkeys(kept.scores)  # those of one part are not those of the whole
-        tasks[name] = TaskRun(name, joined(paths), kept.config, scores, kept.directions, kept.planned)
+        tasks[name] = replace(kept, path=joined(paths), scores=scores, _tables={})
         results.setdefault("n-samples", {})[name] = {"original": min(whole), "effective": sum(rows)}
         notes.append(f"{name}: {len(files)} parts of {sum(rows)} rows are put together")
     return notes

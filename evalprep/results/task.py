@@ -37,6 +37,7 @@ class TaskRun:
         directions: Metric name -> higher is better.
         planned: The task in the plan of the run, where the run's record is there.
         chosen: The number that is read of it by the rule that was asked for (`results.rule`), instead of its own.
+        turned: Which way is better, and the pack that says so, where that is not lm-eval's word.
         values_only: Its rows are of a log that keeps values and no replies: no score can be computed from them.
     """
 
@@ -47,6 +48,7 @@ class TaskRun:
     directions: Mapping[str, Any] = field(default_factory=dict)
     planned: TaskPlan | None = None
     values_only: bool = False
+    turned: Turned | None = None
     chosen: Primary | None = None
     _tables: dict[tuple[str, str | None], Table] = field(default_factory=dict, repr=False)
 
@@ -127,4 +129,4 @@ def task_of(
 
     scores = part("results")
     directions = directions_of(part("higher_is_better"), scores, turned)
-    return TaskRun(task, path, part("configs"), scores, directions, planned)
+    return TaskRun(task, path, part("configs"), scores, directions, planned, turned=turned)

@@ -38,4 +38,4 @@ def agreed(runs: Sequence[Run]) -> list[Run]:
 def _turned(task: TaskRun, said: Turned) -> TaskRun:
     directions = directions_of(task.directions, task.scores, said)
     chosen = task.chosen and replace(task.chosen, higher_is_better=said[0] == "up")
-    return replace(task, directions=directions, chosen=chosen)
+    return replace(task, directions=directions, chosen=chosen, turned=said)

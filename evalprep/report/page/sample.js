@@ -5,7 +5,7 @@ function verdictOf(row, run) {
   const [columns, value] = [STORE.columns, STORE.columns.score[run][row]];
   if (value === null || value === undefined) return "none";
   const task = DOC.tasks[columns.task[row]];
-  return task.graded ? "graded" : (value === 1) === task.higher_is_better ? "right" : "wrong";
+  return task.graded ? "graded" : (value === 1) === task.one_is_right ? "right" : "wrong";
 }
 const mark = (kind, label, colour) =>
   el(

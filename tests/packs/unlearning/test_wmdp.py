@@ -107,6 +107,7 @@ def test_what_is_worse(runs, capsys, folders, verdict):
     assert gate["status"] == ("fail" if verdict == "worse" else "pass")
     _, report = said(capsys, "report", one, two, "--out", runs / "report")
     assert [task["higher_is_better"] for task in report["tasks"]] == [verdict == "better"]
+    assert [task["one_is_right"] for task in report["tasks"]] == [True]
 
 
 def test_scores_without_samples_go_the_same_way(runs, capsys):
