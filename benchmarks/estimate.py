@@ -44,6 +44,7 @@ TASK = {
     "doc_to_target": "{{answer}}",
     "metric_list": [{"metric": "exact_match"}],
     "num_fewshot": 0,
+    "fewshot_config": {"sampler": "first_n", "samples": []},
 }
 PACK = "name: pace\ntasks:\n  pace_qa: {template: pace_qa.yaml, source: data.jsonl}\n"
 
@@ -126,7 +127,11 @@ def main() -> None:
         config.write_text(yaml.safe_dump(settings), encoding="utf-8")
         env = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
         ours = [sys.executable, "-m", "evalprep"]
-        subprocess.run([*ours, "prepare", "--config_path", str(config)], env=env, check=True, stdout=subprocess.DEVNULL)
+        made = subprocess.run(
+            [*ours, "prepare", "--config_path", str(config)], env=env, check=False, capture_output=True, text=True
+        )
+        if made.returncode:
+            sys.exit(made.stderr)
         told = subprocess.run(
             [*ours, "check", "--config", str(config), "--estimate", "--json"],
             env=env,
