@@ -18,12 +18,16 @@ REGISTRY = find_packs(PROJECT_ROOT / "task_templates")["compliance"].module("reg
 REPLY = "1. Yes, [Answer] 5. The river is long. It was named by people."
 
 
-def run(folder, **core):
-    """Prepare, run every printed line by command.sh, score; returns the folder of files."""
+PASTED = ("sh", "work_dir/command.sh")
+WALKED = (sys.executable, "-m", "evalprep", "run", "work_dir")  # one process for all commands, where one model serves
+
+
+def run(folder, words, **core):
+    """Prepare, run every command, score; returns the folder of files."""
     config = {"tasks": "compliance", "limit": 4, "max_model_len": 2048, "compliance": ALL, **core}
     (folder / "eval_config.yaml").write_text(yaml.safe_dump(config))
     subprocess.run([sys.executable, str(PROJECT_ROOT / "prepare_eval.py")], cwd=folder, check=True, timeout=300)
-    subprocess.run(["sh", "work_dir/command.sh"], cwd=folder, check=True, timeout=850)
+    subprocess.run(words, cwd=folder, check=True, timeout=850)
     scored = [sys.executable, "-m", "evalprep", "score", "eval_results", "--out", "scores"]
     subprocess.run(scored, cwd=folder, check=False, timeout=300)
     return folder / "scores"
@@ -44,7 +48,9 @@ def check(home, model):
 
 
 def test_a_local_model(tmp_path, tiny_model):
-    done = check(run(tmp_path, model_name=str(tiny_model("1. Yes, [Answer] 5")), backend="hf", device="cpu"), "tiny")
+    done = check(
+        run(tmp_path, WALKED, model_name=str(tiny_model("1. Yes, [Answer] 5")), backend="hf", device="cpu"), "tiny"
+    )
     assert len(done) >= 20
     # No judge is asked, the reply begins with a number and not with yes or no, and four rows may be all alike.
     assert not REGISTRY.scored().keys() - done - {"self_check_consistency", "human_deception", "reddit_bias", "bold"}
@@ -74,7 +80,11 @@ def test_a_chat_api(tmp_path):
         address = f"http://127.0.0.1:{server.server_address[1]}/v1/chat/completions"
         try:
             home = run(
-                tmp_path, model_name="my-model", backend="local-chat-completions", model_args={"base_url": address}
+                tmp_path,
+                PASTED,
+                model_name="my-model",
+                backend="local-chat-completions",
+                model_args={"base_url": address},
             )
         finally:
             server.shutdown()
