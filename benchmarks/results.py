@@ -93,7 +93,7 @@ def with_evalprep(home: Path) -> dict[str, Any]:
 
 def with_pandas(home: Path) -> dict[str, Any]:
     import pandas as pd
-    from scipy.stats import binomtest
+    from scipy.stats import binomtest, norm, t
 
     rows = []
     with next(home.glob("samples_*")).open(encoding="utf-8") as file:
@@ -115,12 +115,15 @@ def with_pandas(home: Path) -> dict[str, Any]:
     gap = frame.now - frame.before
     sums = (gap - gap.mean()).groupby(frame.cluster).sum()
     groups = len(sums)
+    clustered = float(((sums**2).sum() * groups / (groups - 1)) ** 0.5 / len(frame))
+    # Ours is half of the interval's width in standard normal units, and the interval is one of Student's t.
+    width = float(t.ppf(0.975, groups - 1) / norm.ppf(0.975))
     return {
         "n": len(frame),
         "gained": gained,
         "lost": lost,
         "agreement": float((frame.now == frame.before).mean()),
-        "stderr": float(((sums**2).sum() * groups / (groups - 1)) ** 0.5 / len(frame)),
+        "stderr": clustered * width,
         "mcnemar_p": float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0,
         "macro": float(frame.groupby("subtask").now.mean().mean()),
     }
