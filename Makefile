@@ -1,7 +1,7 @@
 # make demo     everything once, on this machine: environment, model, preparation, lm_eval run, comparison, report
 # make test     the whole test suite; test-fast leaves out what starts lm_eval or a model
 # make lint     style, types and spelling, as CI runs them
-# make bench    performance tables, one per script in benchmarks/
+# make bench    performance tables, one per script in benchmarks/; more than an hour
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
