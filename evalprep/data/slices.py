@@ -93,11 +93,9 @@ def parts_of(text: str, splits: Sequence[str], where: str) -> list[Part]:
         return [Part(split) for split in splits]
     try:
         # Blanks are beside a plus alone; a pattern that looks for them would take quadratic time on many.
-        first, *more = text.split("+")
-        between = [first.rstrip(), *(one.strip() for one in more)] if more else [first]
-        if more:
-            between[-1] = more[-1].lstrip()
-        parts = [_part(one) for one in between]
+        *before, last = text.split("+")
+        first, *more = [*(one.rstrip() for one in before), last]
+        parts = [_part(one) for one in (first, *(one.lstrip() for one in more))]
     except ValueError as error:
         raise BadInput(Problem(what=f"{text!r} is no split: {error}", where=where, allowed=ALLOWED)) from None
     first = parts[0].rounding

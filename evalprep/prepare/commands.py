@@ -90,6 +90,11 @@ class Invocation:
         """The call as one shell line; runs from any directory."""
         return shell_line(self.argv(), self.env)
 
+    def own_line(self, *words: str) -> str:
+        """`evalprep` with these words as a line for a shell, which finds the project where it is not installed."""
+        path = {name: value for name, value in self.env.items() if name == "PYTHONPATH"}
+        return shell_line([*self.ours, *words], path)
+
     def run_yaml(self) -> dict[str, Any]:
         """The same call for `lm_eval run --config`."""
         data: dict[str, Any] = {"model": self.model, "model_args": self.model_args, "tasks": self.tasks}

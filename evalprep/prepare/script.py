@@ -81,7 +81,7 @@ class Step:
 
 def continue_line(call: Invocation, work_dir: str) -> str:
     """The command that makes the data of the next stage."""
-    return shlex.join([*call.ours, "prepare", "--continue", work_dir])
+    return call.own_line("prepare", "--continue", work_dir)
 
 
 def script(steps: Sequence[Step], work_dir: str) -> str:
@@ -90,8 +90,7 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
         lines = ["#!/bin/sh", "# The command that prepare_eval.py printed.", "set -e", steps[0].call.text()]
         return "\n".join([*lines, ""])
     first = steps[0].call
-    path = {name: value for name, value in first.env.items() if name == "PYTHONPATH"}
-    own = f'evalprep() {{ {shell_line(first.ours, path)} "$@"; }}' if first.ours != ["evalprep"] else ""
+    own = f'evalprep() {{ {first.own_line()} "$@"; }}' if first.ours != ["evalprep"] else ""
     lines = [_HEAD, own, f"WORK_DIR={shlex.quote(work_dir)}"]
     depth = 0
     for step in steps:

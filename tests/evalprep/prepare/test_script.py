@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from evalprep.prepare import script
+from evalprep.prepare.commands import Invocation
 
 RUN = r"""
 WORK_DIR=work_dir
@@ -59,3 +60,9 @@ def test_a_task_that_fails_costs_no_other(walk, tmp_path, bad):
 def test_where_the_first_two_fail_the_others_are_not_tried(walk):
     code, calls, _ = walk("a", "b")
     assert (code, len(calls)) == (1, 3)
+
+
+def test_the_next_stage_finds_the_project_where_it_is_not_installed():
+    call = Invocation("dummy", {}, ["a"], {}, {"PYTHONPATH": "/project", "HF_HUB_OFFLINE": "1"}, ours=["evalprep"])
+    line = script.continue_line(call, "/work dir")
+    assert line == """PYTHONPATH=/project"${PYTHONPATH:+:$PYTHONPATH}" evalprep prepare --continue '/work dir'"""
