@@ -156,18 +156,14 @@ def _check(subjects: Sequence[Subject], settings: Settings) -> None:
 
 def _results_of(subject: Subject, url: str) -> list[CardResult]:
     """Every result of a run, no two of one identity."""
-    suite = subject.scores.suite
-    known = [(score, finite_number(score.value)) for score in suite]
-    special = [
-        established_result(score.id, value, url) for score, value in known if value is not None
-    ]
-    of_suite = [result for result in special if result is not None]
-    covered = {
-        task
-        for score, value in known
-        if value is not None and score.id in _established()
-        for task in score.tasks
-    }
+    of_suite: list[CardResult] = []
+    covered: set[str] = set()
+    for score in subject.scores.suite:
+        value = finite_number(score.value)
+        result = None if value is None else established_result(score.id, value, url)
+        if result is not None:
+            of_suite.append(result)
+            covered.update(score.tasks)
     tasks = {**subject.run.tasks, **subject.run.stored}
     of_tasks = [
         _result_of_task(task, url)

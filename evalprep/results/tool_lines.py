@@ -204,21 +204,26 @@ def line_of(row: Row, number: int, metrics: Sequence[str]) -> dict[str, Any]:
 
 def _document(row: Row, number: int) -> dict[str, Any]:
     """The question as a row of the data set; positions are no ids."""
-    position = row.id if row.id_is_position else None
-    index = int(position) if position is not None and position.isdecimal() else row.doc_id
     known: Mapping[str, Any] = {
         "id": None if row.id_is_position else row.id,
-        "index": index if index is not None else number,
+        "index": _index_of(row, number),
         "question": row.question,
         "choices": row.choices,
         "target_label": row.target_label,
         "targets": row.targets,
         "native_hash": row.native_hash,
-        "status": row.status if row.status != "ok" else None,
-        "epochs": row.epoch if row.epoch > 1 else None,
+        "status": None if row.status == "ok" else row.status,
+        "epochs": None if row.epoch <= 1 else row.epoch,
         "source": row.source,
     }
     return {key: value for key, value in known.items() if value is not None or key == "id"}
+
+
+def _index_of(row: Row, number: int) -> int:
+    """The position of a row in its source, else its number among the lines."""
+    if row.id_is_position and row.id is not None and row.id.isdecimal():
+        return int(row.id)
+    return number if row.doc_id is None else row.doc_id
 
 
 def _hash_of(prompt: str | None) -> str:

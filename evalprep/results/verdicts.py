@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalprep.results.sample import Sample
 
@@ -130,19 +130,29 @@ class _MultipleChoice(NamedTuple):
 
 def _multiple_choice(sample: Sample) -> _MultipleChoice | None:
     """The choices of a row with their log-likelihoods; None for a row of another form."""
-    choices = [request[1] for request in sample.requests if len(request) > 1]
-    likelihoods = [_likelihood_of(reply) for reply in sample.resps]
-    if len(choices) != len(sample.requests) or len(choices) != len(likelihoods):
+    requests = _requests_with_question(sample)
+    replies = sample.resps[: len(requests)]
+    choices = [request[1] for request in requests if isinstance(request[1], str)]
+    likelihoods = [value for value in map(_likelihood_of, replies) if value is not None]
+    if len(choices) < 2 or not len(choices) == len(requests) == len(likelihoods):
         return None
+    gold = _gold_index(sample.target, choices)
+    return None if gold is None else _MultipleChoice(likelihoods, choices, gold)
+
+
+def _requests_with_question(sample: Sample) -> list[list[Any]]:
+    """The requests for the choices of a row; none for a row of another form.
+
+    For `acc_mutual_info` lm-eval asks for each choice once more, without the question; these
+    requests stand behind the others.
+    """
+    requests = sample.requests
+    if len(requests) != len(sample.resps) or any(len(request) < 2 for request in requests):
+        return []
+    choices = [request[1] for request in requests]
     half = len(choices) // 2
-    if choices[:half] == choices[half:] and "acc_mutual_info" in sample.metrics:
-        choices, likelihoods = choices[:half], likelihoods[:half]  # the rest is without a question
-    texts = [choice for choice in choices if isinstance(choice, str)]
-    values = [value for value in likelihoods if value is not None]
-    if len(texts) < 2 or not len(texts) == len(choices) == len(values):
-        return None
-    gold = _gold_index(sample.target, texts)
-    return None if gold is None else _MultipleChoice(values, texts, gold)
+    is_twice = "acc_mutual_info" in sample.metrics and choices[:half] == choices[half:]
+    return requests[:half] if is_twice else requests
 
 
 def _likelihood_of(replies: object) -> float | None:

@@ -25,6 +25,11 @@ FIELDS = (
     *("score", "id", "question", "target", "targets", "choices", "prompt", "response", "answer"),
     *("task", "metric", "doc_id", "epoch", "doc_hash", "prompt_hash", "target_hash", "native_hash"),
 )
+#: Fields that hold the text of a cell as it is.
+_TEXT_FIELDS = (
+    *("id", "target", "response", "answer"),
+    *("doc_hash", "prompt_hash", "target_hash", "native_hash"),
+)
 _KEYS = ("id", "question", "doc_hash", "prompt_hash", "prompt", "doc_id")
 _METRIC = "score"
 _LARGEST_CELL = 2**27
@@ -45,17 +50,20 @@ def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
     named = {field: cells.get(column) for field, column in columns.items()}
     metric = text_or_none(named.get("metric")) or _metric_name(columns)
     row = Row(metric=metric, values={metric: table_score(named.get("score"))})
-    for field in ("id", "target", "response", "answer", "doc_hash", "prompt_hash", "target_hash"):
+    for field in _TEXT_FIELDS:
         setattr(row, field, _cell(named.get(field)))
     row.task = _cell(named.get("task")) or ""
-    row.native_hash = _cell(named.get("native_hash"))
+    row.doc_id = _whole(named.get("doc_id"))
+    row.epoch = _whole(named.get("epoch")) or 1
     prompt = named.get("prompt")
     row.prompt = prompt_text(prompt) or None
     row.question = _cell(named.get("question")) or question_in(prompt)
-    row.choices, row.targets = _listed(named.get("choices")), _listed(named.get("targets"))
-    row.target = row.target or (row.targets[0] if row.targets else None)
-    row.doc_id, row.epoch = _whole(named.get("doc_id")), _whole(named.get("epoch")) or 1
-    row.status = "ok" if row.score is not None else "unscored"
+    row.choices = _listed(named.get("choices"))
+    row.targets = _listed(named.get("targets"))
+    if row.target is None and row.targets:
+        row.target = row.targets[0]
+    if row.score is None:
+        row.status = "unscored"
     return row
 
 

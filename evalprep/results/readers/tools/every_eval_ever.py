@@ -14,10 +14,8 @@ from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
-    index_of,
     last_turn,
     prompt_text,
-    resolved,
     score_of,
     stripped,
     text_or_none,
@@ -58,34 +56,39 @@ def sample_hash_of_converter(raw: str, reference: str) -> str:
 
 def row_of(record: Mapping[str, Any]) -> Row:
     """Returns the row of an instance, which has one metric."""
-    question, verdict = _mapping(record.get("input")), _mapping(record.get("evaluation"))
-    hashes = _mapping(record.get("metadata"))
-    choices = stripped(question.get("choices"))
-    references = texts_of(question.get("reference"))
-    raw, formatted = question.get("raw"), question.get("formatted")
-    row = Row(task=text_or_none(record.get("evaluation_name")) or "", choices=choices)
+    row = Row(task=text_or_none(record.get("evaluation_name")) or "")
     row.metric, row.filter = _metric_of(record, row.task)
-    row.values = {row.metric: _score(verdict)}
+    row.values = {row.metric: _score(_mapping(record.get("evaluation")))}
     row.status = _status(record, row.values[row.metric])
     row.id = text_or_none(record.get("sample_id"))
     row.id_is_position = (row.id or "").isdecimal()
-    row.prompt = prompt_text(formatted if formatted is not None else raw)
-    is_prompt = formatted is None and "doc_hash" in hashes  # lm-eval's converter keeps no question
-    row.question = None if is_prompt else text_or_none(raw)
-    if references:
-        row.target, row.target_index = (
-            resolved(references[0], choices),
-            index_of(references[0], choices),
-        )
-        row.target_label = references[0] if row.target != references[0] else None
-        row.targets = references if len(references) > 1 else None
-    row.response, row.answer = _response(record), resolved(_answer(record), choices)
-    row.answer_index = index_of(_answer(record), choices)
-    row.doc_hash, row.prompt_hash, row.target_hash = (
-        text_or_none(hashes.get(key)) for key in ("doc_hash", "prompt_hash", "target_hash")
-    )
-    row.native_hash = sample_hash(raw, references) if isinstance(raw, str) else None
+    _set_question(row, record)
+    row.response = _response(record)
+    row.set_answer_label(_answer(record))
+    hashes = _mapping(record.get("metadata"))
+    row.doc_hash = text_or_none(hashes.get("doc_hash"))
+    row.prompt_hash = text_or_none(hashes.get("prompt_hash"))
+    row.target_hash = text_or_none(hashes.get("target_hash"))
     return row
+
+
+def _set_question(row: Row, record: Mapping[str, Any]) -> None:
+    """Sets the question of an instance, its choices and gold answers, and the hash of them."""
+    question = _mapping(record.get("input"))
+    raw, formatted = question.get("raw"), question.get("formatted")
+    references = texts_of(question.get("reference"))
+    row.choices = stripped(question.get("choices"))
+    row.set_target_labels(references)
+    if formatted is None:
+        row.prompt = prompt_text(raw)
+        # lm-eval's converter keeps no question: its raw text is the prompt.
+        is_of_converter = "doc_hash" in _mapping(record.get("metadata"))
+    else:
+        row.prompt = prompt_text(formatted)
+        is_of_converter = False
+    row.question = None if is_of_converter else text_or_none(raw)
+    if isinstance(raw, str):
+        row.native_hash = sample_hash(raw, references)
 
 
 def _metric_of(record: Mapping[str, Any], task: str) -> tuple[str, str]:

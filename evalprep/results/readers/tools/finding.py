@@ -40,14 +40,32 @@ def logs_at(path: Path, reading: Reading) -> list[Log]:
         return _log_at(path, reading)
     if not path.is_dir():
         return []
-    places = list(_places(path, _DEPTH, reading))
-    known = [(reader, place) for place in places if (reader := _reader_of(place, reading))]
-    logs = [(reader, place) for reader, place in known if reader.stands_alone(place)] or known
-    pointers = [place.path for place in places if place.kind == "pointer"]
+    openings = list(_places(path, _DEPTH, reading))
+    logs = _logs_among(openings, reading)
+    pointers = [opening.path for opening in openings if opening.kind == "pointer"]
     if not logs and pointers:
-        what, fix = said_of(pointers)
-        raise BadInput(Problem(what=what, where=str(path), fix=fix))
-    return _of_one_format(path, [(reader, place.path) for reader, place in logs])
+        raise _not_fetched(path, pointers)
+    return _of_one_format(path, logs)
+
+
+def _logs_among(openings: Sequence[Opening], reading: Reading) -> list[Log]:
+    """The logs that a reader can open by themselves, else those of which it knows the format."""
+    known: list[Log] = []
+    alone: list[Log] = []
+    for opening in openings:
+        reader = _reader_of(opening, reading)
+        if reader is None:
+            continue
+        known.append((reader, opening.path))
+        if reader.stands_alone(opening):
+            alone.append((reader, opening.path))
+    return alone or known
+
+
+def _not_fetched(place: Path, pointers: Sequence[Path]) -> BadInput:
+    """The mistake that files are pointers to files that were not fetched."""
+    what, fix = said_of(pointers)
+    return BadInput(Problem(what=what, where=str(place), fix=fix))
 
 
 def _check_format(reading: Reading) -> None:
@@ -66,8 +84,7 @@ def _log_at(path: Path, reading: Reading) -> list[Log]:
     """The log that a file is."""
     opening = opening_of(path)
     if opening.kind == "pointer":
-        what, fix = said_of([path])
-        raise BadInput(Problem(what=what, where=str(path), fix=fix))
+        raise _not_fetched(path, [path])
     reader = _reader_of(opening, reading)
     if reader is None and reading.format:
         raise BadInput(
@@ -102,16 +119,30 @@ def _places(
     if _reader_of(opening, reading) is not None:
         yield opening
         return
+    suffixes = _suffixes(reading)
     entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[:_LARGEST_FOLDER]
     for entry in entries:
         path = Path(entry.path)
         if entry.is_dir(follow_symlinks=False):
-            if depth and entry.name not in _SKIPPED and not entry.name.startswith("."):
+            if depth and not _is_passed_over(entry.name):
                 yield from _places(path, depth - 1, reading, root)
-        elif entry.is_file() and entry.name.endswith(_suffixes(reading)):
-            if entry.is_symlink() and is_stray(path, root):
-                raise StrayLink([path], root)
+        elif entry.is_file() and entry.name.endswith(suffixes):
+            _refuse_stray(path, root)
             yield opening_of(path)
+
+
+def _is_passed_over(folder: str) -> bool:
+    return folder in _SKIPPED or folder.startswith(".")
+
+
+def _refuse_stray(path: Path, root: Path) -> None:
+    """Refuses a link that leaves the folder.
+
+    Raises:
+        StrayLink: it does.
+    """
+    if path.is_symlink() and is_stray(path, root):
+        raise StrayLink([path], root)
 
 
 def _suffixes(reading: Reading) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,23 +75,34 @@ def _of_state(state: Mapping[str, Any]) -> Row:
     instance = _mapping(state.get("instance"))
     mapping = _mapping(state.get("output_mapping"))
     references = [_mapping(reference) for reference in _list(instance.get("references"))]
-    texts = [_reference_text(reference) for reference in references]
-    correct = [
-        text
-        for text, reference in zip(texts, references, strict=True)
-        if "correct" in _list(reference.get("tags"))
-    ]
     row = Row(question=_text_in(instance.get("input")))
-    row.choices = texts if texts and (mapping or len(correct) < len(texts)) else None
-    row.target = correct[0] if correct else None
-    row.target_index = texts.index(correct[0]) if correct and row.choices else None
-    row.targets = correct if len(correct) > 1 else None
+    _set_references(row, references, is_letter_choice=bool(mapping))
     row.prompt = text_or_none(_mapping(state.get("request")).get("prompt"))
     if state.get("reference_index") is None:
         row.response = _completion(state)
         row.answer = _answer(row.response, mapping)
         row.answer_index = index_of(row.answer, row.choices)
     return row
+
+
+def _set_references(
+    row: Row, references: Sequence[Mapping[str, Any]], *, is_letter_choice: bool
+) -> None:
+    """Sets the gold answers, and the choices where the references are that.
+
+    Without letters to choose from, references that are all correct are other wordings of one
+    answer.
+    """
+    texts = [_reference_text(reference) for reference in references]
+    correct = [_reference_text(reference) for reference in references if _is_correct(reference)]
+    row.set_targets(correct)
+    if texts and (is_letter_choice or len(correct) < len(texts)):
+        row.choices = texts
+        row.target_index = texts.index(correct[0]) if correct else None
+
+
+def _is_correct(reference: Mapping[str, Any]) -> bool:
+    return "correct" in _list(reference.get("tags"))
 
 
 def _reference_text(reference: Mapping[str, Any]) -> str:
@@ -174,8 +185,28 @@ def _parts(path: Path, name: str) -> JsonParts:
 
 
 def _rows(path: Path, task: str, notes: list[str]) -> Iterator[Row | Damage]:
+    """The rows of all instances: those with a request first, then those without one."""
+    unrequested: dict[_Key, Mapping[str, Any]] = {}
+    yield from _collect_scores(path, task, unrequested, notes)
+    for number, state in enumerate(_parts(path, _STATE).each("request_states")):
+        if isinstance(state, Damage):
+            continue  # its scores are a row all the same
+        instance = _mapping(state.get("instance"))
+        if instance.get("perturbation"):
+            continue
+        # Of an instance with a request for each choice the first one has the texts.
+        stats = unrequested.pop(_key(instance.get("id"), state), None)
+        if stats is not None:
+            yield _placed(row_of(stats, state), path, task, number)
+    for number, stats in enumerate(unrequested.values()):
+        yield _placed(row_of(stats, {}), path, task, number)
+
+
+def _collect_scores(
+    path: Path, task: str, scores: dict[_Key, Mapping[str, Any]], notes: list[str]
+) -> Iterator[Damage]:
+    """Puts the scores of each instance that counts into `scores`; yields what cannot be read."""
     skipped: dict[str, int] = {}
-    waiting: dict[_Key, Mapping[str, Any]] = {}
     for stats in _parts(path, _STATS).each_item():
         if isinstance(stats, Damage):
             yield stats
@@ -183,17 +214,8 @@ def _rows(path: Path, task: str, notes: list[str]) -> Iterator[Row | Damage]:
             kind = "train trials above 0" if reason.startswith("train") else f"{reason}s"
             skipped[kind] = skipped.get(kind, 0) + 1
         else:
-            waiting[_key(stats.get("instance_id"), stats)] = stats
-    notes += [f"{task}: {count} {reason} are left out" for reason, count in skipped.items()]
-    for number, state in enumerate(_parts(path, _STATE).each("request_states")):
-        if isinstance(state, Damage) or _mapping(state.get("instance")).get("perturbation"):
-            continue  # its scores are rows all the same, or left out
-        # Of an instance with a request for each choice the first one has the texts.
-        instance = waiting.pop(_key(_mapping(state.get("instance")).get("id"), state), None)
-        if instance is not None:
-            yield _placed(row_of(instance, state), path, task, number)
-    for number, instance in enumerate(waiting.values()):
-        yield _placed(row_of(instance, {}), path, task, number)
+            scores[_key(stats.get("instance_id"), stats)] = stats
+    notes += [f"{task}: {count} {kind} are left out" for kind, count in skipped.items()]
 
 
 def _placed(row: Row, path: Path, task: str, number: int) -> Row:

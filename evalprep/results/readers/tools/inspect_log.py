@@ -17,10 +17,8 @@ from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
     before_reply,
     chat_text,
-    index_of,
     last_turn,
     prompt_text,
-    resolved,
     stripped,
     text_or_none,
     texts_of,
@@ -55,19 +53,13 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
         scores = {scorer: sample["score"]}
     values = _values(scores, strict=strict)
     choices = stripped(sample.get("choices"))
-    targets = texts_of(sample.get("target"))
     metric = next(iter(values), "")
-    answer = _answer(scores)
     row = Row(id=text_or_none(sample.get("id")), choices=choices, values=values, metric=metric)
     row.epoch = sample["epoch"] if type(sample.get("epoch")) is int else 1
     row.question = _question(sample.get("input"))
     row.prompt = _prompt(sample)
-    if targets:
-        row.target_index = index_of(targets[0], choices)
-        row.target = resolved(targets[0], choices)
-        row.target_label = targets[0] if row.target != targets[0] else None
-        row.targets = targets if len(targets) > 1 else None
-    row.answer, row.answer_index = resolved(answer, choices), index_of(answer, choices)
+    row.set_target_labels(texts_of(sample.get("target")))
+    row.set_answer_label(_answer(scores))
     row.response = _response(sample)
     row.status = _status(sample, values)
     hashes = _mapping(sample.get("metadata"))

@@ -163,18 +163,17 @@ def _answered(
     choices: list[str] | None,
     gold: Sequence[int],
     logprobs: Sequence[float],
-    texts: Sequence[str],
+    texts: list[str],
     metric: str,
 ) -> Row:
     """A row with the gold answers and the answer: of the likeliest choice, or as text."""
-    targets = [text for at in gold if (text := chosen(choices, at)) is not None]
-    row = Row(choices=choices if logprobs or len(choices or ()) > 1 else None)
-    row.target = targets[0] if targets else None
-    row.targets = targets if len(targets) > 1 else None
+    is_several = len(choices or ()) > 1  # a single choice is the gold answer of a free reply
+    row = Row(choices=choices if logprobs or is_several else None)
+    gold_choices = [chosen(choices, at) for at in gold]
+    row.set_targets([text for text in gold_choices if text is not None])
     row.target_index = gold[0] if gold else None
     if texts:
-        row.response = texts[0]
-        row.responses = list(texts) if len(texts) > 1 else None
+        row.set_responses(texts)
     elif logprobs:
         row.answer_index = best_choice(logprobs, choices, by_length=metric == "acc_norm")
         row.answer = chosen(choices, row.answer_index)

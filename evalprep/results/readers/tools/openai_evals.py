@@ -54,14 +54,17 @@ def row_of(events: Sequence[Mapping[str, Any]], *, last_event: bool = False) -> 
         row.values[_MATCH] = score_of(matches[-1].get("correct"))
         _take_answer(row, matches[-1])
     for data in _data_of(events, "metrics"):
-        numbers = numbers_of(data)
-        row.values |= {name: value for name, value in numbers.items() if value is not None}
+        row.values |= _known_numbers(data)
     row.metric = next(iter(row.values), "")
     if not matches and _data_of(events, "error"):
         row.status = "error"
     elif not row.values:
         row.status = "unscored"
     return row
+
+
+def _known_numbers(data: Mapping[str, Any]) -> dict[str, float | None]:
+    return {name: value for name, value in numbers_of(data).items() if value is not None}
 
 
 def _data_of(events: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
@@ -82,15 +85,11 @@ def _take_texts(row: Row, samplings: Sequence[Mapping[str, Any]]) -> None:
         return
     last = samplings[-1]
     row.prompt, row.question = prompt_text(last.get("prompt")), question_in(last.get("prompt"))
-    replies = texts_of(last.get("sampled"))
-    row.response = replies[0] if replies else None
-    row.responses = replies if len(replies) > 1 else None
+    row.set_responses(texts_of(last.get("sampled")))
 
 
 def _take_answer(row: Row, match: Mapping[str, Any]) -> None:
-    targets = texts_of(match.get("expected"))
-    row.target = targets[0] if targets else None
-    row.targets = targets if len(targets) > 1 else None
+    row.set_targets(texts_of(match.get("expected")))
     picked = texts_of(match.get("picked"))
     row.answer = picked[0] if picked else None
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalprep.results.metric import Direction
+from evalprep.results.readers.tools.texts import index_of, resolved
 from evalprep.results.sample import Damage
 
 Status = Literal["ok", "error", "unscored", "skipped"]
@@ -78,6 +79,29 @@ class Row(msgspec.Struct, kw_only=True):
     def score(self) -> float | None:
         """The value of the metric that stands for the row; None without a verdict."""
         return self.values.get(self.metric)
+
+    def set_targets(self, texts: list[str]) -> None:
+        """Sets the gold answers, of which the first one stands for all."""
+        self.target = texts[0] if texts else None
+        self.targets = texts if len(texts) > 1 else None
+
+    def set_target_labels(self, labels: list[str]) -> None:
+        """Sets the gold answers where each may be the letter of a choice; needs the choices."""
+        self.set_targets(labels)
+        if labels:
+            self.target = resolved(labels[0], self.choices)
+            self.target_index = index_of(labels[0], self.choices)
+            self.target_label = labels[0] if self.target != labels[0] else None
+
+    def set_answer_label(self, label: str | None) -> None:
+        """Sets the answer, which may be the letter of a choice; needs the choices."""
+        self.answer = resolved(label, self.choices)
+        self.answer_index = index_of(label, self.choices)
+
+    def set_responses(self, texts: list[str]) -> None:
+        """Sets the outputs to the prompt, of which the first one stands for all."""
+        self.response = texts[0] if texts else None
+        self.responses = texts if len(texts) > 1 else None
 
 
 @dataclass(frozen=True)
