@@ -37,25 +37,11 @@ def load_config(
     Raises:
         BadInput: every mistake in the file, the settings and the packs.
     """
-    if path is not None and not exists(path):
-        raise BadInput(
-            Problem(
-                what="does not exist",
-                where=str(path),
-                fix="write a config: evalprep init; or name one: --config_path FILE",
-            )
-        )
-    source = _without_file() if path is None else load_yaml(path)
+    source = _without_file() if path is None else _from_file(path)
     for key, value in options.items():
         source.overrule((key,), value)
     _apply_settings(source, settings)
-    template_dir = source.data.get("template_dir")
-    named = [
-        name
-        for name in (template_dir if isinstance(template_dir, list) else [template_dir])
-        if isinstance(name, str)
-    ]
-    folders = tuple(place(name, source.folder).resolve() for name in named)
+    folders = _folders_of_packs(source)
     # Told before anything else if it is wrong: without packs each of their keys would look
     # misspelt.
     packs = find_packs(folders, where=source.where("template_dir"))
@@ -64,9 +50,34 @@ def load_config(
     return read_config(source, packs, template_dir=own), packs
 
 
+def _from_file(path: Path) -> YamlFile:
+    """The config in a file.
+
+    Raises:
+        BadInput: it does not exist, or is no YAML.
+    """
+    if not exists(path):
+        raise BadInput(
+            Problem(
+                what="does not exist",
+                where=str(path),
+                fix="write a config: evalprep init; or name one: --config_path FILE",
+            )
+        )
+    return load_yaml(path)
+
+
 def _without_file() -> YamlFile:
     """An empty config in the current folder."""
     return YamlFile({}, "", name="command line", folder=Path.cwd(), path=None)
+
+
+def _folders_of_packs(source: YamlFile) -> tuple[Path, ...]:
+    """The folders that `template_dir` names: one, or a list of them."""
+    template_dir = source.data.get("template_dir")
+    names = template_dir if isinstance(template_dir, list) else [template_dir]
+    texts = [name for name in names if isinstance(name, str)]
+    return tuple(place(name, source.folder).resolve() for name in texts)
 
 
 def _shown(text: str) -> str:

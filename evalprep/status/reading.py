@@ -128,14 +128,29 @@ def read_status(path: Path) -> RunStatus:
     if not seconds_of_running and _is_newest(_started(runs), output):
         return _of_runs(place, runs, others, jobs)
     if prepared is None:
-        lines = manual_runs.finished(output) | _running_lines(seconds_of_running)
-    elif any(job.label for job in jobs):
-        return _of_models(prepared, jobs, alive=bool(seconds_of_running))
+        status = _of_results_by_hand(place, seconds_of_running)
     else:
-        lines = _lines_of_prepared(prepared, jobs, output, seconds_of_running)
-    if not lines:
+        status = _of_prepared_by_hand(prepared, jobs, output, seconds_of_running)
+    if not status.tasks:
         _refuse_empty(path)
+    return status
+
+
+def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) -> RunStatus:
+    """What was started by hand and writes into a folder of results."""
+    lines = manual_runs.finished(place) | _running_lines(seconds_of_running)
     return _of_lines(place, list(lines.values()), alive=bool(seconds_of_running))
+
+
+def _of_prepared_by_hand(
+    prepared: Prepared, jobs: list[Job], output: Path, seconds_of_running: Mapping[str, float]
+) -> RunStatus:
+    """What was started by hand of a preparation, for one model or for several."""
+    alive = bool(seconds_of_running)
+    if any(job.label for job in jobs):
+        return _of_models(prepared, jobs, alive=alive)
+    lines = _lines_of_prepared(prepared, jobs, output, seconds_of_running)
+    return _of_lines(prepared.folder, list(lines.values()), alive=alive)
 
 
 def _lines_of_prepared(

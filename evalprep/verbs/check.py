@@ -28,7 +28,7 @@ from evalprep.check import (
     markdown,
     paragraph,
 )
-from evalprep.errors import BadInput, Problem
+from evalprep.errors import Problems
 from evalprep.numbers import at_least_one
 from evalprep.packs import load_prepared
 from evalprep.prepare import Target, add_arguments, targets
@@ -116,36 +116,35 @@ def _refuse_contradictions(args: argparse.Namespace) -> None:
         BadInput: there is one.
     """
     refuse_unknown_words("--depth", args.depth, _DEPTHS)
-    problems = []
-    names = ("estimate", "calibrate", "gpu", "limit")
-    options = [f"--{name}" for name in names if getattr(args, name)]
-    loading = ", ".join([*options, *(f"--depth {word}" for word in args.depth if word != _STATIC)])
+    problems = Problems()
+    loading = ", ".join(_options_that_load(args))
     if _STATIC in args.depth and loading:
-        problems.append(
-            Problem(
-                what=f"{loading} needs the tasks loaded",
-                where="--depth static",
-                fix=f"leave out static or {loading}",
-            )
+        problems.add(
+            f"{loading} needs the tasks loaded",
+            where="--depth static",
+            fix=f"leave out static or {loading}",
         )
     if "full" in args.depth and args.limit:
-        problems.append(
-            Problem(
-                what="full asks for every row, --limit for the first ones",
-                where="--depth full",
-                fix="leave out one of them",
-            )
+        problems.add(
+            "full asks for every row, --limit for the first ones",
+            where="--depth full",
+            fix="leave out one of them",
         )
     if args.calibrate and args.include_path:
-        problems.append(
-            Problem(
-                what="only a prepared work folder or a config can be run",
-                where="--calibrate",
-                fix="prepare a config that names these tasks",
-            )
+        problems.add(
+            "only a prepared work folder or a config can be run",
+            where="--calibrate",
+            fix="prepare a config that names these tasks",
         )
-    if problems:
-        raise BadInput(problems)
+    problems.raise_if_any()
+
+
+def _options_that_load(args: argparse.Namespace) -> list[str]:
+    """The options, as they are typed, for which the tasks must be loaded."""
+    names = ("estimate", "calibrate", "gpu", "limit")
+    options = [f"--{name}" for name in names if getattr(args, name)]
+    depths = [f"--depth {word}" for word in args.depth if word != _STATIC]
+    return options + depths
 
 
 @dataclass
@@ -189,19 +188,23 @@ class _Report:
         """Print it for people: a paragraph per cause, then the estimate and the counts."""
         columns = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
         width = WIDTH if columns is None else min(columns, 120)
-        for folded in fold(self.findings):
-            print(paragraph(folded, self.roots, width))
-        if self.findings:
-            print()
+        self._print_findings(width)
         if self.estimate is not None:
             print(f"{self.estimate.text(columns)}\n")
         for line in self.samples:
             print(line)
         if self.samples:
             print("--depth full builds and scores every row\n")
-        counts = ", ".join(counted(number, level) for level, number in self.counts.items())
-        tasks, rows = len(self.rows), sum(number or 0 for number in self.rows.values())
-        print(f"{self.target}: {counted(tasks, 'task')}, {counted(rows, 'row')}: {counts}")
+        tasks = counted(len(self.rows), "task")
+        rows = counted(sum(number or 0 for number in self.rows.values()), "row")
+        levels = ", ".join(counted(number, level) for level, number in self.counts.items())
+        print(f"{self.target}: {tasks}, {rows}: {levels}")
+
+    def _print_findings(self, width: int) -> None:
+        for folded in fold(self.findings):
+            print(paragraph(folded, self.roots, width))
+        if self.findings:
+            print()
 
 
 def _complete_findings(target: Target, findings: Findings, *, house_style: bool) -> None:

@@ -96,18 +96,35 @@ def plan(context: Context) -> Plan:
     if not _checkouts_are_there(context):
         return Plan()
     stock = {own: task for own, task in STOCK.items() if not is_local(context, TASKS[own][0][0])}
-    names = {own: task.name for own, task in stock.items()}
-    groups = {
-        name: [names.get(member, member) for member in group.tasks]
-        for name, group in context.pack.groups.items()
-    }
-    plan = context.plan_of([names.get(name, name) for name in context.requested], groups)
+    plan = _plan_with_stock(context, stock)
     _take_stock(context, plan, stock)
     _move_rest(context, plan)
-    for name, task in plan.tasks.items():
-        if name not in plan.excluded and (left_out := _left_out(context, name)) is not None:
-            plan.excluded[name] = Excluded(*left_out, dict(task.tags))
+    _exclude_unmakeable(context, plan)
     return plan
+
+
+def _plan_with_stock(context: Context, stock: Mapping[str, TaskPlan]) -> Plan:
+    """The plan of the pack, with lm-eval's tasks by name where they replace own tasks."""
+
+    def name_in_plan(name: str) -> str:
+        return stock[name].name if name in stock else name
+
+    groups = {
+        name: [name_in_plan(member) for member in group.tasks]
+        for name, group in context.pack.groups.items()
+    }
+    return context.plan_of([name_in_plan(name) for name in context.requested], groups)
+
+
+def _exclude_unmakeable(context: Context, plan: Plan) -> None:
+    """Excludes the tasks that cannot be made, each with its reason."""
+    for name, task in plan.tasks.items():
+        if name in plan.excluded:
+            continue
+        left_out = _left_out(context, name)
+        if left_out is not None:
+            kind, reason = left_out
+            plan.excluded[name] = Excluded(kind, reason, dict(task.tags))
 
 
 def _checkouts_are_there(context: Context) -> bool:
@@ -194,19 +211,24 @@ def _absent_table(context: Context, task: str) -> str:
 def _unusable_data(context: Context, task: str) -> str:
     """Why there are no rows; wrong data that the user named are a mistake of the config."""
     parts = TASKS[task][0] if task in TASKS else ()
-    reasons = [missing(context, part) for part in parts]
-    if not parts or any(reasons):
-        return next(filter(None, reasons), "")
-    named = any(part in context.section.data for part in parts)
+    for part in parts:
+        if reason := missing(context, part):
+            return reason
+    return _unreadable_rows(context, task, parts) if parts else ""
+
+
+def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
+    """Why the rows of a task cannot be made of its data; empty where they can."""
+    is_named_by_user = any(part in context.section.data for part in parts)
     try:
         return "" if _rows(context, task) else "its data set has no usable rows"
     except BadInput as error:
-        if named or error.problems[0].where == context.where("v1_checkout"):
+        if is_named_by_user or error.problems[0].where == context.where("v1_checkout"):
             context.problems.extend(error.problems)
         return f"its data cannot be read: {first_problem(error)}"
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         reason = f"rows of {', '.join(parts)} are not as expected: {type(error).__name__}: {error}"
-        if named:
+        if is_named_by_user:
             fix = "see the columns in docs/packs/compliance.md"
             context.problems.add(reason, where=context.where("data"), fix=fix)
         return reason

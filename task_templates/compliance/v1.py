@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from custom_metrics.compliance.aggregate import ALIASES, aggregate_score
 from custom_metrics.finite import finite_number
@@ -91,25 +91,43 @@ def run_folder(folder: Path) -> Results | None:
 
     Of several of one benchmark the newest counts.
     """
-    newest: dict[str, tuple[float, dict[str, Any]]] = {}
+    newest: dict[str, _FinalResult] = {}
     for path in _finals(folder):
-        data = read_json(path)
-        final = data.get("FinalResult") if isinstance(data, Mapping) else None
-        if not isinstance(data, Mapping) or not isinstance(final, Mapping):
+        result = _final_result(path)
+        if result is None:
             continue
-        config = _config(path.parent)
-        stated_names = (
-            str(config.get("name", "")),
-            str(config.get("type", "")),
-            str(data.get("benchmark", "")),
-        )
-        key = _benchmark(path.parent.name, *stated_names)
-        time = finite_number(data.get("time")) or 0.0
-        if key and (key not in newest or time >= newest[key][0]):
-            rows = _debug(config) or _subset_size(data)
-            entry = _entry(key, final, ours=_ours(data)) | {"debug": finite_number(rows)}
-            newest[key] = (time, entry)
-    return {key: entry for key, (_time, entry) in newest.items()} or None
+        former = newest.get(result.benchmark)
+        if former is None or result.time >= former.time:
+            newest[result.benchmark] = result
+    return {key: result.entry for key, result in newest.items()} or None
+
+
+class _FinalResult(NamedTuple):
+    """The final result of one benchmark, with its time in seconds since the epoch."""
+
+    benchmark: str
+    time: float
+    entry: dict[str, Any]
+
+
+def _final_result(path: Path) -> _FinalResult | None:
+    """What a file of final results holds; None where it is none, or of no benchmark of ours."""
+    data = read_json(path)
+    final = data.get("FinalResult") if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(final, Mapping):
+        return None
+    config = _config(path.parent)
+    stated_names = (
+        str(config.get("name", "")),
+        str(config.get("type", "")),
+        str(data.get("benchmark", "")),
+    )
+    benchmark = _benchmark(path.parent.name, *stated_names)
+    if not benchmark:
+        return None
+    rows = finite_number(_debug(config) or _subset_size(data))
+    entry = _entry(benchmark, final, ours=_ours(data)) | {"debug": rows}
+    return _FinalResult(benchmark, finite_number(data.get("time")) or 0.0, entry)
 
 
 def _finals(folder: Path) -> list[Path]:

@@ -158,17 +158,22 @@ def check(
     >>> check(instruction_id_list=["format:no_whitespace"], kwargs=[{}], response="*a*")["strict"]
     [True]
     """
+    readings = _readings(response)
     strict, loose = [], []
-    readings = [text for text in loose_variants(response) if text.strip()]
-    if len(response) > MAX_CHARS or not response.strip():
-        readings = []
-    texts = list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in readings))
     for name, arguments in zip(instruction_id_list, kwargs, strict=True):
         known = {key: value for key, value in arguments.items() if value is not None}
-        verdicts = [_follows(name, known, text) for text in texts[:1]]
-        strict.append(any(verdicts))
-        loose.append(strict[-1] or any(_follows(name, known, text) for text in texts[1:]))
+        follows = any(_follows(name, known, text) for text in readings[:1])
+        strict.append(follows)
+        loose.append(follows or any(_follows(name, known, text) for text in readings[1:]))
     return {"strict": strict, "loose": loose}
+
+
+def _readings(response: str) -> list[str]:
+    """The readings of a reply, the reply itself first; none of an empty or overlong one."""
+    if len(response) > MAX_CHARS or not response.strip():
+        return []
+    texts = [text for text in loose_variants(response) if text.strip()]
+    return list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in texts))
 
 
 def _follows(name: str, arguments: Mapping[str, Any], text: str) -> bool:

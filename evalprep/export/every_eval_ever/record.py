@@ -381,40 +381,45 @@ def _result_of_suite(score: SuiteScore) -> Iterator[schema.EvaluationResult]:
     if value is None:
         return
     low, high = score.range
-    metric_id = str(score.tags.get("metric_id") or f"{score.pack}.{score.name}")
-    unit = "proportion" if score.unit == SHARE else score.tags.get("unit")
+    bounds = None if low is None or high is None else (low, high)
     config = schema.MetricConfig(
-        metric_id=metric_id,
+        metric_id=str(score.tags.get("metric_id") or f"{score.pack}.{score.name}"),
         metric_name=score.title or score.name,
-        metric_unit=str(unit) if unit else _points(score),
+        metric_unit=_unit_of_suite(score),
         lower_is_better=score.better == "lower",
         additional_details=_texts({"rule": score.rule, "pack": score.pack}),
     )
-    bounds = None if low is None or high is None else (low, high)
-    interval = None
-    if score.low is not None and score.high is not None:
-        interval = schema.ConfidenceInterval(
-            lower=score.low, upper=score.high, confidence_level=_LEVEL
-        )
-    error = finite_number(score.stderr)
     yield schema.EvaluationResult(
         evaluation_result_id=score.id,
         evaluation_name=score.name,
         source_data=_source_other(score.id),
         metric_config=_bounded(config, bounds, value),
         score_details=schema.ScoreDetails(
-            score=_inside(value, bounds),
-            uncertainty=schema.Uncertainty(
-                standard_error=None if error is None else schema.StandardError(value=error),
-                confidence_interval=interval,
-                num_samples=score.n,
-            ),
+            score=_inside(value, bounds), uncertainty=_uncertainty_of_suite(score)
         ),
     )
 
 
-def _points(score: SuiteScore) -> str | None:
+def _unit_of_suite(score: SuiteScore) -> str | None:
+    """The unit of a suite score; None where nothing says it."""
+    if score.unit == SHARE:
+        return "proportion"
+    if unit := score.tags.get("unit"):
+        return str(unit)
     return "points" if score.range == (0.0, 100.0) else None
+
+
+def _uncertainty_of_suite(score: SuiteScore) -> schema.Uncertainty:
+    """Standard error and interval of a suite score, as far as it has them, and number of rows."""
+    uncertainty = schema.Uncertainty(num_samples=score.n)
+    error = finite_number(score.stderr)
+    if error is not None:
+        uncertainty.standard_error = schema.StandardError(value=error)
+    if score.low is not None and score.high is not None:
+        uncertainty.confidence_interval = schema.ConfidenceInterval(
+            lower=score.low, upper=score.high, confidence_level=_LEVEL
+        )
+    return uncertainty
 
 
 # --- samples
