@@ -292,13 +292,13 @@ def same_number(first: str, second: str) -> bool:
     >>> same_number("0.50", "1/2"), same_number("1,000", "1e3"), same_number("2", "two")
     (True, True, False)
     """
-    left = canonical_number(first)
-    right = canonical_number(second)
-    if left is None or right is None:
+    first_number = canonical_number(first)
+    second_number = canonical_number(second)
+    if first_number is None or second_number is None:
         return False
-    if left == right:
+    if first_number == second_number:
         return True
     try:
-        return Fraction(left) == Fraction(right)
+        return Fraction(first_number) == Fraction(second_number)
     except (ValueError, ZeroDivisionError):
         return False

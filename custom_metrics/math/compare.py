@@ -22,131 +22,134 @@ MAX_ITEMS = 40
 compared in order."""
 
 
-def equal(left: Node, right: Node, oracle: Oracle) -> bool:
+def equal(first: Node, second: Node, oracle: Oracle) -> bool:
     """Decide whether two answers are equal.
 
     Raises:
         NotExactError: The oracle cannot decide an expression.
     """
     comparison = _Comparison(oracle)
-    left = _spread(left)
-    right = _spread(right)
-    return any(comparison.equal(left, renamed) for renamed in constants.renamings(left, right))
+    first = _spread(first)
+    second = _spread(second)
+    return any(comparison.equal(first, renamed) for renamed in constants.renamings(first, second))
 
 
 class _Comparison:
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
 
-    def equal(self, left: Node, right: Node) -> bool:
+    def equal(self, first: Node, second: Node) -> bool:
         """Compare two answers, or parts of answers, by the shapes that they have."""
-        if left == right:
+        if first == second:
             return True
-        left = _unwrap(left)
-        right = _unwrap(right)
-        kinds = {left.op, right.op}
+        first = _unwrap(first)
+        second = _unwrap(second)
+        kinds = {first.op, second.op}
         if "given" in kinds:
-            return self.conditions(left, right)
+            return self.conditions(first, second)
         if "range" in kinds:
-            return left.op == right.op and self.tuples(left, right)
+            return first.op == second.op and self.tuples(first, second)
         if "rel" in kinds:
-            left, right = (relations.set_named(left, right), relations.set_named(right, left))
+            first, second = (relations.set_named(first, second), relations.set_named(second, first))
         for compare in (self.words, self.named_values, self.shapes):
-            verdict = compare(left, right)
+            verdict = compare(first, second)
             if verdict is not None:
                 return verdict
-        return self.matrices(left, right)
+        return self.matrices(first, second)
 
-    def words(self, left: Node, right: Node) -> bool | None:
+    def words(self, first: Node, second: Node) -> bool | None:
         """Compare what needs no arithmetic.
 
         Letters of sets, choices, texts, numerals with a base.
         """
-        kinds = {left.op, right.op}
+        kinds = {first.op, second.op}
         if kinds == {"sym", "named"}:
-            return left.value == right.value  # R for the reals
+            return first.value == second.value  # R for the reals
         if "choice" in kinds:
-            return self.choices(left, right)
+            return self.choices(first, second)
         if "text" in kinds:
-            return units_and_words.same_words(left, right)
-        if units_and_words.is_numeral(left) or units_and_words.is_numeral(right):
-            return units_and_words.same_numeral(left, right)
+            return units_and_words.same_words(first, second)
+        if units_and_words.is_numeral(first) or units_and_words.is_numeral(second):
+            return units_and_words.same_numeral(first, second)
         return None
 
-    def named_values(self, left: Node, right: Node) -> bool | None:
+    def named_values(self, first: Node, second: Node) -> bool | None:
         """Compare `x = 3, y = 4` with values or other names, and a chain with its steps."""
-        first = relations.assignments(left)
-        second = relations.assignments(right)
-        if first and second:
-            return self.two_assignments(first, second, left, right)
-        if first:
-            return self.assignments(first, right)
-        if second:
-            return self.assignments(second, left)
-        if {left.op, right.op} == {"rel", "list"} and len(symbols(left)) > 1:
-            chain, several = (left, right) if left.op == "rel" else (right, left)
+        first_values = relations.assignments(first)
+        second_values = relations.assignments(second)
+        if first_values and second_values:
+            return self.two_assignments(first_values, second_values, first, second)
+        if first_values:
+            return self.assignments(first_values, second)
+        if second_values:
+            return self.assignments(second_values, first)
+        if {first.op, second.op} == {"rel", "list"} and len(symbols(first)) > 1:
+            chain, several = (first, second) if first.op == "rel" else (second, first)
             steps = relations.steps(chain)
             if several.value != "or" and len(steps) == len(several.args) > 1:
                 return self.match(steps, list(several.args))
         return None
 
-    def shapes(self, left: Node, right: Node) -> bool | None:
+    def shapes(self, first: Node, second: Node) -> bool | None:
         """Compare by the first shape of `_BY_SHAPE` that one side has."""
-        if is_set_like(left) or is_set_like(right):
-            return self.sets(left, right)
+        if is_set_like(first) or is_set_like(second):
+            return self.sets(first, second)
         for shape, compare in _BY_SHAPE.items():
-            if shape in {left.op, right.op}:
-                return compare(self, left, right)
+            if shape in {first.op, second.op}:
+                return compare(self, first, second)
         return None
 
-    def pairs(self, left: Node, right: Node) -> bool:
+    def pairs(self, first: Node, second: Node) -> bool:
         """Compare a tuple with a tuple, or with a matrix of one row or column."""
-        if "matrix" not in {left.op, right.op}:
-            return left.op == right.op and self.tuples(left, right)
-        first = matrices.from_lists(left)
-        second = matrices.from_lists(right)
-        return first is not None and second is not None and self.matrices(first, second)
+        if "matrix" not in {first.op, second.op}:
+            return first.op == second.op and self.tuples(first, second)
+        first_matrix = matrices.from_lists(first)
+        second_matrix = matrices.from_lists(second)
+        if first_matrix is None or second_matrix is None:
+            return False
+        return self.matrices(first_matrix, second_matrix)
 
-    def cases(self, left: Node, right: Node) -> bool:
+    def cases(self, first: Node, second: Node) -> bool:
         """Compare the pieces of two functions in any order."""
-        if left.op != right.op:
-            return self.matrices(left, right)
-        return len(left.args) == len(right.args) and self.match(list(left.args), list(right.args))
+        if first.op != second.op:
+            return self.matrices(first, second)
+        if len(first.args) != len(second.args):
+            return False
+        return self.match(list(first.args), list(second.args))
 
-    def conditions(self, left: Node, right: Node) -> bool:
+    def conditions(self, first: Node, second: Node) -> bool:
         """A formula with the condition under which it makes sense.
 
         The other side may leave that out, not change it.
         """
-        formulas = (node.args[0] if node.op == "given" else node for node in (left, right))
+        formulas = (node.args[0] if node.op == "given" else node for node in (first, second))
         if not self.equal(*map(_spread, formulas)):
             return False
-        return left.op != right.op or self.equal(_spread(left.args[1]), _spread(right.args[1]))
+        return first.op != second.op or self.equal(_spread(first.args[1]), _spread(second.args[1]))
 
     # expressions
 
-    def same(self, left: Node, right: Node) -> bool:
-        if left == right:
+    def same(self, first: Node, second: Node) -> bool:
+        if first == second:
             return True
-        if any(node.op in SHAPES for side in (left, right) for node in side.walk()):
-            return False
-        if any(node == INFINITY for side in (left, right) for node in side.walk()):
-            return False
+        for node in (*first.walk(), *second.walk()):
+            if node.op in SHAPES or node == INFINITY:
+                return False
         try:
-            return self.oracle.same(units_and_words.plain(left), units_and_words.plain(right))
+            return self.oracle.same(units_and_words.plain(first), units_and_words.plain(second))
         except UndefinedError:
             return False
 
-    def matrices(self, left: Node, right: Node) -> bool:
-        left_matrix = matrices.value(left)
-        right_matrix = matrices.value(right)
-        if left_matrix is None and right_matrix is None:
-            return self.same(left, right)
-        if left_matrix is None or right_matrix is None:
+    def matrices(self, first: Node, second: Node) -> bool:
+        first_matrix = matrices.value(first)
+        second_matrix = matrices.value(second)
+        if first_matrix is None and second_matrix is None:
+            return self.same(first, second)
+        if first_matrix is None or second_matrix is None:
             return False
-        if matrices.shape(left_matrix) != matrices.shape(right_matrix):
+        if matrices.shape(first_matrix) != matrices.shape(second_matrix):
             return False
-        for row, other_row in zip(left_matrix.args, right_matrix.args, strict=True):
+        for row, other_row in zip(first_matrix.args, second_matrix.args, strict=True):
             for item, other in zip(row.args, other_row.args, strict=True):
                 if not self.equal(item, other):
                     return False
@@ -154,76 +157,76 @@ class _Comparison:
 
     # words, units, ratios
 
-    def choices(self, left: Node, right: Node) -> bool:
+    def choices(self, first: Node, second: Node) -> bool:
         """`(B) 12` against the letter or the value alone, or against another choice as a whole."""
-        if left.op == right.op:
-            return left.value == right.value and self.equal(left.args[0], right.args[0])
-        choice, other = (left, right) if left.op == "choice" else (right, left)
+        if first.op == second.op:
+            return first.value == second.value and self.equal(first.args[0], second.args[0])
+        choice, other = (first, second) if first.op == "choice" else (second, first)
         letter = units_and_words.letters(other)
         if letter is not None and len(letter) == 1:
             return letter == str(choice.value)
         return self.equal(choice.args[0], other)
 
-    def quantities(self, left: Node, right: Node) -> bool:
-        left_unit = units_and_words.unit(left)
-        right_unit = units_and_words.unit(right)
-        if not units_and_words.same_unit(left_unit, right_unit):
+    def quantities(self, first: Node, second: Node) -> bool:
+        first_unit = units_and_words.unit(first)
+        second_unit = units_and_words.unit(second)
+        if not units_and_words.same_unit(first_unit, second_unit):
             return False
-        left_value = units_and_words.without_unit(left, right_unit)
-        right_value = units_and_words.without_unit(right, left_unit)
-        is_percent = {left_value.op, right_value.op} == {"percent"}
-        if "percent" in {left.op, right.op} and not is_percent:
+        first_value = units_and_words.without_unit(first, second_unit)
+        second_value = units_and_words.without_unit(second, first_unit)
+        is_percent = {first_value.op, second_value.op} == {"percent"}
+        if "percent" in {first.op, second.op} and not is_percent:
             return False  # `5 cm` against `5%`
-        if _TIME_OF_DAY.match(left_unit or "") or _TIME_OF_DAY.match(right_unit or ""):
-            return left_value == right_value  # a time of day is no ratio
-        return self.equal(left_value, right_value)
+        if _TIME_OF_DAY.match(first_unit or "") or _TIME_OF_DAY.match(second_unit or ""):
+            return first_value == second_value  # a time of day is no ratio
+        return self.equal(first_value, second_value)
 
-    def percents(self, left: Node, right: Node) -> bool:
-        if left.op == right.op:
-            return self.equal(left.args[0], right.args[0])
-        percent, other = (left, right) if left.op == "percent" else (right, left)
+    def percents(self, first: Node, second: Node) -> bool:
+        if first.op == second.op:
+            return self.equal(first.args[0], second.args[0])
+        percent, other = (first, second) if first.op == "percent" else (second, first)
         if other.op in SHAPES:
             return False
         share = Node("div", (percent.args[0], number(100)))
         return self.same(percent.args[0], other) or self.same(share, other)
 
-    def ratios(self, left: Node, right: Node) -> bool:
-        if left.op != right.op:
-            ratio, other = (left, right) if left.op == "ratio" else (right, left)
-            return (
-                len(ratio.args) == 2
-                and other.op not in SHAPES
-                and self.same(Node("div", ratio.args), other)
-            )
-        if len(left.args) != len(right.args):
+    def ratios(self, first: Node, second: Node) -> bool:
+        if first.op != second.op:
+            ratio, other = (first, second) if first.op == "ratio" else (second, first)
+            if len(ratio.args) != 2 or other.op in SHAPES:
+                return False
+            return self.same(Node("div", ratio.args), other)
+        if len(first.args) != len(second.args):
             return False
-        if any(part == number(0) for part in (*left.args, *right.args)):  # times of day
+        if any(part == number(0) for part in (*first.args, *second.args)):  # times of day
             return all(
-                self.same(item, other) for item, other in zip(left.args, right.args, strict=True)
+                self.same(item, other) for item, other in zip(first.args, second.args, strict=True)
             )
         return all(
             self.same(
-                Node("mul", (left.args[0], right.args[index])),
-                Node("mul", (right.args[0], left.args[index])),
+                Node("mul", (first.args[0], second.args[index])),
+                Node("mul", (second.args[0], first.args[index])),
             )
-            for index in range(1, len(left.args))
+            for index in range(1, len(first.args))
         )
 
     # lists, tuples, sets
 
-    def lists(self, left: Node, right: Node) -> bool:
+    def lists(self, first: Node, second: Node) -> bool:
         """Compare items in any order; in sets and alternatives each counts once."""
-        first = _items(left)
-        second = _items(right)
-        if "tuple" in {left.op, right.op} and len(first) != len(second):
+        first_items = _items(first)
+        second_items = _items(second)
+        if "tuple" in {first.op, second.op} and len(first_items) != len(second_items):
             return False
-        unrepeated = {"set", "or"} & {left.op, right.op, left.value, right.value}
-        if unrepeated or all(item.op == "tuple" for item in (*first, *second)):
-            first = self.distinct(first)
-            second = self.distinct(second)
-        if len(first) != len(second):
+        unrepeated = {"set", "or"} & {first.op, second.op, first.value, second.value}
+        if unrepeated or all(item.op == "tuple" for item in (*first_items, *second_items)):
+            first_items = self.distinct(first_items)
+            second_items = self.distinct(second_items)
+        if len(first_items) != len(second_items):
             return False
-        return self.same_items(first, second) or self.same_unordered(first, second)
+        if self.same_items(first_items, second_items):
+            return True
+        return self.same_unordered(first_items, second_items)
 
     def same_items(self, first: Sequence[Node], second: Sequence[Node]) -> bool:
         """Compare item by item."""
@@ -253,85 +256,87 @@ class _Comparison:
             rest.remove(equal)
         return True
 
-    def tuples(self, left: Node, right: Node) -> bool:
-        if len(left.args) != len(right.args) or (len(left.args) == 2 and left.value != right.value):
+    def tuples(self, first: Node, second: Node) -> bool:
+        is_pair = len(first.args) == 2  # which may be an interval, with brackets of two kinds
+        if len(first.args) != len(second.args) or (is_pair and first.value != second.value):
             return False
-        return self.same_items(left.args, right.args)
+        return self.same_items(first.args, second.args)
 
-    def sets(self, left: Node, right: Node) -> bool:
+    def sets(self, first: Node, second: Node) -> bool:
         """Sets of real numbers, whichever way they are written.
 
         Two inequalities must speak of one variable.
         """
-        if {left.op, right.op} <= {"rel", "list"} and symbols(left) != symbols(right):
+        if {first.op, second.op} <= {"rel", "list"} and symbols(first) != symbols(second):
             return False
         order = self.oracle.order
-        first = as_real_set(left, order)
-        second = as_real_set(right, order)
-        if first is not None and second is not None:
-            return realset.equal(first, second, order)
-        if left.op == right.op == "rel":
-            return self.relations(left, right)
-        return left.op == right.op and self.set_operations(left, right)
+        first_set = as_real_set(first, order)
+        second_set = as_real_set(second, order)
+        if first_set is not None and second_set is not None:
+            return realset.equal(first_set, second_set, order)
+        if first.op == second.op == "rel":
+            return self.relations(first, second)
+        return first.op == second.op and self.set_operations(first, second)
 
-    def set_operations(self, left: Node, right: Node) -> bool:
+    def set_operations(self, first: Node, second: Node) -> bool:
         """Unions and the like of sets that are not numbers, operand by operand.
 
         Those of a union in any order.
         """
-        if left.op not in {"union", "inter", "minus"} or len(left.args) != len(right.args):
+        if first.op not in {"union", "inter", "minus"} or len(first.args) != len(second.args):
             return False
-        if self.same_items(left.args, right.args):
+        if self.same_items(first.args, second.args):
             return True
-        return left.op != "minus" and self.match(list(left.args), list(right.args))
+        return first.op != "minus" and self.match(list(first.args), list(second.args))
 
     # equations and inequalities
 
-    def relations(self, left: Node, right: Node) -> bool:
+    def relations(self, first: Node, second: Node) -> bool:
         """Compare two statements, or a statement that names a value with that value."""
-        if left.op != right.op:
-            relation, other = (left, right) if left.op == "rel" else (right, left)
+        if first.op != second.op:
+            relation, other = (first, second) if first.op == "rel" else (second, first)
             value = relations.value_of(relation)
             return value is not None and self.equal(value, other)
-        if _names_nothing(left) and _names_nothing(right):
+        if _names_nothing(first) and _names_nothing(second):
             # `1 < 2` and `3 < 4` are both true, and say different things
-            return self.same_sides(left, right) or self.same_sides(left, relations.turned(right))
-        values = _values_of_one_name(left, right)
+            turned = relations.turned(second)
+            return self.same_sides(first, second) or self.same_sides(first, turned)
+        values = _values_of_one_name(first, second)
         if values is not None:
             return self.equal(*values)
-        if len(left.args) != len(right.args):
+        if len(first.args) != len(second.args):
             return False
-        return self.same_sides(left, right) or self.same_chains(left, right)
+        return self.same_sides(first, second) or self.same_chains(first, second)
 
-    def same_chains(self, left: Node, right: Node) -> bool:
+    def same_chains(self, first: Node, second: Node) -> bool:
         """Compare two chains link by link, the second one in either direction."""
-        links = relations.links(left)
-        backwards = relations.links(relations.turned(right))
-        return self.chains(links, relations.links(right)) or self.chains(links, backwards)
+        links = relations.links(first)
+        backwards = relations.links(relations.turned(second))
+        return self.chains(links, relations.links(second)) or self.chains(links, backwards)
 
-    def same_sides(self, left: Node, right: Node) -> bool:
+    def same_sides(self, first: Node, second: Node) -> bool:
         """Tell whether two relations have the same signs between equal sides."""
         return (
-            left.value == right.value
-            and len(left.args) == len(right.args)
-            and all(self.equal(a, b) for a, b in zip(left.args, right.args, strict=True))
+            first.value == second.value
+            and len(first.args) == len(second.args)
+            and all(self.equal(a, b) for a, b in zip(first.args, second.args, strict=True))
         )
 
     def chains(self, first: list[tuple[str, Node]], second: list[tuple[str, Node]]) -> bool:
         return all(self.links(item, other) for item, other in zip(first, second, strict=True))
 
-    def links(self, first: tuple[str, Node], second: tuple[str, Node]) -> bool:
-        (left_operator, left), (right_operator, right) = first, second
-        if left_operator != right_operator or any(
-            node.op in SHAPES for side in (left, right) for node in side.walk()
-        ):
+    def links(self, link: tuple[str, Node], other_link: tuple[str, Node]) -> bool:
+        operator, difference = link
+        other_operator, other_difference = other_link
+        nodes = [*difference.walk(), *other_difference.walk()]
+        if operator != other_operator or any(node.op in SHAPES for node in nodes):
             return False
-        left = units_and_words.plain(left)
-        right = units_and_words.plain(right)
+        difference = units_and_words.plain(difference)
+        other_difference = units_and_words.plain(other_difference)
         try:
-            if left_operator in {"=", "!="}:
-                return self.oracle.same_equation(left, right)
-            return self.oracle.factor(left, right) > 0
+            if operator in {"=", "!="}:
+                return self.oracle.same_equation(difference, other_difference)
+            return self.oracle.factor(difference, other_difference) > 0
         except UndefinedError:
             return False
 
@@ -362,29 +367,32 @@ class _Comparison:
         )
 
     def two_assignments(
-        self, first: dict[str, Node], second: dict[str, Node], left: Node, right: Node
+        self,
+        first_values: dict[str, Node],
+        second_values: dict[str, Node],
+        first: Node,
+        second: Node,
     ) -> bool:
-        if first.keys() == second.keys():
-            return all(self.equal(value, second[name]) for name, value in first.items())
-        return (
-            left.op == right.op == "list"
-            and len(left.args) == len(right.args)
-            and self.match(list(left.args), list(right.args))
-        )
+        if first_values.keys() == second_values.keys():
+            names = list(first_values)
+            return all(self.equal(first_values[name], second_values[name]) for name in names)
+        if not first.op == second.op == "list" or len(first.args) != len(second.args):
+            return False
+        return self.match(list(first.args), list(second.args))
 
 
 def _names_nothing(relation: Node) -> bool:
     return not symbols(relation) and not relation.label
 
 
-def _values_of_one_name(left: Node, right: Node) -> tuple[Node, Node] | None:
+def _values_of_one_name(first: Node, second: Node) -> tuple[Node, Node] | None:
     """The values that two relations give to the same name; None where they do not."""
-    first = relations.value_of(left)
-    second = relations.value_of(right)
-    if first is None or second is None:
+    first_value = relations.value_of(first)
+    second_value = relations.value_of(second)
+    if first_value is None or second_value is None:
         return None
-    if relations.same_label(left.label, right.label, first):
-        return (first, second)
+    if relations.same_label(first.label, second.label, first_value):
+        return (first_value, second_value)
     return None
 
 

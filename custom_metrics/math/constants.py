@@ -21,26 +21,26 @@ _PARTNER = re.compile(rf"[A-DKa-dk]{_INDEX}")
 _VARIABLE = re.compile(r"[tuvwxyzrs]|\\(?:theta|phi|tau)")
 
 
-def renamings(left: Node, right: Node) -> Iterator[Node]:
-    """Yield the right side as it is, then with its constants named as on the left side.
+def renamings(first: Node, second: Node) -> Iterator[Node]:
+    """Yield the second answer as it is, then with its constants named as in the first one.
 
     Both are constants of integration.
     """
-    yield right
-    left_names = _free(left)
-    right_names = _free(right)
-    common = left_names & right_names
-    of_left = sorted(left_names - common)
-    of_right = sorted(right_names - common)
-    if not of_left and not of_right:
-        of_left = of_right = [name for name in sorted(common) if _is_indexed(name)]
-        common -= {*of_left}
-        if len(of_left) < 2:
+    yield second
+    first_names = _free(first)
+    second_names = _free(second)
+    common = first_names & second_names
+    first_only = sorted(first_names - common)
+    second_only = sorted(second_names - common)
+    if not first_only and not second_only:
+        first_only = second_only = [name for name in sorted(common) if _is_indexed(name)]
+        common -= {*first_only}
+        if len(first_only) < 2:
             return
-    if not 0 < len(of_left) == len(of_right) <= MAX_CONSTANTS:
+    if not 0 < len(first_only) == len(second_only) <= MAX_CONSTANTS:
         return
-    if _are_constants(left, right, of_left, of_right, common):
-        yield from _renamed(right, of_right, of_left)
+    if _are_constants(first, second, first_only, second_only, common):
+        yield from _renamed(second, second_only, first_only)
 
 
 def _renamed(node: Node, names: list[str], new_names: list[str]) -> Iterator[Node]:
@@ -64,21 +64,25 @@ def _free(side: Node) -> frozenset[str]:
 
 
 def _are_constants(
-    left: Node, right: Node, first: list[str], second: list[str], common: frozenset[str]
+    first: Node,
+    second: Node,
+    first_names: list[str],
+    second_names: list[str],
+    common: frozenset[str],
 ) -> bool:
     """Whether the letters may be constants of integration.
 
     Only the case of a letter may differ beside parameters.
     """
     variables = [name for name in common if _VARIABLE.fullmatch(name)]
-    is_family = _all_match(_FAMILY, first) or _all_match(_FAMILY, second)
+    is_family = _all_match(_FAMILY, first_names) or _all_match(_FAMILY, second_names)
     if not variables or not is_family:
         return False
-    if not _differ_in_case_alone(first, second):
+    if not _differ_in_case_alone(first_names, second_names):
         has_parameters = len(variables) < len(common)
-        if has_parameters or not _all_match(_PARTNER, [*first, *second]):
+        if has_parameters or not _all_match(_PARTNER, [*first_names, *second_names]):
             return False
-    return _is_linear(left, set(first)) and _is_linear(right, set(second))
+    return _is_linear(first, set(first_names)) and _is_linear(second, set(second_names))
 
 
 def _differ_in_case_alone(first: list[str], second: list[str]) -> bool:

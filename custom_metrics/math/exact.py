@@ -357,7 +357,7 @@ def _square_root(value: int, prime: int) -> int:
     return root
 
 
-def same(left: Node, right: Node) -> bool:
+def same(first: Node, second: Node) -> bool:
     """Decide whether two expressions are equal.
 
     Raises:
@@ -367,10 +367,11 @@ def same(left: Node, right: Node) -> bool:
     for prime in _FIELDS:
         for point in range(_POINTS):
             field = _Field(prime, point)
-            (a, b), (c, d) = field.image(left), field.image(right)
-            if b == 0 or d == 0:
+            numerator, denominator = field.image(first)
+            other_numerator, other_denominator = field.image(second)
+            if denominator == 0 or other_denominator == 0:
                 raise UndefinedError("division by zero")
-            if (a * d - c * b) % prime:
+            if (numerator * other_denominator - other_numerator * denominator) % prime:
                 return False
     return True
 
@@ -387,24 +388,24 @@ def same_equation(first: Node, second: Node) -> bool:
         UndefinedError: One of them has no value.
     """
     for prime in _FIELDS:
-        images = [
+        numerators = [
             (_Field(prime, point).image(first)[0], _Field(prime, point).image(second)[0])
             for point in range(_POINTS)
         ]
-        (a, b), *others = images
-        if a == 0 or b == 0:
-            return all(left == right == 0 for left, right in images)
-        if any((a * right - b * left) % prime for left, right in others):
+        (first_value, second_value), *further = numerators
+        if first_value == 0 or second_value == 0:
+            return all(value == other == 0 for value, other in numerators)
+        if any((first_value * other - second_value * value) % prime for value, other in further):
             return False
     return True
 
 
-def order(left: Node, right: Node) -> int:
+def order(first: Node, second: Node) -> int:
     """Compare two rational constants: -1, 0 or 1.
 
     Raises:
         NotExactError: Not rational.
         UndefinedError: One of them has no value.
     """
-    difference = rational(subtract(left, right))
+    difference = rational(subtract(first, second))
     return (difference > 0) - (difference < 0)

@@ -107,11 +107,11 @@ def _sum(parts: list[Node | None]) -> Node | None:
 
 
 def _product(factors: tuple[Node, ...], parts: list[Node | None]) -> Node | None:
-    left, right = parts
-    if left is None or right is None:
-        matrix, scalar = (left, factors[1]) if left is not None else (right, factors[0])
+    first, second = parts
+    if first is None or second is None:
+        matrix, scalar = (first, factors[1]) if first is not None else (second, factors[0])
         return matrix and _map(matrix, lambda entry: Node("mul", (scalar, entry)))
-    (rows, inner), (other, columns) = shape(left), shape(right)
+    (rows, inner), (other, columns) = shape(first), shape(second)
     if inner != other:
         return None
     return Node(
@@ -122,7 +122,7 @@ def _product(factors: tuple[Node, ...], parts: list[Node | None]) -> Node | None
                 tuple(
                     add(
                         *(
-                            Node("mul", (left.args[row].args[k], right.args[k].args[column]))
+                            Node("mul", (first.args[row].args[k], second.args[k].args[column]))
                             for k in range(inner)
                         )
                     )

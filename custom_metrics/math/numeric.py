@@ -218,28 +218,28 @@ def _coordinate(point: int, name: str) -> Any:
 
 
 def _pair(
-    left: Node, right: Node, point: int, bases: tuple[str, str]
+    first: Node, second: Node, point: int, bases: tuple[str, str]
 ) -> tuple[Any, Any, Any, bool]:
     """Both values, the tolerance, and whether both stayed real, at one point."""
     # Large numbers on the way cost digits: the size of the largest sets the precision.
     with mp.workdps(30):
         magnitude = 0.0
-        for node, base in ((left, bases[0]), (right, bases[1])):
+        for node, base in ((first, bases[0]), (second, bases[1])):
             probe = _Evaluation(point, base)
             probe.value(node)
             magnitude = max(magnitude, probe.magnitude)
     with mp.workdps(int(60 + 2 * magnitude)):
-        left_evaluation = _Evaluation(point, bases[0])
-        right_evaluation = _Evaluation(point, bases[1])
-        left_value = left_evaluation.value(left)
-        right_value = right_evaluation.value(right)
-        scale = max(1, abs(left_value), abs(right_value))
+        first_evaluation = _Evaluation(point, bases[0])
+        second_evaluation = _Evaluation(point, bases[1])
+        first_value = first_evaluation.value(first)
+        second_value = second_evaluation.value(second)
+        scale = max(1, abs(first_value), abs(second_value))
         tolerance = mpf(10) ** (-30 - int(magnitude)) * scale
-        is_real = left_evaluation.is_real and right_evaluation.is_real
-        return left_value, right_value, tolerance, is_real
+        is_real = first_evaluation.is_real and second_evaluation.is_real
+        return first_value, second_value, tolerance, is_real
 
 
-def same(left: Node, right: Node) -> bool:
+def same(first: Node, second: Node) -> bool:
     """Decide whether two expressions are equal.
 
     A logarithm without a base is read as base ten or as natural, whichever makes the other side
@@ -251,24 +251,24 @@ def same(left: Node, right: Node) -> bool:
     """
     bare = [
         any(node.op == "log" and len(node.args) == 1 for node in side.walk())
-        for side in (left, right)
+        for side in (first, second)
     ]
     bases = [("e", "e"), ("10", "10")]
     if all(bare):
-        return all(_same(left, right, pair) for pair in bases)
-    return any(_same(left, right, pair) for pair in (bases if any(bare) else bases[:1]))
+        return all(_same(first, second, pair) for pair in bases)
+    return any(_same(first, second, pair) for pair in (bases if any(bare) else bases[:1]))
 
 
-def _same(left: Node, right: Node, bases: tuple[str, str]) -> bool:
+def _same(first: Node, second: Node, bases: tuple[str, str]) -> bool:
     """Decide whether two expressions agree at all points, with given bases of bare logarithms."""
-    names = symbols(left) | symbols(right)
+    names = symbols(first) | symbols(second)
     if not names:
-        first, second, tolerance, _ = _pair(left, right, 0, bases)
-        return bool(abs(first - second) <= tolerance)
-    nodes = [*left.walk(), *right.walk()]
+        first_value, second_value, tolerance, _ = _pair(first, second, 0, bases)
+        return bool(abs(first_value - second_value) <= tolerance)
+    nodes = [*first.walk(), *second.walk()]
     in_steps = any(node.op == "fn" and node.value in {"floor", "ceil"} for node in nodes)
     points = _POINTS + (_FAR_POINTS if in_steps else 0)
-    agreement = _agreement(left, right, bases, points)
+    agreement = _agreement(first, second, bases, points)
     if agreement is None:
         return False
     real_points, complex_agrees = agreement
@@ -278,7 +278,7 @@ def _same(left: Node, right: Node, bases: tuple[str, str]) -> bool:
 
 
 def _agreement(
-    left: Node, right: Node, bases: tuple[str, str], points: int
+    first: Node, second: Node, bases: tuple[str, str], points: int
 ) -> tuple[int, list[bool]] | None:
     """Compare two expressions at points where both have a value.
 
@@ -290,10 +290,10 @@ def _agreement(
     complex_agrees: list[bool] = []
     for point in range(points):
         try:
-            first, second, tolerance, stayed_real = _pair(left, right, point, bases)
+            first_value, second_value, tolerance, stayed_real = _pair(first, second, point, bases)
         except UndefinedError:
             continue
-        is_equal = bool(abs(first - second) <= tolerance)
+        is_equal = bool(abs(first_value - second_value) <= tolerance)
         if not stayed_real:
             complex_agrees.append(is_equal)
         elif is_equal:
@@ -338,18 +338,18 @@ def _usable_pair(first: Node, second: Node, point: int) -> tuple[Any, Any] | Non
     return above, below
 
 
-def order(left: Node, right: Node) -> int:
+def order(first: Node, second: Node) -> int:
     """Compare two real constants: -1, 0 or 1.
 
     Raises:
         NotExactError: Not a real constant.
         UndefinedError: One of them has no value.
     """
-    if symbols(subtract(left, right)):
+    if symbols(subtract(first, second)):
         raise NotExactError("not constant")
-    first, second, tolerance, stayed_real = _pair(left, right, 0, ("e", "e"))
+    first_value, second_value, tolerance, stayed_real = _pair(first, second, 0, ("e", "e"))
     if not stayed_real:
         raise NotExactError("not real")
-    if abs(first - second) <= tolerance:
+    if abs(first_value - second_value) <= tolerance:
         return 0
-    return 1 if mp.re(first) > mp.re(second) else -1
+    return 1 if mp.re(first_value) > mp.re(second_value) else -1

@@ -15,7 +15,7 @@ from custom_metrics.math.tree import Node
 class Oracle(Protocol):
     """Decides about expressions; each method may raise `NotExactError` or `UndefinedError`."""
 
-    def same(self, left: Node, right: Node) -> bool:
+    def same(self, first: Node, second: Node) -> bool:
         """Whether two expressions are equal."""
 
     def same_equation(self, first: Node, second: Node) -> bool:
@@ -24,7 +24,7 @@ class Oracle(Protocol):
     def factor(self, first: Node, second: Node) -> int:
         """Sign of the constant factor between two expressions, 0 without one."""
 
-    def order(self, left: Node, right: Node) -> int:
+    def order(self, first: Node, second: Node) -> int:
         """Order of two real constants."""
 
 
@@ -44,14 +44,14 @@ class ExactOracle:
 class FullOracle:
     """First exact, then with many digits."""
 
-    def same(self, left: Node, right: Node) -> bool:
+    def same(self, first: Node, second: Node) -> bool:
         """Whether two expressions are equal."""
         from custom_metrics.math import numeric
 
         try:
-            return exact.same(left, right)
+            return exact.same(first, second)
         except NotExactError:
-            return numeric.same(left, right)
+            return numeric.same(first, second)
 
     def same_equation(self, first: Node, second: Node) -> bool:
         """Whether two equations differ by a constant factor only."""
@@ -68,11 +68,11 @@ class FullOracle:
 
         return numeric.factor(first, second)
 
-    def order(self, left: Node, right: Node) -> int:
+    def order(self, first: Node, second: Node) -> int:
         """Order of two real constants."""
         from custom_metrics.math import numeric
 
         try:
-            return exact.order(left, right)
+            return exact.order(first, second)
         except NotExactError:
-            return numeric.order(left, right)
+            return numeric.order(first, second)

@@ -85,25 +85,31 @@ def intersection(sets: list[RealSet], order: Order) -> RealSet:
 
 def equal(first: RealSet, second: RealSet, order: Order) -> bool:
     """Compare two sets that are unions in order."""
-    return len(first) == len(second) and all(
-        compare(left, right, order) == 0
-        for piece, other in zip(first, second, strict=True)
-        for left, right in zip(piece, other, strict=True)
-    )
+    if len(first) != len(second):
+        return False
+    for (low, high), (other_low, other_high) in zip(first, second, strict=True):
+        if compare(low, other_low, order) or compare(high, other_high, order):
+            return False
+    return True
 
 
-def compare(left: Cut, right: Cut, order: Order) -> int:
+def compare(first: Cut, second: Cut, order: Order) -> int:
     """Compare two cuts: -1, 0 or 1."""
-    difference = _compare_values(left.value, right.value, order)
-    return difference or (left.after - right.after)
+    difference = _compare_values(first.value, second.value, order)
+    return difference or (first.after - second.after)
 
 
-def _compare_values(left: Node, right: Node, order: Order) -> int:
-    ranks = [
-        1 if value == INFINITY else -1 if value == MINUS_INFINITY else 0 for value in (left, right)
-    ]
-    if any(ranks):
-        return (ranks[0] > ranks[1]) - (ranks[0] < ranks[1])
-    if any(node == INFINITY for value in (left, right) for node in value.walk()):
+def _compare_values(first: Node, second: Node, order: Order) -> int:
+    rank, other_rank = _rank(first), _rank(second)
+    if rank or other_rank:
+        return (rank > other_rank) - (rank < other_rank)
+    if any(node == INFINITY for node in (*first.walk(), *second.walk())):
         raise NotExactError("infinity in an expression")
-    return order(left, right)
+    return order(first, second)
+
+
+def _rank(value: Node) -> int:
+    """1 for infinity, -1 for minus infinity, 0 for a number."""
+    if value == INFINITY:
+        return 1
+    return -1 if value == MINUS_INFINITY else 0

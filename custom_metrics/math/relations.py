@@ -56,19 +56,27 @@ def set_named(node: Node, other: Node) -> Node:
 _SETS = {"tuple", "union", "inter", "minus", "named", "builder", "set"}
 
 
-def same_label(left: str, right: str, value: Node) -> bool:
+def same_label(first: str, second: str, value: Node) -> bool:
     """Whether two names may stand for one value.
 
     The same name, none, words, or `y` for a function of x.
     """
-    if left == right or not left or not right or left.startswith('"') or right.startswith('"'):
+    if (
+        first == second
+        or not first
+        or not second
+        or first.startswith('"')
+        or second.startswith('"')
+    ):
         return True
-    first = _CALLED.fullmatch(left)
-    second = _CALLED.fullmatch(right)
-    if first is None or second is None:
+    first_call = _CALLED.fullmatch(first)
+    second_call = _CALLED.fullmatch(second)
+    if first_call is None or second_call is None:
         return False
-    same_primes = _primes(first) == _primes(second)
-    return "y" in {first.group(1), second.group(1)} and same_primes and bool(symbols(value))
+    same_primes = _primes(first_call) == _primes(second_call)
+    return (
+        "y" in {first_call.group(1), second_call.group(1)} and same_primes and bool(symbols(value))
+    )
 
 
 def _primes(function: re.Match[str]) -> str:
@@ -114,13 +122,13 @@ def links(chain: Node) -> list[tuple[str, Node]]:
     `>` is turned into `<`.
     """
     differences = []
-    for operator, left, right in zip(
+    for operator, member, next_member in zip(
         str(chain.value).split(), chain.args, chain.args[1:], strict=False
     ):
         if operator in {">", ">="}:
-            differences.append((operator.replace(">", "<"), subtract(right, left)))
+            differences.append((operator.replace(">", "<"), subtract(next_member, member)))
         else:
-            differences.append((operator, subtract(left, right)))
+            differences.append((operator, subtract(member, next_member)))
     return differences
 
 
@@ -130,8 +138,10 @@ def steps(chain: Node) -> list[Node]:
     if not set(operators) <= {"<", ">", "<=", ">="}:
         return []
     return [
-        Node("rel", (left, right), operator)
-        for operator, left, right in zip(operators, chain.args, chain.args[1:], strict=False)
+        Node("rel", (member, next_member), operator)
+        for operator, member, next_member in zip(
+            operators, chain.args, chain.args[1:], strict=False
+        )
     ]
 
 

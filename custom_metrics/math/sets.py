@@ -214,18 +214,18 @@ def _solve_linear(node: Node, order: Order) -> RealSet | None:
     operators = str(node.value).split()
     if len(operators) != 1:
         return None
-    left, right = node.args
+    unknown, constant = node.args
     operator = operators[0]
-    if symbols(right):
-        left, right = right, left
+    if symbols(constant):
+        unknown, constant = constant, unknown
         operator = _TURNED.get(operator, operator)
-    if left.op == "abs" and operator in {"<", "<=", ">", ">="}:
-        return _solve_absolute(left.args[0], operator, right, order)
-    line = _line(left)
+    if unknown.op == "abs" and operator in {"<", "<=", ">", ">="}:
+        return _solve_absolute(unknown.args[0], operator, constant, order)
+    line = _line(unknown)
     if line is None or operator not in {"<", "<=", ">", ">=", "!="}:
         return None
     slope, offset, name = line
-    bound = Node("div", (Node("add", (right, Node("neg", (offset,)))), slope))
+    bound = Node("div", (Node("add", (constant, Node("neg", (offset,)))), slope))
     if order(slope, number(0)) < 0:
         operator = _TURNED.get(operator, operator)
     return _solve(Node("rel", (Node("sym", value=name), bound), operator), order)

@@ -61,9 +61,9 @@ def negative(term: Node) -> Node:
     return Node("neg", (term,))
 
 
-def subtract(left: Node, right: Node) -> Node:
+def subtract(minuend: Node, subtrahend: Node) -> Node:
     """Return the difference."""
-    return Node("add", (left, Node("neg", (right,))))
+    return Node("add", (minuend, Node("neg", (subtrahend,))))
 
 
 def symbols(node: Node) -> frozenset[str]:

@@ -23,9 +23,9 @@ def letters(node: Node) -> str | None:
     return "".join(str(part) for part in parts)
 
 
-def same_words(left: Node, right: Node) -> bool:
+def same_words(first: Node, second: Node) -> bool:
     """Whether two texts say the same: the same words, or the same names joined by `and`."""
-    forms = letters(left), letters(right)
+    forms = letters(first), letters(second)
     if forms[0] is None or forms[1] is None:
         return False
     if forms[0] == forms[1]:
@@ -52,17 +52,17 @@ def unit(node: Node) -> str | None:
     return "deg" if node.op == "deg" else None
 
 
-def same_unit(left: str | None, right: str | None) -> bool:
+def same_unit(first: str | None, second: str | None) -> bool:
     """Tell whether two units agree.
 
     A missing unit agrees with any, and so does a missing part such as `per hour` after a price.
     """
-    if left == right or left is None or right is None:
+    if first == second or first is None or second is None:
         return True
     return any(
         (part == "deg" and whole in {"°C", "°F"})
         or (part in CURRENCIES and whole.startswith(f"{part}/"))
-        for part, whole in ((left, right), (right, left))
+        for part, whole in ((first, second), (second, first))
     )
 
 
@@ -88,18 +88,18 @@ def _without_letter(node: Node, other_unit: str) -> Node:
     return node
 
 
-def same_numeral(left: Node, right: Node) -> bool:
+def same_numeral(first: Node, second: Node) -> bool:
     """Numerals with a base: the same sign and digits, and the same base unless one has no mark."""
-    left_sign, left = _sign_and_size(left)
-    right_sign, right = _sign_and_size(right)
-    if left.op == right.op:
-        return left_sign == right_sign and left.value == right.value
-    if left.op == "based":
-        based, sign, other = left, left_sign, right
+    first_sign, first_size = _sign_and_size(first)
+    second_sign, second_size = _sign_and_size(second)
+    if first_size.op == second_size.op:
+        return first_sign == second_sign and first_size.value == second_size.value
+    if first_size.op == "based":
+        sign, based, number_without_base = first_sign, first_size, second_size
     else:
-        based, sign, other = right, right_sign, left
+        sign, based, number_without_base = second_sign, second_size, first_size
     digits = str(based.value).rpartition("_")[0]
-    return other.op == "num" and str(other.value) == sign + digits
+    return number_without_base.op == "num" and str(number_without_base.value) == sign + digits
 
 
 def _sign_and_size(node: Node) -> tuple[str, Node]:

@@ -108,8 +108,8 @@ def _build(
     from evalprep.leaderboard import build_board, table_columns
     from evalprep.results import agreed, by_rule, label_runs, read_by_choice
 
-    wanted = names_of(args.scores)
-    of_table = table_columns(wanted, packs)
+    score_names = names_of(args.scores)
+    of_table = table_columns(score_names, packs)
     runs, reference = _open(args, formats, packs)
     label_runs(runs, args.label)
     name_foreign_answers(runs, accept=args.accept_ledger)
@@ -124,7 +124,7 @@ def _build(
             [scores[at] for at in places],
             packs,
             references=[number for number, at in enumerate(places) if at in references],
-            column_names=wanted,
+            column_names=score_names,
             sort=sort,
             allow=args.allow,
             each_seed=args.each_seed,

@@ -177,8 +177,8 @@ def _check_names(args: argparse.Namespace, problems: Problems) -> None:
     if args.model is None and args.export is None and not args.sign:
         problems.add("--model is missing", allowed="the judge's name at the service")
     for option in ("model", "key_from"):
-        given = {f"--{option}": getattr(args, option)}
-        problems.refuse_secrets(given, lambda keys: str(keys[0]))
+        values = {f"--{option}": getattr(args, option)}
+        problems.refuse_secrets(values, lambda keys: str(keys[0]))
 
 
 def _gen_kwargs(text: str, problems: Problems) -> dict[str, Any]:

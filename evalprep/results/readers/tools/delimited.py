@@ -55,16 +55,26 @@ def row_of(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
     row.task = _cell(named.get("task")) or ""
     row.doc_id = _whole(named.get("doc_id"))
     row.epoch = _whole(named.get("epoch")) or 1
-    prompt = named.get("prompt")
-    row.prompt = prompt_text(prompt) or None
-    row.question = _cell(named.get("question")) or question_in(prompt)
     row.choices = _listed(named.get("choices"))
-    row.targets = _listed(named.get("targets"))
-    if row.target is None and row.targets:
-        row.target = row.targets[0]
+    _set_prompt(row, named)
+    _set_targets(row, named)
     if row.score is None:
         row.status = "unscored"
     return row
+
+
+def _set_prompt(row: Row, named: Mapping[str, Any]) -> None:
+    """Sets the prompt and the question, which may be a turn of the prompt."""
+    prompt = named.get("prompt")
+    row.prompt = prompt_text(prompt) or None
+    row.question = _cell(named.get("question")) or question_in(prompt)
+
+
+def _set_targets(row: Row, named: Mapping[str, Any]) -> None:
+    """Sets the accepted answers, whose first one stands in for a gold answer of its own."""
+    row.targets = _listed(named.get("targets"))
+    if row.target is None and row.targets:
+        row.target = row.targets[0]
 
 
 def _metric_name(columns: Mapping[str, str]) -> str:
