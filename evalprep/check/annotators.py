@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalprep.check.finding import Findings
 from evalprep.errors import BadInput
-from evalprep.packs import plan_of
 
 if TYPE_CHECKING:
-    from evalprep.packs import Pack, Plan, ScoreSpec, TaskPlan
+    from evalprep.packs import Pack, Plan, Prepared, ScoreSpec, TaskPlan
 
 
-def check_annotators(
-    manifest: Mapping[str, Any], packs: Mapping[str, Pack], findings: Findings
-) -> None:
+def check_annotators(prepared: Prepared, packs: Mapping[str, Pack], findings: Findings) -> None:
     """Reports the annotators of the planned tasks that cannot work here.
 
     The scores that then have no value are named.
 
     Args:
-        manifest: Of a prepared folder.
+        prepared: A prepared folder.
         packs: The packs whose annotators may be imported: the project's and the user's own, never
             one that a folder of somebody else's names.
         findings: Gets what is found.
     """
-    plan = plan_of(manifest)
-    owners = {name: str(task.get("pack")) for name, task in manifest["tasks"].items()}
+    plan = prepared.plan
+    owners = {name: task.pack for name, task in prepared.tasks.items()}
     running = {name: task for name, task in plan.tasks.items() if name not in plan.excluded}
     for name in dict.fromkeys(owners[task] for task in running if task in owners):
         if (pack := packs.get(name)) is not None:

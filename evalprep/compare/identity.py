@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from evalprep.results import Run, manifest_of, texts_in
+from evalprep.results import Run, prepared_work
 
 _SIZE = re.compile(
     r"(?<![\dA-Za-z.])(?:(?P<experts>\d+)x)?(?P<number>\d+(?:\.\d+)?)(?P<unit>[BbMm])(?![A-Za-z\d])"
@@ -81,22 +81,10 @@ def published_source(run: Run) -> str:
 
     Empty when unknown.
     """
-    manifest = manifest_of(run)
-    sources = manifest.get("sources")
-    entries = (
-        list(sources.values())
-        if isinstance(sources, dict)
-        else sources
-        if isinstance(sources, list)
-        else []
-    )
-    names = [
-        text
-        for entry in entries
-        for text in texts_in(entry.get("location") if isinstance(entry, dict) else entry)
-    ]
-    sized = [name for name in names if parameters(Path(name).name) is not None]
-    return Path(sized[0]).name if sized else ""
+    prepared = prepared_work(run)
+    sources = [] if prepared is None else prepared.sources
+    names = [Path(source.location).name for source in sources]
+    return next((name for name in names if parameters(name) is not None), "")
 
 
 def warnings_for(run: Run) -> list[str]:

@@ -23,7 +23,7 @@ from evalprep.files import make_folder, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.places import without_home
 from evalprep.report import write_report
-from evalprep.results import manifest_of
+from evalprep.results import prepared_work
 
 _SEEDS = ("random", "numpy", "torch", "fewshot")
 ARTIFACTS = "artifacts"
@@ -129,7 +129,7 @@ def tracked_run(subject: Subject, folder: Path, settings: Settings) -> TrackedRu
 def _params(subject: Subject) -> dict[str, str]:
     """The settings that are known, without credentials and without the user's home folder."""
     run, call = subject.run, subject.run.settings
-    manifest = without_secrets(manifest_of(run))
+    prepared = prepared_work(run)
     known = {
         "model": without_home(redacted(run.model)),
         "model_id": subject.model_id,
@@ -142,7 +142,7 @@ def _params(subject: Subject) -> dict[str, str]:
         "chat_template": call.chat_template,
         "limit": call.limit,
         "batch_size": call.batch_size,
-        "manifest": _digest(manifest) if manifest else None,
+        "manifest": None if prepared is None else _digest(without_secrets(prepared.manifest)),
         **{f"model_args.{name}": value for name, value in run.arguments.items()},
     }
     texts = {name: str(value) for name, value in known.items() if value not in (None, "")}

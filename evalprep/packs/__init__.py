@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from evalprep.packs.finding import TEMPLATES, find_packs, find_task, holds_packs, on_demand
     from evalprep.packs.log import Log, LoggedRow, LoggedTask, StoredTask
     from evalprep.packs.manifest import (
+        MANIFEST,
         STOCK_GROUPS,
         commands_of,
         manifest_data,
-        models_of,
+        manifest_text,
+        pack_folders_of,
         plan_of,
         read_manifest,
         records_of,
@@ -68,9 +70,10 @@ if TYPE_CHECKING:
         limited,
     )
     from evalprep.packs.prepared import (
-        MANIFEST,
         SHELF,
         Prepared,
+        PreparedModel,
+        PreparedSource,
         content_digest,
         load_prepared,
         prepared_above,

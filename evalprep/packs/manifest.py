@@ -34,6 +34,7 @@ from evalprep.packs.plan import (
     task_from,
 )
 
+MANIFEST = "manifest.json"
 SCHEMA = 2
 #: Keys of the config that are part of the question, beside the task files.
 QUESTION_KEYS = (
@@ -123,7 +124,7 @@ def manifest_data(
 
 def read_manifest(work_dir: Path) -> dict[str, Any] | None:
     """The manifest of a work folder, None where there is none that we can read."""
-    data = read_object(work_dir / "manifest.json")
+    data = read_object(work_dir / MANIFEST)
     if data.get("schema") == 1:
         return _from_first(data)
     return data if data.get("schema") == SCHEMA else None
@@ -250,6 +251,18 @@ def models_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     revision = as_mapping(manifest.get("config")).get("model_revision")
     model, run = str(manifest.get("model", "")), str(manifest.get("run", ""))
     return [{"label": "", "model": model, "revision": revision, "model_args": {}, "run": run}]
+
+
+def pack_folders_of(manifest: Mapping[str, Any]) -> dict[str, Path]:
+    """Pack -> its folder on the machine that runs the commands, as far as a manifest names it."""
+    packs = as_mapping(manifest.get("packs"))
+    folders = {name: as_mapping(facts).get("folder") for name, facts in packs.items()}
+    return {name: Path(folder) for name, folder in folders.items() if isinstance(folder, str)}
+
+
+def manifest_text(manifest: Mapping[str, Any]) -> str:
+    """The text of a manifest as its file has it."""
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
 def subject_of(model: str, own_args: Mapping[str, Any]) -> str:

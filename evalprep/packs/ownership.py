@@ -18,8 +18,8 @@ import os
 from pathlib import Path
 
 from evalprep.files import file_sha256, read_object, write_atomically
+from evalprep.packs.manifest import MANIFEST
 
-MANIFEST = "manifest.json"
 _COMING = "coming"
 _KEPT = 500
 

@@ -16,10 +16,16 @@ from typing import Any, Literal
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, unchanged_sha256
-from evalprep.packs.manifest import commands_of, models_of, plan_of, read_manifest
+from evalprep.packs.manifest import (
+    MANIFEST,
+    commands_of,
+    models_of,
+    pack_folders_of,
+    plan_of,
+    read_manifest,
+)
 from evalprep.packs.plan import Command, Plan
 
-MANIFEST = "manifest.json"
 #: Folder of edited files that the preparation at hand does not ask for.
 SHELF = ".shelf"
 #: What lm-eval reads or imports of a folder.
@@ -50,6 +56,8 @@ class PreparedTask:
         rows: Rows of its data; None where they are not made yet or not known.
         expected: Rows that the run will have under the limit; None where that is not known.
         data: Its data file below the folder; empty where it has none of its own.
+        yaml: Its task file below the folder; empty where it has none of its own.
+        made_from: Digest of the earlier replies that its rows were made from; empty without any.
     """
 
     name: str
@@ -57,6 +65,48 @@ class PreparedTask:
     rows: int | None = None
     expected: int | None = None
     data: str = ""
+    yaml: str = ""
+    made_from: str = ""
+
+
+@dataclass(frozen=True)
+class PreparedModel:
+    """One model of a preparation.
+
+    Attributes:
+        label: What it is called beside other models; empty for a sole one.
+        model: Model id or folder.
+        revision: Its revision; None where the configuration names none.
+        model_args: Arguments of its own.
+        run: Id of its run; empty where runs had none yet.
+    """
+
+    label: str
+    model: str
+    revision: Any
+    model_args: Mapping[str, Any]
+    run: str
+
+
+@dataclass(frozen=True)
+class PreparedSource:
+    """One data set or file that rows were made from.
+
+    Attributes:
+        location: Hub id or path.
+        config: Its configuration; empty for none.
+        split: Its split; empty for none.
+        revision: Its commit; empty where its files say which data they are.
+        rows: Rows that were read; None where that is not known.
+        digests: SHA-256 of its files.
+    """
+
+    location: str
+    config: str = ""
+    split: str = ""
+    revision: str = ""
+    rows: int | None = None
+    digests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +127,16 @@ class Prepared:
         return str(self.manifest.get("run") or "")
 
     @property
+    def model(self) -> str:
+        """Id or folder of the model; of several, of the first. Empty where none is named."""
+        return str(self.manifest.get("model") or "")
+
+    @property
+    def changed(self) -> float:
+        """When the manifest was last written, in seconds since the epoch."""
+        return (self.folder / MANIFEST).stat().st_mtime
+
+    @property
     def created(self) -> str:
         """When it was prepared, in ISO format; empty where that is not known."""
         return str(self.manifest.get("created") or "")
@@ -85,6 +145,12 @@ class Prepared:
     def config(self) -> Mapping[str, Any]:
         """The configuration that it was prepared with, without secrets."""
         return as_mapping(self.manifest.get("config"))
+
+    @property
+    def config_folder(self) -> Path | None:
+        """Folder of the configuration, from which its paths count; None where it is not known."""
+        folder = self.manifest.get("folder")
+        return Path(str(folder)) if folder else None
 
     @property
     def output_path(self) -> Path | None:
@@ -103,9 +169,15 @@ class Prepared:
         return commands_of(self.manifest)
 
     @property
-    def models(self) -> list[dict[str, Any]]:
-        """The models: `label`, `model`, `revision`, `model_args` of its own, `run`."""
-        return models_of(self.manifest)
+    def models(self) -> list[PreparedModel]:
+        """The models, in the order of the configuration."""
+        return [_model(entry) for entry in models_of(self.manifest)]
+
+    @property
+    def sources(self) -> list[PreparedSource]:
+        """The data sets and files that were read."""
+        listed = self.manifest.get("sources")
+        return [_source(as_mapping(entry)) for entry in listed] if isinstance(listed, list) else []
 
     @cached_property
     def tasks(self) -> dict[str, PreparedTask]:
@@ -126,9 +198,7 @@ class Prepared:
     @property
     def pack_folders(self) -> Mapping[str, Path]:
         """Pack -> its folder on the machine that runs the commands."""
-        packs = as_mapping(self.manifest.get("packs"))
-        folders = {name: as_mapping(facts).get("folder") for name, facts in packs.items()}
-        return {name: Path(folder) for name, folder in folders.items() if isinstance(folder, str)}
+        return pack_folders_of(self.manifest)
 
     @property
     def files(self) -> Mapping[str, str]:
@@ -159,6 +229,24 @@ class Prepared:
         ]
         edits += [Edit(name, "removed") for name in prepared if name not in here]
         return sorted(edits, key=lambda edit: edit.name)
+
+    def with_rows(self, task: str, *, rows: int, expected: int, made_from: str) -> Prepared:
+        """Returns the record after the data of a later task were written.
+
+        Args:
+            task: The task.
+            rows: Rows of its data.
+            expected: Rows that the run will have under the limit.
+            made_from: Digest of the earlier replies that they were made from.
+        """
+        data = self.tasks[task].data
+        facts = {"rows": rows, "expected": expected, "made_from": made_from}
+        tasks = as_mapping(self.manifest.get("tasks"))
+        changed_parts = {
+            "tasks": {**tasks, task: {**as_mapping(tasks.get(task)), **facts}},
+            "files": {**self.files, data: content_digest(self.folder / data)},
+        }
+        return Prepared(self.folder, {**self.manifest, **changed_parts})
 
     def task_file(self, task: str) -> Path | None:
         """Returns the YAML of a task as it stands, edits included.
@@ -214,6 +302,31 @@ def _task(name: str, entry: Mapping[str, Any]) -> PreparedTask:
         rows=rows if isinstance(rows, int) else None,
         expected=expected if isinstance(expected, int) else None,
         data=str(entry.get("data") or ""),
+        yaml=str(entry.get("yaml") or ""),
+        made_from=str(entry.get("made_from") or ""),
+    )
+
+
+def _model(entry: Mapping[str, Any]) -> PreparedModel:
+    return PreparedModel(
+        label=str(entry.get("label") or ""),
+        model=str(entry.get("model") or ""),
+        revision=entry.get("revision"),
+        model_args=as_mapping(entry.get("model_args")),
+        run=str(entry.get("run") or ""),
+    )
+
+
+def _source(entry: Mapping[str, Any]) -> PreparedSource:
+    rows, files = entry.get("rows"), entry.get("files")
+    digests = [as_mapping(file).get("sha256") for file in files] if isinstance(files, list) else []
+    return PreparedSource(
+        location=str(entry.get("location") or ""),
+        config=str(entry.get("config") or ""),
+        split=str(entry.get("split") or ""),
+        revision=str(entry.get("revision") or ""),
+        rows=rows if isinstance(rows, int) else None,
+        digests=tuple(str(digest or "") for digest in digests),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from evalprep.config import Config
 from evalprep.data import Locked, moved, read_lock
-from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data
+from evalprep.packs import MANIFEST, Command, Plan, asked_for, limited, manifest_data, manifest_text
 from evalprep.prepare.calls import make_steps
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject, check_tokenizers, subjects_of
@@ -41,6 +41,7 @@ class Built:
             over.
         carried: The user's own work that was brought over: of tasks, then of commands.
         notes: Sentences for the user.
+        sources: The facts of each source that was read.
         manifest: What is in manifest.json.
     """
 
@@ -53,6 +54,7 @@ class Built:
     files: dict[str, str] = field(default_factory=dict)
     carried: list[Carried] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    sources: list[dict[str, Any]] = field(default_factory=list)
     manifest: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -103,9 +105,9 @@ def build_folder(
     shared = _write_commands(built)
     _carry_edits(built, force=force, applies=of_commands)
     built.notes = _notes(built, shared)
+    built.sources = _source_facts(joined)
     built.manifest = _manifest(built)
-    text = json.dumps(built.manifest, indent=2, ensure_ascii=False, sort_keys=False) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
+    (folder / MANIFEST).write_text(manifest_text(built.manifest), encoding="utf-8")
     return built
 
 
@@ -195,7 +197,7 @@ def _manifest(built: Built) -> dict[str, Any]:
         models=[subject.as_dict() for subject in built.subjects],
         folder=there_path(config.folder),
         config={"config_file": config.path.name if config.path else None, **config_there(config)},
-        sources=_source_facts(joined),
+        sources=built.sources,
         tasks=built.tasks,
         plan=built.plan,
         commands=built.commands,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from evalprep.config import Config
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping
-from evalprep.packs import Pack, read_manifest
+from evalprep.packs import Pack, Prepared, load_prepared
 from evalprep.prepare.build import config_there
 from evalprep.terminal import shortlist
 
@@ -24,38 +22,36 @@ def changes_since(config: Config, packs: Mapping[str, Pack]) -> str:
     Local data files and packs count as changed by the time of their last change.
     """
     work_dir = config.core.work_dir
-    manifest = read_manifest(work_dir)
-    if manifest is None:
+    prepared = load_prepared(work_dir)
+    if prepared is None:
         return f"{work_dir.name} is not prepared yet"
-    keys = changed_keys(config, manifest)
+    keys = changed_keys(config, prepared)
     if keys:
         return f"the config differs from the prepared one in {shortlist(keys)}"
-    prepared_at = (work_dir / "manifest.json").stat().st_mtime
-    newer = [path for path in _inputs(manifest, config, packs) if _changed_after(path, prepared_at)]
+    inputs = _inputs(prepared, config, packs)
+    newer = [path for path in inputs if _changed_after(path, prepared.changed)]
     if newer:
         return f"changed since the preparation: {shortlist([path.name for path in newer])}"
     return ""
 
 
-def changed_keys(config: Config, manifest: Mapping[str, Any]) -> list[str]:
+def changed_keys(config: Config, prepared: Prepared) -> list[str]:
     """Returns the keys of the config whose values differ from those of the preparation."""
     now = json.loads(json.dumps(without_secrets(dict(config_there(config)))))
-    before = as_mapping(manifest.get("config"))
+    before = prepared.config
     names = dict.fromkeys([*before, *now])
     return [
         name for name in names if name not in _WITHOUT_EFFECT and before.get(name) != now.get(name)
     ]
 
 
-def _inputs(
-    manifest: Mapping[str, Any], config: Config, packs: Mapping[str, Pack]
-) -> Iterator[Path]:
+def _inputs(prepared: Prepared, config: Config, packs: Mapping[str, Pack]) -> Iterator[Path]:
     """The files of the packs and the local data files that the preparation read."""
-    for name in as_mapping(manifest.get("packs")):
+    for name in prepared.pack_folders:
         if name in packs:
             yield from packs[name].folder.rglob("*")
-    for source in manifest.get("sources") or ():
-        path = config.folder / str(as_mapping(source).get("location"))
+    for source in prepared.sources:
+        path = config.folder / source.location
         yield path
         if path.is_dir():
             yield from path.rglob("*")

@@ -20,7 +20,7 @@ from evalprep.data import lock_text, read_lock, told
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
-from evalprep.packs import Command, Excluded, Pack, records_of, remember_folder
+from evalprep.packs import Command, Excluded, Pack, Prepared, records_of, remember_folder
 from evalprep.prepare.build import Built, build_aside, build_folder
 from evalprep.prepare.checked import check_built, raise_errors, without_reason_of_command
 from evalprep.prepare.joined import Joined, PlannedPack
@@ -228,7 +228,7 @@ def _examine(
 def _missing_helpers(built: Built, packs: Mapping[str, Pack]) -> list[Finding]:
     """The findings on judges and detectors whose model, package or data are not here."""
     findings = Findings()
-    check_annotators(built.manifest, packs, findings)
+    check_annotators(Prepared(built.folder, built.manifest), packs, findings)
     return findings.sorted()
 
 
@@ -264,6 +264,6 @@ def _outcome(built: Built, findings: list[Finding]) -> Preparation:
         notes=built.notes,
         findings=findings,
         models=len(built.subjects),
-        sources=built.manifest["sources"],
+        sources=built.sources,
         read=told(joined.sources, folder=joined.config.folder),
     )

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,14 +16,16 @@ from msgspec import Struct
 from evalprep.config import CORE_KEYS, Config, read_core, read_section, section_for
 from evalprep.data import write_rows
 from evalprep.errors import BadInput, Problem, Problems
-from evalprep.files import as_mapping, file_sha256, write_atomically
+from evalprep.files import as_mapping, write_atomically
 from evalprep.packapi import Context
 from evalprep.packs import (
+    MANIFEST,
     TEMPLATES,
     Pack,
     Prepared,
     TaskPlan,
     limited,
+    manifest_text,
     read_pack,
     remember_folder,
     require_prepared,
@@ -86,7 +87,8 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
         if reason or earlier is None:
             stages.append(Stage(name, "waiting", reason=reason))
         else:
-            stages.append(_make(name, earlier, prepared))
+            stage, prepared = _make(name, earlier, prepared)
+            stages.append(stage)
     return stages
 
 
@@ -147,16 +149,19 @@ def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
     return _Source(rows, made_from((run.tasks[name] for name in task.after), annotated))
 
 
-def _make(name: str, run: Run, prepared: Prepared) -> Stage:
-    """Write the data of one later task, unless they are made from the same replies already."""
-    work_dir = prepared.folder
-    facts = prepared.manifest["tasks"][name]
+def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
+    """Write the data of one later task, unless they are made from the same replies already.
+
+    Returns:
+        The outcome, and the preparation as it is then.
+    """
+    prepared_task = prepared.tasks[name]
     task = prepared.plan.tasks[name]
-    pack, context = _context(prepared, str(facts["pack"]))
+    pack, context = _context(prepared, prepared_task.pack)
     source = _source(task, run, pack)
-    target = work_dir / str(facts["data"])
-    if facts.get("made_from") == source.origin and is_file(target):
-        return Stage(name, "unchanged", int(facts.get("rows") or 0))
+    target = prepared.folder / prepared_task.data
+    if prepared_task.made_from == source.origin and is_file(target):
+        return Stage(name, "unchanged", prepared_task.rows or 0), prepared
     module = maker_of_rows(pack, task)
     part = target.with_name(f"{target.name}.part")
     with pack.failures_told(name):
@@ -164,21 +169,20 @@ def _make(name: str, run: Run, prepared: Prepared) -> Stage:
         rows = write_rows(_stamped(later_rows, source.origin), part, task=name)
     part.replace(target)
     limit = whole_blocks(context.config.core.limit, task.block, rows)
-    facts |= {"rows": rows, "expected": limited(rows, limit), "made_from": source.origin}
-    relative = target.relative_to(work_dir).as_posix()
-    prepared.manifest["files"][relative] = file_sha256(target)
+    expected = limited(rows, limit)
+    prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=source.origin)
     _replace_manifest(prepared)
-    return Stage(name, "made", rows)
+    return Stage(name, "made", rows), prepared
 
 
 def _replace_manifest(prepared: Prepared) -> None:
     """Write the manifest anew; a folder of the user's own stays hers at every moment."""
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
-    text = json.dumps(prepared.manifest, indent=2, ensure_ascii=False) + "\n"
+    text = manifest_text(prepared.manifest)
     if own:
         remember_folder(work_dir, coming=text)
-    write_atomically(work_dir / "manifest.json", text)
+    write_atomically(work_dir / MANIFEST, text)
     if own:
         remember_folder(work_dir)
 
@@ -198,8 +202,8 @@ def _context(prepared: Prepared, name: str) -> tuple[Pack, Context]:
     pack = read_pack(_pack_folder(prepared, name) / "pack.yaml", problems)
     problems.raise_if_any()
     work_dir, keys = prepared.folder, dict(prepared.config)
-    base = Path(str(prepared.manifest.get("folder") or work_dir.parent))
-    source = YamlFile(keys, "", name=str(work_dir / "manifest.json"), folder=base, path=None)
+    base = prepared.config_folder or work_dir.parent
+    source = YamlFile(keys, "", name=str(work_dir / MANIFEST), folder=base, path=None)
     section = as_mapping(keys.get(name))
     core, mistakes = read_core({key: value for key, value in keys.items() if key in CORE_KEYS})
     sections: dict[str, Struct] = {}

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping
-from evalprep.packs import commands_of
+from evalprep.packs import Prepared, PreparedSource
 from evalprep.places import shareable_folder, shareable_text
-from evalprep.results import Run, manifest_of
+from evalprep.results import Run, prepared_work
 from evalprep.score import labelled, written
 
 Fact = tuple[str, str, Any]
@@ -59,26 +58,25 @@ def _facts_of_tasks(run: Run) -> Iterator[Fact]:
 
 
 def _facts_of_preparation(run: Run) -> Iterator[Fact]:
-    manifest = without_secrets(manifest_of(run))
-    commands = [shlex.join(command.argv) for command in commands_of(manifest)]
-    created = manifest.get("created")
-    yield "Preparation", "prepared", created
-    yield "Preparation", "changed since", _later(created, run.settings.started)
+    work = prepared_work(run)
+    if work is None:
+        return
+    prepared = Prepared(work.folder, without_secrets(work.manifest))
+    commands = [shlex.join(command.argv) for command in prepared.commands]
+    yield "Preparation", "prepared", prepared.created
+    yield "Preparation", "changed since", _later(prepared.created, run.settings.started)
     yield "Preparation", "command", "\n".join(commands)
-    for name, value in as_mapping(manifest.get("versions")).items():
-        yield "Versions", f"{name} at preparation", value
-    for source in manifest.get("sources") or []:
-        if isinstance(source, dict):
-            yield _source(source)
+    for name, version in prepared.versions.items():
+        yield "Versions", f"{name} at preparation", version
+    for source in prepared.sources:
+        yield _source(source)
 
 
-def _source(source: Mapping[str, Any]) -> Fact:
+def _source(source: PreparedSource) -> Fact:
     """A source with its rows and its revision, else the digests of its files."""
-    digests = (str(file.get("sha256", ""))[:16] for file in source.get("files") or [])
-    pinned = source.get("revision") or ", ".join(digests)
-    parts = (source.get(key) for key in ("location", "config", "split"))
-    name = " ".join(str(part) for part in parts if part)
-    return "Sources", name, f"{source.get('rows')} rows, {pinned}"
+    pinned = source.revision or ", ".join(digest[:16] for digest in source.digests)
+    name = " ".join(filter(None, (source.location, source.config, source.split)))
+    return "Sources", name, f"{source.rows} rows, {pinned}"
 
 
 def _later(created: Any, started: Any) -> str | None:

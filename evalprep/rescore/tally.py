@@ -18,9 +18,9 @@ from evalprep.results import (
     Sample,
     TaskRun,
     choose_primary,
-    manifest_of,
     metrics_of_filters,
     number_of,
+    prepared_work,
     verdict_of,
     without_addresses,
 )
@@ -222,12 +222,8 @@ def _count_replay(
 
 def versions_before(run: Run) -> dict[str, str]:
     """Package versions that the run was prepared and scored with, as far as its files tell."""
-    prepared_versions = manifest_of(run).get("versions")
-    versions = (
-        {str(key): str(value) for key, value in prepared_versions.items()}
-        if isinstance(prepared_versions, dict)
-        else {}
-    )
+    prepared = prepared_work(run)
+    versions = {} if prepared is None else dict(prepared.versions)
     if run.settings.lm_eval_version:
         versions["lm_eval"] = run.settings.lm_eval_version
     return versions

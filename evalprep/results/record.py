@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, read_object_within, write_atomically
-from evalprep.packs import Prepared, prepared_above
+from evalprep.packs import Prepared, pack_folders_of, prepared_above
 from evalprep.places import typed
 
 if TYPE_CHECKING:
@@ -61,13 +61,9 @@ def packs_elsewhere(run: Run, known_packs: Collection[str]) -> str:
     missing = sorted(named - {*known_packs})
     if not missing:
         return ""
-    prepared_packs = as_mapping(read_record(run.files.folder, run.files.run).get("packs"))
-    folders: set[Path] = set()
-    for name in missing:
-        folder = as_mapping(prepared_packs.get(name)).get("folder")
-        # A run may come from another machine.
-        if isinstance(folder, str) and Path(folder).parent.is_dir():
-            folders.add(Path(folder).parent)
+    prepared_folders = pack_folders_of(read_record(run.files.folder, run.files.run))
+    parents = {prepared_folders[name].parent for name in missing if name in prepared_folders}
+    folders = {folder for folder in parents if folder.is_dir()}  # it may be another machine's
     options = [f"--template_dir {typed(folder)}" for folder in sorted(folders)]
     where = " ".join(options) or "--template_dir FOLDER"
     packs = "packs" if len(missing) > 1 else "pack"
@@ -111,9 +107,3 @@ def read_failures(folder: Path, run: str) -> dict[str, str]:
         if reasons := as_mapping(failures.get("tasks")):
             return {str(name): str(why) for name, why in without_secrets(reasons).items()}
     return {}
-
-
-def manifest_of(run: Run) -> Mapping[str, Any]:
-    """Returns the manifest of `prepared_work`; empty without one."""
-    prepared = prepared_work(run)
-    return prepared.manifest if prepared is not None else {}

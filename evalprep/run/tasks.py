@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalprep.packs import Plan, plan_of, read_manifest
+from evalprep.packs import Plan, load_prepared
 from evalprep.results import Unit
 from evalprep.status import Job
 
@@ -53,28 +53,25 @@ def load_tasks(manager: Any, job: Job) -> Loaded:
     except Exception:  # noqa: BLE001 - whose fault it is is found out below
         traceback.print_exc()
     loaded = Loaded()
-    manifest = read_manifest(Path(job.include_path)) or {}
-    plan, groups = plan_of(manifest), manifest.get("groups") or {}
+    prepared = load_prepared(Path(job.include_path))
+    plan = Plan() if prepared is None else prepared.plan
     for name in job.tasks:
-        _load(name, manager, plan, groups, loaded)
+        _load(name, manager, plan, loaded)
     return loaded
 
 
-def _load(
-    name: str, manager: Any, plan: Plan, groups: Mapping[str, list[str]], loaded: Loaded
-) -> None:
+def _load(name: str, manager: Any, plan: Plan, loaded: Loaded) -> None:
     try:
         loaded.tasks |= manager.load([name])["tasks"]
     except Exception as error:  # noqa: BLE001 - whatever a task does when it is loaded
-        members = groups.get(name, [])
+        members = plan.groups.get(name, [])
         for member in members:
             planned = plan.tasks.get(member)
-            if (
-                planned is not None and planned.overrides
-            ):  # they stand in the file of the group alone
+            if planned is not None and planned.overrides:
+                # They stand in the file of the group alone.
                 loaded.failures[member] = _reason(error)
             else:
-                _load(member, manager, plan, groups, loaded)
+                _load(member, manager, plan, loaded)
         if not members:
             loaded.failures[name] = _reason(error)
 

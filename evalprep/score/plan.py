@@ -5,8 +5,8 @@ Scores that its configuration made, and what was left out.
 
 from __future__ import annotations
 
-from evalprep.packs import Plan, models_of, plan_of
-from evalprep.results import Run, manifest_of
+from evalprep.packs import Plan
+from evalprep.results import Run, prepared_work
 
 
 def plan_behind(run: Run) -> Plan:
@@ -18,7 +18,9 @@ def plan_behind(run: Run) -> Plan:
     """
     if run.record is not None:
         return run.record
-    manifest = manifest_of(run)
+    prepared = prepared_work(run)
+    if prepared is None:
+        return Plan()
     ids = {task.metadata.get("run") for task in run.tasks.values()}
-    prepared = {model.get("run") for model in models_of(manifest) if model.get("run")}
-    return plan_of(manifest) if prepared & ids else Plan()
+    prepared_ids = {model.run for model in prepared.models if model.run}
+    return prepared.plan if prepared_ids & ids else Plan()

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
-from evalprep.files import as_mapping, unchanged_sha256
-from evalprep.packs import Command, Prepared, require_prepared, run_id, subject_of
+from evalprep.files import unchanged_sha256
+from evalprep.packs import Command, Prepared, PreparedModel, require_prepared, run_id, subject_of
 from evalprep.yamlfile import NotYaml, yaml_value
 
 
@@ -176,14 +176,14 @@ def _runs_now(prepared: Prepared) -> dict[str, str]:
     """
     if not prepared.run:
         return {}
-    return {str(model.get("run")): _run_now(model, prepared) for model in prepared.models}
+    return {model.run: _run_now(model, prepared) for model in prepared.models}
 
 
-def _run_now(model: Mapping[str, Any], prepared: Prepared) -> str:
+def _run_now(model: PreparedModel, prepared: Prepared) -> str:
     """The id of one model's run as the files are now."""
     return run_id(
-        subject_of(str(model.get("model", "")), as_mapping(model.get("model_args"))),
-        {**prepared.config, "model_revision": model.get("revision")},
+        subject_of(model.model, model.model_args),
+        {**prepared.config, "model_revision": model.revision},
         prepared.plan,
         folder=prepared.folder,
         work_dir=Path(str(prepared.config.get("work_dir") or prepared.folder)),

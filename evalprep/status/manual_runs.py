@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from evalprep.files import as_mapping, read_object
+from evalprep.files import as_mapping
+from evalprep.packs import load_prepared
 from evalprep.results import DONE
 from evalprep.status.lines import TaskStatus
 from evalprep.yamlfile import NotYaml, yaml_value
@@ -85,10 +85,11 @@ def _is_call_of_lm_eval(words: Sequence[str]) -> bool:
     return any(Path(word).name in _PROGRAMS for word in words)
 
 
-def _groups_in(options: Mapping[str, Sequence[str]], here: Path) -> Mapping[str, Any]:
+def _groups_in(options: Mapping[str, Sequence[str]], here: Path) -> Mapping[str, list[str]]:
     """The groups of the prepared work folder that a command names."""
-    folder = here / (options.get("include_path") or [""])[0]
-    return as_mapping(read_object(folder / "manifest.json").get("groups"))
+    paths = options.get("include_path") or [""]
+    prepared = load_prepared(here / paths[0])
+    return {} if prepared is None else prepared.groups
 
 
 def resolve(names: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[str]:

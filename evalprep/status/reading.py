@@ -157,8 +157,7 @@ def _lines_of_prepared(
     prepared: Prepared, jobs: list[Job], output: Path, seconds_of_running: Mapping[str, float]
 ) -> dict[str, TaskStatus]:
     """Task -> its line, of all tasks of a preparation whose command was started by hand."""
-    changed = (prepared.folder / "manifest.json").stat().st_mtime
-    lines = manual_runs.finished(output, since=changed, run=prepared.run)
+    lines = manual_runs.finished(output, since=prepared.changed, run=prepared.run)
     lines |= _running_lines(seconds_of_running)
     categories = _categories(prepared)
     names = (name for job in jobs for name in job.leaves)

@@ -275,7 +275,7 @@ def _check_helpers(target: Target, findings: Findings) -> None:
         # The manifest may be somebody else's: code is taken from the user's packs alone, not from
         # where it points.
         packs = find_packs() if target.packs is None else target.packs
-        check_annotators(prepared.manifest, packs, findings)
+        check_annotators(prepared, packs, findings)
 
 
 def _explain(name: str) -> int:

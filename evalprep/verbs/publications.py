@@ -140,20 +140,16 @@ def _keys(pack: Pack, name: str, run: Run, overruled: Sequence[str]) -> tuple[di
 
     Samples that the config names are those of its reference alone.
     """
-    from evalprep.results import manifest_of
+    from evalprep.results import prepared_work
 
-    manifest = manifest_of(run)
-    prepared_config = as_mapping(manifest.get("config"))
-    keys = dict(as_mapping(prepared_config.get(pack.name)))
+    prepared = prepared_work(run)
+    keys = {} if prepared is None else dict(as_mapping(prepared.config.get(pack.name)))
     if keys.get("reference") != name:
         keys = {key: value for key, value in keys.items() if key == "contents"}
-    folder = Path.cwd()
-    if keys and manifest.get("folder"):
-        folder = Path(str(manifest["folder"]))
-    overruling = _read_set(pack, overruled)
-    for key, value in overruling.items():
+    folder = prepared.config_folder if prepared is not None and keys else None
+    for key, value in _read_set(pack, overruled).items():
         keys[key] = _from_here(pack, key, value)
-    return keys, folder
+    return keys, folder or Path.cwd()
 
 
 def _read_set(pack: Pack, overruled: Sequence[str]) -> dict[str, Any]:

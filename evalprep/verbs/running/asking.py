@@ -74,11 +74,10 @@ def ready_jobs(work_dir: Path, jobs: Iterable[Job]) -> list[Job]:
 
 def _waits(name: str, prepared: Prepared) -> bool:
     """Returns whether the rows of a task are made from replies that are not there yet."""
-    task = prepared.plan.tasks.get(name)
-    facts = prepared.manifest["tasks"].get(name)
-    if task is None or facts is None or not task.after:
+    planned, task = prepared.plan.tasks.get(name), prepared.tasks.get(name)
+    if planned is None or task is None or not planned.after:
         return False
-    return not (prepared.folder / facts["data"]).is_file()
+    return not (prepared.folder / task.data).is_file()
 
 
 def only(job: Job, tasks: Collection[str]) -> Job:

@@ -213,11 +213,10 @@ def _score_stored(job: Job, *, silent: bool) -> dict[str, Any]:
 
     prepared = require_prepared(Path(job.include_path))
     command = next(command for command in prepared.commands if command.name == job.name)
-    tasks = prepared.manifest["tasks"]
     results = score_stored(
-        {task: prepared.folder / tasks[task]["yaml"] for task in command.tasks},
+        {task: prepared.folder / prepared.tasks[task].yaml for task in command.tasks},
         output_path=job.output_path,
-        model=command.model or Path(str(prepared.manifest.get("model") or "replies")).name,
+        model=command.model or Path(prepared.model or "replies").name,
         metadata=job.options.get("metadata") or {},
         limit=job.options.get("limit"),
         label=command.model,

@@ -122,15 +122,14 @@ def _reason_to_prepare(config: Config, packs: Mapping[str, Pack], *, is_named: b
     A folder that was prepared with `--set` differs from the config without a change of the config.
     Unless the user names the config or its keys, it is run as it was prepared.
     """
-    from evalprep.packs import read_manifest
+    from evalprep.packs import load_prepared
     from evalprep.prepare import changed_keys, changes_since
 
-    manifest = read_manifest(config.core.work_dir)
-    if is_named or manifest is None or config.path is None:
+    prepared = load_prepared(config.core.work_dir)
+    if is_named or prepared is None or config.path is None:
         return changes_since(config, packs)
-    keys = changed_keys(config, manifest)
-    prepared_at = (config.core.work_dir / "manifest.json").stat().st_mtime
-    if keys and config.path.stat().st_mtime <= prepared_at:
+    keys = changed_keys(config, prepared)
+    if keys and config.path.stat().st_mtime <= prepared.changed:
         work_dir = config.core.work_dir.name
         print(
             f"note: {work_dir} was prepared with other settings than {config.path} "

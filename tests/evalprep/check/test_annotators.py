@@ -8,7 +8,7 @@ from evalprep.annotate.finding import lacks
 from evalprep.check import Findings, check_annotators
 from evalprep.coderunner.isolation import NoIsolation
 from evalprep.packs.finding import find_packs
-from evalprep.packs.manifest import read_manifest
+from evalprep.packs.prepared import require_prepared
 from tests import PROJECT_ROOT
 from tests.packs.compliance.project import prepared
 
@@ -45,7 +45,7 @@ def test_the_scores_behind_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(PACKS["compliance"].module("annotators"), "find_isolation", nothing)
     prepared(tmp_path, tasks=["compliance_human_eval", "compliance_bbq"])
     findings = Findings()
-    check_annotators(read_manifest(tmp_path / "work_dir"), PACKS, findings)
+    check_annotators(require_prepared(tmp_path / "work_dir"), PACKS, findings)
     (one,) = findings.sorted()
     assert (one.code, one.level, one.task) == ("EP731", "warning", "compliance_human_eval")
     assert "code_runner lacks isolation for programmes" in one.what
@@ -56,5 +56,5 @@ def test_the_scores_behind_are_named(tmp_path, monkeypatch):
 def test_packs_that_are_not_given_are_not_imported(tmp_path):
     prepared(tmp_path, tasks=["compliance_human_eval"])
     findings = Findings()
-    check_annotators(read_manifest(tmp_path / "work_dir"), {}, findings)
+    check_annotators(require_prepared(tmp_path / "work_dir"), {}, findings)
     assert not findings.sorted()

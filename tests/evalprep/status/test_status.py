@@ -261,7 +261,7 @@ def test_ways_to_call_the_harness(tmp_path, words):
     work_dir = tmp_path / "WORK"
     work_dir.mkdir()
     (work_dir / "manifest.json").write_text(
-        json.dumps({"groups": {"all": ["one", "some"], "some": ["two"]}})
+        json.dumps({"schema": 2, "groups": {"all": ["one", "some"], "some": ["two"]}})
     )
     (tmp_path / "run.yaml").write_text("output_path: OUT\ntasks: [one, two]\n")
     command = ["python", *(word.replace("LM_EVAL", "/env/bin/lm_eval") for word in words)]
