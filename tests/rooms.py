@@ -64,12 +64,13 @@ NOUNS = {
     "backends": "one record per way of running a model",
     "packs": "pack.yaml -> Pack; Plan; the manifest",
     "tables": "one table model, one renderer per medium",
-    "ground": "errors, files, YAML, structs, numbers, terminal, credentials, places",
+    "ground": "errors, files, imports, YAML, structs, numbers, terminal, credentials, places",
 }
 _DOORS = {"verbs", "cli", "api", "__main__"}
 _GROUND = {
     "errors",
     "files",
+    "imports",
     "yamlfile",
     "numbers",
     "terminal",

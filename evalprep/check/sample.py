@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evalprep.check.data import BATCH_ROWS, data_files, eval_split
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf
+from evalprep.data import is_plain, whole_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SAMPLE_ROWS = 1_000
 SAMPLE_BLOCKS = 10
 """Runs of adjacent rows that a sample has, so that rows of one block stay together."""
+BUILT_ROWS = 200  # that are made of a table at a time
 #: Keys of a task that change the prompt, or the rows.
 _CHANGES = ("process_docs", "description", "gen_prefix", "use_prompt", "custom_dataset", "class")
 
@@ -38,12 +40,14 @@ class TaskRows:
         count: Rows of the file.
         prompt: The column that is sent as it is; empty where the prompt is made otherwise, and all
             rows are needed.
+        is_read_by_lm_eval_alone: No code of the task gets the data set as a whole.
     """
 
     path: Path
     split: str
     count: int
     prompt: str
+    is_read_by_lm_eval_alone: bool = False
 
     @property
     def is_sample(self) -> bool:
@@ -66,15 +70,15 @@ class TaskRows:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if not self.is_sample:
-            return pq.read_table(self.path)
         tables, first = [], 0
         with pq.ParquetFile(self.path) as file:
+            if not self.is_sample:
+                return file.read()
             for number in range(file.num_row_groups):
                 behind = first + file.metadata.row_group(number).num_rows
                 inside = [place - first for place in self.positions if first <= place < behind]
                 if inside:
-                    tables.append(file.read_row_group(number).take(inside))
+                    tables.append(file.read_row_group(number).take(whole_numbers(inside)))
                 first = behind
         return pa.concat_tables(tables)
 
@@ -104,7 +108,14 @@ def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
     if len(by_split) != 1 or len(paths) != 1 or not paths[0].is_file():
         return None
     prompt = _column_of_prompts(leaf, settings.of(leaf.name), paths[0])
-    return TaskRows(paths[0], split, count, prompt)
+    return TaskRows(paths[0], split, count, prompt, not _takes_data_set(leaf))
+
+
+def _takes_data_set(leaf: Leaf) -> bool:
+    """Returns whether code of the task gets the data set, of which it may use anything."""
+    examples = leaf.config.get("fewshot_config")
+    of_examples = examples.get("process_docs") if isinstance(examples, dict) else None
+    return leaf.file.kind == "class" or bool(leaf.config.get("process_docs") or of_examples)
 
 
 def _column_of_prompts(leaf: Leaf, settings: RunSettings, path: Path) -> str:
@@ -133,29 +144,72 @@ def _is_changed(leaf: Leaf, settings: RunSettings) -> bool:
     return any(leaf.config.get(key) for key in _CHANGES)
 
 
+class Rows:
+    """Rows of a table in the place of a data set: what lm-eval's own code uses of one.
+
+    Each access makes new mappings, as `datasets` does, so that a function that changes a row
+    changes no other's.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.features: Mapping[str, Any] = dict.fromkeys(table.column_names)
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        place = range(len(self))[number]
+        row: dict[str, Any] = self._table.slice(place, 1).to_pylist()[0]
+        return row
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self._table.to_batches(max_chunksize=BUILT_ROWS):
+            yield from batch.to_pylist()
+
+
+def _data_set(part: TaskRows) -> Any:
+    """The rows of a file as lm-eval gets them."""
+    table = part.table()
+    has_features = b"huggingface" in (table.schema.metadata or {})  # images, classes and the like
+    if part.is_read_by_lm_eval_alone and is_plain(table.schema) and not has_features:
+        return Rows(table)
+    import datasets
+
+    return datasets.Dataset(table)
+
+
 @contextmanager
 def loaded_from(rows: Collection[TaskRows]) -> Iterator[None]:
     """Lets lm-eval load these files through Arrow.
 
     `datasets.load_dataset` would write a copy of each file into its cache: a third of a second for
-    a small one, and the whole file in memory for a task that lists its rows.
+    a small one, and the whole file in memory for a task that lists its rows. Importing `datasets`
+    takes a second of CPU.
     """
-    import datasets
+    from lm_eval.api.task import ConfigurableTask
 
-    original = datasets.load_dataset
+    original = ConfigurableTask.download
     by_path: Mapping[str, TaskRows] = {str(part.path): part for part in rows}
 
-    def load(path: str, name: str | None = None, **options: Any) -> Any:
-        files = options.get("data_files")
-        paths = list(files.values()) if isinstance(files, dict) else [files]
-        path_of_task = paths[0][0] if paths and isinstance(paths[0], list) else paths[0]
-        part = by_path.get(str(path_of_task)) if path == "parquet" else None
+    def download(task: Any, dataset_kwargs: Any = None, **options: Any) -> None:
+        part = by_path.get(_only_file(task, dataset_kwargs))
         if part is None:
-            return original(path=path, name=name, **options)
-        return datasets.DatasetDict({part.split: datasets.Dataset(part.table())})
+            original(task, dataset_kwargs, **options)
+        else:
+            task.dataset = {part.split: _data_set(part)}
 
-    datasets.load_dataset = load
+    ConfigurableTask.download = download
     try:
         yield
     finally:
-        datasets.load_dataset = original
+        ConfigurableTask.download = original
+
+
+def _only_file(task: Any, options: Any) -> str:
+    """The first file of a task that loads parquet files; empty where it loads something else."""
+    if task.DATASET_PATH != "parquet" or callable(task.config.custom_dataset):
+        return ""
+    files = (options or {}).get("data_files")
+    first = next(iter(files.values()), "") if isinstance(files, dict) else files
+    return str(first[0] if isinstance(first, list) and first else first)

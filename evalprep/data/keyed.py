@@ -15,6 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from evalprep.data.arrays import large_texts, whole_numbers
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -143,7 +145,7 @@ class KeyedRows:
         ascending = numbers[order]
         cuts = np.searchsorted(ascending, self._starts)
         parts = [
-            batch.take(pa.array(ascending[begin:end] - start))
+            batch.take(whole_numbers(ascending[begin:end] - start))
             for batch, start, begin, end in zip(
                 self._batches, self._starts, cuts, [*cuts[1:], len(ascending)], strict=True
             )
@@ -231,9 +233,9 @@ def _encoded(
     with_key = (row for row in rows if isinstance(row.get(key), str))
     schema = pa.schema([(_TEXT, pa.large_string()), (_PAYLOAD, pa.large_string())])
     while part := list(islice(with_key, ENCODED_ROWS)):
-        texts = [as_stored(row[key]) for row in part]
-        payloads = [encode(dict(row)) for row in part]
-        yield pa.record_batch([texts, payloads], schema=schema)
+        texts = large_texts([as_stored(row[key]) for row in part])
+        payloads = large_texts([encode(dict(row)) for row in part])
+        yield pa.RecordBatch.from_arrays([texts, payloads], schema=schema)
 
 
 def _decoded(table: pa.Table) -> list[Row]:

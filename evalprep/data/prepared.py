@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.data.arrays import array_of
 from evalprep.errors import BadInput, Problem
 from evalprep.terminal import tracked
 
@@ -217,13 +218,13 @@ def _table(chunk: Sequence[Mapping[str, Any]], known: pa.Schema | None, task: st
     for name in _column_names(chunk, known):
         values = [row.get(name) for row in chunk]
         try:
-            array = pa.array(values, type=fixed.get(name), from_pandas=False)
+            array = array_of(values, fixed.get(name))
             if "struct<>" in str(array.type):
                 # Parquet has no structs without fields.
                 values = [_without_empty(value) for value in values]
-                array = pa.array(values, from_pandas=False)
+                array = array_of(values)
             if known is not None and name in known.names and array.type != known.field(name).type:
-                array = pa.array(values, type=_merged_type(known.field(name), array.type))
+                array = array_of(values, _merged_type(known.field(name), array.type))
         except _ARROW_ERRORS as error:
             raise BadInput(_unstorable(name, values, fixed.get(name), chunk, task, error)) from None
         fields.append(pa.field(name, array.type))

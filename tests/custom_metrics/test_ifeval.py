@@ -189,6 +189,21 @@ def test_language_detection_does_not_depend_on_earlier_calls():
     assert len(verdicts) == 1
 
 
+def test_profiles_are_those_of_langdetect():
+    from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
+
+    from custom_metrics.ifeval.language import _load
+
+    theirs, ours = DetectorFactory(), _load()
+    theirs.load_profile(PROFILES_DIRECTORY)
+    assert ours.langlist == theirs.langlist
+    rows = theirs.word_lang_prob_map
+    assert all(ours.word_lang_prob_map[piece] == rows[piece] for piece in list(rows)[::50])
+    assert "no piece" not in ours.word_lang_prob_map
+    with pytest.raises(KeyError):
+        ours.word_lang_prob_map["no piece"]
+
+
 def verdict_of(row, reply, check=check_instructions):
     found = check(
         prompt=row["prompt"],

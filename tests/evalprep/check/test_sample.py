@@ -1,6 +1,8 @@
 """Large tasks: what is the same in all rows is looked at in some, what may differ in all."""
 
 import json
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -121,3 +123,46 @@ def test_the_verb_looks_at_every_row_with_full(folder):
     refused = processes.run("check", *arguments, "--depth", "full", "--limit", "3")
     assert refused.returncode == 2
     assert "--limit for the first ones" in refused.stdout
+
+
+def test_rows_are_those_that_datasets_gives(tmp_path):
+    import datasets
+
+    rows = [{"a": n, "b": [f"t{n}"], "c": {"d": None, "e": 0.5}} for n in range(450)]
+    table = pa.Table.from_pylist(rows)
+    ours, theirs = sampling.Rows(table), datasets.Dataset(table)
+    assert list(ours) == list(theirs) == rows
+    assert (len(ours), ours[3], ours[-1]) == (len(theirs), theirs[3], theirs[-1])
+    assert list(ours.features) == list(theirs.features)
+    ours[0]["b"].append("changed")
+    assert ours[0] == rows[0]
+    with pytest.raises(IndexError):
+        ours[450]
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_imported"),
+    [
+        ({}, False),
+        ({"num_fewshot": 2, "fewshot_split": "test"}, False),
+        ({"process_docs": "!function code.small"}, True),
+    ],
+    ids=["plain", "shots", "code that gets the data set"],
+)
+def test_datasets_is_imported_for_code_that_gets_the_data_set(
+    keys, is_imported, folder, tiny_model, tmp_path
+):
+    (tmp_path / "code.py").write_text("def small(data):\n    return data.select(range(5))\n")
+    path = folder(**keys) / "big.yaml"
+    path.write_text(path.read_text().replace("'!function code.small'", "!function code.small"))
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from evalprep.check import Findings, RunSettings, check_full\n"
+        f"settings = RunSettings.given(backend='vllm', device='cpu', model={str(tiny_model())!r})\n"
+        "findings = Findings()\n"
+        f"done = check_full([Path({str(tmp_path)!r})], None, settings, findings)\n"
+        "print([f.code for f in findings.sorted() if f.level == 'error'], len(done.loaded))\n"
+        "print('datasets.arrow_dataset' in sys.modules, 'pandas' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[] 1", f"{is_imported} {is_imported}"]

@@ -1,0 +1,174 @@
+"""Arrow arrays of plain Python values, made without pandas.
+
+`pa.array` imports pandas to see whether its values are one of pandas' types, 0.3 s of CPU: as much
+as preparing a small task. Here texts, numbers, booleans, and lists and mappings of them become the
+same arrays; other values, and mixtures, are left to `pa.array`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_BYTES = 2**31 - 1
+"""Bytes of text, and values of lists, that an array of 32-bit offsets can hold."""
+
+
+def array_of(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
+    """Returns `pa.array(values, type=kind)`.
+
+    Raises:
+        ValueError, TypeError, OverflowError: as `pa.array` does.
+    """
+    import pyarrow as pa
+
+    plain = None if "pandas" in sys.modules else _plain(values)
+    if plain is not None and kind is not None and plain.type != kind:
+        plain = pa.nulls(len(values), kind) if pa.types.is_null(plain.type) else None
+    return pa.array(values, type=kind, from_pandas=False) if plain is None else plain
+
+
+def large_texts(texts: Sequence[str]) -> pa.Array:
+    """Returns texts without nulls as an array of 64-bit offsets.
+
+    Raises:
+        UnicodeEncodeError: a text holds half of a surrogate pair.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    encoded = [text.encode() for text in texts]
+    data = pa.py_buffer(b"".join(encoded))
+    buffers = [None, _offsets(encoded, np.int64), data]
+    return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
+
+
+def whole_numbers(values: Any) -> pa.Array:
+    """Returns a numpy array of 64-bit whole numbers as an array of Arrow."""
+    import numpy as np
+    import pyarrow as pa
+
+    whole = np.ascontiguousarray(values, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
+
+
+def _plain(values: Sequence[Any]) -> pa.Array | None:
+    """An array of values of one plain type and nulls; None for anything else."""
+    import pyarrow as pa
+
+    kinds = set(map(type, values)) - {type(None)}
+    if not kinds:
+        return pa.nulls(len(values))
+    if len(kinds) > 1 or not kinds <= _MAKERS.keys():
+        return None
+    return _MAKERS[kinds.pop()](values)
+
+
+def _texts(values: Sequence[str | None]) -> pa.Array | None:
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        encoded = [b"" if text is None else text.encode() for text in values]
+    except UnicodeEncodeError:
+        return None
+    if sum(map(len, encoded)) > MOST_BYTES:
+        return None
+    data = pa.py_buffer(b"".join(encoded))
+    buffers = [_validity(values), _offsets(encoded, np.int32), data]
+    return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def _booleans(values: Sequence[bool | None]) -> pa.Array:
+    import pyarrow as pa
+
+    bits = _bits([bool(value) for value in values])
+    return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), bits])
+
+
+def _integers(values: Sequence[int | None]) -> pa.Array | None:
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        whole = np.array([value or 0 for value in values], dtype=np.int64)
+    except OverflowError:
+        return None
+    buffers = [_validity(values), pa.py_buffer(whole)]
+    return pa.Array.from_buffers(pa.int64(), len(values), buffers)
+
+
+def _floats(values: Sequence[float | None]) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    real = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
+    buffers = [_validity(values), pa.py_buffer(real)]
+    return pa.Array.from_buffers(pa.float64(), len(values), buffers)
+
+
+def _lists(values: Sequence[list[Any] | None]) -> pa.Array | None:
+    import numpy as np
+    import pyarrow as pa
+
+    lists = [value or [] for value in values]
+    inner = list(chain.from_iterable(lists))
+    items = _plain(inner) if len(inner) <= MOST_BYTES else None
+    if items is None:
+        return None
+    buffers = [_validity(values), _offsets(lists, np.int32)]
+    return pa.Array.from_buffers(pa.list_(items.type), len(values), buffers, children=[items])
+
+
+def _structs(values: Sequence[dict[Any, Any] | None]) -> pa.Array | None:
+    import pyarrow as pa
+
+    mappings = [value or {} for value in values]
+    names = dict.fromkeys(chain.from_iterable(mappings))
+    if set(map(type, names)) != {str}:
+        return None
+    columns = []
+    for name in names:
+        column = _plain([mapping.get(name) for mapping in mappings])
+        if column is None:
+            return None
+        columns.append(column)
+    kind = pa.struct(list(zip(names, (column.type for column in columns), strict=True)))
+    return pa.Array.from_buffers(kind, len(values), [_validity(values)], children=columns)
+
+
+_MAKERS: dict[type, Callable[[Sequence[Any]], pa.Array | None]] = {
+    str: _texts,
+    bool: _booleans,
+    int: _integers,
+    float: _floats,
+    list: _lists,
+    dict: _structs,
+}
+
+
+def _validity(values: Sequence[Any]) -> pa.Buffer | None:
+    """The bits that mark which values are no nulls; None where none is null."""
+    valid = [value is not None for value in values]
+    return None if all(valid) else _bits(valid)
+
+
+def _bits(flags: Sequence[bool]) -> pa.Buffer:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(np.array(flags, dtype=bool), bitorder="little"))
+
+
+def _offsets(parts: Sequence[Sequence[Any]], size: type) -> pa.Buffer:
+    """Where each part begins, and where the last ends."""
+    import numpy as np
+    import pyarrow as pa
+
+    ends = accumulate(map(len, parts), initial=0)
+    return pa.py_buffer(np.fromiter(ends, dtype=size, count=len(parts) + 1))
