@@ -9,13 +9,15 @@ Without an address a stand-in on this machine answers after --latency seconds. T
 once before, so that neither side finds it cold; no question is asked twice, so that neither finds
 the other's prompts in its cache. Each round asks both in --parts by turns, so that a machine whose
 speed changes meets both alike. The peer is aiohttp, which takes a third of httpx's time. Both run
-in this process: what is measured is a request, and not the start of a command.
+in this process, with the collector of cycles as the command sets it: what is measured is a request,
+and not the start of a command.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import resource
 import subprocess
 import sys
@@ -31,6 +33,7 @@ from evalprep.annotate.answers import Question, Who, questions_of
 from evalprep.annotate.asking import Asker
 from evalprep.annotate.ledger import FILE, Ledger
 from evalprep.annotate.providers.service import WIRES, Service
+from evalprep.cli import COLLECT_AFTER
 from evalprep.packs.annotator import Item, SampleRef, Value
 
 STAND_IN = """
@@ -174,6 +177,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.short:
         args.requests, args.rounds, args.parts = 500, 1, 1
+    gc.set_threshold(*COLLECT_AFTER)
     server = None
     url = args.base_url
     if url is None:

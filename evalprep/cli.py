@@ -28,7 +28,7 @@ EXIT_INTERRUPTED = 130
 # A full disk, a read-only place: neither bad input nor a fault; a traceback explains nothing.
 # Rows make very many objects and hardly any cycle: looking for cycles as often as Python does by
 # default (after 700 objects) takes a third of the time of scoring 100,000 rows.
-_COLLECT_AFTER = (20_000, 20, 50)
+COLLECT_AFTER = (20_000, 20, 50)
 _MACHINE_LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -87,7 +87,7 @@ def _run_verb(verb: str, arguments: Sequence[str], prog: str) -> int:
     parser = parser_of(verb, prog)
     args = complete(parser.parse_args(arguments))
     follow = getattr(args, "follow_links", False)
-    gc.set_threshold(*_COLLECT_AFTER)
+    gc.set_threshold(*COLLECT_AFTER)
     silent = verb in _OWN_SCREEN or getattr(args, "json", False) or getattr(args, "quiet", False)
     with guarded(), progress(silent=silent), following_links(allowed=follow):
         return _run(module_of(verb), args)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from custom_metrics.extract.thinking import strip_thinking
@@ -108,6 +109,12 @@ class Who:
         known = self.overrides.get(SCHEMA, RATINGS_ALONE)
         return parameters | {SCHEMA: schema_digest(schema) if known == RATINGS_ALONE else known}
 
+    def terms(self, annotator: Annotator, *, step: bool = False) -> Terms:
+        """The terms of all questions of an annotator, or of their steps before the last."""
+        schema = None if step else self.schema(annotator)
+        sampling = self.sampling(annotator, step=step)
+        return Terms(self.parameters(annotator), schema, sampling, canonical(sampling))
+
     def with_ratings_alone(self) -> Who:
         """The same judge, held to its ratings without an explanation."""
         return replace(self, overrides={**self.overrides, SCHEMA: RATINGS_ALONE})
@@ -115,6 +122,23 @@ class Who:
     def without_schema(self) -> Who:
         """The same judge, asked for no form of its replies; its answers have keys of their own."""
         return replace(self, overrides={**self.overrides, SCHEMA: None})
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parts of a request that do not differ between the questions of an annotator.
+
+    Attributes:
+        parameters: Request parameters, beside the form of the reply.
+        schema: The JSON schema that the reply is held to; None without one.
+        sampling: Everything beside model and messages that decides an answer.
+        sampling_text: The same as canonical JSON.
+    """
+
+    parameters: Mapping[str, Any]
+    schema: Mapping[str, Any] | None
+    sampling: Mapping[str, Any]
+    sampling_text: str
 
 
 @dataclass
@@ -127,6 +151,8 @@ class Question:
         who: Who is asked.
         key: Under what its answer is kept; None where it follows a question without a reply.
         messages: What is sent.
+        terms: On which parameters it is asked.
+        input_digest: Of the messages; empty without a key.
         attempts: The rows of the ledger.
     """
 
@@ -135,6 +161,8 @@ class Question:
     who: Who
     key: str | None
     messages: tuple[Message, ...]
+    terms: Terms
+    input_digest: str = ""
     attempts: list[Attempt] = field(default_factory=list)
 
     @property
@@ -179,8 +207,8 @@ class Question:
     @property
     def request(self) -> Request:
         """The request that is sent."""
-        schema = None if self.item.step else self.who.schema(self.annotator)
-        return Request(self.who.model, self.messages, self.who.parameters(self.annotator), schema)
+        terms = self.terms
+        return Request(self.who.model, self.messages, terms.parameters, terms.schema)
 
     def row(self, status: str, attempt: int, **more: Any) -> Attempt:
         """A row of the ledger about it."""
@@ -191,8 +219,8 @@ class Question:
             annotator=self.annotator.name,
             version=self.annotator.version,
             model=self.who.model,
-            sampling=canonical(self.who.sampling(self.annotator, step=self.item.step)),
-            input_sha256=input_sha256(self.messages),
+            sampling=self.terms.sampling_text,
+            input_sha256=self.input_digest,
             draw=self.item.draw,
             status=status,
             signed=True,
@@ -274,12 +302,16 @@ def questions_of(
 
     Chains are resolved as far as replies are known.
     """
+    terms_of = cache(lambda step: who.terms(annotator, step=step))
     questions: list[Question] = []
     done: dict[int, Question] = {}
     waiting = list(items)
     # One level of the chains after the other, so that the ledger is read once per level.
     while waiting:
-        level = [resolve(annotator, item, who, done) for item in _next_level(waiting, done)]
+        level = [
+            resolve(annotator, item, who, terms_of(item.step), done)
+            for item in _next_level(waiting, done)
+        ]
         known = attempts_of([question.key for question in level if question.key is not None])
         for question in level:
             question.attempts = list(known.get(question.key or "", ()))
@@ -300,19 +332,21 @@ def _next_level(waiting: Sequence[Item], done: Mapping[int, Question]) -> Iterab
     return {id(item): item for item in ready}.values()
 
 
-def resolve(annotator: Annotator, item: Item, who: Who, done: Mapping[int, Question]) -> Question:
+def resolve(
+    annotator: Annotator, item: Item, who: Who, terms: Terms, done: Mapping[int, Question]
+) -> Question:
     """An item as a question; without a key where it follows one without a reply."""
     reply_before = None
     if item.follows is not None:
         reply_before = done[id(item.follows)].judgement().reply
         if reply_before is None:
-            return Question(annotator, item, who, None, item.messages)
+            return Question(annotator, item, who, None, item.messages, terms)
     messages = item.resolved(reply_before)
-    sampling = who.sampling(annotator, step=item.step)
+    digest = input_sha256(messages)
     key = answer_key(
-        annotator.name, annotator.version, who.model, sampling, input_sha256(messages), item.draw
+        annotator.name, annotator.version, who.model, terms.sampling, digest, item.draw
     )
-    return Question(annotator, item, who, key, messages)
+    return Question(annotator, item, who, key, messages, terms, digest)
 
 
 def with_answer(row: Attempt, answer: Answer, cost: float | None) -> Attempt:

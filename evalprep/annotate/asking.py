@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from evalprep.annotate.answers import Judgement, Question, judgement_of, with_answer
+from evalprep.annotate.answers import Judgement, Question, with_answer
 from evalprep.annotate.ledger import Attempt, Ledger, Use, now
 from evalprep.annotate.prices import Budget, output_at_most, tokens_at_most
 from evalprep.annotate.providers.pace import LONGEST_ASKED, Pace, backoff
@@ -67,6 +67,21 @@ class Sum:
     unpriced: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """The outcome of one request.
+
+    Attributes:
+        judgement: Of its question, where the service answered.
+        again: Whether another request may help.
+        wait: Seconds to wait before that; None where the pace of all requests waits.
+    """
+
+    judgement: Judgement | None
+    again: bool
+    wait: float | None = None
 
 
 class Asker:
@@ -148,14 +163,12 @@ class Asker:
         for duplicate in same:
             uses += duplicate.uses(self._run)
         try:
-            heard = await self._ask_until_answered(service, writer, question, uses, stopped)
+            judgement = await self._ask_until_answered(service, writer, question, uses, stopped)
         finally:
             for duplicate in same:
                 duplicate.attempts = attempts
-        if heard is None:
-            return
-        self._silent = 0 if heard else self._silent + 1
-        self._finish(same, judgement_of(question.annotator, question.item, attempts))
+        if judgement is not None:
+            self._finish(same, judgement)
 
     async def _ask_until_answered(
         self,
@@ -164,24 +177,25 @@ class Asker:
         question: Question,
         uses: Sequence[Use],
         stopped: Sequence[Exception],
-    ) -> bool | None:
+    ) -> Judgement | None:
         """Ask a question, again where that may help.
 
         Returns:
-            Whether the service answered; None where another question stopped all of them before.
+            The outcome; None where another question stopped all of them before.
         """
-        heard = False
-        for tried in range(1, self._retries + 2):
+        heard, tried = False, _Tried(None, again=True)
+        for number in range(1, self._retries + 2):
             await self._pace.turn()
             if stopped:
                 return None
-            again, wait, answered = await self._attempt(service, writer, question, uses)
-            heard = heard or answered
-            if not again or tried > self._retries or stopped:
+            tried = await self._attempt(service, writer, question, uses)
+            heard = heard or tried.judgement is not None
+            if not tried.again or number > self._retries or stopped:
                 break
-            if wait is not None:
-                await asyncio.sleep(wait)
-        return heard
+            if tried.wait is not None:
+                await asyncio.sleep(tried.wait)
+        self._silent = 0 if heard else self._silent + 1
+        return tried.judgement or question.judgement()
 
     def _finish(self, same: Sequence[Question], judgement: Judgement) -> None:
         """Reports a judgement; raises `Stopped` after many questions without an answer."""
@@ -196,12 +210,8 @@ class Asker:
 
     async def _attempt(
         self, service: Service, writer: Writer, question: Question, uses: Sequence[Use]
-    ) -> tuple[bool, float | None, bool]:
-        """One request, from its first row in the ledger to its last.
-
-        Returns:
-            Whether to try again, how long to wait before, and whether there was an answer.
-        """
+    ) -> _Tried:
+        """One request, from its first row in the ledger to its last."""
         request = question.request
         reserved = await self._reserve(service, request)
         attempts = question.attempts
@@ -230,15 +240,15 @@ class Asker:
             declined = _declines(error, attempts)
             if request.schema is not None and not self.schema_taken and declined:
                 raise SchemaDeclined(str(error)) from None
-            wait = self._wait_after(error, attempts)
-            return error.again, wait, False
+            return _Tried(None, error.again, self._wait_after(error, attempts))
         else:
             self.schema_taken |= request.schema is not None
             price = self._budget.price
             cost = price.of_answer(answer) if price else None
             self._count(answer.tokens_in, answer.tokens_out, cost)
             self._end(writer, attempts, with_answer(row, answer, cost))
-            return question.judgement().status != "ok", None, True
+            judgement = question.judgement()
+            return _Tried(judgement, again=judgement.status != "ok")
         finally:
             self._budget.settle(reserved, cost)
             if self._budget.price is not None:  # else nobody waits for room

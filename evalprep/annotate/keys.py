@@ -9,10 +9,13 @@ from typing import Any
 
 from evalprep.packs import Message
 
+# Made once: `json.dumps` makes an encoder per call where its options are not the default.
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
 
 def canonical(value: Any) -> str:
     """One text per JSON value, whatever the order of its keys."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _CANONICAL.encode(value)
 
 
 def input_sha256(messages: Sequence[Message]) -> str:

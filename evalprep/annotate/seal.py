@@ -23,6 +23,7 @@ from evalprep.packs import state_folder
 KEY = "ledger.key"
 _BYTES = 32
 _FORM = re.compile(rf"[0-9a-f]{{{2 * _BYTES}}}")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Seal:
         """The digest of a row; empty without a key."""
         if self.key is None:
             return ""
-        text = json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
+        text = _ENCODER.encode(list(values))
         return hmac.digest(self.key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
     def holds(self, values: Sequence[object], digest: object) -> bool:

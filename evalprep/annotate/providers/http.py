@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _REDIRECTS = 3
 _KEEPS_METHOD = frozenset({307, 308})
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class Http:
@@ -98,7 +99,7 @@ class Http:
             UnansweredError: no response, a late one, one that is too large, or a redirect
                 elsewhere.
         """
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        content = _ENCODER.encode(body).encode("utf-8", "replace")
         return await self.request(
             "POST", path, content, {"Content-Type": "application/json", **(headers or {})}
         )

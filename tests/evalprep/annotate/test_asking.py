@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evalprep.annotate.answers import Who
 from evalprep.annotate.asking import Asker, Stopped
 from evalprep.annotate.ledger import FILE, Ledger
 from evalprep.annotate.prices import Budget, Price
@@ -17,7 +18,7 @@ from evalprep.annotate.providers import pace
 from evalprep.annotate.providers.body import retry_after
 from evalprep.annotate.providers.service import WIRES, Service
 from tests import PROJECT_ROOT
-from tests.evalprep.annotate.plain import questions
+from tests.evalprep.annotate.plain import Plain, questions
 from tests.evalprep.annotate.services import Said, bomb, serve
 
 SECRET = "sk-test-0123456789abcdef"
@@ -124,6 +125,22 @@ def test_asked_again_until_there_is_a_rating(ledger, api):
     # The same until the first answer; then it is another question.
     assert len(set(keys[:4])) == 1
     assert keys[4] != keys[0]
+
+
+def test_a_reply_is_read_once_and_shared_terms_are_made_once(ledger, monkeypatch):
+    """Both were done several times per request, beside hundreds of requests on their way."""
+    read, made = [], []
+    monkeypatch.setattr(Plain, "read", lambda *_: read.append(1) or ("ok", {"rating": 4.0}))
+    terms = Who.terms
+    monkeypatch.setattr(
+        Who, "terms", lambda *words, **more: made.append(1) or terms(*words, **more)
+    )
+    asked = questions(ledger, 5)
+    with serve(lambda *_: "Rating: 4") as server:
+        ask(ledger, server.url, asked)
+    assert len(read) == 5
+    assert len(made) == 1
+    assert len({id(one.request.sampling) for one in asked}) == 1
 
 
 @BOTH
