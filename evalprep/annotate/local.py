@@ -98,7 +98,7 @@ class LocalJudge:
             from lm_eval.api.registry import get_model
 
             arguments = {
-                **({} if self.backend.name == "dummy" else {"pretrained": self.model}),
+                **({} if self.backend.stands_in else {"pretrained": self.model}),
                 **self.model_args,
             }
             try:
@@ -120,7 +120,7 @@ class LocalJudge:
 
     def _text(self, messages: Sequence[Message]) -> str:
         plain = "\n\n".join(message["content"] for message in messages)
-        if self.backend.name == "dummy":  # its chat template is that of a model on the hub
+        if self.backend.stands_in:  # its chat template is that of a model on the hub
             return plain
         try:
             return str(self._lm.apply_chat_template([dict(message) for message in messages]))
@@ -150,7 +150,7 @@ def local_backend(name: str) -> Backend:
     usable = {
         backend.name: backend
         for backend in BACKENDS.values()
-        if backend.name in {"hf", "vllm", "dummy"}
+        if backend.loads_model or backend.stands_in
     }
     if name not in usable:
         fix = "a server is asked with --base_url"

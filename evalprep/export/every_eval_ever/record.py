@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evalprep import __version__
+from evalprep.backends import find_backend
 from evalprep.credentials import redacted, without_secrets
 from evalprep.export.every_eval_ever import naming, schema
 from evalprep.export.every_eval_ever.validation import check_file
@@ -27,7 +28,8 @@ _LIBRARY = "lm_eval"
 #: lm-eval's names of loaders of local files: they name no data set.
 _LOADERS = frozenset({"json", "parquet", "csv", "text", "arrow", "pandas"})
 _HOSTED = ("openai-", "anthropic-", "watsonx")
-_SERVED = frozenset({"local-completions", "local-chat-completions", "gguf", "nemo_lm"})
+#: lm-eval's models behind an address, of which we have no record.
+_SERVED = frozenset({"gguf", "nemo_lm"})
 _MAX_TOKENS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 _LEVEL = 0.95
 _EXACT = 1e-9  # what rounding may add to a mean at the end of its range
@@ -226,7 +228,9 @@ def _deployment(backend: str) -> Literal["self_deployed", "externally_managed", 
     """Who ran the model; a server at an address may be anybody's."""
     if backend.startswith(_HOSTED):
         return "externally_managed"
-    return "unknown" if not backend or backend in _SERVED else "self_deployed"
+    record = find_backend(backend)
+    is_served = backend in _SERVED or (record is not None and record.posts_to != "")
+    return "unknown" if not backend or is_served else "self_deployed"
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
