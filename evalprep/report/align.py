@@ -14,7 +14,6 @@ from evalprep.compare import match_rows
 from evalprep.results import (
     UNKNOWN,
     Replier,
-    Reply,
     Run,
     Sample,
     Table,
@@ -23,10 +22,11 @@ from evalprep.results import (
     ends_a_sentence,
     extraction_failed,
     knows_parsing,
-    replies_of,
     text_of,
 )
 
+#: A sample, and filter -> the answer that it found.
+ReadSample = tuple[Sample, dict[str, str]]
 # Bits of a reply's flags; UNSURE: whether it was cut off is not known.
 UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT, UNSURE = 1, 2, 4, 8, 16
 
@@ -76,15 +76,22 @@ class Replies:
 
     def score(self, at: int) -> float | None:
         """The primary metric of an aligned row; None where it has none."""
-        values = self.table.metrics.get(self.task.primary.metric)
-        if values is None or self.rows[at] == UNKNOWN:
-            return None
-        value = float(values[self.rows[at]])
-        return None if math.isnan(value) else value
+        return self.scores([at])[0]
 
-    def read(
-        self, places: Iterable[int] | None = None
-    ) -> Iterator[tuple[Sample, dict[str, str]] | None]:
+    def scores(self, places: Sequence[int]) -> list[float | None]:
+        """The primary metric of some aligned rows; None where one has none."""
+        values = self.table.metrics.get(self.task.primary.metric)
+        if values is None:
+            return [None] * len(places)
+        rows = np.array(self.rows, dtype=np.int64)[places]
+        scores = np.where(rows == UNKNOWN, np.nan, values[rows])
+        return [None if math.isnan(score) else score for score in scores.tolist()]
+
+    def flags_of(self, places: Sequence[int]) -> list[int]:
+        """The flags of some aligned rows; `UNKNOWN` where the run lacks one."""
+        return [UNKNOWN if self.rows[place] == UNKNOWN else self.flags[place] for place in places]
+
+    def read(self, places: Iterable[int] | None = None) -> Iterator[ReadSample | None]:
         """Samples with the answer that every filter found, streamed.
 
         None where there is none.
@@ -105,43 +112,37 @@ class Replies:
                 yield None
                 continue
             sample = next(primary)
-            yield (
-                sample,
-                {
-                    sample.filter: sample.answer,
-                    **{name: next(stream).answer for name, stream in streams.items()},
-                },
-            )
+            answers = {sample.filter: sample.answer}
+            for name, stream in streams.items():
+                answers[name] = next(stream).answer
+            yield sample, answers
 
-    def read_replies(self, places: Iterable[int]) -> Iterator[Sample | Reply | None]:
-        """What `note` needs of some aligned rows, streamed; None where the run lacks them."""
+    def read_primary(self, places: Iterable[int]) -> Iterator[Sample | None]:
+        """Samples of the primary filter alone, streamed; None where the run lacks them."""
         chosen = [self.rows[place] for place in places]
-        replies = replies_of(self.table, [row for row in chosen if row != UNKNOWN])
+        samples = self.table.read(row for row in chosen if row != UNKNOWN)
         for row in chosen:
-            yield None if row == UNKNOWN else next(replies)
+            yield None if row == UNKNOWN else next(samples)
 
-    def note(self, sample: Sample | Reply | None, first: Sample | Reply) -> int:
-        """Record flags and length of the next aligned row and return the flags.
-
-        -1 where the run lacks it.
-        """
+    def note(self, sample: Sample | None, first: Sample) -> None:
+        """Records flags and length of the next aligned row; without a sample, that it is absent."""
         if sample is None:
             self.flags.append(0)
             self.lengths.append(UNKNOWN)
             self.ended.append(True)
-            return UNKNOWN
+            return
         text = text_of(sample)
         cut = self.replier.cut(sample)
-        flags = (
-            UNPARSED * extraction_failed(sample) + TRUNCATED * bool(cut) + UNSURE * (cut is None)
-        )
-        flags += EMPTY * (not text.strip()) + OTHER_PROMPT * (
-            sample.prompt_hash != first.prompt_hash
-        )
+        flags = UNSURE if cut is None else TRUNCATED * cut
+        if extraction_failed(sample):
+            flags |= UNPARSED
+        if not text.strip():
+            flags |= EMPTY
+        if sample.prompt_hash != first.prompt_hash:
+            flags |= OTHER_PROMPT
         self.flags.append(flags)
         self.lengths.append(len(text))
         self.ended.append(ends_a_sentence(text))
-        return flags
 
 
 @dataclass

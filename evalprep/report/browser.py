@@ -8,11 +8,11 @@ is shown or searched.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from evalprep.numbers import number as number_text
-from evalprep.report.align import Replies, TaskRows
+from evalprep.report.align import ReadSample, Replies, TaskRows
 from evalprep.report.judgements import Judgements
 from evalprep.report.mathematics import Formulas
 from evalprep.report.messages import messages_of, readable_prompt
@@ -28,34 +28,39 @@ from evalprep.report.text import (
     preview,
     shorten,
 )
-from evalprep.results import UNKNOWN, Reply, Run, Sample, reading_of, text_of, verdict_of
+from evalprep.results import UNKNOWN, Run, Sample, reading_of, text_of, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with
-Found = tuple[Sample, dict[str, str]]
 T = TypeVar("T")
 
 
 class Flips:
-    """Which samples flipped in one comparison, and why."""
+    """Which samples flipped in one comparison, and why.
+
+    Attributes:
+        causes: The causes in words, by their numbers; the first is none.
+    """
 
     def __init__(self) -> None:
         self.causes: list[str] = [""]
-        self._known: dict[tuple[str, str], tuple[int, int]] = {}
+        self._by_task: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
 
     def add(self, task: str, sample_id: str, direction: str, cause: str) -> None:
-        """Note one: `gained` or `lost`, and the cause in words."""
+        """Notes one: `gained` or `lost`, and the cause in words."""
         if cause not in self.causes:
             self.causes.append(cause)
-        self._known[task, sample_id] = (1 if direction == "gained" else 2, self.causes.index(cause))
+        number = self.causes.index(cause)
+        self._by_task[task][sample_id] = (1 if direction == "gained" else 2, number)
 
-    def of(self, task: str, sample_id: str) -> tuple[int, int]:
-        """Direction (0 none, 1 gained, 2 lost) and number of the cause."""
-        return self._known.get((task, sample_id), (0, 0))
+    def of(self, task: str, sample_ids: Sequence[str]) -> list[tuple[int, int]]:
+        """Direction (0 none, 1 gained, 2 lost) and number of the cause of some samples."""
+        known = self._by_task.get(task, {})
+        return [known.get(sample_id, (0, 0)) for sample_id in sample_ids]
 
     def ids_of(self, task: str) -> set[str]:
         """Ids of the samples of a task that flipped."""
-        return {sample_id for name, sample_id in self._known if name == task}
+        return set(self._by_task.get(task, {}))
 
 
 class Browser:
@@ -105,7 +110,7 @@ class Browser:
         }
 
     def add(self, number: int, task: TaskRows) -> None:
-        """Read a task's samples once.
+        """Reads a task's samples once.
 
         Their texts for the page, their flags and lengths for the audit.
 
@@ -113,25 +118,25 @@ class Browser:
             number: Position of the task in the report.
             task: Its aligned rows; their flags and lengths are filled.
         """
-        shown_rows = self._wanted(task)
-        everything = range(len(task.ids))
-        shown = [at for at in everything if at in shown_rows]
-        whole = _streams(task, lambda replies: replies.read(shown))
-        rest = [at for at in everything if at not in shown_rows]
-        brief = _streams(task, lambda replies: replies.read_replies(rest))
+        shown = self._choose_rows(task)
+        self._index_columns(number, task, shown)
         starts = _starts(task)
+        is_shown = set(shown)
+        others = [place for place in range(len(task.ids)) if place not in is_shown]
+        in_full = _streams(task, lambda replies: replies.read(shown))
+        in_brief = _streams(task, lambda replies: replies.read_primary(others))
+        for place in range(len(task.ids)):
+            if place in is_shown:
+                self._add_shown(task, [_next_of(stream) for stream in in_full], starts)
+            else:
+                _note(task, [_next_of(stream) for stream in in_brief])
         self.total += len(task.ids)
-        for at in everything:
-            if at not in shown_rows:
-                _flags(task, [None if stream is None else next(stream) for stream in brief])
-                continue
-            pairs = [None if stream is None else next(stream) for stream in whole]
-            samples = [None if pair is None else pair[0] for pair in pairs]
-            first = next(sample for sample in samples if sample is not None)
-            self._index(number, task, at, first, _flags(task, samples), starts)
-            self._push(self._texts(task.name, first, pairs))
+        for run, replies in enumerate(task.replies):
+            flags = [UNKNOWN] * len(shown) if replies is None else replies.flags_of(shown)
+            self.by_run["flags"][run] += flags
 
-    def _wanted(self, task: TaskRows) -> Container[int]:
+    def _choose_rows(self, task: TaskRows) -> Sequence[int]:
+        """The rows of a task that go into the page, in order."""
         size = len(task.ids)
         if size <= self.room:
             self.room -= size
@@ -142,20 +147,34 @@ class Browser:
         others = [at for at in range(size) if at not in kept]
         room = self.room - len(kept)
         self.room = 0
-        return kept | {others[step * len(others) // room] for step in range(room)}
+        return sorted(kept | {others[step * len(others) // room] for step in range(room)})
 
-    def _index(
-        self,
-        number: int,
-        task: TaskRows,
-        at: int,
-        first: Sample,
-        flags: Sequence[int],
-        starts: dict[str, str],
+    def _index_columns(self, number: int, task: TaskRows, shown: Sequence[int]) -> None:
+        """Adds what the columns of a task already tell of the rows that are shown."""
+        first_row = len(self.columns["task"])
+        self.columns["task"] += [number] * len(shown)
+        for run, replies in enumerate(task.replies):
+            scores = [None] * len(shown) if replies is None else replies.scores(shown)
+            self.by_run["score"][run] += scores
+            if task.graded:
+                self.graded[run] |= {
+                    row: typeset(number_text(score))
+                    for row, score in enumerate(scores, start=first_row)
+                    if score is not None
+                }
+        ids = [task.ids[place] for place in shown]
+        for comparison, flips in enumerate(self.flips):
+            of_rows = flips.of(task.name, ids)
+            self.by_comparison["flip"][comparison] += [direction for direction, _ in of_rows]
+            self.by_comparison["cause"][comparison] += [cause for _, cause in of_rows]
+
+    def _add_shown(
+        self, task: TaskRows, pairs: Sequence[ReadSample | None], starts: dict[str, str]
     ) -> None:
+        """Adds the next row that is shown, as each run has it."""
+        first = _note(task, [None if pair is None else pair[0] for pair in pairs])
         subtask = _subtask(first)
         row = {
-            "task": number,
             "subtask": self._subtasks.setdefault(subtask, len(self._subtasks)),
             "id": first.sample_id,
             "doc": first.doc_id,
@@ -166,18 +185,11 @@ class Browser:
         }
         for name, value in row.items():
             self.columns[name].append(value)
-        for run, replies in enumerate(task.replies):
-            score = None if replies is None else replies.score(at)
-            self.by_run["score"][run].append(score)
-            if task.graded and score is not None:
-                self.graded[run][len(self.columns["task"]) - 1] = typeset(number_text(score))
-            self.by_run["flags"][run].append(flags[run])
-        for comparison, flips in enumerate(self.flips):
-            direction, cause = flips.of(task.name, task.ids[at])
-            self.by_comparison["flip"][comparison].append(direction)
-            self.by_comparison["cause"][comparison].append(cause)
+        self._push(self._texts(task.name, first, pairs))
 
-    def _texts(self, task: str, first: Sample, pairs: Sequence[Found | None]) -> dict[str, Any]:
+    def _texts(
+        self, task: str, first: Sample, pairs: Sequence[ReadSample | None]
+    ) -> dict[str, Any]:
         """Everything about a sample that the page shows as text, long texts cut."""
         replies: list[dict[str, Any] | None] = []
         for pair, judgements in zip(pairs, self.judgements, strict=True):
@@ -188,7 +200,7 @@ class Browser:
             reply = self._reply(sample, answers)
             if judgement := judgements.get(task, {}).get(sample.doc_id):
                 reply["judge"] = plain({**judgement, "reply": self._cut(judgement["reply"] or "")})
-            if sample.prompt != first.prompt:
+            if not sample.is_asked_as(first):
                 reply |= self._prompt(sample.prompt)
             replies.append(reply)
         published = first.previous_output
@@ -264,13 +276,17 @@ def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Ite
     return [None if replies is None else read(replies) for replies in task.replies]
 
 
-def _flags(task: TaskRows, samples: Sequence[Sample | Reply | None]) -> list[int]:
-    """Each run's flags of one row, which the task's replies keep, too."""
+def _next_of(stream: Iterator[T] | None) -> T | None:
+    return None if stream is None else next(stream)
+
+
+def _note(task: TaskRows, samples: Sequence[Sample | None]) -> Sample:
+    """Records each run's flags of the next row; returns the row of the first run that has it."""
     first = next(sample for sample in samples if sample is not None)
-    return [
-        UNKNOWN if replies is None else replies.note(sample, first)
-        for sample, replies in zip(samples, task.replies, strict=True)
-    ]
+    for sample, replies in zip(samples, task.replies, strict=True):
+        if replies is not None:
+            replies.note(sample, first)
+    return first
 
 
 def _subtask(sample: Sample) -> str:

@@ -105,7 +105,7 @@ def _reply_cells(replies: Replies, place: int, sample: Sample) -> list[Entry]:
 def _flip_cells(report: Report, task: str, sample_id: str) -> list[Entry]:
     cells: list[Entry] = []
     for flips in report.flips:
-        direction, cause = flips.of(task, sample_id)
+        ((direction, cause),) = flips.of(task, [sample_id])
         cells += [_DIRECTIONS[direction], flips.causes[cause] or None]
     return cells
 

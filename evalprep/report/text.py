@@ -6,18 +6,18 @@ import base64
 import json
 import math
 import re
-import zlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import msgspec
+from isal import isal_zlib
 
-#: Of zlib: level 3 takes almost twice the time and saves a fourteenth of the bytes of prose.
-_LEVEL = 1
+#: Of ISA-L, which takes a quarter of zlib's time for fewer bytes than zlib's level 1 leaves.
+_LEVEL = 2
 _GZIP = 31  # window bits for the gzip container, which browsers can open
-_THREADS = 2  # zlib works outside of Python's lock; more threads wait for the reader
+_THREADS = 2  # the compressor works outside of Python's lock; more threads wait for the reader
 _PREVIEW = 110
 _COLUMN = 300  # characters above which a further column of a row is left out
 _SHOWN_ELSEWHERE = frozenset(
@@ -140,7 +140,7 @@ def pack(value: Any) -> str:
 
 
 def _compressed(raw: bytes) -> str:
-    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+    compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP)
     data = compressor.compress(raw) + compressor.flush()
     return base64.b64encode(data).decode("ascii")
 

@@ -81,13 +81,11 @@ if TYPE_CHECKING:
     )
     from evalprep.results.reply import (
         Replier,
-        Reply,
         at_one_length,
         ends_a_sentence,
         extraction_failed,
         few_read,
         knows_parsing,
-        replies_of,
         text_of,
     )
     from evalprep.results.rows import row_mappings

@@ -6,13 +6,15 @@ Msgspec skips the others without building them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from evalprep.results.sample import RESERVED, Sample
+from evalprep.results.sample import RESERVED, UNKNOWN, Damage, Sample, parse
 
 ABSENT = msgspec.Raw(b"")
+_OPENING = ord("{")
 
 
 class Head(msgspec.Struct, gc=False):
@@ -57,6 +59,22 @@ _FIELDS: list[Any] = [
     ("metrics", tuple[str, ...], ()),
 ]
 FIELDS = tuple(field[0] for field in _FIELDS)
+#: Those of a sample; what every line of lm-eval's present layout has stands without a default.
+_OF_SAMPLE: list[Any] = [
+    ("doc", msgspec.Raw),
+    ("doc_hash", str),
+    ("prompt_hash", str),
+    ("resps", list[list[str | list[str]]]),
+    ("filtered_resps", list[str | list[str]]),
+    ("metrics", tuple[str, ...]),
+    ("arguments", msgspec.Raw),
+    ("doc_id", int, UNKNOWN),
+    ("target", Any, ""),
+    ("target_hash", str, ""),
+    ("filter", str, "none"),
+]
+#: What the fast decoder refuses; the tolerant reader may still take it.
+OTHERWISE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Never:
@@ -68,22 +86,20 @@ class _Never:
     decode_lines = decode
 
 
-class Layout:
-    """Lines that log the same metrics.
+class _Decoding:
+    """How lines that log the same metrics are decoded.
 
     Attributes:
-        logged: What their field `metrics` says.
         names: The metrics that have a value, in order; `line_type` has an attribute for each, after
-            `FIELDS`.
+            the given fields.
         decoder: For one line, or with `decode_lines` for several.
     """
 
-    def __init__(self, logged: tuple[str, ...]) -> None:
-        self.logged = logged
+    def __init__(self, fields: Sequence[Any], logged: tuple[str, ...]) -> None:
         self.names = tuple(dict.fromkeys(name for name in logged if name not in RESERVED))
         # Attributes of our own naming: metrics may be called anything.
         renamed = {f"metric_{at}": name for at, name in enumerate(self.names)}
-        fields = [*_FIELDS, *((attribute, Any, None) for attribute in renamed)]
+        fields = [*fields, *((attribute, Any, None) for attribute in renamed)]
         self.line_type: Any
         self.decoder: msgspec.json.Decoder[Any] | _Never
         try:
@@ -92,6 +108,18 @@ class Layout:
         except ValueError:  # a name with quotes, which msgspec cannot have as a key
             self.line_type = msgspec.defstruct("Line", fields, gc=False)
             self.decoder = _Never()
+
+
+class Layout(_Decoding):
+    """Lines that log the same metrics, with the fields of a table.
+
+    Attributes:
+        logged: What their field `metrics` says.
+    """
+
+    def __init__(self, logged: tuple[str, ...]) -> None:
+        super().__init__(_FIELDS, logged)
+        self.logged = logged
 
     def line(self, sample: Sample) -> Any:
         """A sample that only the tolerant reader could decode.
@@ -119,3 +147,55 @@ def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(
         json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     )  # as lm-eval writes it
+
+
+class SampleReader:
+    """Turns lines of one file into samples, documents and arguments left as they were logged.
+
+    Most lines of a file log the same metrics; lines in other layouts go to the tolerant reader.
+    """
+
+    def __init__(self) -> None:
+        self._logged: tuple[str, ...] = ()
+        self._decoding = _Decoding(_OF_SAMPLE, ())
+
+    def read(self, raw: bytes, sample_id: str) -> Sample | Damage:
+        """Returns the sample of a line, whose id is known, or why the line cannot be used."""
+        try:
+            line = self._decode(raw)
+        except OTHERWISE:
+            line = None
+        if line is None or not _is_usual(line):
+            sample = parse(raw)
+            if isinstance(sample, Sample):
+                sample.sample_id = sample_id
+            return sample
+        names = self._decoding.names
+        values = msgspec.structs.astuple(line)[len(_OF_SAMPLE) :]
+        return Sample(
+            sample_id=sample_id,
+            doc_id=line.doc_id,
+            logged_doc=line.doc,
+            target=str(line.target),
+            logged_arguments=line.arguments,
+            resps=line.resps,
+            filtered_resps=line.filtered_resps,
+            filter=line.filter,
+            metrics=dict(zip(names, values, strict=True)),
+            doc_hash=line.doc_hash,
+            prompt_hash=line.prompt_hash,
+            target_hash=line.target_hash,
+        )
+
+    def _decode(self, raw: bytes) -> Any:
+        line = self._decoding.decoder.decode(raw)
+        if line.metrics != self._logged:
+            self._logged = line.metrics
+            self._decoding = _Decoding(_OF_SAMPLE, line.metrics)
+            line = self._decoding.decoder.decode(raw)
+        return line
+
+
+def _is_usual(line: Any) -> bool:
+    """Returns whether the parts that were left undecoded are objects, as lm-eval writes them."""
+    return memoryview(line.doc)[0] == _OPENING and memoryview(line.arguments)[0] == _OPENING

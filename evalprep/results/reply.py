@@ -1,22 +1,19 @@
 """Facts that a sample's reply itself shows.
 
-Its text, whether an answer was found in it, whether it was cut off. Where nothing else of a line is
-needed, they are read without its prompt and its document.
+Its text, whether an answer was found in it, whether it was cut off.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from evalprep.results.logged import CallSettings
-from evalprep.results.sample import INVALID, Sample, filtered_of, parse, response_of
+from evalprep.results.sample import INVALID, Sample
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
@@ -41,7 +38,6 @@ PARSE_RATES = (
     "unparsed",
     "not_parsed",
 )  # metrics that are 1 where nothing could be read from a reply
-_OF_REPLIES = ("truncated", *PARSE_RATES)
 _DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
 _WITH_DEFAULT = frozenset(
     (
@@ -58,78 +54,6 @@ _WITH_DEFAULT = frozenset(
     )
 )
 CountTokens = Callable[[str], int]
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """The parts of a sample that show how its reply ended.
-
-    Attributes:
-        resps, filtered_resps, generation, prompt_hash: As in `Sample`.
-        metrics: Those that tell whether the reply was read and whether it was cut off.
-    """
-
-    resps: list[Any]
-    filtered_resps: list[Any]
-    metrics: dict[str, Any]
-    generation: dict[str, Any]
-    prompt_hash: str
-
-    @property
-    def response(self) -> str | list[Any]:
-        """As in `Sample`."""
-        return response_of(self.resps)
-
-    @property
-    def filtered(self) -> Any:
-        """As in `Sample`."""
-        return filtered_of(self.filtered_resps)
-
-
-class _Request(msgspec.Struct, gc=False):
-    arg_1: Any = None
-
-
-class _Requests(msgspec.Struct, gc=False):
-    gen_args_0: _Request = msgspec.field(default_factory=_Request)
-
-
-class _Line(msgspec.Struct, gc=False):
-    """A line in lm-eval's present layout, with the fields that a `Reply` is made of."""
-
-    resps: list[Any]
-    filtered_resps: list[Any]
-    metrics: list[str]
-    prompt_hash: str
-    arguments: _Requests
-    truncated: Any = None
-    unparsed: Any = None
-    not_parsed: Any = None
-
-
-_line = msgspec.json.Decoder(_Line)
-
-
-def replies_of(table: Table, rows: Iterable[int]) -> Iterator[Sample | Reply]:
-    """The replies of some rows, in the order asked for.
-
-    A line of another layout comes as a whole sample.
-    """
-    for _, raw in table.lines(rows):
-        try:
-            line = _line.decode(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            sample = parse(raw)
-            if isinstance(sample, Sample):
-                yield sample
-            continue
-        generation = line.arguments.gen_args_0.arg_1
-        yield Reply(
-            line.resps,
-            line.filtered_resps,
-            {name: getattr(line, name) for name in _OF_REPLIES if name in line.metrics},
-            generation if isinstance(generation, dict) else {},
-            line.prompt_hash,
-        )
 
 
 @cache
@@ -166,13 +90,13 @@ def few_read(result: Mapping[str, Any]) -> str:
     return f"made of {readable} of {every} answers, as nothing could be read from the others"
 
 
-def text_of(sample: Sample | Reply) -> str:
+def text_of(sample: Sample) -> str:
     """The reply as one text."""
     response = sample.response
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 
 
-def extraction_failed(sample: Sample | Reply) -> bool:
+def extraction_failed(sample: Sample) -> bool:
     """Returns whether nothing could be extracted from the reply."""
     return sample.filtered == INVALID or any(
         sample.metrics.get(name) in (True, 1) for name in PARSE_RATES
@@ -190,7 +114,7 @@ def knows_parsing(table: Table) -> bool:
     return own or table.filter != "none" or bool((table.unparsed == 1).any())
 
 
-def limit_of_reply(sample: Sample | Reply, default: int | None = None) -> int | None:
+def limit_of_reply(sample: Sample, default: int | None = None) -> int | None:
     """Tokens that a reply could have: as the request says, else the back end's default.
 
     None where neither is known.
@@ -214,7 +138,7 @@ def default_limit(settings: CallSettings) -> int | None:
 
 
 def truncated(
-    sample: Sample | Reply, count: CountTokens | None = None, default: int | None = None
+    sample: Sample, count: CountTokens | None = None, default: int | None = None
 ) -> bool | None:
     """Returns whether a reply ended at its token limit; None where that cannot be known.
 
@@ -271,7 +195,7 @@ class Replier:
         """That of a run."""
         return cls(run.model, default_limit(run.settings))
 
-    def cut(self, sample: Sample | Reply) -> bool | None:
+    def cut(self, sample: Sample) -> bool | None:
         """Returns whether a reply ended at its limit.
 
         None where that cannot be known: see `truncated`.

@@ -50,13 +50,20 @@ class Sample(msgspec.Struct, kw_only=True):
 
     `resps` holds per request the list of its repeats; `filtered_resps` per request what the filter
     made of them. `metrics` maps metric names to the values that `process_results` returned.
+
+    Document and arguments are most of a line, and often nobody looks at them: those that were
+    logged as JSON objects are decoded when they are first asked for.
+
+    Attributes:
+        response: The reply as text; a list when the document had several requests or repeats.
+        filtered: The reply after the filter; a list when the document had several requests.
     """
 
     sample_id: str
     doc_id: int
-    doc: dict[str, Any]
+    logged_doc: msgspec.Raw | dict[str, Any]
     target: str
-    arguments: dict[str, Any]
+    logged_arguments: msgspec.Raw | dict[str, Any]
     resps: list[Any]
     filtered_resps: list[Any]
     filter: str
@@ -65,6 +72,26 @@ class Sample(msgspec.Struct, kw_only=True):
     prompt_hash: str = ""
     target_hash: str = ""
     line: int = 0
+    response: str | list[Any] = ""
+    filtered: Any = None
+
+    def __post_init__(self) -> None:
+        self.response = response_of(self.resps)
+        self.filtered = filtered_of(self.filtered_resps)
+
+    @property
+    def doc(self) -> dict[str, Any]:
+        """The row of the data set."""
+        if isinstance(self.logged_doc, msgspec.Raw):
+            self.logged_doc = _object_in(self.logged_doc)
+        return self.logged_doc
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of each request by their names: `gen_args_0` and so on."""
+        if isinstance(self.logged_arguments, msgspec.Raw):
+            self.logged_arguments = _object_in(self.logged_arguments)
+        return self.logged_arguments
 
     @property
     def prompt(self) -> str:
@@ -73,10 +100,9 @@ class Sample(msgspec.Struct, kw_only=True):
         text = first.get("arg_0", "") if isinstance(first, dict) else ""
         return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
 
-    @property
-    def response(self) -> str | list[Any]:
-        """The reply as text; a list when the document had several requests or repeats."""
-        return response_of(self.resps)
+    def is_asked_as(self, other: Sample) -> bool:
+        """Returns whether another sample has the same first prompt."""
+        return self.logged_arguments == other.logged_arguments or self.prompt == other.prompt
 
     @property
     def replies(self) -> list[str]:
@@ -90,11 +116,6 @@ class Sample(msgspec.Struct, kw_only=True):
         `UNKNOWN` where replies are no texts.
         """
         return is_blank(self.resps)
-
-    @property
-    def filtered(self) -> Any:
-        """The reply after the filter; a list when the document had several requests."""
-        return filtered_of(self.filtered_resps)
 
     @property
     def answer(self) -> str:
@@ -185,6 +206,14 @@ def loads(raw: bytes) -> Any:
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
+def _object_in(raw: msgspec.Raw) -> dict[str, Any]:
+    """The object that a part of a line holds; an empty one where it cannot be decoded."""
+    try:
+        return as_mapping(loads(bytes(raw)))
+    except (ValueError, RecursionError):
+        return {}
+
+
 def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str]:
     """Identity of a row and the column it came from.
 
@@ -228,9 +257,9 @@ def _sample_of(value: Mapping[str, Any], line: int) -> Sample:
     return Sample(
         sample_id=row_id(doc, doc_hash, doc_id)[0],
         doc_id=doc_id,
-        doc=doc,
+        logged_doc=doc,
         target=str(value.get("target", "")),
-        arguments=arguments,
+        logged_arguments=arguments,
         resps=_list_or_empty(value.get("resps")),
         filtered_resps=_list_or_empty(value.get("filtered_resps")),
         filter=value.get("filter", "none"),

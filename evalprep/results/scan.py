@@ -12,11 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import numpy as np
 
 from evalprep.results.columns import TableBuilder
-from evalprep.results.lines import Layout
+from evalprep.results.lines import OTHERWISE, Layout
 from evalprep.results.sample import Damage, Sample, parse
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
@@ -24,7 +23,6 @@ from evalprep.terminal import tracked
 # Bytes that are decoded at once: enough to make calls cheap, few enough for the processor's cache.
 _BLOCK = 2**18
 _METRICS, _FILTER = attrgetter("metrics"), attrgetter("filter")
-_OTHERWISE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_table(path: Path, filter_name: str, *, id_source: str | None = None) -> Table:
@@ -109,7 +107,7 @@ class _Scan:
             if lines[0].metrics != self._layout.logged:
                 self._layout = self._layout_of(lines[0].metrics)
                 lines = self._layout.decoder.decode_lines(block)
-        except _OTHERWISE:
+        except OTHERWISE:
             return False
         logged = self._layout.logged
         alike = list(map(_METRICS, lines)).count(logged)
@@ -146,7 +144,7 @@ class _Scan:
             if line.metrics and line.metrics != self._layout.logged:
                 self._layout = self._layout_of(line.metrics)
                 line = self._layout.decoder.decode(raw)
-        except _OTHERWISE:
+        except OTHERWISE:
             line = None
         if line is not None and line.metrics:
             return line

@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.results.sample import UNKNOWN, Damage, Sample, parse
+from evalprep.results.lines import SampleReader
+from evalprep.results.sample import UNKNOWN, Damage, Sample
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -115,10 +116,10 @@ class Table:
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
         """The full samples of some rows, in the order asked for."""
+        reader = SampleReader()
         for row, line in self.lines(rows):
-            sample = parse(line)
+            sample = reader.read(line, self.ids[row])
             if isinstance(sample, Sample):
-                sample.sample_id = self.ids[row]
                 yield sample
 
     def _rows(self) -> Iterator[Sample]:

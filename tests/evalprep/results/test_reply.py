@@ -11,13 +11,11 @@ from evalprep.results.reply import (
     at_one_length,
     default_limit,
     ends_a_sentence,
-    extraction_failed,
     knows_parsing,
     limit_of_reply,
-    replies_of,
-    text_of,
     truncated,
 )
+from evalprep.results.sample import parse
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 
@@ -141,17 +139,23 @@ def test_texts_of_a_row_by_place():
         pytest.param({"resps": [[["-1.5", "True"]]]}, id="a likelihood"),
         pytest.param({"resps": [["half a character \ud83d"]]}, id="half a character"),
         pytest.param({"other": float("nan")}, id="not a number"),
+        pytest.param({"doc": {"prompt": "half \ud83d"}}, id="half a character in the document"),
+        pytest.param({"doc": "a text"}, id="a document that is no object"),
+        pytest.param({"resps": [[-1.5]], "filtered_resps": [[-1.5, False]]}, id="numbers"),
+        pytest.param({"metrics": ["doc", "acc"], "acc": None}, id="a metric of a reserved name"),
+        pytest.param({"metrics": ['a "b"'], 'a "b"': 1}, id="a metric with quotes"),
     ],
 )
-def test_a_reply_read_alone_shows_what_its_sample_shows(change, tmp_path):
+def test_a_sample_read_from_its_place_is_that_of_the_tolerant_reader(change, tmp_path):
     home = write_run(tmp_path, {"t": [Row("1", response="word " * 60)]})
     path = home / f"samples_t_{STAMP}.jsonl"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}) + "\n")
-    task = load_run(home).tasks["t"]
-    table = task.table("none")
-    (reply,) = replies_of(table, [0])
-    (whole,) = table.read([0])
-    assert text_of(reply) == text_of(whole)
-    assert (reply.filtered, reply.prompt_hash) == (whole.filtered, whole.prompt_hash)
-    assert extraction_failed(reply) is extraction_failed(whole)
-    assert truncated(reply, default=100) is truncated(whole, default=100)
+    line = json.dumps({**json.loads(path.read_text()), **change}) + "\n"
+    path.write_text(line)
+    (sample,) = load_run(home).tasks["t"].table("none").read([0])
+    expected = parse(line.encode())
+    names = ("sample_id", "doc_id", "doc", "target", "arguments", "resps", "filtered_resps")
+    names += ("filter", "metrics", "doc_hash", "prompt_hash", "target_hash", "prompt", "response")
+    assert {name: getattr(sample, name) for name in names} == {
+        name: getattr(expected, name) for name in names
+    }
+    assert truncated(sample, default=100) is truncated(expected, default=100)
