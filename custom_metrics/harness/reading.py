@@ -37,6 +37,11 @@ class Reading:
         return [name for name, met in self.parts.items() if not met]
 
 
+def logs_instructions(metrics: Mapping[str, Any]) -> bool:
+    """Returns whether a sample's values have parts, which its row names."""
+    return any(isinstance(metrics.get(name), list) for name in _PARTS)
+
+
 def read(
     doc: Mapping[str, Any], target: str, response: Any, filtered: Any, metrics: Mapping[str, Any]
 ) -> Reading:
@@ -45,7 +50,7 @@ def read(
     The whole reply is never called its answer.
 
     Args:
-        doc: The row.
+        doc: The row; it may be empty where `logs_instructions` says no.
         target: The gold answer.
         response: The reply.
         filtered: What the filter made of it.

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from evalprep.results.sample import RESERVED, UNKNOWN, Damage, Sample, parse
+from evalprep.results.sample import RESERVED, UNDECODABLE, UNKNOWN, Damage, Sample, parse
 
 ABSENT = msgspec.Raw(b"")
 _OPENING = ord("{")
@@ -73,8 +73,6 @@ _OF_SAMPLE: list[Any] = [
     ("target_hash", str, ""),
     ("filter", str, "none"),
 ]
-#: What the fast decoder refuses; the tolerant reader may still take it.
-OTHERWISE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Never:
@@ -163,7 +161,7 @@ class SampleReader:
         """Returns the sample of a line, whose id is known, or why the line cannot be used."""
         try:
             line = self._decode(raw)
-        except OTHERWISE:
+        except UNDECODABLE:
             line = None
         if line is None or not _is_usual(line):
             sample = parse(raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -38,6 +39,21 @@ OVER_ALL_ROWS = frozenset(
 )
 
 
+#: What the fast decoder refuses; the tolerant reader may still take it.
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class _Request(msgspec.Struct, gc=False):
+    arg_1: Any = None
+
+
+class _Requests(msgspec.Struct, gc=False):
+    gen_args_0: _Request = msgspec.field(default_factory=_Request)
+
+
+_arguments_only = msgspec.json.Decoder(_Requests)
+
+
 class Damage(msgspec.Struct, frozen=True):
     """A line that could not be used: its number (from 1) and why."""
 
@@ -55,6 +71,7 @@ class Sample(msgspec.Struct, kw_only=True):
     logged as JSON objects are decoded when they are first asked for.
 
     Attributes:
+        decoded_doc, decoded_arguments: What `doc` and `arguments` give, once they were asked for.
         response: The reply as text; a list when the document had several requests or repeats.
         filtered: The reply after the filter; a list when the document had several requests.
     """
@@ -74,6 +91,8 @@ class Sample(msgspec.Struct, kw_only=True):
     line: int = 0
     response: str | list[Any] = ""
     filtered: Any = None
+    decoded_doc: dict[str, Any] | None = None
+    decoded_arguments: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         self.response = response_of(self.resps)
@@ -82,16 +101,16 @@ class Sample(msgspec.Struct, kw_only=True):
     @property
     def doc(self) -> dict[str, Any]:
         """The row of the data set."""
-        if isinstance(self.logged_doc, msgspec.Raw):
-            self.logged_doc = _object_in(self.logged_doc)
-        return self.logged_doc
+        if self.decoded_doc is None:
+            self.decoded_doc = _object_in(self.logged_doc)
+        return self.decoded_doc
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of each request by their names: `gen_args_0` and so on."""
-        if isinstance(self.logged_arguments, msgspec.Raw):
-            self.logged_arguments = _object_in(self.logged_arguments)
-        return self.logged_arguments
+        if self.decoded_arguments is None:
+            self.decoded_arguments = _object_in(self.logged_arguments)
+        return self.decoded_arguments
 
     @property
     def prompt(self) -> str:
@@ -160,6 +179,11 @@ class Sample(msgspec.Struct, kw_only=True):
     @property
     def generation(self) -> dict[str, Any]:
         """The generation arguments of the first request; empty for likelihood requests."""
+        if isinstance(self.logged_arguments, msgspec.Raw):
+            with contextlib.suppress(*UNDECODABLE):
+                # Without the prompt, which is most of it.
+                kwargs = _arguments_only.decode(self.logged_arguments).gen_args_0.arg_1
+                return kwargs if isinstance(kwargs, dict) else {}
         first = self.arguments.get("gen_args_0")
         kwargs = first.get("arg_1") if isinstance(first, dict) else None
         return kwargs if isinstance(kwargs, dict) else {}
@@ -206,8 +230,14 @@ def loads(raw: bytes) -> Any:
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _object_in(raw: msgspec.Raw) -> dict[str, Any]:
+def _object_in(raw: msgspec.Raw | dict[str, Any]) -> dict[str, Any]:
     """The object that a part of a line holds; an empty one where it cannot be decoded."""
+    if isinstance(raw, dict):
+        return raw
+    try:
+        return as_mapping(msgspec.json.decode(raw))
+    except UNDECODABLE:
+        pass
     try:
         return as_mapping(loads(bytes(raw)))
     except (ValueError, RecursionError):

@@ -15,8 +15,8 @@ from typing import IO, Any
 import numpy as np
 
 from evalprep.results.columns import TableBuilder
-from evalprep.results.lines import OTHERWISE, Layout
-from evalprep.results.sample import Damage, Sample, parse
+from evalprep.results.lines import Layout
+from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
 
@@ -107,7 +107,7 @@ class _Scan:
             if lines[0].metrics != self._layout.logged:
                 self._layout = self._layout_of(lines[0].metrics)
                 lines = self._layout.decoder.decode_lines(block)
-        except OTHERWISE:
+        except UNDECODABLE:
             return False
         logged = self._layout.logged
         alike = list(map(_METRICS, lines)).count(logged)
@@ -144,7 +144,7 @@ class _Scan:
             if line.metrics and line.metrics != self._layout.logged:
                 self._layout = self._layout_of(line.metrics)
                 line = self._layout.decoder.decode(raw)
-        except OTHERWISE:
+        except UNDECODABLE:
             line = None
         if line is not None and line.metrics:
             return line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from custom_metrics.harness.reading import Reading, read
+from custom_metrics.harness.reading import Reading, logs_instructions, read
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results.metric import Metric
 from evalprep.results.reply import Replier, extraction_failed, knows_parsing, text_of
@@ -61,7 +61,9 @@ class SampleView:
 
 def reading_of(sample: Sample) -> Reading:
     """Returns what the scorer read from a sample's reply."""
-    reading = read(sample.doc, sample.target, sample.response, sample.filtered, sample.metrics)
+    metrics = sample.metrics
+    doc = sample.doc if logs_instructions(metrics) else {}
+    reading = read(doc, sample.target, sample.response, sample.filtered, metrics)
     if reading.answer != INVALID:
         return reading
     return Reading(None, reading.method, reading.why, reading.parts)
