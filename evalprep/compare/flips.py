@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import replace
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import structs
 
 from evalprep.results import Replier, Sample, SampleView, choice_margin, extraction_failed, text_of
 from evalprep.tables import write_rows
@@ -23,8 +25,7 @@ CAUSES = (PROMPT_DIFFERS, SAME_OUTPUT, TRUNCATED, EXTRACTION_FAILED, NEAR_TIE, A
 _TIE = 0.01
 
 
-@dataclass(frozen=True)
-class Flip:
+class Flip(msgspec.Struct, frozen=True):
     """One sample that is right on one side only (for graded metrics: whose score moved).
 
     Args:
@@ -58,15 +59,14 @@ class Flip:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return asdict(self)
+        return structs.asdict(self)
 
 
 Repliers = tuple[Replier, Replier]
 NOBODY: Repliers = (Replier(), Replier())
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A pair whose scores differ.
 
     Args:
@@ -149,6 +149,5 @@ def with_baseline(view: SampleView, change: Change, cause: str) -> SampleView:
 
 
 def write_csv(flips: Iterable[Flip], path: Path) -> int:
-    """Write flips as CSV, one row each, and return their number."""
-    names = [field.name for field in fields(Flip)]
-    return write_rows(chain([names], map(attrgetter(*names), flips)), path)
+    """Writes flips as CSV, one row each; returns their number."""
+    return write_rows(chain([Flip.__struct_fields__], map(structs.astuple, flips)), path)

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from isal.isal_zlib import crc32
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
@@ -86,7 +86,7 @@ def _leading64(digests: Sequence[str]) -> NDArray[np.uint64]:
 def _reply_codes(replies: Sequence[bytes]) -> NDArray[np.uint64]:
     """Length and CRC-32 of logged replies; numbers count as lm-eval writes them, as texts."""
     written = [text if text.startswith(_ONE_TEXT) else _as_texts(text) for text in replies]
-    return np.array([len(text) << 32 | zlib.crc32(text) for text in written], dtype=np.uint64)
+    return np.array([len(text) << 32 | crc32(text) for text in written], dtype=np.uint64)
 
 
 def _as_texts(replies: bytes) -> bytes:

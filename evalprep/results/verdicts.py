@@ -130,6 +130,8 @@ class _MultipleChoice(NamedTuple):
 
 def _multiple_choice(sample: Sample) -> _MultipleChoice | None:
     """The choices of a row with their log-likelihoods; None for a row of another form."""
+    if len(sample.resps) < 2:  # one request is no choice
+        return None
     requests = _requests_with_question(sample)
     replies = sample.resps[: len(requests)]
     choices = [request[1] for request in requests if isinstance(request[1], str)]
