@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,10 @@ def import_lm_eval() -> None:
     """
     postpone("datasets", "requests", "sacrebleu")
     importlib.import_module("lm_eval.tasks")
+    environment = importlib.import_module("lm_eval.utils").env
+    if not hasattr(environment.from_string, "cache_info"):
+        # lm-eval compiles each template of a task anew for every row.
+        environment.from_string = lru_cache(maxsize=256)(environment.from_string)
 
 
 def load_tasks(

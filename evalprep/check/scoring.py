@@ -276,6 +276,8 @@ def _hard_replies(scorer: Scorer, tally: _Tally) -> None:
 
 def _unsafe(value: Any) -> str:
     """Returns why JSON cannot hold a value; empty where it can."""
+    if type(value) in (bool, int, float):
+        return "" if math.isfinite(value) else "nan"
     from lm_eval.utils import handle_non_serializable
 
     try:
