@@ -199,8 +199,8 @@ def main() -> int:
         each = 1000 * cost.cpu / args.requests
         print(f"{name}: {args.requests / cost.wall:.0f} per s, {each:.2f} ms of CPU time each")
     what = f"{args.requests:,} requests with the ledger written"
-    # 0.8 ms where the bare client takes 0.35 ms.
-    line = Measure(what, ours, peer, "aiohttp alone", goal=0.8 / 0.35)
+    # 0.8 ms of CPU time where the bare client takes 0.35 ms, and 900 per s where it sends 1,062.
+    line = Measure(what, ours, peer, "aiohttp alone", goal=0.8 / 0.35, goal_wall=1062 / 900)
     sizes = {"requests in flight": args.in_flight, "seconds per reply": args.latency}
     report = Report(
         "judge_requests", "python -m benchmarks.judge_requests", [line], sizes, ("aiohttp",)

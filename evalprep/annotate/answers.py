@@ -357,8 +357,7 @@ def with_answer(row: Attempt, answer: Answer, cost: float | None) -> Attempt:
         answer: The answer.
         cost: What it cost; None without a price.
     """
-    return replace(
-        row,
+    return row.changed(
         status=answer.status,
         reply=storable(answer.text),
         tokens_in=answer.tokens_in,

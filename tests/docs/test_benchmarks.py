@@ -68,12 +68,20 @@ def test_the_page_shows_what_was_measured_last(file):
 
 
 def test_a_goal_is_missed_by_ratio_memory_or_time():
-    ours, peer = Cost(3.0, 3.0, 100.0), Cost(2.0, 2.0, 10.0)
+    ours, peer = Cost(3.0, 4.0, 100.0), Cost(2.0, 2.0, 10.0)
     assert not Measure("x", ours, peer, goal=1.5).missed
     assert Measure("x", ours, peer, goal=1.4).missed
     assert Measure("x", ours, most_mb=99).missed
     assert Measure("x", ours, most_cpu=2.9).missed
+    assert not Measure("x", ours, peer, goal_wall=2.0).missed
+    assert Measure("x", ours, peer, goal_wall=1.9).missed
     assert Measure("x", ours).ratio is None
+
+
+def test_a_goal_for_wall_time_stands_in_the_table():
+    ours, peer = Cost(3.0, 4.0, 100.0), Cost(2.0, 2.0, 10.0)
+    record = Report("x", "y", [Measure("a", ours, peer, "b", goal_wall=1.05)]).record()
+    assert table(record)[-1].endswith("| 1.50 | wall 1.05 (is 2.00) |")
 
 
 def test_a_table_is_written_between_its_marks(tmp_path):
