@@ -8,7 +8,7 @@ is shown or searched.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from evalprep.numbers import number as number_text
@@ -16,7 +16,6 @@ from evalprep.report.align import ReadSample, Replies, TaskRows
 from evalprep.report.judgements import Judgements
 from evalprep.report.mathematics import Formulas
 from evalprep.report.messages import messages_of, readable_prompt
-from evalprep.report.reading import without_whole
 from evalprep.report.shown import typeset
 from evalprep.report.text import (
     Packer,
@@ -31,6 +30,8 @@ from evalprep.report.text import (
 from evalprep.results import UNKNOWN, Run, Sample, reading_of, text_of, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
+WHOLE = "(the whole reply)"
+_SHORT_ANSWER = 80  # characters up to which a whole reply is shown as its own answer
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with
 T = TypeVar("T")
 
@@ -226,7 +227,7 @@ class Browser:
     def _reply(self, sample: Sample, answers: dict[str, str]) -> dict[str, Any]:
         """What a run replied, and what its scorer read from that."""
         reading = reading_of(sample)
-        shown = without_whole(sample, answers)
+        shown = _without_whole(sample, answers)
         return {
             "output": self._cut(text_of(sample)),
             "answers": {name: self._cut(answer) for name, answer in shown.items()},
@@ -274,6 +275,16 @@ def _texts_with_formulas(texts: dict[str, Any]) -> list[str | None]:
 def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Iterator[T] | None]:
     """What each run's replies are read as; None for a run without the task."""
     return [None if replies is None else read(replies) for replies in task.replies]
+
+
+def _without_whole(sample: Sample, answers: Mapping[str, str]) -> dict[str, str]:
+    """The answer of each filter; a filter that hands on the whole reply has none."""
+    response = sample.response
+    reply = response.strip() if isinstance(response, str) else None
+    return {
+        name: WHOLE if len(answer) > _SHORT_ANSWER and answer.strip() == reply else answer
+        for name, answer in answers.items()
+    }
 
 
 def _next_of(stream: Iterator[T] | None) -> T | None:
