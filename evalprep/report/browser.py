@@ -30,7 +30,7 @@ from evalprep.report.text import (
 from evalprep.results import UNKNOWN, Run, Sample, reading_of, text_of, verdict_of
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
-WHOLE = "(the whole reply)"
+_WHOLE = "(the whole reply)"
 _SHORT_ANSWER = 80  # characters up to which a whole reply is shown as its own answer
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with
 T = TypeVar("T")
@@ -282,7 +282,7 @@ def _without_whole(sample: Sample, answers: Mapping[str, str]) -> dict[str, str]
     response = sample.response
     reply = response.strip() if isinstance(response, str) else None
     return {
-        name: WHOLE if len(answer) > _SHORT_ANSWER and answer.strip() == reply else answer
+        name: _WHOLE if len(answer) > _SHORT_ANSWER and answer.strip() == reply else answer
         for name, answer in answers.items()
     }
 
