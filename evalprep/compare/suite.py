@@ -228,8 +228,8 @@ def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
         reasons.append(f"scored by different rules: {rules}")
     if other_parts := _other_parts(score, base):
         reasons.append(other_parts)
-    references = [side.result.get("reference_sha256") for side in (score, base)]
-    if references[0] != references[1] and score.value is not None and base.value is not None:
+    both_have_values = score.value is not None and base.value is not None
+    if both_have_values and score.result.reference_sha256 != base.result.reference_sha256:
         reasons.append("the two runs were scored against different references")
     return reasons
 
@@ -268,7 +268,7 @@ def _bounds(score: SuiteScore) -> tuple[float, float] | None:
 
 def _row_values(score: SuiteScore) -> Mapping[str, float]:
     """The value of each row of a score that is their plain mean; empty for other scores."""
-    influence = statistics.influence_of({"influence": score.influence})
+    influence = score.result.influence()
     return (influence.values if influence else None) or {}
 
 
@@ -315,8 +315,8 @@ def _tested(
     confidence: float,
 ) -> Difference | None:
     """The difference with its interval; None where it is not known what each row adds."""
-    candidate = statistics.influence_of({"influence": score.influence})
-    baseline = statistics.influence_of({"influence": base.influence})
+    candidate = score.result.influence()
+    baseline = base.result.influence()
     if candidate is None or baseline is None or item.delta is None:
         return None
     candidate = statistics.merged_influence(candidate, documents)

@@ -29,18 +29,6 @@ from evalprep.score import (
 )
 
 _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same
-_KEPT = (
-    "agg_value",
-    "interval",
-    "stderr",
-    "n",
-    "read",
-    "rule",
-    "clusters",
-    "reason",
-    "parts",
-    "skipped",
-)
 
 
 def suite_of(
@@ -87,22 +75,33 @@ def _published_values(scores: Sequence[SuiteScore | None]) -> list[dict[str, Any
 
 def _result(score: SuiteScore) -> dict[str, Any]:
     result = score.result
-    shown = {name: result[name] for name in _KEPT if result.get(name) is not None}
-    value = score.value
+    shown = {
+        "agg_value": result.value,
+        "interval": result.interval,
+        "stderr": result.stderr,
+        "n": result.n,
+        "read": result.read,
+        "rule": result.rule,
+        "clusters": result.clusters,
+        "reason": result.reason,
+        "parts": result.parts,
+        "skipped": result.skipped,
+    }
+    known: dict[str, Any] = {name: value for name, value in shown.items() if value is not None}
     if score.is_undefined:
-        value = shown["interval"] = None
-        shown["reason"] = "undefined"
-    drawn = result.get("distributions") or _by_index(result.get("value_by_index"))
-    return dict(
-        plain(shown | {"agg_value": value, "reference": score.reference})
-        | {
-            "few_read": score.few_read,
-            "notes": score.notes,
-            "distributions": {str(name): thin(values) for name, values in drawn.items()},
-            "categories": _categories(result.get("categories")),
-            "records": _records(result.get("records")),
-        }
-    )
+        known["interval"] = None
+        known["reason"] = "undefined"
+    known["agg_value"] = None if score.is_undefined else score.value
+    known["reference"] = score.reference
+    drawn = result.distributions or _by_index(result.value_by_index)
+    return {
+        **plain(known),
+        "few_read": score.few_read,
+        "notes": score.notes,
+        "distributions": {str(name): thin(values) for name, values in drawn.items()},
+        "categories": _categories(result.categories),
+        "records": _records(result.records),
+    }
 
 
 def _categories(categories: Any) -> list[dict[str, Any]]:

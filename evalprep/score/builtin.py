@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from custom_metrics import statistics
 from evalprep.results import UNKNOWN, Table, TaskRun
 from evalprep.score.estimate import Estimate
+from evalprep.score.result import Result
 
 _NOT_FINITE = "the mean of such large scores is not finite"
 
@@ -42,50 +42,78 @@ class Scored:
     unscored: int
     keys: list[str] = field(default_factory=list, repr=False)
 
+    def document_codes(self) -> NDArray[np.int64]:
+        """Returns the document of each row; a row that stands alone is one by itself."""
+        return np.arange(self.values.size) if self.clusters is None else self.clusters
+
+
+@dataclass
+class _Gathering:
+    """The rows of several tasks, as they are put together task by task."""
+
+    values: list[NDArray[np.float64]] = field(default_factory=list)
+    weights: list[NDArray[np.float64]] = field(default_factory=list)
+    groups: list[NDArray[np.int64]] = field(default_factory=list)
+    clusters: list[NDArray[np.int64]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    unscored: int = 0
+    next_cluster: int = 0
+    has_documents: bool = False
+
+    def add(self, task_name: str, table: Table, metric: str, *, with_keys: bool) -> None:
+        """Adds the rows of one task that have a number."""
+        column = table.metrics.get(metric, np.full(len(table), np.nan))
+        known = ~np.isnan(column)
+        self.unscored += int(np.sum(~known))
+        if with_keys:
+            self.keys += [_key(task_name, table, row) for row in np.flatnonzero(known)]
+        self.values.append(column[known])
+        weights = table.weights.get(metric)
+        self.weights.append(np.ones(int(known.sum())) if weights is None else weights[known])
+        codes, subtasks = _subtasks(table, task_name)
+        self.groups.append(codes[known] + len(self.names))
+        self.names += subtasks
+        self._add_clusters(table, table.cluster[known])
+
+    def _add_clusters(self, table: Table, codes: NDArray[np.int64]) -> None:
+        """Adds the documents of a task's rows; a row without one gets a code of its own."""
+        self.has_documents = self.has_documents or bool(table.clusters)
+        documents = len(table.clusters)
+        is_alone = codes == UNKNOWN
+        codes_alone = documents + np.cumsum(is_alone) - 1
+        own = np.where(is_alone, codes_alone, codes)
+        self.clusters.append(own + self.next_cluster)
+        self.next_cluster += documents + int(is_alone.sum())
+
+    def scored(self) -> Scored:
+        """Returns the rows of all tasks as one column."""
+        if not self.values:
+            no_groups = np.empty(0, dtype=np.int64)
+            return Scored(np.empty(0), np.empty(0), no_groups, [], None, 0)
+        clusters = np.concatenate(self.clusters)
+        is_shared = self.has_documents and np.unique(clusters).size < clusters.size
+        return Scored(
+            np.concatenate(self.values),
+            np.concatenate(self.weights),
+            np.concatenate(self.groups),
+            self.names,
+            clusters if is_shared else None,
+            self.unscored,
+            self.keys,
+        )
+
 
 def collect(
     tasks: Mapping[str, TaskRun], params: Mapping[str, Any], *, with_keys: bool = False
 ) -> Scored:
-    """Put the rows of some tasks together; `params` may name `metric` and `filter`."""
-    values, weights, groups, clusters = [], [], [], []
-    keys: list[str] = []
-    names: list[str] = []
-    unscored = next_cluster = 0
-    clustered = False
+    """Puts the rows of some tasks together; `params` may name `metric` and `filter`."""
+    gathering = _Gathering()
     for task_name, task in tasks.items():
         table = task.table(params.get("filter"))
         metric = str(params.get("metric") or task.primary.metric)
-        column = table.metrics.get(metric, np.full(len(table), np.nan))
-        known = ~np.isnan(column)
-        unscored += int(np.sum(~known))
-        keys += [_key(task_name, table, row) for row in np.flatnonzero(known)] if with_keys else []
-        values.append(column[known])
-        weights.append(
-            table.weights[metric][known] if metric in table.weights else np.ones(int(known.sum()))
-        )
-        codes, subtasks = _subtasks(table, task_name)
-        groups.append(codes[known] + len(names))
-        names += subtasks
-        own = table.cluster[known]
-        clustered = clustered or bool(table.clusters)
-        alone = own == UNKNOWN
-        own = np.where(alone, len(table.clusters) + np.cumsum(alone) - 1, own) + next_cluster
-        next_cluster += len(table.clusters) + int(alone.sum())
-        clusters.append(own)
-    if not values:
-        empty = np.empty(0)
-        return Scored(empty, empty, np.empty(0, dtype=np.int64), [], None, 0)
-    together = np.concatenate(clusters)
-    repeated = clustered and np.unique(together).size < together.size
-    return Scored(
-        np.concatenate(values),
-        np.concatenate(weights),
-        np.concatenate(groups),
-        names,
-        together if repeated else None,
-        unscored,
-        keys,
-    )
+        gathering.add(task_name, table, metric, with_keys=with_keys)
+    return gathering.scored()
 
 
 def _key(task: str, table: Table, row: int) -> str:
@@ -121,17 +149,18 @@ def _estimate(
         degrees: Of freedom of the standard error.
         errors: By how much each row moves the value.
     """
+    documents = None if scored.clusters is None else int(np.unique(scored.clusters).size)
     estimate = Estimate(
         value=value,
         n=int(scored.values.size),
         rule=rule,
-        clusters=None if scored.clusters is None else int(np.unique(scored.clusters).size),
+        clusters=documents,
         skipped=_skipped(scored),
     )
     if math.isnan(stderr) or degrees <= 0:
         return estimate
     if scored.values.min() >= 0 and scored.values.max() <= 1:
-        codes = np.arange(errors.size) if scored.clusters is None else scored.clusters
+        codes = scored.document_codes()
         interval = statistics.bounded_mean_interval(value, stderr, degrees, errors, codes)
     else:
         half = statistics.student_critical_value(0.95, degrees) * stderr
@@ -178,19 +207,18 @@ def micro(scored: Scored) -> Estimate:
         return _nothing(scored)
     total = float(scored.weights.sum())
     value = float(np.dot(scored.values, scored.weights)) / total
-    plain = scored.clusters is None and bool(np.all(scored.weights == 1))
-    clusters = np.arange(scored.values.size) if scored.clusters is None else scored.clusters
+    clusters = scored.document_codes()
     units = int(np.unique(clusters).size)
-    stderr = (
-        statistics.mean_stderr(scored.values)
-        if plain
-        else statistics.clustered_stderr(
+    is_plain = scored.clusters is None and bool(np.all(scored.weights == 1))
+    if is_plain:
+        stderr = statistics.mean_stderr(scored.values)
+    else:
+        stderr = statistics.clustered_stderr(
             scored.values, clusters, weights=scored.weights, correction=True
         )
-    )
     errors = (scored.values - value) * scored.weights / total
     estimate = _estimate(value, stderr, scored, "mean over rows", degrees=units - 1, errors=errors)
-    if plain:
+    if is_plain:
         return replace(estimate, interval=statistics.rows_interval(scored.values))
     if estimate.interval and set(np.unique(scored.values)) <= {0.0, 1.0}:
         # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's
@@ -210,6 +238,36 @@ def over_documents(values: Sequence[float], documents: Sequence[str]) -> Estimat
     return micro(Scored(numbers, np.ones_like(numbers), groups, [""], codes, 0))
 
 
+@dataclass(frozen=True)
+class _Subtasks:
+    """The means of subtasks.
+
+    Args:
+        weights: Observations of each subtask.
+        rows: Rows of each subtask.
+        means: Mean of each subtask; 0 of one without rows.
+    """
+
+    weights: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    means: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, scored: Scored) -> _Subtasks:
+        size = len(scored.names)
+        weighted = scored.values * scored.weights
+        weights = np.bincount(scored.groups, weights=scored.weights, minlength=size)
+        sums = np.bincount(scored.groups, weights=weighted, minlength=size)
+        rows = np.bincount(scored.groups, minlength=size)
+        means = np.divide(sums, weights, out=np.zeros(size), where=weights > 0)
+        return cls(weights.astype(np.float64), rows, means)
+
+    @property
+    def count(self) -> int:
+        """How many subtasks have rows."""
+        return int(np.sum(self.weights > 0))
+
+
 @_finite
 def macro(scored: Scored) -> Estimate:
     r"""Mean of subtask means, with its standard error.
@@ -220,58 +278,46 @@ def macro(scored: Scored) -> Estimate:
     """
     if scored.values.size == 0:
         return _nothing(scored)
-    size = len(scored.names)
-    weights = np.bincount(scored.groups, weights=scored.weights, minlength=size)
-    sums = np.bincount(scored.groups, weights=scored.values * scored.weights, minlength=size)
-    counts = np.bincount(scored.groups, minlength=size)
-    present = counts > 0
-    means = np.divide(sums, weights, out=np.zeros(size), where=present)
-    k = int(present.sum())
-    value = float(means[present].mean())
-    factor = np.sqrt(np.divide(counts, counts - 1, out=np.ones(size), where=counts > 1))
-    share = factor / (k * np.where(present, weights, 1.0))
-    influence = errors = (
-        (scored.values - means[scored.groups]) * scored.weights * share[scored.groups]
-    )
+    subtasks = _Subtasks.of(scored)
+    rows = subtasks.rows
+    present = rows > 0
+    count = int(present.sum())
+    correction = np.sqrt(np.divide(rows, rows - 1, out=np.ones(rows.size), where=rows > 1))
+    share = correction / (count * np.where(present, subtasks.weights, 1.0))
+    deviations = scored.values - subtasks.means[scored.groups]
+    errors = deviations * scored.weights * share[scored.groups]
+    units, degrees = errors, errors.size - count
     if scored.clusters is not None:
-        influence = np.bincount(
-            np.unique(scored.clusters, return_inverse=True)[1], weights=influence
-        )
-    stderr = math.sqrt(float(np.dot(influence, influence)))
+        documents = np.unique(scored.clusters, return_inverse=True)[1]
+        units = np.bincount(documents, weights=errors)
+        degrees = units.size - 1
     estimate = _estimate(
-        value,
-        stderr,
+        float(subtasks.means[present].mean()),
+        math.sqrt(float(np.dot(units, units))),
         scored,
-        f"mean of {k} subtask means",
-        degrees=influence.size - (k if scored.clusters is None else 1),
+        f"mean of {count} subtask means",
+        degrees=degrees,
         errors=errors,
     )
-    parts = {
-        name: float(mean)
-        for name, mean, has_rows in zip(scored.names, means, present, strict=True)
-        if has_rows
-    }
+    parts = {}
+    for name, mean_of_subtask, size in zip(scored.names, subtasks.means, rows, strict=True):
+        if size:
+            parts[name] = float(mean_of_subtask)
     return replace(estimate, parts=parts)
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, (int, float))
-
-
-def mean(
-    inputs: Mapping[str, Mapping[str, Any]], tasks_of: Mapping[str, Sequence[str]]
-) -> Estimate:
+def mean(inputs: Mapping[str, Result], tasks_of: Mapping[str, Sequence[str]]) -> Estimate:
     """Mean of other scores; its error sqrt(sum se^2) / k is given only where they share no task.
 
     Args:
         inputs: Score name -> result.
         tasks_of: Score name -> every task behind it.
     """
-    values = {name: result.get("agg_value") for name, result in inputs.items()}
-    absent = [name for name, value in values.items() if not _is_number(value)]
-    if not values or absent:
+    values = {name: result.value for name, result in inputs.items()}
+    numbers = [value for value in values.values() if value is not None]
+    if not values or len(numbers) < len(values):
+        absent = [name for name, value in values.items() if value is None]
         return Estimate(reason=f"no value of {', '.join(absent) or 'any score'}")
-    numbers: list[float] = list(filter(_is_number, values.values()))
     value = sum(numbers) / len(numbers)
     if not math.isfinite(value):
         return Estimate(reason=_NOT_FINITE, parts=values)
@@ -284,11 +330,13 @@ def mean(
 
 
 def _error_of_mean(
-    inputs: Mapping[str, Mapping[str, Any]], tasks_of: Mapping[str, Sequence[str]]
+    inputs: Mapping[str, Result], tasks_of: Mapping[str, Sequence[str]]
 ) -> float | None:
     """sqrt(sum se^2) / k; None where scores share a task, or one has no error."""
-    tasks = list(chain.from_iterable(tasks_of.get(name, ()) for name in inputs))
-    errors = [score.get("stderr") for score in inputs.values()]
+    tasks: list[str] = []
+    for name in inputs:
+        tasks += tasks_of.get(name, ())
+    errors = [result.stderr for result in inputs.values()]
     known = [error for error in errors if isinstance(error, float)]
     if len(set(tasks)) < len(tasks) or len(known) < len(errors):
         return None
@@ -299,24 +347,17 @@ def influence(function: str, scored: Scored) -> statistics.Influence:
     """The amount that each row adds to `micro` or `macro`; `scored` with keys."""
     if function == "micro":
         return statistics.influence_of_mean(scored.keys, scored.values, scored.weights)
-    size = len(scored.names)
-    weights = np.bincount(scored.groups, weights=scored.weights, minlength=size)
-    sums = np.bincount(scored.groups, weights=scored.values * scored.weights, minlength=size)
-    present = int(np.sum(weights > 0))
-    means = np.divide(sums, weights, out=np.zeros(size), where=weights > 0)
-    share = scored.weights / (present * weights[scored.groups])
+    subtasks = _Subtasks.of(scored)
+    share = scored.weights / (subtasks.count * subtasks.weights[scored.groups])
+    influence_of_row = (scored.values - subtasks.means[scored.groups]) * share
     raw = list(zip(scored.values.tolist(), scored.weights.tolist(), strict=True))
-    return statistics.gathered_influence(
-        scored.keys, (scored.values - means[scored.groups]) * share, raw
-    )
+    return statistics.gathered_influence(scored.keys, influence_of_row, raw)
 
 
-def mean_influence(inputs: Mapping[str, Mapping[str, Any]]) -> statistics.Influence | None:
+def mean_influence(results: Iterable[Result]) -> statistics.Influence | None:
     """The amount that each row adds to a mean of scores; None where one of them does not say."""
-    parts = [statistics.influence_of(result) for result in inputs.values()]
+    parts = [result.influence() for result in results]
     known = [part for part in parts if part is not None]
-    return (
-        statistics.combined_influence((1 / len(known), part) for part in known)
-        if len(known) == len(parts)
-        else None
-    )
+    if len(known) < len(parts):
+        return None
+    return statistics.combined_influence((1 / len(known), part) for part in known)

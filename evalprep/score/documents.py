@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from custom_metrics.statistics import Influence
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results import UNKNOWN, Run, TaskRun
 from evalprep.score.builtin import over_documents
+from evalprep.score.estimate import Estimate
+from evalprep.score.result import Result
 
 
 def cluster_by(runs: Sequence[Run], field: str) -> None:
@@ -62,62 +63,57 @@ def documents_of(tasks: Mapping[str, TaskRun]) -> dict[str, str]:
     documents: dict[str, str] = {}
     for name, task in tasks.items():
         table = task.table()
-        ids = set(table.ids) if table.clusters else set()
-        for row in np.flatnonzero(table.cluster != UNKNOWN).tolist() if table.clusters else ():
+        if not table.clusters:
+            continue
+        ids = set(table.ids)
+        for row in np.flatnonzero(table.cluster != UNKNOWN).tolist():
             document = f"{name}##{table.clusters[table.cluster[row]]}"
+            documents[f"{name}#{table.ids[row]}"] = document
             place = str(table.doc_id[row])
-            names = {table.ids[row], *({place} - ids)}
-            documents |= {f"{name}#{row_name}": document for row_name in names}
+            if place not in ids:
+                documents[f"{name}#{place}"] = document
     return documents
 
 
 def by_document(
-    result: Mapping[str, Any],
-    documents: Mapping[str, str],
-    bounds: tuple[float | None, float | None],
-) -> dict[str, Any]:
+    result: Result, documents: Mapping[str, str], bounds: tuple[float | None, float | None]
+) -> Result:
     """A score of a pack with the interval over documents, where its rows share some.
 
     Args:
-        result: What the score's function returned.
+        result: The score.
         documents: Key of a row -> key of its document.
         bounds: Least and greatest value of the score; None where there is none.
     """
-    influence = statistics.influence_of(result) if documents else None
-    value = result.get("agg_value")
-    if influence is None or not isinstance(value, (int, float)):
-        return dict(result)
+    influence = result.influence() if documents else None
+    if influence is None or result.value is None:
+        return result
     merged = statistics.merged_influence(influence, documents)
     if merged is influence:
-        return dict(result)
-    own = {key: entry for key, entry in result.items() if key not in {"interval", "stderr"}}
-    uncertainty = _of_rows(value, merged, documents) or _of_units(value, merged, bounds)
-    return own | uncertainty | {"influence": merged}
-
-
-def _of_rows(value: float, influence: Influence, documents: Mapping[str, str]) -> dict[str, Any]:
-    """The uncertainty of a plain mean over rows, as that of a task; nothing for other scores."""
-    rows = influence.values or {}
-    if not rows or not math.isclose(math.fsum(rows.values()) / len(rows), value, rel_tol=1e-9):
-        return {}
-    estimate = over_documents(list(rows.values()), [documents.get(key, key) for key in rows])
-    known = {
-        "stderr": estimate.stderr,
-        "interval": list(estimate.interval) if estimate.interval else None,
-        "clusters": estimate.clusters,
-    }
-    return {key: entry for key, entry in known.items() if entry is not None}
-
-
-def _of_units(
-    value: float, influence: Influence, bounds: tuple[float | None, float | None]
-) -> dict[str, Any]:
-    """The interval of any other score between two bounds, with documents as units."""
+        return result
+    bare = result.without_uncertainty().changed(influence=merged)
+    by_rows = _of_rows(result.value, merged, documents)
+    if by_rows is not None:
+        return bare.changed(
+            stderr=by_rows.stderr, interval=by_rows.interval, clusters=by_rows.clusters
+        )
     least, most = bounds
     if least is None or most is None:
-        return {}
-    interval = statistics.bounded_interval(value, influence, least, most)
-    return {"clusters": len(influence.units)} | ({"interval": list(interval)} if interval else {})
+        return bare
+    interval = statistics.bounded_interval(result.value, merged, least, most)
+    return bare.changed(clusters=len(merged.units)).changed(interval=interval)
+
+
+def _of_rows(value: float, influence: Influence, documents: Mapping[str, str]) -> Estimate | None:
+    """A plain mean over rows as that of a task; None of any other score."""
+    rows = influence.values
+    if not rows:
+        return None
+    average = math.fsum(rows.values()) / len(rows)
+    if not math.isclose(average, value, rel_tol=1e-9):
+        return None
+    document_of_row = [documents.get(key, key) for key in rows]
+    return over_documents(list(rows.values()), document_of_row)
 
 
 def _fields_of(tasks: Sequence[TaskRun]) -> list[str]:

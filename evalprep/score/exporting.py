@@ -69,7 +69,9 @@ def export_as(
     written: list[Path] = []
     for pack in packs:
         module = pack.module("export")
-        own = {score.name: score.result for score in scores.suite if score.pack == pack.name}
+        own = {
+            score.name: score.result.to_dict() for score in scores.suite if score.pack == pack.name
+        }
         if module is None or not (own or _takes(pack, shown)):
             continue
         place = _folder_for(module, out_dir, shared_dir)

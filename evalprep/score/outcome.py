@@ -5,13 +5,14 @@ Packs are anybody's: one key of a wrong kind must cost that key and a note, not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from custom_metrics.statistics import Influence
 from evalprep.numbers import finite_number
+from evalprep.score.result import Result, texts
 
 Check = Callable[[Any], bool]
 
@@ -97,44 +98,51 @@ _CONTRACT: dict[str, tuple[Check, str]] = {
 }
 
 
-def checked(result: Any, function: str) -> dict[str, Any]:
-    """Returns the result of a pack's function without the keys that break the contract.
+def checked(returned: Any, function: str) -> Result:
+    """Returns what a pack's function returned, without the keys that break the contract.
 
     A note names each. A value that is no number is none, with the reason.
 
     Args:
-        result: What the function returned.
+        returned: What the function returned.
         function: Its name in pack.yaml, for the notes.
 
-    >>> checked({"agg_value": 0.5, "n": "many"}, "score.rate")["notes"]
+    >>> checked({"agg_value": 0.5, "n": "many"}, "score.rate").notes
     ['score.rate: n is left out, as it is not a count']
-    >>> checked({"agg_value": "0.5"}, "score.rate")["reason"]
+    >>> checked({"agg_value": "0.5"}, "score.rate").reason
     "score.rate returned '0.5' as agg_value, which is no number"
     """
-    if not isinstance(result, Mapping) or "agg_value" not in result:
-        return {"agg_value": None, "reason": f"{function} returned no agg_value"}
-    plain = {str(key): _plain(value) for key, value in result.items()}
+    if not isinstance(returned, Mapping) or "agg_value" not in returned:
+        return Result.without_value(f"{function} returned no agg_value")
+    plain = {str(key): _plain(value) for key, value in returned.items()}
+    faults = _take_out_faults(plain)
+    if faults:
+        about_faults = [f"{function}: {fault}" for fault in faults]
+        plain["notes"] = [*texts(plain.get("notes")), *about_faults]
+    influence = plain.get("influence")
+    if callable(influence):
+        plain["influence"] = _guarded(influence)
+    value = plain["agg_value"]
+    if not _is_value(value):
+        plain["agg_value"] = None
+        plain["reason"] = f"{function} returned {_short(value)} as agg_value, which is no number"
+    return Result.of(plain)
+
+
+def _take_out_faults(plain: dict[str, Any]) -> list[str]:
+    """Takes the keys that break the contract out of a mapping; says which, and why."""
     faults = []
     for key, (is_valid, meaning) in _CONTRACT.items():
-        if plain.get(key) is not None and not is_valid(plain[key]):
+        value = plain.get(key)
+        if value is not None and not is_valid(value):
             del plain[key]
-            faults.append(f"{function}: {key} is left out, as it is not {meaning}")
-    if faults:
-        plain["notes"] = [*texts(plain.get("notes")), *faults]
-    if callable(plain.get("influence")):
-        plain["influence"] = _guarded(plain["influence"])
-    value = plain["agg_value"]
-    if value is None or isinstance(value, float) or _is_number(value):
-        return plain
-    reason = f"{function} returned {_short(value)} as agg_value, which is no number"
-    return plain | {"agg_value": None, "reason": reason}
+            faults.append(f"{key} is left out, as it is not {meaning}")
+    return faults
 
 
-def texts(notes: str | Iterable[Any] | None) -> list[str]:
-    """Returns the notes of a result, of which a pack may give one as a text."""
-    if notes is None:
-        return []
-    return [notes] if isinstance(notes, str) else [str(note) for note in notes]
+def _is_value(value: Any) -> bool:
+    """Returns whether something is the value of a score: none, or a number, finite or not."""
+    return value is None or isinstance(value, float) or _is_number(value)
 
 
 def _plain(value: Any) -> Any:
@@ -162,9 +170,9 @@ def _guarded(influence: Callable[[], Any]) -> Callable[[], Influence | None]:
 
     def known() -> Influence | None:
         try:
-            made = influence()
+            computed = influence()
         except Exception:  # noqa: BLE001 - one broken score must not take the others with it
             return None
-        return made if isinstance(made, Influence) else None
+        return computed if isinstance(computed, Influence) else None
 
     return known

@@ -12,6 +12,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, as_mapping
 from evalprep.packs import Pack, why_foreign
 from evalprep.results import EACH, Run, load_run, prepared_work, read_log
+from evalprep.score.result import Result
 from evalprep.yamlfile import load_yaml
 
 Results = Mapping[str, Mapping[str, Any]]
@@ -29,7 +30,9 @@ class Remembered:
     """
 
     run: Run
-    results: dict[tuple[str, frozenset[str]], Results] = field(default_factory=dict, repr=False)
+    results: dict[tuple[str, frozenset[str]], Mapping[str, Result]] = field(
+        default_factory=dict, repr=False
+    )
 
 
 def open_reference(path: Path, packs: Iterable[Pack]) -> Run:

@@ -24,10 +24,11 @@ from evalprep.score.owners import packs_of, without_pack
 from evalprep.score.plan import plan_behind
 from evalprep.score.published import Published, looked_up, published_for
 from evalprep.score.reference import Remembered, Results, named_reference
+from evalprep.score.result import Result
 from evalprep.score.suite import Scores, SuiteScore
 from evalprep.score.task import TaskScore, score_groups, score_tasks
 from evalprep.score.unsampled import stored_scores
-from evalprep.score.walk import Walk, without_influence
+from evalprep.score.walk import Walk
 
 #: What scores compare with.
 Reference = Run | Remembered | Results
@@ -109,7 +110,7 @@ class _Walked:
 
     walk: Walk
     names: list[str]
-    results: dict[str, dict[str, Any]] = field(repr=False)
+    results: dict[str, Result] = field(repr=False)
 
 
 def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
@@ -138,16 +139,18 @@ def _notes_on_reference(pack: Pack, reference: Reference | None, walk: Walk) -> 
         return [f"references.py of pack {pack.name} failed: {type(error).__name__}: {error}"]
 
 
-def _is_shown_of_log(walk: Walk, name: str, result: Mapping[str, Any]) -> bool:
+def _is_shown_of_log(walk: Walk, name: str, result: Result) -> bool:
     """Returns whether a score of a log is shown.
 
     What a log does not hold is no failure of the run.
     """
-    meant = name in walk.stated or bool(walk.specs[name].reference)
-    return meant or result.get("agg_value") is not None
+    is_stated = name in walk.stated or bool(walk.specs[name].reference)
+    return is_stated or result.value is not None
 
 
-def _reference_results(pack: Pack, reference: Reference | None, needed: set[str]) -> Results | None:
+def _reference_results(
+    pack: Pack, reference: Reference | None, needed: set[str]
+) -> Mapping[str, Result] | None:
     if reference is None:
         return None
     if isinstance(reference, Remembered):
@@ -160,23 +163,20 @@ def _reference_results(pack: Pack, reference: Reference | None, needed: set[str]
     return _results_of_file(pack, reference)
 
 
-def _results_of_file(pack: Pack, results: Results) -> Results:
+def _results_of_file(pack: Pack, results: Results) -> dict[str, Result]:
     """The results of one pack.
 
     Scores of ours go by `pack/name`, foreign logs by the pack's own names.
     """
-    by_name = {
-        name.removeprefix(f"{pack.name}/"): checked(result, f"the reference's {name}")
-        for name, result in results.items()
-    }
-    return {
-        name: result
-        for name, result in by_name.items()
-        if "/" not in name or name in pack.suite_scores
-    }
+    by_name: dict[str, Result] = {}
+    for name, returned in results.items():
+        own_name = name.removeprefix(f"{pack.name}/")
+        if "/" not in own_name or own_name in pack.suite_scores:
+            by_name[own_name] = checked(returned, f"the reference's {name}")
+    return by_name
 
 
-def _results_of_run(pack: Pack, reference: Run, needed: set[str]) -> Results:
+def _results_of_run(pack: Pack, reference: Run, needed: set[str]) -> dict[str, Result]:
     """The results that scores need, and those that stand beside the run's own."""
     if not needed and not reference.stated:
         return {}
@@ -259,51 +259,51 @@ def _fitting(
 def _suite_score(
     spec: ScoreSpec, walked: _Walked, published: Sequence[Published], run: Run
 ) -> SuiteScore:
-    walk, raw = walked.walk, walked.results[spec.name]
+    walk, result = walked.walk, walked.results[spec.name]
     tasks = walk.tasks_of[spec.name]
     task_settings = _TaskSettings.of(walk.pack, run, tasks)
     # A log may state that it was scored by another rule than ours.
-    rule = str(raw.get("scored_by") or spec.rule)
+    rule = result.scored_by or spec.rule
     # It may state its settings, too, where it has no rows that could.
-    settings = task_settings.settings or (as_mapping(raw.get("scored_with")),)
+    settings = task_settings.settings or (result.scored_with or {},)
     fitting, withheld = _fitting(published, rule or task_settings.rule, settings)
     partial = partial_rows(run, tasks)
-    result = without_influence(raw)
-    low, high = result.get("interval") or (None, None)
-    value = result.get("agg_value")
+    low, high = result.interval or (None, None)
     return SuiteScore(
         name=spec.name,
         pack=spec.pack,
         title=spec.title,
         better=spec.better,
         range=spec.range,
-        value=finite_number(value),
-        stderr=result.get("stderr"),
+        value=finite_number(result.value),
+        stderr=result.stderr,
         low=low,
         high=high,
-        n=result.get("n"),
-        reason=str(result.get("reason") or ""),
+        n=result.n,
+        reason=result.reason or "",
         reference=_reference_value(spec, result, walk.reference or {}),
         published=[] if partial else fitting,
         withheld=partial if fitting else withheld,
         tasks=tuple(tasks),
         tags=spec.tags,
         result=result,
-        influence=raw.get("influence"),
         made_of=spec.made_of,
         rule=rule,
     )
 
 
-def _reference_value(spec: ScoreSpec, result: Mapping[str, Any], reference: Results) -> Any:
+def _reference_value(
+    spec: ScoreSpec, result: Result, reference: Mapping[str, Result]
+) -> float | None:
     """The reference's value of a score.
 
     None beside a score that compares with the reference itself.
 
     None, too, where both have rows and not as many: those were other questions.
     """
-    if spec.reference:
+    other = reference.get(spec.name)
+    if spec.reference or other is None:
         return None
-    other = reference.get(spec.name, {})
-    sizes = [len(one_side.get("value_by_index") or ()) for one_side in (result, other)]
-    return other.get("agg_value") if 0 in sizes or sizes[0] == sizes[1] else None
+    rows, other_rows = len(result.value_by_index or ()), len(other.value_by_index or ())
+    has_other_questions = rows > 0 and other_rows > 0 and rows != other_rows
+    return None if has_other_questions else other.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from msgspec import to_builtins
 
 from evalprep.annotate import JudgeEffort, Ratings
 from evalprep.results import Efforts, few_read
-from evalprep.score.outcome import texts
 from evalprep.score.published import Published
+from evalprep.score.result import Result
 from evalprep.score.task import SHARE, GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
 
@@ -29,9 +29,7 @@ class SuiteScore:
         n: Rows behind it.
         reference: The same score of the reference run.
         published: Published values, the reference ones first.
-        result: The mapping that the function returned.
-        influence: What each row adds to the score, or a function that tells; None where that is not
-            known.
+        result: All that its function gave.
         withheld: Why published values may not stand beside it; empty where they may.
         made_of: How its uncertainty is found; `none` for a score that is itself a p-value.
         tasks: Every task behind it.
@@ -53,8 +51,7 @@ class SuiteScore:
     reference: float | None = None
     published: list[Published] = field(default_factory=list)
     tags: Mapping[str, Any] = field(default_factory=dict)
-    result: dict[str, Any] = field(default_factory=dict, repr=False)
-    influence: Any = field(default=None, repr=False)
+    result: Result = field(default_factory=Result, repr=False)
     withheld: str = ""
     made_of: str = ""
     tasks: tuple[str, ...] = ()
@@ -66,7 +63,7 @@ class SuiteScore:
 
         Empty else.
         """
-        return few_read(self.result) if self.value is not None else ""
+        return few_read(self.result.returned) if self.value is not None else ""
 
     @property
     def unit(self) -> str:
@@ -79,33 +76,32 @@ class SuiteScore:
     @property
     def notes(self) -> list[str]:
         """The notes of its result."""
-        return texts(self.result.get("notes"))
+        return self.result.notes
 
     @property
     def explain(self) -> str:
         """One sentence on what it is, as its function says; empty where it says none."""
-        return str(self.result.get("explain") or "")
+        return self.result.explain or ""
 
     @property
     def is_undefined(self) -> bool:
         """True where the number only shows a guard against a division by zero."""
-        return self.result.get("undefined") is True
+        return self.result.undefined is True
 
     @property
     def over(self) -> list[str]:
         """The scores that it is made of, where it takes those that have a value."""
-        return list(self.result.get("over") or [])
+        return self.result.over
 
     @property
     def read(self) -> tuple[int, int]:
         """How many answers it is made of, and of how many; zeros where it does not tell."""
-        readable, every = self.result.get("read") or (0, 0)
-        return readable, every
+        return self.result.read or (0, 0)
 
     @property
     def remarks(self) -> list[str]:
         """The notes of its result, and what was left out of it and why; each once."""
-        skipped = self.result.get("skipped") or {}
+        skipped = self.result.skipped or {}
         left_out = [f"{count} left out: {reason}" for reason, count in skipped.items()]
         return list(dict.fromkeys([*self.notes, *left_out]))
 
@@ -116,8 +112,10 @@ class SuiteScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without the full result."""
-        bare = asdict(replace(self, result={}, influence=None))
-        return {key: value for key, value in bare.items() if key not in {"result", "influence"}}
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        del plain["result"]
+        plain["published"] = [asdict(entry) for entry in self.published]
+        return plain
 
 
 @dataclass
@@ -154,7 +152,7 @@ class Scores:
             "stored": [asdict(score) for score in self.stored],
             "groups": [group.to_dict() for group in self.groups],
             "suite": [score.to_dict() for score in self.suite],
-            "results": {score.id: score.result for score in self.suite},
+            "results": {score.id: score.result.to_dict() for score in self.suite},
             "ratings": self.ratings.to_dict(),
             "efforts": {**to_builtins(self.efforts), "judges": to_builtins(self.judges)},
             "notes": self.notes,
@@ -165,13 +163,10 @@ class Scores:
         """One row per suite score as a data frame."""
         import pandas as pd
 
-        hidden = {"result", "published", "tags", "range", "influence", "tasks"}
-        return pd.DataFrame(
-            [
-                {key: value for key, value in vars(score).items() if key not in hidden}
-                for score in self.suite
-            ]
-        )
+        hidden = {"result", "published", "tags", "range", "tasks"}
+        shown = [each.name for each in fields(SuiteScore) if each.name not in hidden]
+        rows = [{name: getattr(score, name) for name in shown} for score in self.suite]
+        return pd.DataFrame(rows)
 
 
 def name_among(score: SuiteScore, suite: Iterable[SuiteScore]) -> str:

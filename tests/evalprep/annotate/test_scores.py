@@ -23,7 +23,7 @@ FORGET = {"KNOWLEDGE_REMOVAL": 8, "VERBATIM_REMOVAL": 6.5, "FLUENCY": 10}
 
 def results(folder):
     scores = score_run(load_run(folder), PACKS)
-    return {score.name: score.result for score in scores.suite}, scores.notes
+    return {score.name: score.result.returned for score in scores.suite}, scores.notes
 
 
 def scaled(ratings):

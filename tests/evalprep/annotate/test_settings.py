@@ -132,7 +132,9 @@ class TestImport:
         options = ("--tasks", QA, "--import_ratings", file)
         code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", *options, model="upstream")
         assert (code, outcome["imported"]) == (0, 11)
-        scores = {one.name: one.result for one in score_run(load_run(science_run), PACKS).suite}
+        scores = {
+            one.name: one.result.returned for one in score_run(load_run(science_run), PACKS).suite
+        }
         found = scores["science_qasper_judge"]
         assert found["agg_value"] == pytest.approx((6 * 0.75 + 5 * 0.25) / 11)
         assert found["notes"] == ["rated by upstream: 11 of 12 questions"]

@@ -10,6 +10,7 @@ from evalprep.report.scores import suite_of, thin
 from evalprep.report.text import plain
 from evalprep.results import load_run
 from evalprep.score import SuiteScore, score_run
+from evalprep.score.result import Result
 from evalprep.score.suite import Scores
 from tests.evalprep.report.runs import capitals, write_run
 from tests.loops import each
@@ -132,7 +133,7 @@ def test_labels_tell_folders_apart(tmp_path, folders, expected):
 def suite(result, **fields):
     value = result.get("agg_value")
     score = SuiteScore(
-        "quality", "pack", "Quality", "up", (0.0, 1.0), value, result=result, **fields
+        "quality", "pack", "Quality", "up", (0.0, 1.0), value, result=Result.of(result), **fields
     )
     return Scores("run", "model", [], [], [score])
 
@@ -224,7 +225,7 @@ def test_categories_and_records_of_a_score_reach_the_page():
             "worst": "nothing",
         },
     }
-    score = SuiteScore("s", "pack", "S", "up", (0, 1), 0.5, result=result)
+    score = SuiteScore("s", "pack", "S", "up", (0, 1), 0.5, result=Result.of(result))
     shown = suite_of([Scores("run", "m", [], [], [score])])[0]["runs"][0]
     assert [(one["name"], one["low"]) for one in shown["categories"]] == [("a", 0.5), ("b", None)]
     assert shown["records"]["best"] == [

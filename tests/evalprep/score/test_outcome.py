@@ -1,13 +1,16 @@
 """What functions of a stranger's pack return, right or wrong, through the verbs that show it."""
 
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from custom_metrics.statistics import Influence
 from evalprep.cli import main
+from evalprep.score import outcome
 from evalprep.score.outcome import checked
+from evalprep.score.result import Result
 from tests.evalprep.results.writing import write_run
 
 from .test_score import ROWS, make_packs
@@ -116,7 +119,7 @@ def test_a_value_that_is_no_number_is_none(toy, value, reason):
 
 @pytest.mark.parametrize("result", [None, 5, [], {}, {"value": 1}])
 def test_a_result_without_a_value_says_so(result):
-    assert checked(result, "score.rate") == {
+    assert checked(result, "score.rate").to_dict() == {
         "agg_value": None,
         "reason": "score.rate returned no agg_value",
     }
@@ -130,12 +133,44 @@ def test_an_influence_is_kept_and_a_function_is_called_when_it_is_asked_for():
         calls.append(1)
         return influence
 
-    assert checked({"agg_value": 1.0, "influence": influence}, "f")["influence"] is influence
-    made = checked({"agg_value": 1.0, "influence": make}, "f")["influence"]
+    assert checked({"agg_value": 1.0, "influence": influence}, "f").influence() is influence
+    result = checked({"agg_value": 1.0, "influence": make}, "f")
     assert not calls
-    assert made() is influence
+    assert result.influence() is influence
 
 
 def test_numbers_of_numpy_become_plain_ones():
     result = checked({"agg_value": np.float64(0.5), "n": np.int64(3)}, "f")
-    assert [type(value) for value in result.values()] == [float, int]
+    assert [type(value) for value in result.returned.values()] == [float, int]
+
+
+def test_every_key_of_the_contract_is_a_field_of_the_result():
+    others = {"value", "returned"}
+    named = {field.name for field in fields(Result)} - others
+    assert named | {"influence"} == {*outcome._CONTRACT}
+
+
+def test_a_changed_result_keeps_the_order_of_its_keys():
+    result = checked({"n": 2, "agg_value": 0.5, "own": [1], "interval": [0.0, 1.0]}, "f")
+    changed = result.changed(interval=(0.25, 0.75), stderr=0.1, n=3).with_notes(["a note"])
+    assert changed.interval == (0.25, 0.75)
+    assert list(changed.to_dict().items()) == [
+        ("n", 3),
+        ("agg_value", 0.5),
+        ("own", [1]),
+        ("interval", [0.25, 0.75]),
+        ("stderr", 0.1),
+        ("notes", ["a note"]),
+    ]
+    assert result.n == 2
+    assert result.with_notes([]) is result
+
+
+def test_plain_data_holds_no_influence_of_rows():
+    influence = Influence({}, 0.0)
+    nested = {
+        "agg_value": 0.5,
+        "influence": influence,
+        "by_metric": {"f1": {"influence": influence}},
+    }
+    assert checked(nested, "f").to_dict() == {"agg_value": 0.5, "by_metric": {"f1": {}}}

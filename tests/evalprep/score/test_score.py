@@ -27,6 +27,7 @@ from evalprep.score import (
     score_run,
 )
 from evalprep.score.published import matches
+from evalprep.score.result import Result
 from evalprep.score.screen import show
 from evalprep.score.spec import BUILT_IN, order, resolve
 from tests import PROJECT_ROOT
@@ -74,7 +75,7 @@ def test_micro_and_macro_differ_by_subtask_size(tmp_path):
     )
     assert (found["micro"].value, found["micro"].n) == (0.5, 4)
     assert found["macro"].value == pytest.approx((2 / 3 + 0) / 2)
-    assert found["macro"].result["parts"] == {"x": pytest.approx(2 / 3), "y": 0.0}
+    assert found["macro"].result.parts == {"x": pytest.approx(2 / 3), "y": 0.0}
     expected = statistics.clustered_stderr([1, 0, 1, 0], ["d", "d", "e", "e"], correction=True)
     assert found["micro"].stderr == pytest.approx(expected)
 
@@ -109,8 +110,8 @@ def test_scores_that_leave_the_range_of_numbers_are_said_to(tmp_path, function, 
     rows = [Row("a", large, subtask="x"), Row("b", large, subtask="x"), Row("c", 0.0, subtask="x")]
     score = suite_of(tmp_path, {"s": {"function": function, "task": "t"}}, {"t": rows})["s"]
     assert score.value == (None if value is None else pytest.approx(value))
-    assert said in f"{score.result.get('reason')} {score.result.get('notes')}"
-    assert "interval" not in score.result
+    assert said in f"{score.result.reason} {score.result.notes}"
+    assert "interval" not in score.result.returned
 
 
 def test_lists_count_by_their_items(tmp_path):
@@ -176,7 +177,7 @@ def test_functions_of_a_pack(tmp_path):
     documents = ["d", "d", "e", "e"]
     stderr = statistics.clustered_stderr([1, 0, 1, 0], documents, correction=True)
     assert found["share"].stderr == pytest.approx(stderr)
-    assert found["share"].result["clusters"] == 2
+    assert found["share"].result.clusters == 2
     assert (found["scaled"].value, found["scaled"].stderr) == (1.0, None)
     assert (found["gap"].value, found["gap"].reason) == (None, "needs a reference run")
     assert found["broken"].reason == "score.broken failed: RuntimeError: no such luck"
@@ -439,11 +440,11 @@ def test_the_screen_says_each_remark_once_and_no_undefined_number():
         "d": {"agg_value": None, "reason": "nobody was asked"},
     }
     suite = [
-        SuiteScore(name, "p", name, "up", (0, 1), one["agg_value"], result=one)
+        SuiteScore(name, "p", name, "up", (0, 1), one["agg_value"], result=Result.of(one))
         for name, one in results.items()
     ]
     for score in suite:
-        score.reason = score.result.get("reason", "")
+        score.reason = score.result.reason or ""
     out = io.StringIO()
     show(Scores("run", "model", [], [], suite), out, width=80)
     text = out.getvalue()

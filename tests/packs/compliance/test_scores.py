@@ -96,7 +96,7 @@ def test_a_perfect_score_of_few_rows_is_not_certain(good):
 
 def test_programmes_are_run(good):
     _, scores, _ = good
-    result = scores["compliance_human_eval_score"].result
+    result = scores["compliance_human_eval_score"].result.returned
     assert result["raw_metrics"] == {"pass@1": 100.0, "pass@5": 100.0, "pass@10": 100.0}
 
 
@@ -113,7 +113,7 @@ def test_silence_is_no_good_score(folder, tmp_path):
         one = scores[f"compliance_{name}_score"]
         assert one.value is None, name
         assert one.reason
-        assert one.result["parse_rate"] == 0.0
+        assert one.result.returned["parse_rate"] == 0.0
     assert scores["compliance_privacy_score"].value == 1.0  # nothing said is nothing leaked
 
 
@@ -179,7 +179,7 @@ def test_originals_stand_beside_the_corrected_rules(folder, tmp_path):
         one for one in score_run(run, PACKS).suite if one.name == "compliance_human_deception_score"
     ]
     assert score.value == 0.0
-    assert score.result["parts"]["compat.accuracy"] == 0.0  # the original sees no claim in it
+    assert score.result.parts["compat.accuracy"] == 0.0  # the original sees no claim in it
 
 
 def test_files_tables_and_report(good, tmp_path):
@@ -492,11 +492,11 @@ def asked_about_each_sentence(out, monkeypatch):
     votes = [one["messages"] for one in server.requests if len(one["messages"]) > 1]
     assert {tuple(turn["role"] for turn in one) for one in votes} == {("user", "assistant", "user")}
     assert {one[1]["content"] for one in votes} == {"They differ in the place."}
-    assert score.result["parse_rate"] == pytest.approx(0.6)
+    assert score.result.returned["parse_rate"] == pytest.approx(0.6)
     assert score.value == 0.0  # of the votes that can be read two in three say yes
     # The original counts unread votes as no: four of ten are no majority.
-    assert score.result["parts"]["compat.violation"] == 0.0
-    assert any("could be read in" in note for note in score.result["notes"])
+    assert score.result.parts["compat.violation"] == 0.0
+    assert any("could be read in" in note for note in score.result.notes)
 
 
 class TestScoresOfTheOriginal:

@@ -33,7 +33,7 @@ def scored(folder, out, **kwargs):
     run = load_run(folder, **kwargs)
     scores = score_run(run, PACKS)
     export(scores, run, PACKS, out)
-    return {score.name: score.result for score in scores.suite}
+    return {score.name: score.result.returned for score in scores.suite}
 
 
 def table(path):

@@ -116,7 +116,7 @@ def test_a_model_against_itself_as_retain_model(run_of, packs):
     assert (by_name["forget_quality"].low, by_name["forget_quality"].high) == (None, None)
     assert by_name["privleak"].value == 0
     assert by_name["muse_privleak"].value == 0
-    assert by_name["privleak"].result["reference"] == "retain"
+    assert by_name["privleak"].result.returned["reference"] == "retain"
     assert by_name["mia_reference"].value == 0.5
 
 
@@ -193,9 +193,9 @@ def test_a_metric_and_a_benchmark_of_ones_own(run_of, backend):
     _, _, by_name = scored(folder, find_packs(folder.parent / "packs"))
     length = by_name["forget_answer_length"]
     assert length.value > 0
-    assert len(length.result["value_by_index"]) == LIMIT
+    assert len(length.result.value_by_index) == LIMIT
     assert 0 <= by_name["secrets_recited"].value <= 1
-    assert set(by_name["secrets_recited"].result["value_by_index"]) == {"0", "1"}
+    assert set(by_name["secrets_recited"].result.value_by_index) == {"0", "1"}
 
 
 # lm-eval splits rows over processes where it counts several GPUs; all else of the run is its own.

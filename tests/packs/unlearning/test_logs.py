@@ -142,7 +142,7 @@ def test_a_log_of_openunlearning_has_every_score_it_states_with_its_interval(pac
         assert score.n == ROWS
     assert found["mia_min_k"].low is not None
     assert found["forget_quality"].value == 0.25  # what the log states, as no reference is named
-    assert "as the log states it" in found["forget_quality"].result["notes"][-1]
+    assert "as the log states it" in found["forget_quality"].result.notes[-1]
     assert "extraction_strength" not in found
 
 
@@ -161,7 +161,7 @@ def test_headline_numbers_of_logs_are_computed_from_their_rows(packs, saved):
     assert found["model_utility"].value == pytest.approx(
         len(parts) / sum(1 / part for part in parts)
     )
-    assert "the log itself states 0.5" in found["model_utility"].result["notes"]
+    assert "the log itself states 0.5" in found["model_utility"].result.notes
     assert found["forget_truth_ratio"].reference == pytest.approx(
         logs[1]["forget_truth_ratio"]["agg_value"]
     )
@@ -183,7 +183,7 @@ def test_headline_numbers_of_logs_are_computed_from_their_rows(packs, saved):
 def test_a_reference_over_other_rows_is_refused_by_name(packs, saved, other, words):
     found = scores_of(packs, saved("unlearned", seed=1), saved("retain", seed=2, **other))
     for name in ("forget_quality", "privleak"):
-        assert words in found[name].reason or words in str(found[name].result["notes"])
+        assert words in found[name].reason or words in str(found[name].result.notes)
     if "rows" in other:
         assert found["forget_Q_A_Prob"].reference is None
 
@@ -308,7 +308,7 @@ def test_a_stated_forget_quality_does_not_stand_for_a_refused_one(packs, tmp_pat
     assert alone.value == 0.77
     assert beside.value is None
     assert "40 forget rows and the reference 200" in beside.reason
-    assert beside.result["notes"] == ["the log itself states 0.77, against another reference"]
+    assert beside.result.notes == ["the log itself states 0.77, against another reference"]
 
 
 def scores_json(capsys, *arguments):
