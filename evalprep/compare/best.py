@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import ALPHA
 
+#: Number of runs -> why there is no first place.
+_TOO_FEW = ("no run has a comparable value", "only one run has a comparable value")
+_UNTESTED = "there is no paired test of it"
+
 
 @dataclass(frozen=True)
 class Leaders:
@@ -51,25 +55,30 @@ def leaders(
     'only one run has a comparable value'
     """
     if len(values) < 2:
-        few = "only one run has" if values else "no run has"
-        return Leaders(frozenset(), f"{few} a comparable value")
-    best = max(values, key=lambda key: values[key] if higher_is_better else -values[key])
+        return _no_leader(_TOO_FEW[len(values)])
+    sign = 1.0 if higher_is_better else -1.0
+    best = max(values, key=lambda key: sign * values[key])
     level = pair_level(len(values), alpha)
     shared = {best}
     for key in values:
         if key == best:
             continue
         outcome = conclusion(best, key)
-        if outcome is None or not _is_tested(outcome):
-            pair = None if outcome is None else (best, key)
-            return Leaders(frozenset(), _why_untested(outcome), pair)
+        if outcome is None:
+            return _no_leader(_UNTESTED)
+        if not _is_tested(outcome):
+            return _no_leader(_why_untested(outcome), (best, key))
         if _contradicts(outcome, level):
-            return Leaders(frozenset(), "the logged values and the rows contradict each other")
+            return _no_leader("the logged values and the rows contradict each other")
         if not shown_better(outcome, level):
             shared.add(key)
     if len(shared) == len(values):
-        return Leaders(frozenset(), "no run is shown to be better than another")
+        return _no_leader("no run is shown to be better than another")
     return Leaders(frozenset(shared))
+
+
+def _no_leader(reason: str, pair: tuple[int, int] | None = None) -> Leaders:
+    return Leaders(frozenset(), reason, pair)
 
 
 def pair_level(count: int, alpha: float = ALPHA) -> float:
@@ -111,9 +120,7 @@ def _is_tested(outcome: Conclusion) -> bool:
     return outcome.counts and outcome.difference.p is not None
 
 
-def _why_untested(outcome: Conclusion | None) -> str:
-    """The reason where two runs have no test."""
-    if outcome is None:
-        return "there is no paired test of it"
+def _why_untested(outcome: Conclusion) -> str:
+    """The reason where a conclusion of two runs has no test."""
     reasons = [*outcome.not_comparable, *outcome.not_enough]
-    return "; ".join(reasons) or outcome.words or "there is no paired test of it"
+    return "; ".join(reasons) or outcome.words or _UNTESTED

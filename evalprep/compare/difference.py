@@ -275,25 +275,32 @@ def difference(
     known["binary"] = known["binary"] and scale.width == 1.0 and may_be_share
     if not math.isfinite(scale.width * n):  # numbers so large that no sum of differences is one
         return Difference(higher_is_better=higher_is_better, delta=None, **known)
-    gap = now - before if higher_is_better is not False else before - now
     known["constant"] = _constant_change(now - before)
-    evidence_range = None if known["constant"] is not None and not scale.bounded else scale.width
-    codes = None if cluster is None else _clusters(cluster)
-    evidence: PairedVerdicts | PairedUnits
+    evidence_range: float | None = scale.width
+    if known["constant"] is not None and not scale.bounded:
+        evidence_range = None
+    gain = before - now if higher_is_better is False else now - before
+    codes = _clusters(cluster)
+    evidence: Evidence
     if codes is not None:
-        sizes = np.bincount(codes)
-        known |= {"clusters": int(sizes.size), "largest": float(sizes.max()) / n}
+        known |= _documents(codes)
         known["test"] = "paired interval with pseudo-rows, documents as units"
-        evidence = statistics.paired_mean(gap, codes, range=evidence_range)
+        evidence = statistics.paired_mean(gain, codes, range=evidence_range)
     elif known["binary"]:
         known["test"] = "paired score test"
         evidence = PairedVerdicts(n, known["gained"], known["lost"])
     else:
         known["test"] = "paired interval with pseudo-rows"
-        evidence = statistics.paired_mean(gap, range=evidence_range)
+        evidence = statistics.paired_mean(gain, range=evidence_range)
     return from_evidence(
         evidence, confidence=confidence, higher_is_better=higher_is_better, **known
     )
+
+
+def _documents(codes: NDArray[np.int64]) -> dict[str, Any]:
+    """How many documents the rows are from, and the share of the largest one."""
+    sizes = np.bincount(codes)
+    return {"clusters": int(sizes.size), "largest": float(sizes.max()) / codes.size}
 
 
 def _counts(now: Floats, before: Floats, higher_is_better: bool | None) -> dict[str, Any]:
@@ -367,9 +374,10 @@ def _constant_change(gap: Floats) -> float | None:
     return first
 
 
-def _clusters(cluster: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _clusters(codes: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
     """Codes from 0 with each -1 alone; None when no cluster holds two rows."""
-    codes = cluster
+    if codes is None:
+        return None
     alone = codes == UNKNOWN
     if alone.any():
         codes = codes.copy()

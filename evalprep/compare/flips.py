@@ -92,20 +92,35 @@ def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
         change: The pair.
         repliers: Who wrote the replies of the two sides.
     """
+    sample, other = change.sample, change.other
     if change.prompt_differs:
         return PROMPT_DIFFERS
-    sample, other = change.sample, change.other
-    previous = sample.previous_output if other is None else text_of(other)
-    if previous is not None and previous.strip() == text_of(sample).strip():
+    if _has_same_output(change):
         return SAME_OUTPUT
     if _is_near_tie(sample) or (other is not None and _is_near_tie(other)):
         return NEAR_TIE
-    wrong, replier = (other, repliers[1]) if change.gained else (sample, repliers[0])
-    if wrong is None:
-        return ANSWER_DIFFERS
-    if replier.cut(wrong):  # None, not known, is no cause
+    replier, other_replier = repliers
+    if not change.gained:
+        return _fault_of_reply(sample, replier)
+    return ANSWER_DIFFERS if other is None else _fault_of_reply(other, other_replier)
+
+
+def _has_same_output(change: Change) -> bool:
+    """Returns whether the replies of both sides are the same but for blanks around them."""
+    output = _baseline_output(change)
+    return output is not None and output.strip() == text_of(change.sample).strip()
+
+
+def _baseline_output(change: Change) -> str | None:
+    """The reply of the baseline; None where the published one is not known."""
+    return change.sample.previous_output if change.other is None else text_of(change.other)
+
+
+def _fault_of_reply(sample: Sample, replier: Replier) -> str:
+    """What is wrong with a reply that is not right, as far as its form tells."""
+    if replier.cut(sample):  # None, not known, is no cause
         return TRUNCATED
-    return EXTRACTION_FAILED if extraction_failed(wrong) else ANSWER_DIFFERS
+    return EXTRACTION_FAILED if extraction_failed(sample) else ANSWER_DIFFERS
 
 
 def _is_near_tie(sample: Sample) -> bool:
@@ -129,7 +144,7 @@ def make_flip(task: str, change: Change, repliers: Repliers = NOBODY) -> Flip:
         target=sample.target,
         baseline_answer="" if other is None else other.answer,
         candidate_answer=sample.answer,
-        baseline_output=(sample.previous_output or "") if other is None else text_of(other),
+        baseline_output=_baseline_output(change) or "",
         candidate_output=text_of(sample),
         prompt=sample.prompt,
     )
@@ -137,14 +152,13 @@ def make_flip(task: str, change: Change, repliers: Repliers = NOBODY) -> Flip:
 
 def with_baseline(view: SampleView, change: Change, cause: str) -> SampleView:
     """A changed sample with the baseline's score and reply, and the cause of the change."""
-    other = change.other
-    explained = cause == ANSWER_DIFFERS and view.reason
+    is_explained = cause == ANSWER_DIFFERS and view.reason
     return replace(
         view,
-        reason=view.reason if explained else cause,
+        reason=view.reason if is_explained else cause,
         score=change.now,
         baseline_score=change.before,
-        baseline_reply=change.sample.previous_output if other is None else text_of(other),
+        baseline_reply=_baseline_output(change),
     )
 
 

@@ -205,16 +205,12 @@ class _Search:
         """True where an id means the same row on both sides."""
         if not (self.free and self.other_free):
             return False
-        tools = {self.left.tool, self.right.tool}
-        if len(tools) == 1 and "" not in tools:
+        is_unknown_tool = "" in (self.left.tool, self.right.tool)
+        if self.left.tool == self.right.tool and not is_unknown_tool:
             return True
         if not self.rules.same_ids:
             return False
-        if "" in tools:
-            return True
-        sides = (self.left, self.right)
-        ids = [[keys.id for keys in side.keys(range(len(side)))] for side in sides]
-        return not any(are_positions([text for text in texts if text]) for texts in ids)
+        return is_unknown_tool or not (_are_numbered(self.left) or _are_numbered(self.right))
 
     def _level(
         self, level: Level, keys: _Keys, *, checks_target: bool = False, lacks_target: bool = False
@@ -284,16 +280,18 @@ class _Search:
 
     def _by_containment(self) -> None:
         """Pairs rows of which a side has only the prompt with the question that stands in it."""
-        prompted, other_prompted = (
-            [row for row, keys in zip(free, side.keys([*free]), strict=True) if keys.only_prompt]
-            for side, free in ((self.left, self.free), (self.right, self.other_free))
-        )
-        for row, other_row in list(_contained(self.left, prompted, self.right, self.other_free)):
-            if not self._targets_differ(row, other_row):
-                self._pair_in_order(Level.CONTAINED, [row], [other_row])
-        for other_row, row in list(_contained(self.right, other_prompted, self.left, self.free)):
-            if not self._targets_differ(row, other_row):
-                self._pair_in_order(Level.CONTAINED, [row], [other_row])
+        prompted = _with_prompt_only(self.left, self.free)
+        other_prompted = _with_prompt_only(self.right, self.other_free)
+        contained = list(_contained(self.left, prompted, self.right, self.other_free))
+        for row, other_row in contained:
+            self._pair_contained(row, other_row)
+        contained = list(_contained(self.right, other_prompted, self.left, self.free))
+        for other_row, row in contained:
+            self._pair_contained(row, other_row)
+
+    def _pair_contained(self, row: int, other_row: int) -> None:
+        if not self._targets_differ(row, other_row):
+            self._pair_in_order(Level.CONTAINED, [row], [other_row])
 
     def _conflicts(self) -> list[tuple[int, int]]:
         """Rows without a partner whose question the other side has with another gold answer."""
@@ -302,13 +300,27 @@ class _Search:
         keys = _keys_of(lambda row: row.loose_question if row.target else NO_DIGEST)
         groups = self._grouped(self.left, keys, self.free)
         other_groups = self._grouped(self.right, keys, self.other_free)
-        unclear = {*self.pairing.left_ambiguous}, {*self.pairing.right_ambiguous}
-        conflicts = []
+        unclear = set(self.pairing.left_ambiguous)
+        other_unclear = set(self.pairing.right_ambiguous)
+        conflicts: list[tuple[int, int]] = []
         for key, rows in groups.items():
-            members = [row for row in rows if row not in unclear[0]]
-            partners = [row for row in other_groups.get(key, ()) if row not in unclear[1]]
-            conflicts += list(zip(members, partners, strict=False))
+            other_rows = other_groups.get(key, [])
+            members = [row for row in rows if row not in unclear]
+            partners = [row for row in other_rows if row not in other_unclear]
+            conflicts += zip(members, partners, strict=False)
         return sorted(conflicts)
+
+
+def _are_numbered(side: Side) -> bool:
+    """Returns whether the ids of a side are the positions of its rows."""
+    ids = [keys.id for keys in side.keys(range(len(side)))]
+    return are_positions([row_id for row_id in ids if row_id])
+
+
+def _with_prompt_only(side: Side, free: Iterable[int]) -> list[int]:
+    """The rows of which a side has no question apart from the prompt."""
+    rows = list(free)
+    return [row for row, keys in zip(rows, side.keys(rows), strict=True) if keys.only_prompt]
 
 
 def _keys_of(key: Callable[[RowKeys], Hashable]) -> _Keys:
@@ -337,14 +349,20 @@ def _parts_by_target(
         return []
     if len(rows) == 1:
         return [(rows, other_rows)]
-    of_target, other_of_target = _by_target(left, rows), _by_target(right, other_rows)
-    if of_target.keys() == {NO_DIGEST} or other_of_target.keys() == {NO_DIGEST}:
-        known = {*of_target, *other_of_target} - {NO_DIGEST}
-        return [(rows, other_rows)] if len(known) <= 1 else []
-    if of_target.keys() != other_of_target.keys():
+    groups, other_groups = _by_target(left, rows), _by_target(right, other_rows)
+    no_target = {NO_DIGEST}
+    if groups.keys() == no_target or other_groups.keys() == no_target:
+        targets = (groups.keys() | other_groups.keys()) - no_target
+        return [(rows, other_rows)] if len(targets) <= 1 else []
+    if groups.keys() != other_groups.keys():
         return []
-    parts = [(members, other_of_target[target]) for target, members in of_target.items()]
-    return parts if all(len(members) == len(others) for members, others in parts) else []
+    parts = []
+    for target, members in groups.items():
+        partners = other_groups[target]
+        if len(members) != len(partners):
+            return []
+        parts.append((members, partners))
+    return parts
 
 
 def _by_target(side: Side, rows: Sequence[int]) -> dict[Digest, list[int]]:
@@ -386,31 +404,38 @@ class _QuestionIndex:
     """Questions by their last characters, to find the last one in a prompt."""
 
     def __init__(self, side: Side, rows: Iterable[int]) -> None:
+        candidates = list(rows)
+        with_question = []
+        for row, keys in zip(candidates, side.keys(candidates), strict=True):
+            if not keys.only_prompt:
+                with_question.append(row)
         self._rows: defaultdict[str, list[int]] = defaultdict(list)
-        every = [*rows]
-        known = zip(every, side.keys(every), strict=True)
-        numbers = [row for row, keys in known if not keys.only_prompt]
-        for row, texts in zip(numbers, side.texts(numbers), strict=True):
-            if text := normalise(texts.question):
-                self._rows[text].append(row)
+        for row, texts in zip(with_question, side.texts(with_question), strict=True):
+            question = normalise(texts.question)
+            if question:
+                self._rows[question].append(row)
         self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
-        for text in self._rows:
-            self._by_tail[text[-_TAIL:]].append(text)
+        for question in self._rows:
+            self._by_tail[question[-_TAIL:]].append(question)
         self._lengths = sorted({len(tail) for tail in self._by_tail}, reverse=True)
 
     def last_in(self, prompt: str) -> int | None:
         """Returns the row of the question that ends last in a prompt; None without exactly one."""
         for end in range(len(prompt), 0, -1):
-            texts = [
-                text
-                for length in self._lengths
-                for text in self._by_tail.get(prompt[max(0, end - length) : end], ())
-                if prompt.endswith(text, 0, end)
-            ]
-            if texts:
-                rows = self._rows[texts[0]]
-                return rows[0] if len(texts) == len(rows) == 1 else None
+            questions = self._ending_at(prompt, end)
+            if questions:
+                rows = self._rows[questions[0]]
+                return rows[0] if len(questions) == len(rows) == 1 else None
         return None
+
+    def _ending_at(self, prompt: str, end: int) -> list[str]:
+        """The questions that end at a place of a prompt."""
+        questions: list[str] = []
+        for length in self._lengths:
+            tail = prompt[max(0, end - length) : end]
+            candidates = self._by_tail.get(tail, ())
+            questions += [text for text in candidates if prompt.endswith(text, 0, end)]
+        return questions
 
 
 class Choices(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -143,32 +143,47 @@ def reproduce(
         tasks: The paired tasks.
         suite: The compared suite scores.
     """
-    of_task = {task.name: task for task in tasks}
-    of_score = {item.name.rpartition("/")[2]: item for item in suite}
-    sides = [_by_name(now), _by_name(published.verdicts)]
-    again = _by_name(published.rescored) if published.rescored else {}
+    scores = _ScoresByName.of(now, published)
+    task_by_name = {task.name: task for task in tasks}
+    conclusion_by_name = {item.name.rpartition("/")[2]: item for item in suite}
     benchmarks = []
     for part in publication.parts:
-        mine = sides[0].get(part.raw)
-        if mine is None:
+        score = scores.run.get(part.raw)
+        if score is None:
             continue
-        item = _benchmark(part, publication, sides, again)
-        _count_pairs(item, [of_task[name] for name in mine.tasks if name in of_task])
-        conclusion = of_score.get(part.raw)
-        if conclusion is not None:
-            item.low, item.high = conclusion.difference.low, conclusion.difference.high
-        if mine.value is None:
-            item.reasons.insert(0, mine.reason)
-        item.reasons += [note for note in mine.remarks if note.startswith("partial")]
-        benchmarks.append(item)
-    headline = publication.values.get(publication.average)
+        benchmark = _benchmark(part, publication, scores)
+        paired = [task_by_name[name] for name in score.tasks if name in task_by_name]
+        _count_pairs(benchmark, paired)
+        _add_conclusion(benchmark, conclusion_by_name.get(part.raw))
+        _add_reasons_of_score(benchmark, score)
+        benchmarks.append(benchmark)
     return Reproduction(
         publication.title,
         benchmarks,
-        None if headline is None else headline.value,
-        _value(sides[0], publication.average),
+        _published_value(publication, publication.average),
+        _value(scores.run, publication.average),
         list(publication.notes),
     )
+
+
+@dataclass(frozen=True)
+class _ScoresByName:
+    """Suite scores by name: of the run, and of the published replies.
+
+    Attributes:
+        run: Of the run.
+        verdicts: By the published verdicts.
+        rescored: By today's scorer; empty where nothing was scored anew.
+    """
+
+    run: Mapping[str, SuiteScore]
+    verdicts: Mapping[str, SuiteScore]
+    rescored: Mapping[str, SuiteScore]
+
+    @classmethod
+    def of(cls, now: Scores, published: PublishedScores) -> _ScoresByName:
+        rescored = _by_name(published.rescored) if published.rescored else {}
+        return cls(_by_name(now), _by_name(published.verdicts), rescored)
 
 
 def _by_name(scores: Scores) -> dict[str, SuiteScore]:
@@ -176,33 +191,47 @@ def _by_name(scores: Scores) -> dict[str, SuiteScore]:
 
 
 def _benchmark(
-    part: PublishedPart,
-    publication: Publication,
-    sides: Sequence[Mapping[str, SuiteScore]],
-    rescored: Mapping[str, SuiteScore],
+    part: PublishedPart, publication: Publication, scores: _ScoresByName
 ) -> ReproducedBenchmark:
-    now, before = sides
-    headlines = [publication.values.get(name) for name in (part.raw, part.normalised)]
-    raw, normalised = (None if entry is None else entry.value for entry in headlines)
-    verdicts, again = _value(before, part.raw), _value(rescored, part.raw)
-    of_newer_scorer = {*publication.rescored} & {*now[part.raw].tasks}
+    """The values of a benchmark on both sides, before its samples are looked at."""
+    tasks = scores.run[part.raw].tasks
+    has_newer_scorer = any(task in publication.rescored for task in tasks)
     return ReproducedBenchmark(
         title=part.title,
         n=0,
-        published_raw=raw,
-        published=normalised,
-        verdict_mean=verdicts,
-        rescored_mean=again if of_newer_scorer else None,
-        raw=_value(now, part.raw),
-        normalised=_value(now, part.normalised),
+        published_raw=_published_value(publication, part.raw),
+        published=_published_value(publication, part.normalised),
+        verdict_mean=_value(scores.verdicts, part.raw),
+        rescored_mean=_value(scores.rescored, part.raw) if has_newer_scorer else None,
+        raw=_value(scores.run, part.raw),
+        normalised=_value(scores.run, part.normalised),
         gained=0,
         lost=0,
         prompts_differ=0,
     )
 
 
+def _published_value(publication: Publication, name: str) -> float | None:
+    entry = publication.values.get(name)
+    return None if entry is None else entry.value
+
+
 def _value(scores: Mapping[str, SuiteScore], name: str) -> float | None:
     return scores[name].value if name in scores else None
+
+
+def _add_conclusion(benchmark: ReproducedBenchmark, conclusion: Conclusion | None) -> None:
+    """Adds the paired interval of the score that stands for a benchmark."""
+    if conclusion is not None:
+        benchmark.low = conclusion.difference.low
+        benchmark.high = conclusion.difference.high
+
+
+def _add_reasons_of_score(benchmark: ReproducedBenchmark, score: SuiteScore) -> None:
+    """Adds why the run's own value is missing, or covers a part of the samples."""
+    if score.value is None:
+        benchmark.reasons.insert(0, score.reason)
+    benchmark.reasons += [remark for remark in score.remarks if remark.startswith("partial")]
 
 
 def _count_pairs(item: ReproducedBenchmark, tasks: Sequence[TaskComparison]) -> None:
@@ -225,19 +254,20 @@ def sentence(item: ReproducedBenchmark) -> str:
     """Returns whether a benchmark is reproduced, with both facts, and why it may not be."""
     unknown = "not comparable with the headline" if item.reasons else "not known"
     words = {True: "reproduced", False: "not reproduced", None: unknown}[item.reproduced]
-    facts = []
+    return "; ".join([f"{item.title}: {words}", *_facts(item), *item.reasons])
+
+
+def _facts(item: ReproducedBenchmark) -> Iterator[str]:
+    """Yields what the words about a benchmark rest on."""
     if item.difference is not None:
-        facts.append(f"raw differs by {100 * item.difference:+.2f} points")
+        yield f"raw differs by {100 * item.difference:+.2f} points"
     if item.low is not None and item.high is not None:
-        holds = "contains" if item.contains_zero else "does not contain"
-        facts.append(
-            f"the paired interval [{100 * item.low:+.2f}, {100 * item.high:+.2f}] {holds} 0"
-        )
+        verb = "contains" if item.contains_zero else "does not contain"
+        yield f"the paired interval [{100 * item.low:+.2f}, {100 * item.high:+.2f}] {verb} 0"
     if item.rescored_mean is not None and item.verdict_mean is not None:
-        facts.append(
+        yield (
             f"the published replies give {100 * item.verdict_mean:.2f} by their published verdicts "
             f"and {100 * item.rescored_mean:.2f} by today's scorer"
         )
     if item.prompts_differ:
-        facts.append(f"{counted(item.prompts_differ, 'prompt')} of {item.n} are other ones")
-    return "; ".join([f"{item.title}: {words}", *facts, *item.reasons])
+        yield f"{counted(item.prompts_differ, 'prompt')} of {item.n} are other ones"

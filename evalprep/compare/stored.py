@@ -6,7 +6,7 @@ Compared are the scores and standard errors that lm-eval stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from custom_metrics.statistics import PairedUnits
 from evalprep.compare.agreement import DIRECTION, join_directions
@@ -26,29 +26,37 @@ def compare_stored(
     run: Run, other: Run, names: Collection[str], settings: Settings
 ) -> list[Conclusion]:
     """Compare every stored score of some tasks that both results files hold."""
-    conclusions = []
+    conclusions: list[Conclusion] = []
     for name in names:
         task, against = run.known(name), other.known(name)
         if task is None or against is None:
             continue
-        notes = _notes_on_limits(task, against)
         differences = differing(run, task, other, against)
         not_comparable = reasons(differences, settings.allow)
-        for metric in task.metrics:
-            # In the direction that a pack gives the task, as the metric beside it.
-            baseline = against.directed(against.logged.metric(metric.metric, metric.filter))
-            if baseline is None:
-                continue
-            metric, contradiction = join_directions(metric, baseline, settings.allow)  # noqa: PLW2901
-            result = _compare_stored_metric(name, metric, baseline, settings.confidence)
-            primary = metric.key == task.headline.key
-            result.decides = settings.decides(metric.metric, metric.filter, primary=primary)
-            result.not_comparable = list(not_comparable)
-            if contradiction:
-                result.not_comparable.append(with_option(contradiction, DIRECTION))
-            result.notes += [UNPAIRED, *manner_notes(differences), *notes]
-            conclusions.append(result)
+        notes = [UNPAIRED, *manner_notes(differences), *_notes_on_limits(task, against)]
+        for conclusion in _compare_stored_task(name, task, against, settings):
+            conclusion.not_comparable = [*not_comparable, *conclusion.not_comparable]
+            conclusion.notes += notes
+            conclusions.append(conclusion)
     return conclusions
+
+
+def _compare_stored_task(
+    name: str, task: TaskRun, against: TaskRun, settings: Settings
+) -> Iterator[Conclusion]:
+    """Yields a conclusion for each stored score of a task that the baseline has, too."""
+    for metric in task.metrics:
+        # In the direction that a pack gives the task, as the metric beside it.
+        baseline = against.directed(against.logged.metric(metric.metric, metric.filter))
+        if baseline is None:
+            continue
+        joined, contradiction = join_directions(metric, baseline, settings.allow)
+        conclusion = _compare_stored_metric(name, joined, baseline, settings.confidence)
+        is_primary = joined.key == task.headline.key
+        conclusion.decides = settings.decides(joined.metric, joined.filter, primary=is_primary)
+        if contradiction:
+            conclusion.not_comparable.append(with_option(contradiction, DIRECTION))
+        yield conclusion
 
 
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
@@ -59,41 +67,48 @@ def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
 def _compare_stored_metric(
     task: str, metric: Metric, baseline: Metric, confidence: float
 ) -> Conclusion:
+    """One stored score of both sides, by the test of two unpaired standard errors."""
+    values = _both_values(metric, baseline)
+    name = f"{task}: {metric.name}"
+    conclusion = Conclusion(name, "stored", values, metric=metric.metric, filter=metric.filter)
+    if values.delta is None:
+        conclusion.not_enough.append("no finite score on one of the sides")
+        return conclusion
+    if metric.stderr is None or baseline.stderr is None:
+        conclusion.not_enough.append("no test for this score: no standard error is stored")
+        return conclusion
+    gain = -values.delta if values.higher_is_better is False else values.delta
+    stderr = math.hypot(metric.stderr, baseline.stderr)
+    conclusion.difference = from_evidence(
+        PairedUnits(gain, stderr, _NORMAL, math.inf, math.inf, None),
+        confidence=confidence,
+        higher_is_better=values.higher_is_better,
+        previous=values.previous,
+        now=values.now,
+        binary=False,
+        made_of="stored",
+        unit=values.unit,
+        range=values.range,
+        test=UNPAIRED_TEST,
+    )
+    return conclusion
+
+
+def _both_values(metric: Metric, baseline: Metric) -> Difference:
+    """A stored score of both sides, without a test; without a difference where a side has none."""
     now, before = metric.value, baseline.value
-    higher_is_better = direction_of(metric)
-    inside = all(value is not None and 0 <= value <= 1 for value in (now, before))
-    is_share = inside and metric.may_be_share
-    item = Difference(
+    is_share = metric.may_be_share and _is_within_one(now) and _is_within_one(before)
+    return Difference(
         previous=before,
         now=now,
+        delta=None if now is None or before is None else now - before,
         binary=False,
-        higher_is_better=higher_is_better,
+        higher_is_better=direction_of(metric),
         made_of="stored",
         unit=POINTS if is_share else "",
         range=1.0 if is_share else None,
     )
-    name = f"{task}: {metric.name}"
-    result = Conclusion(name, "stored", item, metric=metric.metric, filter=metric.filter)
-    if now is None or before is None:
-        result.not_enough.append("no finite score on one of the sides")
-        return result
-    item.delta = now - before
-    if metric.stderr is None or baseline.stderr is None:
-        result.not_enough.append("no test for this score: no standard error is stored")
-        return result
-    gap = -item.delta if higher_is_better is False else item.delta
-    stderr = math.hypot(metric.stderr, baseline.stderr)
-    evidence = PairedUnits(gap, stderr, _NORMAL, math.inf, math.inf, None)
-    result.difference = from_evidence(
-        evidence,
-        confidence=confidence,
-        higher_is_better=higher_is_better,
-        previous=before,
-        now=now,
-        binary=False,
-        made_of="stored",
-        unit=item.unit,
-        range=item.range,
-        test=UNPAIRED_TEST,
-    )
-    return result
+
+
+def _is_within_one(value: float | None) -> bool:
+    return value is not None and 0 <= value <= 1

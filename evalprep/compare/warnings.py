@@ -108,25 +108,41 @@ def is_by_position(task: TaskComparison) -> bool:
 
 
 def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
-    counts = task.counts_of
+    """What is odd about the rows of a task."""
     warnings = []
-    known = task.paired_rows
-    if known is not None and (warning := conflict_warning(known)):
-        warnings.append(warning)
-    if counts.get("changed_prompt") and known is None:
-        what = "was not the prepared one" if published else "differs between the runs"
-        rows = counted(counts["changed_prompt"], "row")
-        warnings.append(f"the prompt {what} on {rows}")
-    for name, singular, plural in _ODD_ROWS:
-        if counts.get(name):
-            ids: list[str] = getattr(task, name)
-            names = row_names(ids, counts[name])
-            warnings.append(f"{counted(counts[name], singular, plural)}: {names}")
-    if counts.get("damaged"):
-        warnings.append(f"{counted(counts['damaged'], 'damaged line')}, first {task.damage[0]}")
-    if not published and known is None:
+    across_tools = task.paired_rows
+    if across_tools is None:
+        warnings += _changed_prompts(task, published=published)
+    else:
+        warnings += filter(None, [conflict_warning(across_tools)])
+    warnings += _odd_rows(task)
+    if task.counts_of.get("damaged"):
+        lines = counted(task.counts_of["damaged"], "damaged line")
+        warnings.append(f"{lines}, first {task.damage[0]}")
+    if not published and across_tools is None:
         warnings += _lone_rows(task)
     return [f"{task.name}: {warning}" for warning in warnings]
+
+
+def _changed_prompts(task: TaskComparison, *, published: bool) -> list[str]:
+    """On how many rows of a task the prompt is another one."""
+    count = task.counts_of.get("changed_prompt")
+    if not count:
+        return []
+    what = "was not the prepared one" if published else "differs between the runs"
+    return [f"the prompt {what} on {counted(count, 'row')}"]
+
+
+def _odd_rows(task: TaskComparison) -> list[str]:
+    """How many rows of a task cannot be used, each kind with its first ids."""
+    warnings = []
+    for name, singular, plural in _ODD_ROWS:
+        count = task.counts_of.get(name)
+        if count:
+            ids: list[str] = getattr(task, name)
+            rows = counted(count, singular, plural)
+            warnings.append(f"{rows}: {row_names(ids, count)}")
+    return warnings
 
 
 def _lone_rows(task: TaskComparison) -> list[str]:

@@ -314,10 +314,12 @@ def mean(inputs: Mapping[str, Result], tasks_of: Mapping[str, Sequence[str]]) ->
         tasks_of: Score name -> every task behind it.
     """
     values = {name: result.value for name, result in inputs.items()}
+    if not values:
+        return Estimate(reason="no value of any score")
+    absent = [name for name, value in values.items() if value is None]
+    if absent:
+        return Estimate(reason=f"no value of {', '.join(absent)}")
     numbers = [value for value in values.values() if value is not None]
-    if not values or len(numbers) < len(values):
-        absent = [name for name, value in values.items() if value is None]
-        return Estimate(reason=f"no value of {', '.join(absent) or 'any score'}")
     value = sum(numbers) / len(numbers)
     if not math.isfinite(value):
         return Estimate(reason=_NOT_FINITE, parts=values)

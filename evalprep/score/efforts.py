@@ -47,14 +47,24 @@ def effort_table(scores: Scores) -> Table:
     lines = list(_lines(scores))
     names = [name for name in _HEADS if _is_any_known(name, lines)]
     with_cost = any(line.cost is not None for line in lines)
-    heads = [*(_HEADS[name] for name in names), *(["cost"] if with_cost else [])]
+    heads = [_HEADS[name] for name in names]
+    if with_cost:
+        heads.append("cost")
     columns = [Column(head, Kind.MEASURE) for head in heads]
     table = Table(TITLE, [Column("task", Kind.NAME), *columns])
-    for line in lines if heads else ():
-        cells = [_cell(getattr(line.effort, name)) for name in names]
-        table.add(line.name, *cells, *([_cost_cell(line.cost)] if with_cost else []))
+    if heads:
+        for line in lines:
+            table.add(line.name, *_cells(line, names, with_cost=with_cost))
     table.notes = [Note(text) for text in _explanations(scores, with_cost=with_cost)]
     return table
+
+
+def _cells(line: _Line, names: Iterable[str], *, with_cost: bool) -> list[Cell]:
+    """The cells of a line behind its name."""
+    cells = [_cell(getattr(line.effort, name)) for name in names]
+    if with_cost:
+        cells.append(_cost_cell(line.cost))
+    return cells
 
 
 def _is_any_known(name: str, lines: Iterable[_Line]) -> bool:

@@ -13,17 +13,20 @@ def packs_of(run: Run, packs: Mapping[str, Pack]) -> list[Pack]:
     """The packs that a run's tasks belong to, by their metadata or by their names."""
     named = {str(task.metadata.get("pack")) for task in run.tasks.values()}
     named |= {name.partition("/")[0] for name in run.stated}
-    return [
-        pack
-        for name, pack in packs.items()
-        if name in named
-        or any(task in run.tasks for task in pack.tasks)
-        or any(
-            task in run.tasks or (spec.of_stored and task in run.stored)
-            for spec in pack.suite_scores.values()
-            for task in (*spec.task, *spec.tasks)
-        )
-    ]
+    return [pack for name, pack in packs.items() if name in named or _has_task_of(pack, run)]
+
+
+def _has_task_of(pack: Pack, run: Run) -> bool:
+    """Returns whether a run has a task of a pack, or one that a score of it is made of."""
+    if any(task in run.tasks for task in pack.tasks):
+        return True
+    for spec in pack.suite_scores.values():
+        tasks = (*spec.task, *spec.tasks)
+        if any(task in run.tasks for task in tasks):
+            return True
+        if spec.of_stored and any(task in run.stored for task in tasks):
+            return True
+    return False
 
 
 def _close_names(name: str, packs: Mapping[str, Pack]) -> list[str]:

@@ -10,6 +10,7 @@ from evalprep.score import tables
 from evalprep.score.efforts import effort_table
 from evalprep.score.suite import Scores, SuiteScore, name_among
 from evalprep.score.tables import FEW_READ, Sources, doubtful
+from evalprep.score.task import TaskScore
 from evalprep.tables import Note, Table, print_notes, print_table
 from evalprep.terminal import console as open_console
 from evalprep.terminal import counted, shortlist
@@ -137,31 +138,45 @@ def _tasks_without_score(scores: Scores) -> Iterator[Note]:
 
 
 def _folded_remarks(scores: Scores) -> Iterator[str]:
-    """Yields doubts about the rows of tasks."""
-    yield from folded(_remarks_on_unscored(scores))
-    yield from folded((task.task, task.partial) for task in scores.tasks if task.partial)
-    yield from folded((task.task, text) for task in scores.tasks for text in task.remarks)
-    yield from folded(
-        (task.task, f"{task.empty} of {task.n} replies are empty")
-        for task in scores.tasks
-        if task.empty
-    )
-    yield from folded(
-        (task.task, task.harness_said) for task in scores.tasks if task.harness_differs
-    )
-    yield from folded(
-        (task.task, f"{counted(task.damaged, 'damaged line was', 'damaged lines were')} left out")
-        for task in scores.tasks
-        if task.damaged
-    )
+    """Yields doubts about the rows of tasks, those of one kind for many tasks folded."""
+    kinds = (_unscored_rows, _partial_data, _odd_rows, _empty_replies, _other_value, _damaged_lines)
+    for remarks_of in kinds:
+        remarks = []
+        for task in scores.tasks:
+            remarks += [(task.task, text) for text in remarks_of(task)]
+        yield from folded(remarks)
 
 
-def _remarks_on_unscored(scores: Scores) -> Iterator[tuple[str, str]]:
-    """Yields a task and how many of its rows have no score, for each reason."""
-    for task in scores.tasks:
-        if task.metric:
-            for reason, count in task.micro.skipped.items():
-                yield task.task, f"{count} of {task.n} rows have {_unscored(reason)}"
+def _unscored_rows(task: TaskScore) -> Iterator[str]:
+    """Yields how many rows of a task have no score, for each reason."""
+    if not task.metric:
+        return
+    for reason, count in task.micro.skipped.items():
+        yield f"{count} of {task.n} rows have {_unscored(reason)}"
+
+
+def _partial_data(task: TaskScore) -> Iterator[str]:
+    if task.partial:
+        yield task.partial
+
+
+def _odd_rows(task: TaskScore) -> Iterator[str]:
+    yield from task.remarks
+
+
+def _empty_replies(task: TaskScore) -> Iterator[str]:
+    if task.empty:
+        yield f"{task.empty} of {task.n} replies are empty"
+
+
+def _other_value(task: TaskScore) -> Iterator[str]:
+    if task.harness_differs:
+        yield task.harness_said
+
+
+def _damaged_lines(task: TaskScore) -> Iterator[str]:
+    if task.damaged:
+        yield f"{counted(task.damaged, 'damaged line was', 'damaged lines were')} left out"
 
 
 def _unscored(reason: str) -> str:

@@ -183,6 +183,10 @@ class Walk:
         may_go_on = spec.on_missing == "skip" and tasks
         if absent and not may_go_on:
             return Result.without_value(self._why(absent))
+        return self._of_rows(spec, tasks)
+
+    def _of_rows(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
+        """A score from the rows of some tasks, in the way that it is declared."""
         if spec.function in BUILT_IN:
             return self._of_built_in(spec, tasks)
         if spec.counts:

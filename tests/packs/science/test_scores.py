@@ -513,7 +513,8 @@ def test_the_judges_column_shares_its_papers_with_the_others(tmp_path):
     )
     assert judge.value == mean.value == pytest.approx(evidence.value)
     assert [mean.low, mean.high] == pytest.approx([evidence.low, evidence.high])
-    assert judge.influence.units.keys() == evidence.influence.units.keys()
+    judge_units = judge.result.influence().units
+    assert judge_units.keys() == evidence.result.influence().units.keys()
 
 
 def test_the_mean_counts_rows_and_not_columns(tmp_path):
