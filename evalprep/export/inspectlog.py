@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, open_atomically, replace_file
 from evalprep.results import Metric, TaskRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FORMAT = "inspect"
 _VERSION = 2
@@ -119,17 +122,20 @@ class _Log:
     def of(cls, subject: Subject, task: TaskRun) -> _Log:
         """Reads the columns of a task, which is all that the head of its log needs."""
         metrics = row_metrics(task)
-        columns = {metric.key: task.values(metric) for metric in metrics}
-        values = {name: column[np.isfinite(column)] for name, column in columns.items()}
+        names = scorer_names(metrics)
+        columns: dict[str, NDArray[np.float64]] = {}
+        for metric in metrics:
+            column = task.values(metric)
+            columns[names[metric.key]] = column[np.isfinite(column)]
         published = task.table().previous
-        values[_PUBLISHED] = published[published >= 0].astype(np.float64)
-        names = scorer_names(metrics) | {_PUBLISHED: _PUBLISHED}
+        is_known = published >= 0
+        columns[_PUBLISHED] = published[is_known].astype(np.float64)
         scorers = {
-            names[key]: _Scorer(names[key], tuple(column.tolist()))
-            for key, column in values.items()
+            name: _Scorer(name, tuple(column.tolist()))
+            for name, column in columns.items()
             if column.size
         }
-        unknown = int((published < 0).sum()) if _PUBLISHED in scorers else 0
+        unknown = int((~is_known).sum()) if _PUBLISHED in scorers else 0
         ids = numbered([_CONTROL.sub("_", sample_id) for sample_id in task.table().ids])
         return cls(subject, task, metrics, scorers, ids, unknown)
 
@@ -269,15 +275,13 @@ class _Log:
     def _sample_scores(self, row: SampleRow) -> Iterator[tuple[str, Part]]:
         """Name and score of each scorer that has a value of the sample."""
         names = scorer_names(self.metrics)
-        values = {names[metric.key]: row.scores.get(metric.key) for metric in self.metrics}
-        if row.published is not None:
-            values[_PUBLISHED] = float(row.published)
-        for name, value in values.items():
-            scorer = self.scorers.get(name)
-            if value is None or scorer is None:
-                continue
-            answer = {} if name == _PUBLISHED else {"answer": row.answer}
-            yield name, {"value": scorer.shown(value), **answer}
+        for metric in self.metrics:
+            name, value = names[metric.key], row.scores.get(metric.key)
+            if value is not None and name in self.scorers:
+                yield name, {"value": self.scorers[name].shown(value), "answer": row.answer}
+        if row.published is not None and _PUBLISHED in self.scorers:
+            verdict = float(row.published)
+            yield _PUBLISHED, {"value": self.scorers[_PUBLISHED].shown(verdict)}
 
 
 def scorer_names(metrics: Sequence[Metric]) -> dict[str, str]:

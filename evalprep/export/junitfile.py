@@ -89,7 +89,8 @@ def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
     """A conclusion: worse is a failure, one that could not be drawn is skipped."""
     numbers = conclusion.difference
     kind = f"evalprep.{conclusion.kind}"
-    output = f"n={numbers.n} baseline={number(numbers.previous)} candidate={number(numbers.now)}"
+    baseline, candidate = number(numbers.previous), number(numbers.now)
+    output = f"n={numbers.n} baseline={baseline} candidate={candidate}"
     message = conclusion.words
     if conclusion.verdict in _OPEN:
         return JUnitCase(conclusion.name, kind, "skipped", message, conclusion.verdict, output)

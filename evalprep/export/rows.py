@@ -106,17 +106,19 @@ class _OtherFilters:
         return others
 
     def _add(self, task: TaskRun, metrics: Sequence[Metric]) -> None:
+        """Adds the scores of one filter."""
         table = task.table(metrics[0].filter)
         columns = {metric.key: task.values(metric) for metric in metrics}
-        times: dict[tuple[str, int], int] = defaultdict(int)
-        for row, (sample_id, doc_id) in enumerate(zip(table.ids, table.doc_id, strict=True)):
+        times_before: dict[tuple[str, int], int] = defaultdict(int)
+        for place, (sample_id, doc_id) in enumerate(zip(table.ids, table.doc_id, strict=True)):
             key = sample_id, int(doc_id)
             entries = self.values[key]
-            if times[key] == len(entries):
+            number = times_before[key]
+            times_before[key] += 1
+            if number == len(entries):
                 entries.append({})
-            scores = {name: finite_number(float(column[row])) for name, column in columns.items()}
-            entries[times[key]].update(scores)
-            times[key] += 1
+            for name, column in columns.items():
+                entries[number][name] = finite_number(float(column[place]))
 
     def take(self, sample: Sample) -> dict[str, float | None]:
         """The scores of the next row of this id and place; empty without one."""

@@ -15,6 +15,7 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, resolve_typed, write_atomically
 from evalprep.numbers import percent
+from evalprep.score import SHARE
 from evalprep.tables import Cell, Column, Kind, Table, escape, markdown_lines
 
 FILE = "summary.md"
@@ -69,14 +70,13 @@ def cut_summary(text: str, most: int = MOST_BYTES) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= most:
         return data.decode()
-    closing = f"\n{TRUNCATED}\n"
-    room = most - len(closing) - len(_CLOSE) - 1
-    kept = data[: max(room, 0)]
-    kept = kept[: kept.rfind(b"\n") + 1]
-    whole = kept.decode()
-    unclosed = whole.count(_OPEN) - whole.count(_CLOSE)
-    end = f"{_CLOSE}\n" * min(unclosed, 1) + closing
-    return whole + end if len(end.encode()) <= most else ""
+    ending = f"\n{TRUNCATED}\n"
+    room = max(most - len(ending) - len(f"{_CLOSE}\n"), 0)
+    end_of_line = data.rfind(b"\n", 0, room) + 1
+    kept = data[:end_of_line].decode()
+    if kept.count(_OPEN) > kept.count(_CLOSE):
+        ending = f"{_CLOSE}\n{ending}"
+    return kept + ending if len(ending.encode()) <= most else ""
 
 
 def _lines(subject: Subject) -> Iterator[str]:
@@ -141,28 +141,41 @@ def _difference(conclusion: Conclusion) -> Cell:
 
 def _regressions(conclusions: Iterable[Conclusion]) -> Iterator[str]:
     """The largest drops, behind a line that opens them."""
-    drops = [(conclusion.difference.drop or 0.0, conclusion) for conclusion in conclusions]
-    lower = [(drop, conclusion) for drop, conclusion in drops if drop > 0]
-    ranked = sorted(lower, key=lambda pair: (pair[1].verdict != WORSE, -pair[0]))[:_LARGEST]
-    if not ranked:
+    lower = [conclusion for conclusion in conclusions if _drop(conclusion) > 0]
+    lower.sort(key=_drop, reverse=True)
+    lower.sort(key=lambda conclusion: conclusion.verdict != WORSE)
+    largest = lower[:_LARGEST]
+    if not largest:
         return
-    yield f"{_OPEN}<summary>The {len(ranked)} largest drops</summary>"
+    yield f"{_OPEN}<summary>The {len(largest)} largest drops</summary>"
     yield ""
-    yield from markdown_lines(_comparison_table(conclusion for _, conclusion in ranked))
+    yield from markdown_lines(_comparison_table(largest))
     yield _CLOSE
     yield ""
 
 
+def _drop(conclusion: Conclusion) -> float:
+    return conclusion.difference.drop or 0.0
+
+
 def _score_table(subject: Subject) -> Table:
-    columns = [Column("Task", Kind.NAME), Column("metric"), Column("n", Kind.COUNT)]
-    table = Table("", [*columns, Column("score", Kind.MEASURE)])
+    columns = [
+        Column("Task", Kind.NAME),
+        Column("metric"),
+        Column("n", Kind.COUNT),
+        Column("score", Kind.MEASURE),
+    ]
+    table = Table("", columns)
     for score in subject.scores.tasks:
-        binary = score.unit == "share"
-        table.add(score.task, score.metric, score.n, percent(score.value, binary=binary))
+        table.add(score.task, score.metric, score.n, _shown(score.value, score.unit))
     for stored in subject.scores.stored:
-        shown = percent(stored.value, binary=stored.unit == "share")
-        table.add(stored.task, stored.name, stored.n, shown)
+        table.add(stored.task, stored.name, stored.n, _shown(stored.value, stored.unit))
     for suite in subject.scores.suite:
-        shown = percent(suite.value, binary=suite.unit == "share")
-        table.add(suite.title or suite.name, "suite score", suite.n, shown)
+        value = _shown(suite.value, suite.unit)
+        table.add(suite.title or suite.name, "suite score", suite.n, value)
     return table
+
+
+def _shown(value: float | None, unit: str) -> str:
+    """A score as the table has it: a share in percent."""
+    return percent(value, binary=unit == SHARE)

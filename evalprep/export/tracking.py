@@ -163,13 +163,14 @@ def _metrics(subject: Subject) -> dict[str, float]:
 
 
 def _values(subject: Subject) -> Iterator[tuple[str, float]]:
+    """Every score with a value; of a primary metric without a stored one, our mean."""
     run = subject.run
-    own = {score.task: score.value for score in subject.scores.tasks}
+    means = {score.task: score.value for score in subject.scores.tasks}
     for name, task in {**run.tasks, **run.stored}.items():
         for metric in task.metrics:
-            is_primary = metric.key == task.primary.key
-            stored = finite_number(metric.value)
-            value = own.get(name) if stored is None and is_primary else stored
+            value = finite_number(metric.value)
+            if value is None and metric.key == task.primary.key:
+                value = means.get(name)
             if value is not None:
                 yield f"{name}/{metric.key}", value
     for suite in subject.scores.suite:

@@ -294,15 +294,11 @@ class FactDifference:
         ours, theirs = self.candidate, self.baseline
         if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
             return f"{self.name} {_short(ours)} / {_short(theirs)}"
-        pairs = [
-            (key, ours.get(key, NONE), theirs.get(key, NONE))
-            for key in dict.fromkeys([*ours, *theirs])
-        ]
-        differences = [
-            f"{key} {_short(value)} / {_short(other)}"
-            for key, value, other in pairs
-            if value != other
-        ]
+        differences = []
+        for key in dict.fromkeys([*ours, *theirs]):
+            value, other = ours.get(key, NONE), theirs.get(key, NONE)
+            if value != other:
+                differences.append(f"{key} {_short(value)} / {_short(other)}")
         return f"{self.name} {shortlist(differences, _NAMED)}"
 
 

@@ -103,16 +103,23 @@ def named_files(files: Sequence[Path]) -> list[SampleFiles]:
     folders = {file.parent: read_folder(file.parent) for file in files}
     if not folders:
         return []
-    start = Path(os.path.commonpath([folder.absolute() for folder in folders]))
-    start = start if next(iter(folders)).is_absolute() else Path()
+    named = set(files)
+    places = [_only(folder, named) for folder in folders.values()]
     sample_files = []
-    for place in gathered([_only(folder, set(files)) for folder in folders.values()], start):
+    for place in gathered(places, _common_folder(list(folders))):
         tasks = list(chain.from_iterable(place.samples.values()))
         if place.by_task or len(set(tasks)) == len(tasks):
             sample_files.append(SampleFiles(place))
-            continue
-        sample_files += _one_for_each_stamp(place)
+        else:
+            sample_files += _one_for_each_stamp(place)
     return sample_files
+
+
+def _common_folder(folders: Sequence[Path]) -> Path:
+    """The folder that holds all folders; the current one for folders that are named from there."""
+    if not folders[0].is_absolute():
+        return Path()
+    return Path(os.path.commonpath([folder.absolute() for folder in folders]))
 
 
 def _one_for_each_stamp(place: Folder) -> list[SampleFiles]:

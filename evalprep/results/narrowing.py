@@ -75,17 +75,18 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
 def _first_rows(task: TaskRun, count: int) -> TaskRun:
     """A task with its first rows alone: their lines in a file of this process."""
     file = Path(tempfile.mkdtemp(dir=_space().name)) / task.path.name
-    kept: dict[str, None] = {}
-    total: set[str] = set()
-    with task.path.open(encoding="utf-8") as lines, file.open("w", encoding="utf-8") as written:
+    all_rows: set[str] = set()
+    kept_rows: set[str] = set()
+    with task.path.open(encoding="utf-8") as lines, file.open("w", encoding="utf-8") as kept_lines:
         for number, line in enumerate(lines):
             row = _row_of(line, number)
-            total.add(row)
-            if len(kept) < count:
-                kept.setdefault(row)
-            if row in kept:
-                written.write(line)
-    rows = RowCounts(original=task.logged.rows.original or len(total), effective=len(kept))
+            all_rows.add(row)
+            if len(kept_rows) < count:
+                kept_rows.add(row)
+            if row in kept_rows:
+                kept_lines.write(line)
+    original = task.logged.rows.original or len(all_rows)
+    rows = RowCounts(original=original, effective=len(kept_rows))
     return replace(task, path=file, logged=_without_values(task.logged, rows), _tables={})
 
 

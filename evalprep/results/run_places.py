@@ -6,6 +6,7 @@ A folder of several models is several runs, a list of files one run per model.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -64,12 +65,13 @@ def run_ids_at(path: Named) -> list[str]:
 def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
     """The places of a folder; calls of one run id are one run, wherever their files lie."""
     ids = [newest_id(place) for place in places]
-    if len(places) < 2 or (len(set(ids)) == 1 and ids[0]):
+    is_one_run = len(set(ids)) == 1 and ids[0] != ""
+    if len(places) < 2 or is_one_run:
         return [name]
+    places_in_folder = Counter(place.path for place in places)
     run_places: dict[str, Named] = {}
     for place, run in zip(places, ids, strict=True):
-        shared = sum(folder.path == place.path for folder in places) > 1
-        if shared:
+        if places_in_folder[place.path] > 1:
             run_places[str(id(place))] = SampleFiles(place)
         else:
             root = _root_of_run(place, run, places, ids)

@@ -79,15 +79,17 @@ class TaskRun:
 
         `Metric.kind` says whether rows have a number each.
         """
-        logged = [self._directed(metric) for metric in self.logged.metrics if metric.is_score]
+        metrics = [self._directed(metric) for metric in self.logged.metrics if metric.is_score]
+        logged_names = {metric.metric for metric in metrics}
         rows = self._first_values
-        names = {metric.metric for metric in logged}
-        of_rows = [self._unlogged(name, rows.filter) for name in rows.values if name not in names]
-        metrics = [*logged, *(metric for metric in of_rows if metric.is_score)]
-        return [
-            replace(metric, kind=_kind_of(metric, rows.values.get(metric.metric)))
-            for metric in metrics
-        ]
+        for name in rows.values:
+            if name in logged_names:
+                continue
+            metric = self._unlogged(name, rows.filter)
+            if metric.is_score:
+                metrics.append(metric)
+        kinds = [_kind_of(metric, rows.values.get(metric.metric)) for metric in metrics]
+        return [replace(metric, kind=kind) for metric, kind in zip(metrics, kinds, strict=True)]
 
     @cached_property
     def _first_values(self) -> FirstValues:
@@ -209,9 +211,10 @@ class TaskRun:
         if field in table.documents:
             return table.documents[field]
         codes: dict[str, int] = {}
-        keys = (sample.doc.get(field) for sample in table.read(range(len(table))))
-        texts = (None if key is None else str(key) for key in keys)
-        numbers = [-1 if text is None else codes.setdefault(text, len(codes)) for text in texts]
+        numbers: list[int] = []
+        for sample in table.read(range(len(table))):
+            value = sample.doc.get(field)
+            numbers.append(-1 if value is None else codes.setdefault(str(value), len(codes)))
         return np.array(numbers, dtype=np.int64)
 
     def read(self, filter_name: str | None = None) -> Iterator[Sample | Damage]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
+from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.results.files import RunFiles
@@ -103,18 +104,23 @@ def _open(places: Sequence[Log], reading: Reading) -> tuple[list[_Opened], list[
 
 def _that_count(logs: Sequence[_Opened], path: Path) -> tuple[list[ToolLog], list[str]]:
     """The logs that count: of several tries of one task by one model the best."""
-    tries: dict[tuple[str, str], list[_Opened]] = {}
+    tries_by_task: dict[tuple[str, str], list[_Opened]] = {}
     for log, place in logs:
-        own = log.task if log.rank else str(place)
-        tries.setdefault((log.model, own), []).append((log, place))
+        task = log.task if log.rank else str(place)
+        tries_by_task.setdefault((log.model, task), []).append((log, place))
     best, notes = [], []
-    for (_, task), of_task in tries.items():
-        log, place = max(of_task, key=lambda pair: pair[0].rank)
+    for (_model, task), tries in tries_by_task.items():
+        log, place = max(tries, key=_rank)
         best.append(log)
-        if len(of_task) > 1:
+        if len(tries) > 1:
             name = place.relative_to(path) if place.is_relative_to(path) else place
-            notes.append(f"{task}: of {len(of_task)} logs {name} is used")
+            notes.append(f"{task}: of {len(tries)} logs {name} is used")
     return best, notes
+
+
+def _rank(opened: _Opened) -> tuple[Any, ...]:
+    log, _place = opened
+    return log.rank
 
 
 def _only_model(opened: Sequence[_Opened], path: Path) -> str:
@@ -277,15 +283,19 @@ def _metric(name: str, filter_name: str, lines: TaskLines, tool: str) -> Metric:
 
 def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
     """How many samples have no verdict, and how many rows are repeats."""
-    primary = _primary(name, lines)
-    judged = sum(tally.count for (metric, _), tally in lines.tallies.items() if metric == primary)
-    if not _undecided(name, lines) and judged < lines.samples:
-        reasons = [f"{count} {status}" for status, count in lines.statuses.items()]
-        named = f" ({', '.join(reasons)})" if reasons else ""
-        yield f"{name}: {lines.samples - judged} of {lines.samples} samples have no verdict{named}"
+    unjudged = lines.samples - _judged(lines, _primary(name, lines))
+    if unjudged > 0 and not _undecided(name, lines):
+        reasons = ", ".join(f"{count} {status}" for status, count in lines.statuses.items())
+        shown_reasons = f" ({reasons})" if reasons else ""
+        yield f"{name}: {unjudged} of {lines.samples} samples have no verdict{shown_reasons}"
     if lines.repeats:
         reducer = lines.facts.reducer
         if reducer not in REDUCERS:
             yield f"{name}: the log's reducer {reducer} is not known here, so the mean is taken"
             reducer = "mean"
         yield f"{name}: {lines.repeats} rows are repeats; the {reducer} counts"
+
+
+def _judged(lines: TaskLines, metric: str) -> int:
+    """How many samples have a value of a metric, under whichever filter."""
+    return sum(tally.count for (name, _filter), tally in lines.tallies.items() if name == metric)

@@ -117,9 +117,9 @@ def rows_of_kind(task: TaskRun, which: Which) -> Ints | None:
     metric = task.primary
     if metric.range is None or metric.direction == "unknown":
         return None
-    worst, best = metric.range if metric.direction == "up" else metric.range[::-1]
+    low, high = metric.range
     values = task.values(metric)
-    is_wrong = values < best if best > worst else values > best
+    is_wrong = values < high if metric.direction == "up" else values > low
     return np.flatnonzero(is_wrong)
 
 
@@ -166,10 +166,10 @@ def option_likelihoods(sample: Sample) -> dict[str, float]:
     values = [_likelihood(request) for request in sample.resps]
     if len(texts) < 2 or len(texts) != len(values):
         return {}
-    pairs = zip(texts, values, strict=True)
-    options = {
-        text.strip(): value for text, value in pairs if isinstance(text, str) and value is not None
-    }
+    options: dict[str, float] = {}
+    for text, value in zip(texts, values, strict=True):
+        if isinstance(text, str) and value is not None:
+            options[text.strip()] = value
     return options if len(options) == len(texts) else {}
 
 

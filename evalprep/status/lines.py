@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from evalprep.numbers import number
 from evalprep.results import DONE, FAILED, PENDING, RUNNING, Unit, effort_of_unit, total
@@ -97,12 +98,14 @@ def task_lines(
     units_by_task: dict[str, list[Unit]] = {}
     for unit in units:
         units_by_task.setdefault(unit.task, []).append(unit)
-    pace = _seconds_per_row(_done(unit for group in units_by_task.values() for unit in group))
+    pace = _seconds_per_row(_done(chain.from_iterable(units_by_task.values())))
     lines = []
     for task, task_units in units_by_task.items():
         line = _task_line(task, task_units, pace)
-        line.category = (categories or {}).get(task, "")
-        line.score, line.metric = (scores or {}).get(task) or (line.score, line.metric)
+        if categories is not None:
+            line.category = categories.get(task, "")
+        if scores is not None and task in scores:
+            line.score, line.metric = scores[task]
         lines.append(line)
     return lines
 

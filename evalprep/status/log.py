@@ -68,10 +68,10 @@ def failures(folder: RunFolder, state: State) -> list[str]:
             by_message.setdefault(unit.message, []).append(unit.name)
     lines = [state.message] if state.message else []
     for message, names in by_message.items():
-        lines.append(
-            f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {message}"
-        )
-    return [*lines, *_causes(folder, state)]
+        others = len(names) - 1
+        more = f" and {others} more" if others else ""
+        lines.append(f"{names[0]}{more}: {message}")
+    return lines + _causes(folder, state)
 
 
 def _causes(folder: RunFolder, state: State) -> list[str]:

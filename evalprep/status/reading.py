@@ -95,15 +95,15 @@ class RunStatus:
             width: Characters in a line of the table; None for as many as it wants.
         """
         stamp = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
-        lines = [*table_lines(self.tasks, width), "", f"{stamp}  {self.where}", self.phase]
+        lines = table_lines(self.tasks, width)
+        lines += ["", f"{stamp}  {self.where}", self.phase]
         lines += [f"  {reason}" for reason in self.reasons]
         lines += [f"log: {path}" for path in self.logs]
         if self.other_runs:
             names = ", ".join(path.name for path in self.other_runs)
             lines.append(f"older runs of other configurations: {names}")
-        return "\n".join(
-            [*lines, "  ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items())]
-        )
+        lines.append("  ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items()))
+        return "\n".join(lines)
 
 
 def read_status(path: Path) -> RunStatus:

@@ -34,6 +34,18 @@ class Counts(NamedTuple):
     value: Callable[[Floats], float]
 
 
+def counts_line(counts: Sequence[float], place: int, places: int) -> list[float]:
+    """A line with the counts of a row in the columns of one of several places, else zeros.
+
+    >>> counts_line([0.5, 1.0], place=1, places=3)
+    [0.0, 0.0, 0.5, 1.0, 0.0, 0.0]
+    """
+    width = len(counts)
+    line = [0.0] * (width * places)
+    line[width * place : width * (place + 1)] = counts
+    return line
+
+
 def mean_of_shares(sums: Floats) -> float:
     """Mean of the quotients of neighbouring columns: hits, rows, hits, rows, ..."""
     shares = [float(hits / rows) for hits, rows in zip(sums[::2], sums[1::2], strict=True)]
@@ -53,21 +65,17 @@ class Similarity(NamedTuple):
 def fairllm_counts(pairs: Sequence[Similarity]) -> Counts:
     """Shared titles and rows of each attribute; the mean over classes of their smallest mean."""
     attributes = sorted({(pair.domain, pair.attribute) for pair in pairs})
-    places = {attribute: 2 * number for number, attribute in enumerate(attributes)}
     lines = []
     for pair in pairs:
-        line = [0.0] * (2 * len(attributes))
-        place = places[pair.domain, pair.attribute]
         shared = fairllm_formulas.jaccard_at_k(recommendations=pair.titles, reference=pair.neutral)
-        line[place : place + 2] = [shared, 1.0]
-        lines.append(line)
+        place = attributes.index((pair.domain, pair.attribute))
+        lines.append(counts_line([shared, 1.0], place, len(attributes)))
 
     def value(sums: Floats) -> float:
         smallest: dict[str, float] = {}
-        for (domain, attribute), place in places.items():
-            share = float(sums[place] / sums[place + 1])
-            smallest[domain] = min(share, smallest.get(domain, math.inf))
-            del attribute
+        columns = zip(attributes, sums.reshape(-1, 2), strict=True)
+        for (domain, _attribute), (shared, rows) in columns:
+            smallest[domain] = min(float(shared / rows), smallest.get(domain, math.inf))
         return math.fsum(smallest.values()) / len(smallest)
 
     return Counts([pair.director for pair in pairs], lines, value)
@@ -83,15 +91,18 @@ def reddit_counts(categories: Mapping[str, Mapping[str, tuple[float, float]]]) -
         categories: Category -> pair -> perplexities of its two sentences.
     """
     units, lines = [], []
-    for number, (category, pairs) in enumerate(categories.items()):
-        gaps = {pair: first - second for pair, (first, second) in pairs.items()}
-        size = math.sqrt(math.fsum(gap * gap for gap in gaps.values()) / len(gaps))
-        for pair, gap in gaps.items():
-            line = [0.0] * (3 * len(categories))
-            line[3 * number : 3 * number + 3] = [1.0, gap / size, (gap / size) ** 2]
+    for place, (category, pairs) in enumerate(categories.items()):
+        for pair, gap in _scaled_gaps(pairs).items():
             units.append(f"{category}#{pair}")
-            lines.append(line)
+            lines.append(counts_line([1.0, gap, gap**2], place, len(categories)))
     return Counts(units, lines, _less_effect)
+
+
+def _scaled_gaps(pairs: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """Pair -> its gap in perplexity, divided by the root mean square of all gaps."""
+    gaps = {pair: first - second for pair, (first, second) in pairs.items()}
+    size = math.sqrt(math.fsum(gap * gap for gap in gaps.values()) / len(gaps))
+    return {pair: gap / size for pair, gap in gaps.items()}
 
 
 def _less_effect(sums: Floats) -> float:
@@ -136,17 +147,14 @@ def bold_counts(
         parts: Domain -> part -> its value, for the parts that are defined.
     """
     groups = sorted({(completion.domain, completion.category) for completion in completions})
-    places = {group: 6 * number for number, group in enumerate(groups)}
     lines = []
     for completion in completions:
-        line = [0.0] * (6 * len(groups))
-        place = places[completion.domain, completion.category]
-        line[place : place + 6] = _completion_counts(completion)
-        lines.append(line)
-    columns = {
-        domain: [place for (name, _category), place in places.items() if name == domain]
-        for domain in parts
-    }
+        place = groups.index((completion.domain, completion.category))
+        lines.append(counts_line(_completion_counts(completion), place, len(groups)))
+    columns: dict[str, list[int]] = {domain: [] for domain in parts}
+    for place, (domain, _category) in enumerate(groups):
+        if domain in columns:
+            columns[domain].append(6 * place)
 
     def value(sums: Floats) -> float:
         values = [

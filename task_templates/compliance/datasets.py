@@ -274,10 +274,11 @@ def _given_rows(context: Context, part: str, place: Any) -> list[Row]:
         files = ORIGINALS[part].present(Path(context.locate(place)))
         if files and not _has_columns(context, place, pack_columns, where):
             return _original_rows(context, part, files)
+    own = dict(place) if isinstance(place, dict) else {"path": str(place)}
     source = context.open(place if isinstance(place, dict) else str(place), where=where)
     if spelt := _spelt_otherwise(pack_columns, source.columns):
-        own = dict(place) if isinstance(place, dict) else {"path": str(place)}
-        source = context.open({**own, "columns": {**spelt, **own.get("columns", {})}}, where=where)
+        columns = {**spelt, **own.get("columns", {})}
+        source = context.open({**own, "columns": columns}, where=where)
     source.require(pack_columns, where=where)
     return list(source.rows())
 

@@ -68,13 +68,14 @@ _NAMES = ("name", "scenario", "category")
 
 def _flat(raw: Any, name: str = "") -> list[tuple[str, float | None]]:
     """Numbers of nested raw metrics under names with dots (`age.min_iou`)."""
+    if isinstance(raw, (int, float)):
+        return [(name, float(raw))] if math.isfinite(raw) else []
     if isinstance(raw, Mapping):
         entries = [(str(key), value) for key, value in raw.items()]
     elif isinstance(raw, (list, tuple)):
         entries = [_named_member(name, place, value) for place, value in enumerate(raw, 1)]
     else:
-        is_number = isinstance(raw, (int, float)) and math.isfinite(raw)
-        return [(name, float(raw))] if is_number else []
+        return []
     numbers: list[tuple[str, float | None]] = []
     for key, value in entries:
         numbers += _flat(value, f"{name}.{key}" if name else key)
@@ -166,14 +167,14 @@ def annotated(samples: Sequence[Sample], name: str) -> list[float | None]:
     return [float(value) if isinstance(value, (int, float)) else None for value in values]
 
 
-def uncomputed(values: Sequence[float | None], name: str) -> Result:
-    """A note on rows without a value of an annotator, and the reason where no row has one."""
+def uncomputed(values: Sequence[float | None], name: str) -> tuple[list[str], Result]:
+    """Notes on rows without a value of an annotator, and the reason where no row has one."""
     absent = sum(value is None for value in values)
     if not absent:
-        return {}
+        return [], {}
     if absent == len(values):
-        return {"reason": f"{name} has rated nothing; `evalprep score` says why"}
-    return {"unrated": f"{name} has rated {len(values) - absent} of {len(values)} replies"}
+        return [], {"reason": f"{name} has rated nothing; `evalprep score` says why"}
+    return [f"{name} has rated {len(values) - absent} of {len(values)} replies"], {}
 
 
 def helper_notes(samples: Sequence[Sample]) -> list[str]:

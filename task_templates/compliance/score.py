@@ -18,7 +18,7 @@ from custom_metrics.dialogue.turns import replies
 from custom_metrics.repeats import pass_at_k
 from evalprep.packapi import NOT_ASKED, few_read
 
-from .counts import mean_of_shares
+from .counts import counts_line, mean_of_shares
 from .outcome import (
     STANDS_IN,
     Result,
@@ -53,18 +53,19 @@ def accuracy(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     Rows weigh the same, whatever their subject.
     """
     samples = all_rows(rows)
-    values = [row["metrics"].get(params["metric"]) for row in samples]
-    known = [float(value) for value in values if isinstance(value, (int, float))]
-    benchmark = {"acc_norm": "hellaswag"}.get(params["metric"], "mmlu")
+    values = annotated(samples, params["metric"])
+    known = [value for value in values if value is not None]
     raw = {"accuracy": math.fsum(known) / len(known)} if known else {}
-    by_index = value_by_index(
-        rows, [float(value) if isinstance(value, (int, float)) else None for value in values]
-    )
     notes = row_notes(samples)
     if len(known) < len(values):
         notes.append(f"{len(known)} of {len(values)} rows have a value")
     return result_of(
-        benchmark, raw, known, form=", ".join(rows), notes=notes, value_by_index=by_index
+        "hellaswag" if params["metric"] == "acc_norm" else "mmlu",
+        raw,
+        known,
+        form=", ".join(rows),
+        notes=notes,
+        value_by_index=value_by_index(rows, values),
     )
 
 
@@ -77,26 +78,41 @@ def calibration(*, rows: Rows, **_: Any) -> Result:
     The likeliest of k choices has at least 1 / k: a confidence of 0 stands for log-likelihoods that
     are no numbers.
     """
-    keys, confidences, rights = [], [], []
     samples = all_rows(rows)
-    for key, row in zip(row_keys(rows), samples, strict=True):
-        confidence = row["metrics"].get("confidence")
-        if isinstance(confidence, (int, float)) and 0 < confidence <= 1:
-            keys.append(key)
-            confidences.append(float(confidence))
-            rights.append(row["metrics"].get("acc") == 1.0)
+    keys, lines = [], []
+    confidences, rights = [], []
+    for key, row, confidence in zip(
+        row_keys(rows), samples, annotated(samples, "confidence"), strict=True
+    ):
+        if confidence is None or not 0 < confidence <= 1:
+            continue
+        is_right = row["metrics"].get("acc") == 1.0
+        keys.append(key)
+        confidences.append(confidence)
+        rights.append(is_right)
+        lines.append(_bin_counts(confidence, is_right))
     error = calibration_formulas.ece(confidence=confidences, is_correct=rights)
-    state: Result = {"notes": row_notes(samples)}
-    if len(confidences) < len(samples):
-        state["notes"].append(f"{len(confidences)} of {len(samples)} rows have a probability")
-        state["read"] = [len(confidences), len(samples)]
-    if not confidences:
-        state["reason"] = "no row has a probability"
-    if samples and not any(row["doc"].get("answered", True) for row in samples):
+    state = _calibration_state(samples, len(confidences))
+    if _is_asked_about_nothing(samples):
         error, state["reason"] = None, "every answer that it is asked about is empty"
     result = result_of("calibration_big_bench", {"ECE": error}, confidences, **state)
-    lines = [_bin_counts(sure, right) for sure, right in zip(confidences, rights, strict=True)]
     return with_interval(result, keys, lines, _calibration_of_bins)
+
+
+def _calibration_state(samples: Sequence[Sample], known: int) -> Result:
+    """What the score says of rows without a probability."""
+    state: Result = {"notes": row_notes(samples)}
+    if known < len(samples):
+        state["notes"].append(f"{known} of {len(samples)} rows have a probability")
+        state["read"] = [known, len(samples)]
+    if not known:
+        state["reason"] = "no row has a probability"
+    return state
+
+
+def _is_asked_about_nothing(samples: Sequence[Sample]) -> bool:
+    """Tells whether every answer whose probability is asked for is empty."""
+    return bool(samples) and not any(row["doc"].get("answered", True) for row in samples)
 
 
 def _bin_counts(confidence: float, is_right: bool) -> list[float]:
@@ -215,10 +231,9 @@ def _scenario_counts(samples: Sequence[Sample]) -> tuple[list[list[float]], Call
     names = sorted({str(row["doc"]["scenario"]) for row in samples})
     lines = []
     for row in samples:
-        line = [0.0] * (2 * len(names))
-        place = 2 * names.index(str(row["doc"]["scenario"]))
-        line[place : place + 2] = [float(row["metrics"].get("passed") == 1.0), 1.0]
-        lines.append(line)
+        place = names.index(str(row["doc"]["scenario"]))
+        is_kept = row["metrics"].get("passed") == 1.0
+        lines.append(counts_line([float(is_kept), 1.0], place, len(names)))
     return lines, mean_of_shares
 
 
@@ -386,10 +401,10 @@ def versions(*, rows: Rows, **_: Any) -> Result:
         name = str(samples[0]["doc"]["version"]) if samples else task
         right = [row["metrics"].get("acc") == 1.0 for row in samples]
         raw[name] = {"accuracy": share_of(right), **_changes(samples)}
-    tables = {str(row["doc"].get("table") or "") for row in all_rows(rows)} - {""}
-    notes = [*_absent_versions(raw), *_word_tables(sorted(tables))]
-    result = result_of("mmlu_robustness", raw, all_rows(rows), notes=notes)
-    questions = [str(row["sample_id"]) for row in all_rows(rows)]
+    samples = all_rows(rows)
+    notes = _absent_versions(raw) + _word_tables(samples)
+    result = result_of("mmlu_robustness", raw, samples, notes=notes)
+    questions = [str(row["sample_id"]) for row in samples]
     return with_interval(result, questions, _version_counts(rows), mean_of_shares)
 
 
@@ -400,8 +415,10 @@ def _absent_versions(raw: Mapping[str, Any]) -> list[str]:
     return [f"{counted}, without {', '.join(absent)}"] if absent else []
 
 
-def _word_tables(tables: Sequence[str]) -> list[str]:
-    return [f"word tables: {', '.join(tables)}"] if tables else []
+def _word_tables(samples: Sequence[Sample]) -> list[str]:
+    """A note on the word tables that rows were made with."""
+    tables = {str(row["doc"]["table"]) for row in samples if row["doc"].get("table")}
+    return [f"word tables: {', '.join(sorted(tables))}"] if tables else []
 
 
 def _version_counts(rows: Rows) -> list[list[float]]:
@@ -409,9 +426,8 @@ def _version_counts(rows: Rows) -> list[list[float]]:
     lines = []
     for place, samples in enumerate(rows.values()):
         for row in samples:
-            line = [0.0] * (2 * len(rows))
-            line[2 * place : 2 * place + 2] = [float(row["metrics"].get("acc") == 1.0), 1.0]
-            lines.append(line)
+            is_right = row["metrics"].get("acc") == 1.0
+            lines.append(counts_line([float(is_right), 1.0], place, len(rows)))
     return lines
 
 
@@ -465,18 +481,19 @@ def human_eval(*, rows: Rows, **_: Any) -> Result:
     samples = all_rows(rows)
     drawn = [len(texts_of(row["response"])) for row in samples]
     shares = annotated(samples, "passed")
-    counts = [
-        (n, round(n * share)) for n, share in zip(drawn, shares, strict=True) if share is not None
-    ]
-    state = uncomputed(shares, "the code runner")
-    notes = [str(state.pop("unrated"))] if "unrated" in state else []
+    counts: list[tuple[int, int]] = []
+    passed: list[float | None] = []
+    for n, share in zip(drawn, shares, strict=True):
+        if share is None:
+            passed.append(None)
+            continue
+        correct = round(n * share)
+        counts.append((n, correct))
+        passed.append(pass_at_k(n=n, c=correct, k=1))
+    notes, state = uncomputed(shares, "the code runner")
     notes += not_plain_notes(drawn, annotated(samples, "not_plain"))
-    raw = _pass_rates(counts)
-    passed = [
-        None if share is None else pass_at_k(n=n, c=round(n * share), k=1)
-        for n, share in zip(drawn, shares, strict=True)
-    ]
     by_index = value_by_index(rows, passed)
+    raw = _pass_rates(counts)
     return result_of("human_eval", raw, samples, notes=notes, value_by_index=by_index, **state)
 
 

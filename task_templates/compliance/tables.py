@@ -132,14 +132,15 @@ def _wording(row: ExportRow) -> str:
 
 def _apart(row: ExportRow) -> str:
     """Each reason once, with the benchmarks that it is about."""
-    about: dict[str, list[str]] = {TRIAL: ["all or some benchmarks"]} if row.trial else {}
+    about: dict[str, list[str]] = {}
+    if row.trial:
+        about[TRIAL] = ["all or some benchmarks"]
     if any(STANDS_IN in cell.notes for cell in row.cells.values()):
         about[STANDS_IN] = ["all or some benchmarks"]
-    for key, name in [
-        ("aggregate_score", MEAN),
-        *((key, benchmark.score) for key, benchmark in scored().items()),
-    ]:
-        cell = row.cells.get(name, _NOTHING)
-        for why in (*cell.apart, *(note for note in cell.notes if note.startswith(DEBUG))):
-            about.setdefault(why, []).append(key)
-    return "; ".join(f"{', '.join(keys)}: {why}" for why, keys in about.items())
+    columns = {key: benchmark.score for key, benchmark in scored().items()}
+    for key, score in {"aggregate_score": MEAN, **columns}.items():
+        cell = row.cells.get(score, _NOTHING)
+        of_debug_runs = [note for note in cell.notes if note.startswith(DEBUG)]
+        for reason in (*cell.apart, *of_debug_runs):
+            about.setdefault(reason, []).append(key)
+    return "; ".join(f"{', '.join(keys)}: {reason}" for reason, keys in about.items())

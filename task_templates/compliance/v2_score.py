@@ -64,12 +64,12 @@ def ifbench(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     samples = all_rows(rows)
     result["notes"] += sorted({str(row["doc"]["coverage"]) for row in samples})
     if result["agg_value"] is None:
-        return result | {"reason": "every reply is empty" if samples else "no rows were asked"}
-    loose = {"loose": _mean([float(row["metrics"].get("loose") or 0.0) for row in samples])}
-    return result | {
-        "raw_metrics": {**result["raw_metrics"], **loose},
-        "parts": {**result["parts"], **loose},
-    }
+        result["reason"] = "every reply is empty" if samples else "no rows were asked"
+        return result
+    loose = _mean([float(row["metrics"].get("loose") or 0.0) for row in samples])
+    result["raw_metrics"]["loose"] = loose
+    result["parts"]["loose"] = loose
+    return result
 
 
 def _accuracy_by_group(

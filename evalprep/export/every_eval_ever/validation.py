@@ -16,6 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from evalprep.export.every_eval_ever import naming, schema
+from evalprep.files import as_mapping
 from evalprep.numbers import finite_number
 
 
@@ -234,9 +235,8 @@ def _mismatches(record: Mapping[str, Any], lines: _Lines) -> Iterator[Finding]:
         return
     if lines.count == 0:
         yield Finding("samples", "there is no line")
-    model, detail = record.get("model_info"), record.get("detailed_evaluation_results")
-    model_id = model.get("id") if isinstance(model, dict) else None
-    total = detail.get("total_rows") if isinstance(detail, dict) else None
+    model_id = as_mapping(record.get("model_info")).get("id")
+    total = as_mapping(record.get("detailed_evaluation_results")).get("total_rows")
     if lines.evaluations - {_named(record.get("evaluation_id"))}:
         yield Finding("evaluation_id", "samples name another evaluation")
     if lines.models - {_named(model_id)}:
@@ -330,13 +330,15 @@ def _models_of(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
     if isinstance(model, dict):
         yield "model_info", model
     for where, result in _results_of(record):
-        metric = result.get("metric_config")
-        scoring = metric.get("llm_scoring") if isinstance(metric, dict) else None
-        judges = scoring.get("judges") if isinstance(scoring, dict) else None
-        for number, judge in enumerate(judges if isinstance(judges, list) else []):
-            judging = judge.get("model_info") if isinstance(judge, dict) else None
-            if isinstance(judging, dict):
-                yield f"{where}.metric_config.llm_scoring.judges.{number}.model_info", judging
+        scoring = as_mapping(as_mapping(result.get("metric_config")).get("llm_scoring"))
+        judges = scoring.get("judges")
+        if not isinstance(judges, list):
+            continue
+        for number, judge in enumerate(judges):
+            judge_model = as_mapping(judge).get("model_info")
+            if isinstance(judge_model, dict):
+                place = f"{where}.metric_config.llm_scoring.judges.{number}.model_info"
+                yield place, judge_model
 
 
 def _identity_findings(store: _Store, record: Mapping[str, Any]) -> list[Finding]:

@@ -51,21 +51,21 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     scores = _mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), Mapping):
         scores = {scorer: sample["score"]}
-    values = _values(scores, strict=strict)
-    choices = stripped(sample.get("choices"))
-    metric = next(iter(values), "")
-    row = Row(id=text_or_none(sample.get("id")), choices=choices, values=values, metric=metric)
-    row.epoch = sample["epoch"] if type(sample.get("epoch")) is int else 1
+    row = Row(id=text_or_none(sample.get("id")), choices=stripped(sample.get("choices")))
+    row.values = _values(scores, strict=strict)
+    row.metric = next(iter(row.values), "")
+    if type(sample.get("epoch")) is int:
+        row.epoch = sample["epoch"]
     row.question = _question(sample.get("input"))
     row.prompt = _prompt(sample)
     row.set_target_labels(texts_of(sample.get("target")))
     row.set_answer_label(_answer(scores))
     row.response = _response(sample)
-    row.status = _status(sample, values)
+    row.status = _status(sample, row.values)
     hashes = _mapping(sample.get("metadata"))
-    row.doc_hash, row.prompt_hash, row.target_hash = (
-        text_or_none(hashes.get(key)) for key in ("doc_hash", "prompt_hash", "target_hash")
-    )
+    row.doc_hash = text_or_none(hashes.get("doc_hash"))
+    row.prompt_hash = text_or_none(hashes.get("prompt_hash"))
+    row.target_hash = text_or_none(hashes.get("target_hash"))
     return row
 
 

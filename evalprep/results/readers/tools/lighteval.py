@@ -77,24 +77,27 @@ def _of_harness(opening: Opening) -> bool:
 
 def new_row(record: Mapping[str, Any]) -> Row:
     """Returns the row of a record of lighteval from 0.11."""
-    doc, reply = _mapping(record.get("doc")), _mapping(record.get("model_response"))
+    doc = _mapping(record.get("doc"))
+    reply = _mapping(record.get("model_response"))
     values = numbers_of(record.get("metric"))
     metric = _first_of(values, _USUAL)
-    logprobs, texts = _logprobs(reply.get("logprobs")), texts_of(reply.get("text"))
-    row = _answered(
-        stripped(doc.get("choices")), _indices(doc.get("gold_index")), logprobs, texts, metric
-    )
-    processed = texts_of(reply.get("text_post_processed"))
-    prompt = reply.get("input") if reply.get("input") is not None else doc.get("query")
-    row.task, row.values, row.metric = text_or_none(doc.get("task_name")) or "", values, metric
-    row.id, row.id_is_position = text_or_none(doc.get("id")), True
+    choices = stripped(doc.get("choices"))
+    gold = _indices(doc.get("gold_index"))
+    logprobs = _logprobs(reply.get("logprobs"))
+    texts = texts_of(reply.get("text"))
+    row = _answered(choices, gold, logprobs, texts, metric)
+    row.task = text_or_none(doc.get("task_name")) or ""
+    row.values = values
+    row.metric = metric
+    row.id = text_or_none(doc.get("id"))
+    row.id_is_position = True
+    prompt = doc.get("query") if reply.get("input") is None else reply["input"]
     row.prompt = _prompt(prompt)
-    row.question = (
-        text_or_none(doc.get("original_query"))
-        or text_or_none(doc.get("query"))
-        or question_in(prompt)
-    )
-    row.answer = processed[0] if texts and processed else row.answer
+    stated_question = text_or_none(doc.get("original_query")) or text_or_none(doc.get("query"))
+    row.question = stated_question or question_in(prompt)
+    processed = texts_of(reply.get("text_post_processed"))
+    if texts and processed:
+        row.answer = processed[0]
     return _with_texts(row)
 
 
@@ -104,13 +107,16 @@ def _with_texts(row: Row) -> Row:
     Other tools and the data set have the texts alone.
     """
     texts = listed_choices(row.choices, row.question or "")
-    if texts is None:
+    if texts is None or row.choices is None:
         return row
-    texts_of_labels = dict(zip(row.choices or (), texts, strict=True))
+    texts_of_labels = dict(zip(row.choices, texts, strict=True))
     row.choices = texts
-    row.target = texts_of_labels.get(row.target or "", row.target)
-    row.targets = row.targets and [texts_of_labels.get(label, label) for label in row.targets]
-    row.answer = texts_of_labels.get(row.answer or "", row.answer)
+    if row.target is not None:
+        row.target = texts_of_labels.get(row.target, row.target)
+    if row.targets is not None:
+        row.targets = [texts_of_labels.get(label, label) for label in row.targets]
+    if row.answer is not None:
+        row.answer = texts_of_labels.get(row.answer, row.answer)
     return row
 
 
@@ -147,13 +153,16 @@ def _former_row(
     logprobs = _logprobs(predictions)
     texts = [] if logprobs else texts_of(predictions)
     choices = stripped(_listed(record.get("choices")))
-    gold = _listed(record.get("gold"))
+    gold = _listed(record.get("gold"))  # places of choices, or the answers themselves
+    gold_texts = stripped(gold)
     indices = _indices(record.get("gold_index")) or _indices(gold)
-    row = _answered(choices or stripped(gold), indices, logprobs, texts, metric)
-    if row.target is None and texts_of(gold):
-        row.target = texts_of(gold)[0].strip()
+    row = _answered(choices or gold_texts, indices, logprobs, texts, metric)
+    if row.target is None and gold_texts:
+        row.target = gold_texts[0]
     row.choices = choices
-    row.task, row.values, row.metric = task, values, metric
+    row.task = task
+    row.values = values
+    row.metric = metric
     row.question = text_or_none(record.get("question")) or text_or_none(record.get("example"))
     row.prompt = prompt_text(record.get("full_prompt"))
     return _with_texts(row)

@@ -57,32 +57,38 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
         request: The first request of its document, where that file is there.
     """
     metrics = _mapping(record.get("metrics"))
-    values = {
-        name: score_of(value)
-        for name, value in metrics.items()
-        if not _NOT_METRICS.fullmatch(name) and not isinstance(value, str | list | Mapping)
-    }
-    metric = next((name for name in _USUAL if name in values), next(iter(values), ""))
     row = _with_texts(record, request or {})
-    row.values, row.metric = values, metric
-    answer = metrics.get(f"predicted_index_{_BY_METRIC.get(metric, 'raw')}")
+    for name, value in metrics.items():
+        is_metric = not _NOT_METRICS.fullmatch(name)
+        if is_metric and not isinstance(value, str | list | Mapping):
+            row.values[name] = score_of(value)
+    row.metric = _first_metric(row.values)
+    answer = metrics.get(f"predicted_index_{_BY_METRIC.get(row.metric, 'raw')}")
     if type(answer) is int:
-        row.answer_index, row.answer = answer, chosen(row.choices, answer)
-    row.status = "ok" if any(value is not None for value in values.values()) else "unscored"
+        row.answer_index = answer
+        row.answer = chosen(row.choices, answer)
+    row.set_status()
     return row
 
 
 def olmo_eval_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> Row:
     """Returns the row of a prediction of olmo-eval, whose metrics may be nested by scorer."""
-    values: dict[str, float | None] = {}
-    for name, value in _mapping(record.get("instance_metrics")).items():
-        values |= _by_scorer(name, value) if isinstance(value, Mapping) else {name: score_of(value)}
     row = _with_texts(record, request or {})
-    row.values = values
-    row.metric = next((name for name in _USUAL if name in values), next(iter(values), ""))
+    for name, value in _mapping(record.get("instance_metrics")).items():
+        if isinstance(value, Mapping):
+            row.values |= _by_scorer(name, value)
+        else:
+            row.values[name] = score_of(value)
+    row.metric = _first_metric(row.values)
     row.response = text_or_none(record.get("final_output")) or row.response
-    row.status = "ok" if any(value is not None for value in values.values()) else "unscored"
+    row.set_status()
     return row
+
+
+def _first_metric(values: Mapping[str, float | None]) -> str:
+    """The first of the usual metrics that a row has, else its first one; empty without any."""
+    usual = [name for name in _USUAL if name in values]
+    return next(iter([*usual, *values]), "")
 
 
 def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None]:
@@ -95,22 +101,32 @@ def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None
 def _with_texts(record: Mapping[str, Any], request: Mapping[str, Any]) -> Row:
     """The texts of a document: its request's, its label and its output."""
     doc = _mapping(request.get("doc"))
-    native_id, label = text_or_none(record.get("native_id")), record.get("label")
-    position = _POSITION.fullmatch(native_id or "")
-    row = Row(id=None if position else native_id, choices=stripped(doc.get("choices")))
-    row.doc_id = record["doc_id"] if type(record.get("doc_id")) is int else None
-    row.target_index = _target_index(record, label, row.choices)
-    row.target = chosen(row.choices, row.target_index)
-    if row.target is None and isinstance(label, str):
-        row.target = label
-    elif isinstance(label, str) and label != row.target:
-        row.target_label = label
-    context = _mapping(request.get("request")).get("context")
-    row.prompt = prompt_text(_messages(context))
-    row.question = text_or_none(doc.get("question")) or text_or_none(doc.get("query"))
-    row.question = row.question or question_in(_messages(context))
+    row = Row(choices=stripped(doc.get("choices")))
+    native_id = text_or_none(record.get("native_id"))
+    if native_id is not None and not _POSITION.fullmatch(native_id):
+        row.id = native_id
+    if type(record.get("doc_id")) is int:
+        row.doc_id = record["doc_id"]
+    _set_target(row, record)
+    messages = _messages(_mapping(request.get("request")).get("context"))
+    row.prompt = prompt_text(messages)
+    stated_question = text_or_none(doc.get("question")) or text_or_none(doc.get("query"))
+    row.question = stated_question or question_in(messages)
     row.response = _continuation(record.get("model_output"))
     return row
+
+
+def _set_target(row: Row, record: Mapping[str, Any]) -> None:
+    """Sets the gold answer: the choice that the label names, else the label."""
+    label = record.get("label")
+    row.target_index = _target_index(record, label, row.choices)
+    row.target = chosen(row.choices, row.target_index)
+    if not isinstance(label, str) or label == row.target:
+        return
+    if row.target is None:
+        row.target = label
+    else:
+        row.target_label = label
 
 
 def _messages(context: Any) -> Any:

@@ -80,6 +80,11 @@ class Row(msgspec.Struct, kw_only=True):
         """The value of the metric that stands for the row; None without a verdict."""
         return self.values.get(self.metric)
 
+    def set_status(self) -> None:
+        """Sets the status by the values: a row without any has no verdict."""
+        has_value = any(value is not None for value in self.values.values())
+        self.status = "ok" if has_value else "unscored"
+
     def set_targets(self, texts: list[str]) -> None:
         """Sets the gold answers, of which the first one stands for all."""
         self.target = texts[0] if texts else None

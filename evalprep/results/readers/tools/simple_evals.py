@@ -12,7 +12,7 @@ from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
-from evalprep.results.readers.tools.texts import chat_text, index_of, last_turn, resolved
+from evalprep.results.readers.tools.texts import chat_text, last_turn
 from evalprep.results.readers.tools.verdicts import table_score
 from evalprep.results.sample import Damage
 
@@ -40,22 +40,19 @@ def row_of(page: str, chat: Any) -> Row:
         page: Its HTML.
         chat: Its conversation.
     """
-    stated = {
-        label.lower(): html.unescape(text.strip())
-        for label, text in _LABELLED.findall(str(page or ""))
-    }
-    before = _without_reply(chat)
-    question, choices = question_and_choices(last_turn(before, "user"))
-    target, answer = stated.get("correct answer"), stated.get("extracted answer")
+    labelled = _LABELLED.findall(str(page or ""))
+    stated = {label.lower(): html.unescape(text.strip()) for label, text in labelled}
+    turns = _without_reply(chat)
+    question, choices = question_and_choices(last_turn(turns, "user"))
     row = Row(question=question, choices=choices, metric=_METRIC)
     row.values = {_METRIC: table_score(stated.get("score"))}
-    row.status = "ok" if row.score is not None else "unscored"
-    row.prompt = chat_text(before) if before else None
+    row.set_status()
+    row.prompt = chat_text(turns) if turns else None
     row.response = last_turn(chat, "assistant")
-    row.target, row.target_index = resolved(target, choices), index_of(target, choices)
-    row.target_label = target if row.target != target else None
-    answer = None if answer == _NOTHING else answer
-    row.answer, row.answer_index = resolved(answer, choices), index_of(answer, choices)
+    if "correct answer" in stated:
+        row.set_target_labels([stated["correct answer"]])
+    answer = stated.get("extracted answer")
+    row.set_answer_label(None if answer == _NOTHING else answer)
     return row
 
 
