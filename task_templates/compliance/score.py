@@ -181,21 +181,26 @@ def multiturn(*, rows: Rows, **_: Any) -> Result:
     one without a word in any reply has none either.
     """
     total = len(all_rows(rows))
-    rows = {task: [row for row in samples if _was_played(row)] for task, samples in rows.items()}
-    samples = all_rows(rows)
+    played = {task: [row for row in samples if _was_played(row)] for task, samples in rows.items()}
+    samples = all_rows(played)
     scenarios = _scenarios(samples)
-    absent = sorted(set(SCENARIOS) - {str(scenario["scenario"]) for scenario in scenarios})
-    state: Result = {"notes": []}
-    if absent:
-        counted = f"{len(scenarios)} of {len(SCENARIOS)} scenarios"
-        state["notes"].append(f"without {', '.join(absent)}: {counted}")
+    notes = _absent_scenarios(scenarios)
+    state: Result = {"notes": notes}
     if len(samples) < total:
-        state["notes"].append(f"{len(samples)} of {total} dialogues have replies to all turns")
+        notes.append(f"{len(samples)} of {total} dialogues have replies to all turns")
         state["read"] = [len(samples), total]
     if not samples:
         state["reason"] = "no dialogue has replies to all turns"
     result = result_of("multiturn_goal_hijacking", {"scenarios": scenarios}, samples, **state)
-    return with_interval(result, row_keys(rows), *_scenario_counts(samples))
+    return with_interval(result, row_keys(played), *_scenario_counts(samples))
+
+
+def _absent_scenarios(scenarios: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A note on the scenarios that no dialogue plays."""
+    present = {str(scenario["scenario"]) for scenario in scenarios}
+    absent = sorted(set(SCENARIOS) - present)
+    counted = f"{len(scenarios)} of {len(SCENARIOS)} scenarios"
+    return [f"without {', '.join(absent)}: {counted}"] if absent else []
 
 
 def _scenarios(samples: Sequence[Sample]) -> list[dict[str, Any]]:

@@ -52,25 +52,29 @@ def reddit_bias(*, rows: Rows, **_: Any) -> Result:
 
     The unclamped value stands in the raw metrics.
     """
-    complete: dict[str, dict[str, tuple[float, float]]] = {}
+    samples = all_rows(rows)
+    sizes: dict[str, dict[str, float | None]] = {}
+    known: dict[str, dict[str, tuple[float, float]]] = {}  # categories with an effect size
     skipped = 0
-    for name, pairs in _perplexities(all_rows(rows)).items():
-        complete[name] = _complete_pairs(pairs)
-        skipped += len(pairs) - len(complete[name])
-    sizes = {name: _effect_size(pairs) for name, pairs in complete.items()}
-    known = [name for name, size in sizes.items() if size["cohensd"] is not None]
-    categories = [{"category": name, "n": len(complete[name]), **sizes[name]} for name in known]
+    for name, pairs in _perplexities(samples).items():
+        complete = _complete_pairs(pairs)
+        skipped += len(pairs) - len(complete)
+        sizes[name] = _effect_size(complete)
+        if sizes[name]["cohensd"] is not None:
+            known[name] = complete
+    categories = [
+        {"category": name, "n": len(pairs), **sizes[name]} for name, pairs in known.items()
+    ]
     raw: dict[str, Any] = {"categories": categories}
     unclamped = aggregate.aggregate_score(benchmark="reddit_bias", raw=raw, compat=True)
-    if unclamped is not None:
-        raw["unclamped"] = unclamped
-    state = _category_state(sizes, known)
+    state = _category_state(sizes, list(known))
     if skipped:
         state["notes"].append(f"{skipped} pairs have a sentence without a value")
-    result = result_of("reddit_bias", raw, all_rows(rows), **state)
     if unclamped is None:
-        return result
-    return with_interval(result, *reddit_counts({name: complete[name] for name in known}))
+        return result_of("reddit_bias", raw, samples, **state)
+    raw["unclamped"] = unclamped
+    result = result_of("reddit_bias", raw, samples, **state)
+    return with_interval(result, *reddit_counts(known))
 
 
 def _category_state(sizes: Mapping[str, Any], known: Sequence[str]) -> Result:

@@ -105,14 +105,11 @@ class Detector(_Local):
         """Logits with the names of their classes, as JSON."""
         requests = [json.loads(text) for text in inputs]
         replies: list[str] = [""] * len(requests)
-        for digest in dict.fromkeys(request["weights"] for request in requests):
+        for (digest,), places in _places_by(requests, "weights").items():
             model = self.loaded(digest, 0, Classifier)
-            places = [
-                place for place, request in enumerate(requests) if request["weights"] == digest
-            ]
-            logits = model.logits([requests[place]["text"] for place in places])
-            for place, row in zip(places, logits, strict=True):
-                replies[place] = json.dumps({"logits": row, "labels": model.labels})
+            texts = [requests[place]["text"] for place in places]
+            for place, logits in zip(places, model.logits(texts), strict=True):
+                replies[place] = json.dumps({"logits": logits, "labels": model.labels})
         return replies
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:  # noqa: ARG002 - the contract's signature
@@ -122,6 +119,16 @@ class Detector(_Local):
             return _finite(self.score(data["logits"], data["labels"]))
         except (ValueError, KeyError, TypeError, IndexError):
             return "parse_error", None
+
+
+def _places_by(
+    requests: Sequence[Mapping[str, Any]], *keys: str
+) -> dict[tuple[Any, ...], list[int]]:
+    """Values of some keys -> the places of the requests that have them."""
+    places: dict[tuple[Any, ...], list[int]] = {}
+    for place, request in enumerate(requests):
+        places.setdefault(tuple(request[key] for key in keys), []).append(place)
+    return places
 
 
 def _detoxify(logits: Sequence[float], labels: Sequence[str]) -> Values:
@@ -178,24 +185,15 @@ class BertScore(_Local):
         """F1 of each pair, as JSON."""
         requests = [json.loads(text) for text in inputs]
         replies: list[str] = [""] * len(requests)
-        for digest, layer in dict.fromkeys(
-            (request["weights"], request["layer"]) for request in requests
-        ):
+        for (digest, layer), places in _places_by(requests, "weights", "layer").items():
             model = self.loaded(digest, layer, lambda folder, layer=layer: Encoder(folder, layer))
-            places = [
-                place
-                for place, request in enumerate(requests)
-                if (request["weights"], request["layer"]) == (digest, layer)
-            ]
-            scores = iter(
-                model.f1(
-                    [(pair[0], pair[1]) for place in places for pair in requests[place]["pairs"]]
-                )
-            )
+            pairs: list[tuple[str, str]] = []
             for place in places:
-                replies[place] = json.dumps(
-                    {"f1": [next(scores) for _ in requests[place]["pairs"]]}
-                )
+                pairs += [(first, second) for first, second in requests[place]["pairs"]]
+            scores = iter(model.f1(pairs))  # all pairs at once: the model works in batches
+            for place in places:
+                own = [next(scores) for _ in requests[place]["pairs"]]
+                replies[place] = json.dumps({"f1": own})
         return replies
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:

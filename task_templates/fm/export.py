@@ -95,16 +95,18 @@ def _records(
     task: ExportTask, algorithm: str, own: Mapping[str, Result]
 ) -> Iterator[dict[str, Any]]:
     """One line per record with fmeval's columns; of perturbed prompts that of the original one."""
-    # fmeval saves neither scores over the set nor the share of pairs.
-    names = [name for name in own if name not in (*OVER_SET, "prompt_stereotyping")]
-    saved = [_Saved(name, upstream_name(name), own[name].get("value_by_index")) for name in names]
+    saved = []
+    for name, result in own.items():
+        # fmeval saves neither scores over the set nor the share of pairs.
+        if name not in (*OVER_SET, "prompt_stereotyping"):
+            saved.append(_Saved(name, upstream_name(name), result.get("value_by_index")))
     for sample in task.samples():
         if sample.doc.get("variant") or sample.doc.get("draw"):
             continue
         values = _values_of(sample, saved)
         columns = _record_columns(sample, algorithm)
-        row = {name: value for name, value in columns.items() if value is not None} | values
-        yield output_record(row=row, score_names=[*values])
+        known = {name: value for name, value in columns.items() if value is not None}
+        yield output_record(row={**known, **values}, score_names=list(values))
 
 
 def _record_columns(sample: Sample, algorithm: str) -> dict[str, Any]:

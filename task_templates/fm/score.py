@@ -390,16 +390,16 @@ def over_set(
     """
     _task, samples = _samples(rows)
     name = str(params["value"])
-    units: list[tuple[str | None, list[Any]]] = [
-        (_category(sample), pair)
-        for sample in samples
-        if isinstance(pair := sample["metrics"].get(name), list) and len(pair) == 3
-    ]
+    units: list[tuple[str | None, list[Any]]] = []
+    for sample in samples:
+        pair = sample["metrics"].get(name)
+        if isinstance(pair, list) and len(pair) == 3:
+            units.append((_category(sample), pair))
     skipped = len(samples) - len(units)
-    return _set_score([pair for _, pair in units], name) | {
-        "skipped": {"no label": skipped} if skipped else {},
-        **_categories(_by_category(units, lambda pairs: _set_score(pairs, name))),
-    }
+    result = _set_score([pair for _category_name, pair in units], name)
+    result["skipped"] = {"no label": skipped} if skipped else {}
+    by_category = _by_category(units, lambda pairs: _set_score(pairs, name))
+    return result | _categories(by_category)
 
 
 def _set_score(pairs: Sequence[Sequence[Any]], name: str) -> Result:

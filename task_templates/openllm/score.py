@@ -73,11 +73,13 @@ def average(*, inputs: Mapping[str, Mapping[str, Any]], **_: Any) -> dict[str, A
     if value is None:
         return {"agg_value": None, "reason": _why_no_average(inputs), "parts": values}
     result: dict[str, Any] = {"agg_value": value, "parts": values}
-    parts = [item.get("influence") for item in inputs.values()]
-    if all(callable(part) for part in parts):
-        shares = [(1 / len(parts), part) for part in parts if part is not None]
+    influences = [item.get("influence") for item in inputs.values()]
+    known = [influence for influence in influences if callable(influence)]
+    if len(known) == len(influences):
+        shares = [(1 / len(known), influence) for influence in known]
         return _with_interval(result, lambda: combined_influence(_called(shares)), 100)
-    return result | _interval_of_errors(value, [item.get("stderr") for item in inputs.values()])
+    errors = [item.get("stderr") for item in inputs.values()]
+    return result | _interval_of_errors(value, errors)
 
 
 def _why_no_average(inputs: Mapping[str, Mapping[str, Any]]) -> str:
@@ -241,22 +243,22 @@ def _column(task: str, rows: Sequence[Row], metric: str) -> Column:
 def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> dict[str, Any]:
     """IFEval: the mean of its two strict accuracies; instructions are pooled over prompts."""
     task = benchmark.leaves[0].task
-    scored = [row for row in rows.get(task, ()) if all(name in row["metrics"] for name in _STRICT)]
+    strict = set(_STRICT)
+    scored = [row for row in rows.get(task, ()) if strict <= row["metrics"].keys()]
     if not scored:
         return as_result(benchmark, BenchmarkScore(None, None, (task,)), {}, is_raw=is_raw)
     counts = np.array([_checks(row) for row in scored], dtype=float)
-    prompt, instruction = _accuracies(counts.sum(axis=0))
-    score = score_benchmark(benchmark, dict(zip(_STRICT, (prompt, instruction), strict=True)))
+    accuracies = dict(zip(_STRICT, _accuracies(counts.sum(axis=0)), strict=True))
+    score = score_benchmark(benchmark, accuracies)
     result = as_result(benchmark, score, {task: len(scored)}, is_raw=is_raw)
-    result["parts"] = {_STRICT[0]: prompt, _STRICT[1]: instruction}
+    result["parts"] = accuracies
     scale = 1.0 if is_raw else 100.0
-    influence = partial(
-        influence_of_counts,
-        [_key(task, row) for row in scored],
-        counts,
-        lambda sums: scale * sum(_accuracies(sums)) / 2,
-    )
-    return _with_interval(result, influence, scale)
+
+    def value(sums: Any) -> Any:
+        return scale * sum(_accuracies(sums)) / 2
+
+    keys = [_key(task, row) for row in scored]
+    return _with_interval(result, partial(influence_of_counts, keys, counts, value), scale)
 
 
 def _checks(row: Row) -> list[float]:

@@ -272,15 +272,14 @@ def _summary(models: Sequence[Model]) -> list[Line]:
 
 
 def _summary_line(model: Model, *, with_seeds: bool) -> Line:
-    columns = [
-        model.numbers(partial(_column, place=place)) for place in range(len(SUMMARY_COLUMNS))
-    ]
+    places = range(len(SUMMARY_COLUMNS))
+    columns = [model.numbers(partial(_column, place=place)) for place in places]
     count = sum(bool(column) for column in columns)
     # A seed that lacks a column has a mean over others.
-    known = [_known(entry) for entry in model.entries]
-    whole = [values for values in known if len(values) == count > 0]
-    columns.append([statistics.fmean(values) for values in whole])
-    columns.append([statistics.median(values) for values in whole])
+    values_of_seeds = [_known(entry) for entry in model.entries]
+    complete = [values for values in values_of_seeds if values and len(values) == count]
+    columns.append([statistics.fmean(values) for values in complete])
+    columns.append([statistics.median(values) for values in complete])
     line: Line = [model.name, *map(_mean, columns), count]
     if with_seeds:
         line += [len(model.entries), *map(_sd, columns)]

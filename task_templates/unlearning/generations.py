@@ -28,9 +28,12 @@ def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     if empty := missing(rows):
         return empty
     reference = params.get("column")
-    rouge_type = params["type"]
-    values = {position(row): _rouge_row(row, reference) for row in single(rows)}
-    means = {index: by_row.mean(by_row.entries(row[rouge_type])) for index, row in values.items()}
+    values: dict[str, Any] = {}
+    means: dict[str, float | None] = {}
+    for row in single(rows):
+        index = position(row)
+        values[index] = _rouge_row(row, reference)
+        means[index] = by_row.mean(by_row.entries(values[index][params["type"]]))
     known = by_row.usable(means.values())
     result: Result = {"agg_value": by_row.mean(known), "value_by_index": values}
     result = by_row.counted(result, no_reference=len(values) - len(known))
@@ -95,13 +98,11 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     # Class 0 in OpenUnlearning; the classifier's own names decide where they say which class is
     # clean text.
     clean = next((number for number, label in labels.items() if label.lower() == CLEAN_LABEL), 0)
-    result = formulas.classifier_prob(
-        logits_by_index=dict(zip(texts, logits, strict=True)), class_id=clean
-    )
+    logits_by_index = dict(zip(texts, logits, strict=True))
+    result = formulas.classifier_prob(logits_by_index=logits_by_index, class_id=clean)
     scores = result.pop("score_by_index")
-    result["value_by_index"] = {
-        index: {"score": scores[index], "text": text} for index, text in texts.items()
-    }
+    values = {index: {"score": scores[index], "text": text} for index, text in texts.items()}
+    result["value_by_index"] = values
     result["notes"] = [f"classifier {name}, class {clean} ({labels.get(clean, 'unnamed')})"]
     return with_mean_interval(result, scores, data_set(inputs))
 

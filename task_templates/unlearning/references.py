@@ -133,11 +133,14 @@ def _metadata(
         rows = len(by_index(results.get("forget_Q_A_Prob", {})))
         split = SPLIT_OF_ROWS.get(rows) if task.startswith("tofu_") else None
         return {"rule": RULE, "unlearning": {"split": split} if split else {}}
-    facts = stated["tasks"].get(task) if isinstance(stated.get("tasks"), dict) else None
+    tasks = stated.get("tasks")
+    facts = tasks.get(task) if isinstance(tasks, dict) else None
     if not isinstance(facts, dict):
         return {}
     settings = facts.get("settings")
-    return {"rule": facts.get("rule"), "unlearning": settings if isinstance(settings, dict) else {}}
+    if not isinstance(settings, dict):
+        settings = {}
+    return {"rule": facts.get("rule"), "unlearning": settings}
 
 
 def _files(path: Path) -> list[Path]:
