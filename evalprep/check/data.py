@@ -11,6 +11,7 @@ from typing import Any
 
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
+from evalprep.data import STREAMED
 from evalprep.files import as_mapping
 from evalprep.terminal import counted
 
@@ -144,7 +145,7 @@ def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
     if kind == "parquet":
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, **STREAMED) as file:
             columns = scan.columns(file.schema_arrow)
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
     else:

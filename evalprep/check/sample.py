@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evalprep.check.data import BATCH_ROWS, data_files, eval_split
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf
-from evalprep.data import is_plain, whole_numbers
+from evalprep.data import STREAMED, is_plain, whole_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,7 @@ class TaskRows:
         import pyarrow.parquet as pq
 
         tables, first = [], 0
-        with pq.ParquetFile(self.path) as file:
+        with pq.ParquetFile(self.path, **STREAMED) as file:
             if not self.is_sample:
                 return file.read()
             for number in range(file.num_row_groups):
@@ -86,7 +86,7 @@ class TaskRows:
         """Names and prompts of all rows, a batch at a time."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.path, buffer_size=1 << 20) as file:
+        with pq.ParquetFile(self.path, **STREAMED) as file:
             named = "sample_id" in file.schema_arrow.names
             columns = [self.prompt, *(["sample_id"] if named else [])]
             first = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,9 +42,8 @@ def large_texts(texts: Sequence[str]) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
-    encoded = [text.encode() for text in texts]
-    data = pa.py_buffer(b"".join(encoded))
-    buffers = [None, _offsets(encoded, np.int64), data]
+    data, parts = _encoded(texts)
+    buffers = [None, _offsets(parts, np.int64), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
 
 
@@ -73,15 +72,25 @@ def _texts(values: Sequence[str | None]) -> pa.Array | None:
     import numpy as np
     import pyarrow as pa
 
+    validity = _validity(values)
+    texts = [text or "" for text in values] if validity is not None else cast("list[str]", values)
     try:
-        encoded = [b"" if text is None else text.encode() for text in values]
+        data, parts = _encoded(texts)
     except UnicodeEncodeError:
         return None
-    if sum(map(len, encoded)) > MOST_BYTES:
+    if len(data) > MOST_BYTES:
         return None
-    data = pa.py_buffer(b"".join(encoded))
-    buffers = [_validity(values), _offsets(encoded, np.int32), data]
+    buffers = [validity, _offsets(parts, np.int32), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def _encoded(texts: Sequence[str]) -> tuple[bytes, Sequence[str] | Sequence[bytes]]:
+    """Texts as one run of bytes, and parts that have their lengths in bytes."""
+    whole = "".join(texts)
+    if whole.isascii():
+        return whole.encode(), texts
+    encoded = [text.encode() for text in texts]
+    return b"".join(encoded), encoded
 
 
 def _booleans(values: Sequence[bool | None]) -> pa.Array:
@@ -154,8 +163,9 @@ _MAKERS: dict[type, Callable[[Sequence[Any]], pa.Array | None]] = {
 
 def _validity(values: Sequence[Any]) -> pa.Buffer | None:
     """The bits that mark which values are no nulls; None where none is null."""
-    valid = [value is not None for value in values]
-    return None if all(valid) else _bits(valid)
+    if type(None) not in set(map(type, values)):
+        return None
+    return _bits([value is not None for value in values])
 
 
 def _bits(flags: Sequence[bool]) -> pa.Buffer:

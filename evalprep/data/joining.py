@@ -150,6 +150,9 @@ class Match(NamedTuple):
     disagree: bool = False
 
 
+_UNMATCHED = Match(None, "unmatched")
+
+
 class GroundTruth:
     """Ground-truth rows, looked up by text.
 
@@ -167,10 +170,10 @@ class GroundTruth:
         key: str,
         *,
         same: Callable[[Row], object] | None = None,
-        flaw: Callable[[Row], str] = lambda _: "",
+        flaw: Callable[[Row], str] | None = None,
     ) -> None:
         self._same = same or (lambda row: row)
-        self.flaw = flaw
+        self._flaw = flaw
         batches = rows.batches(key) if isinstance(rows, Source) else None
         if batches is not None:
             self._rows = KeyedRows.of_columns(batches, key)
@@ -188,16 +191,16 @@ class GroundTruth:
         All spellings are tried as they are, then all after normalisation; the first that has
         ground truth decides.
         """
-        results = [Match(None, "unmatched")] * len(texts)
-        pending = list(range(len(texts)))
+        results = [_UNMATCHED] * len(texts)
+        pending: Sequence[int] = range(len(texts))
         depth = max(map(len, texts), default=0)
-        for form, number in [(form, n) for form in (_as_it_is, normalise) for n in range(depth)]:
-            kind = "exact" if form is _as_it_is and number == 0 else "normalised"
-            open_places = [place for place in pending if number < len(texts[place])]
-            if not open_places:
+        for form, number in [(form, n) for form in (None, normalise) for n in range(depth)]:
+            kind = "exact" if form is None and number == 0 else "normalised"
+            places = [place for place in pending if number < len(texts[place])]
+            if not places:
                 continue
-            spellings = [_safe(form(texts[place][number])) for place in open_places]
-            for place, rows in zip(open_places, self._rows.matches(spellings, form), strict=True):
+            spellings = _stored_as([texts[place][number] for place in places], form)
+            for place, rows in zip(places, self._rows.matches(spellings, form), strict=True):
                 if rows:
                     results[place] = self._decide(rows, kind)
             pending = [place for place in pending if results[place].row is None]
@@ -205,7 +208,7 @@ class GroundTruth:
 
     def _decide(self, rows: list[Row], kind: str) -> Match:
         """The first usable row, and whether others of the same text disagree with it."""
-        candidates = [row for row in rows if not self.flaw(row)]
+        candidates = rows if self._flaw is None else [row for row in rows if not self._flaw(row)]
         if len(candidates) == 1:
             return Match(candidates[0], kind)
         if not candidates:
@@ -213,6 +216,10 @@ class GroundTruth:
         first = self._same(candidates[0])
         disagree = any(self._same(other) != first for other in candidates[1:])
         return Match(candidates[0], kind, disagree)
+
+    def flaw(self, row: Row) -> str:
+        """What is wrong with a ground-truth row, in words; empty where it can be used."""
+        return "" if self._flaw is None else self._flaw(row)
 
     def close(self) -> None:
         """Frees the file."""
@@ -241,7 +248,11 @@ def join(
     while part := list(islice(stream, CHUNK_ROWS)):
         spellings = [texts(row) for row in part]
         for row, spelled, match in zip(part, spellings, truth.find_all(spellings), strict=True):
-            _count(match, spelled[0], truth, report)
+            if match.kind != "exact" or match.disagree:
+                _count(match, spelled[0], truth, report)
+            else:
+                report.rows += 1
+                report.exact += 1
             if match.row is not None and match.kind != "unusable":
                 yield row, match.row
 
@@ -259,8 +270,10 @@ def _count(match: Match, text: str, truth: GroundTruth, report: JoinReport) -> N
         _note(report.unusable_examples, repr(_safe(text[:80])), f" ({truth.flaw(match.row)})")
 
 
-def _as_it_is(text: str) -> str:
-    return text
+def _stored_as(texts: list[str], form: Callable[[str], str] | None) -> list[str]:
+    """Texts in a form, as the ground truth stores them."""
+    formed = texts if form is None else map(form, texts)
+    return [text if text.isascii() else _safe(text) for text in formed]
 
 
 def _safe(text: str) -> str:

@@ -86,7 +86,7 @@ class KeyedRows:
         self._folder = TemporaryDirectory(prefix="evalprep-join-")
         self._batches = _stored(batches, Path(self._folder.name) / "rows.arrow")
         self._starts = _starts(self._batches)
-        self._indexes: dict[Callable[[str], str], _Index] = {}
+        self._indexes: dict[Callable[[str], str] | None, _Index] = {}
 
     @classmethod
     def of_columns(cls, batches: Iterable[pa.RecordBatch], key: str) -> KeyedRows:
@@ -106,36 +106,40 @@ class KeyedRows:
         """
         return cls(_encoded(rows, key, as_stored), _TEXT, _decoded)
 
-    def matches(self, texts: Sequence[str], form: Callable[[str], str]) -> Iterator[list[Row]]:
-        """Yields for each text, in order, the rows whose text has this form.
+    def matches(self, texts: Sequence[str], form: Callable[[str], str] | None) -> list[list[Row]]:
+        """Returns for each text, in order, the rows whose text has this form.
 
         Args:
             texts: Texts in the form that is looked for.
-            form: Brings the text of a stored row into that form.
+            form: Brings the text of a stored row into that form; None leaves it as it is.
         """
         if form not in self._indexes:
             self._indexes[form] = _Index.of(self._texts(form))
         index = self._indexes[form]
         low, high = index.ranges(texts)
         begin = 0
+        results: list[list[Row]] = []
         for end in _parts(high - low):
             part = slice(begin, end)
             counts = (high - low)[part]
-            candidates = self._taken(index.numbers_between(low[part], high[part]))
-            yield from _grouped(candidates, texts[part], counts.tolist(), form)
+            candidates = self._taken(index.numbers_between(low[part], high[part]), form)
+            results += _grouped(candidates, texts[part], counts.tolist())
             begin = end
+        return results
 
     def close(self) -> None:
         """Frees the file."""
         self._batches, self._indexes = [], {}
         self._folder.cleanup()
 
-    def _texts(self, form: Callable[[str], str]) -> Iterator[list[str]]:
+    def _texts(self, form: Callable[[str], str] | None) -> Iterator[list[str]]:
         for batch in self._batches:
-            yield [form(text) for text in batch.column(self._key).to_pylist()]
+            yield _formed(batch.column(self._key).to_pylist(), form)
 
-    def _taken(self, numbers: np.ndarray) -> list[tuple[str, Row]]:
-        """The rows of these numbers, in this order, each with its text."""
+    def _taken(
+        self, numbers: np.ndarray, form: Callable[[str], str] | None
+    ) -> list[tuple[str, Row]]:
+        """The rows of these numbers, in this order, each with its text in a form."""
         import numpy as np
         import pyarrow as pa
 
@@ -152,13 +156,11 @@ class KeyedRows:
             if end > begin
         ]
         table = pa.Table.from_batches(parts)
-        texts = table.column(self._key).to_pylist()
-        pairs: list[Any] = [("", {})] * len(numbers)
-        for position, pair in zip(
-            order.tolist(), zip(texts, self._decode(table), strict=True), strict=True
-        ):
-            pairs[position] = pair
-        return pairs
+        texts = _formed(table.column(self._key).to_pylist(), form)
+        pairs = list(zip(texts, self._decode(table), strict=True))
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        return [pairs[place] for place in places.tolist()]
 
 
 @dataclass(frozen=True)
@@ -181,8 +183,12 @@ class _Index:
         import numpy as np
 
         hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
-        low = np.searchsorted(self.hashes, hashes, side="left")
-        return low, np.searchsorted(self.hashes, hashes, side="right")
+        order = np.argsort(hashes)  # neighbours lie on pages that are in the processor's cache
+        ascending = hashes[order]
+        low, high = np.empty_like(order), np.empty_like(order)
+        low[order] = np.searchsorted(self.hashes, ascending, side="left")
+        high[order] = np.searchsorted(self.hashes, ascending, side="right")
+        return low, high
 
     def numbers_between(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """The rows of all places of several ranges, range by range."""
@@ -203,19 +209,20 @@ def _parts(counts: np.ndarray) -> list[int]:
 
 
 def _grouped(
-    candidates: Iterable[tuple[str, Row]],
-    texts: Iterable[str],
-    counts: Iterable[int],
-    form: Callable[[str], str],
+    candidates: Sequence[tuple[str, Row]], texts: Sequence[str], counts: Sequence[int]
 ) -> Iterator[list[Row]]:
-    """The candidates of each text whose own text has its form."""
+    """The candidates of each text whose own text is the same."""
     rest = iter(candidates)
     for text, count in zip(texts, counts, strict=True):
         if count == 1:
             stored, row = next(rest)
-            yield [row] if form(stored) == text else []
+            yield [row] if stored == text else []
         else:
-            yield [row for stored, row in islice(rest, count) if form(stored) == text]
+            yield [row for stored, row in islice(rest, count) if stored == text]
+
+
+def _formed(texts: list[str], form: Callable[[str], str] | None) -> list[str]:
+    return texts if form is None else list(map(form, texts))
 
 
 def _with_key(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.data.arrays import array_of
+from evalprep.data.rowfiles import STREAMED
 from evalprep.errors import BadInput, Problem
 from evalprep.terminal import tracked
 
@@ -112,7 +113,7 @@ class _Parts:
         import pyarrow.parquet as pq
 
         for file in self._files:
-            with pq.ParquetFile(file) as part:
+            with pq.ParquetFile(file, **STREAMED) as part:
                 for number in range(part.num_row_groups):
                     yield part.read_row_group(number, columns=columns)
 
@@ -282,8 +283,12 @@ def _deeper(value: Any, levels: int) -> bool:
     """Returns whether a value is nested deeper than so many levels; one that holds itself is."""
     if not isinstance(value, dict | list | tuple):
         return False
+    if levels == 0:
+        return True
     inner = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_deeper(item, levels - 1) for item in inner)
+    return not _FLAT.issuperset(map(type, inner)) and any(
+        _deeper(item, levels - 1) for item in inner
+    )
 
 
 def _checked_ids(chunk: Sequence[Any], first: int, task: str) -> list[str]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS = 1_000  # rows held in memory at a time
+#: How a parquet file is opened whose rows are read one after another. By default pyarrow keeps all
+#: that it read until the end of the file, and reads a column of a row group at once.
+STREAMED: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 JSON_BYTES = 10 << 20  # as `datasets` reads: rows of one part of that size have the same keys
 # : What a card may say of how its files are read: of CSV, of texts, and where in a JSON file the
 # rows are.
@@ -119,7 +122,7 @@ def parquet_count(path: Path) -> int:
 
 def _open_parquet(pq: Any, path: Path) -> Any:
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, **STREAMED)
     except (OSError, ValueError) as error:  # ArrowInvalid is a ValueError
         raise BadInput(
             Problem(
