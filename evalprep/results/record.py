@@ -57,20 +57,24 @@ def packs_elsewhere(run: Run, known_packs: Collection[str]) -> str:
     Code of a pack runs only where the user has named its folder, so the folder of the preparation
     is told, not taken.
     """
-    named = {str(task.metadata["pack"]) for task in run.tasks.values() if task.metadata.get("pack")}
-    missing = sorted(named - {*known_packs})
+    packs_of_tasks = (task.metadata.get("pack") for task in run.tasks.values())
+    missing = sorted({str(pack) for pack in packs_of_tasks if pack} - {*known_packs})
     if not missing:
         return ""
-    prepared_folders = pack_folders_of(read_record(run.files.folder, run.files.run))
-    parents = {prepared_folders[name].parent for name in missing if name in prepared_folders}
-    folders = {folder for folder in parents if folder.is_dir()}  # it may be another machine's
-    options = [f"--template_dir {typed(folder)}" for folder in sorted(folders)]
+    options = [f"--template_dir {typed(folder)}" for folder in _folders_with(missing, run)]
     where = " ".join(options) or "--template_dir FOLDER"
     packs = "packs" if len(missing) > 1 else "pack"
     return (
         f"suite scores and rules of the {packs} {', '.join(missing)} are not used, because no "
         f"option names their folder; add {where}"
     )
+
+
+def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
+    """The folders that held some packs when a run was prepared, as far as this machine has them."""
+    pack_folders = pack_folders_of(read_record(run.files.folder, run.files.run))
+    parents = {folder.parent for name, folder in pack_folders.items() if name in packs}
+    return sorted(folder for folder in parents if folder.is_dir())
 
 
 def note_failures(

@@ -138,16 +138,18 @@ class Detector:
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """One number per text."""
-        pairs = [json.loads(encoded) for encoded in inputs]
-        ratings: dict[int, float] = {}
-        for detector in sorted({pair[0] for pair in pairs}):
-            places = [place for place, pair in enumerate(pairs) if pair[0] == detector]
-            ratings |= dict(
-                zip(
-                    places, self._rate(detector, [pairs[place][1] for place in places]), strict=True
-                )
-            )
-        return [repr(float(ratings[place])) for place in range(len(pairs))]
+        places_by_detector: dict[str, list[int]] = {}
+        texts: list[str] = []
+        for place, encoded in enumerate(inputs):
+            detector, text = json.loads(encoded)
+            places_by_detector.setdefault(detector, []).append(place)
+            texts.append(text)
+        replies = [""] * len(texts)
+        for detector, places in sorted(places_by_detector.items()):
+            ratings = self._rate(detector, [texts[place] for place in places])
+            for place, rating in zip(places, ratings, strict=True):
+                replies[place] = repr(float(rating))
+        return replies
 
     def read(self, item: Item, reply: str) -> tuple[str, Mapping[str, float] | None]:
         """The number."""

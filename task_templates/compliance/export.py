@@ -70,23 +70,22 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
     report = make_report(scores, run, folder.resolve())
     day = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
     for key in scored():
-        if any(task in run.tasks for task in benchmarks()[key].tasks):
+        benchmark = benchmarks()[key]
+        if any(task in run.tasks for task in benchmark.tasks):
             place = folder / "runs" / name / day / key
             make_folder(place, within=out_dir)
-            _write_benchmark(place, benchmarks()[key], scores, run)
-    card = card_of(run.folder)
+            _write_benchmark(place, benchmark, scores, run)
+    results = folder / f"{name}_results.json"
     data = run_json(scores, _limit(run))
-    _write(folder / f"{name}_results.json", data)
+    _write(results, data)
+    card = card_of(run.folder)
     if card:
         _write(folder / f"{name}_results_with_metadata.json", {**data, **card})
-    for suffix, text in (("md", markdown(report)), ("html", page(report))):
-        path = folder / f"{name}_report.{suffix}"
-        write_atomically(path, text)
-    return [
-        folder / f"{name}_results.json",
-        folder / f"{name}_report.md",
-        folder / f"{name}_report.html",
-    ]
+    as_markdown = folder / f"{name}_report.md"
+    write_atomically(as_markdown, markdown(report))
+    as_page = folder / f"{name}_report.html"
+    write_atomically(as_page, page(report))
+    return [results, as_markdown, as_page]
 
 
 def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:

@@ -324,18 +324,25 @@ def ifbench(context: Context) -> list[Row]:
     Raises:
         BadInput: no prompt can be checked.
     """
-    rows, obstacles = [], Counter[str]()
+    rows: list[Row] = []
+    obstacles: Counter[str] = Counter()
     data = list(read(context, "v2_ifbench"))
     for number, row in enumerate(data):
         rules = _rules(row)
-        why = next(filter(None, (obstacle(**rule) for rule in rules)), "")
-        obstacles[why] += 1
-        if not why:
-            prompt = {"sample_id": f"ifbench-{row.get('key', number)}", "prompt": row["prompt"]}
-            rows.append({**prompt, "target": "", "rules": json.dumps(rules, ensure_ascii=False)})
-    known = obstacles.pop("", 0)
-    left_out = "; ".join(f"{count} as {why}" for why, count in sorted(obstacles.items()))
-    coverage = f"{known} of {len(data)} prompts are asked" + (f"; {left_out}" if left_out else "")
+        reasons = [reason for rule in rules if (reason := obstacle(**rule))]
+        if reasons:
+            obstacles[reasons[0]] += 1
+            continue
+        rows.append(
+            {
+                "sample_id": f"ifbench-{row.get('key', number)}",
+                "prompt": row["prompt"],
+                "target": "",
+                "rules": json.dumps(rules, ensure_ascii=False),
+            }
+        )
+    excluded = [f"{count} as {reason}" for reason, count in sorted(obstacles.items())]
+    coverage = "; ".join([f"{len(rows)} of {len(data)} prompts are asked", *excluded])
     if not rows:
         raise BadInput(
             Problem(what=f"ifbench: {coverage}", where="data", fix="install what the rules need")

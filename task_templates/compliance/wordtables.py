@@ -83,24 +83,41 @@ def word_table(context: Context, version: str) -> WordTable:
 
 
 def _find_table(context: Context, version: str) -> WordTable:
+    """The table that the user names, else version 1's, else that of a package, else a small one."""
     section = context.section
     if version in section.tables:
         path = Path(context.locate(str(section.tables[version])))
         return _noted(context, path, _read_json(context, path, version), "the user's table")
-    folder = checkout_of(context)
-    path = (folder or Path()) / _IN_CHECKOUT[version]
-    if folder is not None and is_present(path):
-        table = _read_json(context, path, version)
-        note_files(context, [path], folder)
-        return WordTable(table, f"version 1's list of {len(table)} words")
-    if version == "misspelling" and (path := _codespell()).is_file():
-        table = turned_round(path.read_text(encoding="utf-8").splitlines())
-        return _noted(context, path, table, "codespell's dictionary turned round")
-    if version == "synonym" and (files := _wordnet_files()):
-        return _noted(context, files[0].parent, wordnet_synonyms(files), "WordNet", files)
+    table = _table_in_checkout(context, version) or _table_of_package(context, version)
+    if table is not None:
+        return table
     if section.stand_ins:
         return WordTable(None, "a small table of the pack")
     return WordTable(None, reason=f"no full word table: {TABLED[version]}")
+
+
+def _table_in_checkout(context: Context, version: str) -> WordTable | None:
+    folder = checkout_of(context)
+    if folder is None or not is_present(folder / _IN_CHECKOUT[version]):
+        return None
+    path = folder / _IN_CHECKOUT[version]
+    table = _read_json(context, path, version)
+    note_files(context, [path], folder)
+    return WordTable(table, f"version 1's list of {len(table)} words")
+
+
+def _table_of_package(context: Context, version: str) -> WordTable | None:
+    """A table made of what an installed package carries."""
+    if version == "misspelling":
+        path = _codespell()
+        if path.is_file():
+            table = turned_round(path.read_text(encoding="utf-8").splitlines())
+            return _noted(context, path, table, "codespell's dictionary turned round")
+    if version == "synonym":
+        files = _wordnet_files()
+        if files:
+            return _noted(context, files[0].parent, wordnet_synonyms(files), "WordNet", files)
+    return None
 
 
 def _noted(

@@ -101,13 +101,9 @@ def rows_of_records(
     Raises:
         BadInput: records that cannot be scored, each with its place.
     """
-    notes: list[str] = []
-    options = {name: data.options[name] for name in _SCORING.get(algorithm.family, ())}
-    if "meteor" in options:
-        options["meteor"] = usable_meteor(options["meteor"])
     _check_targets(chosen, data, algorithm)
-    if algorithm.family == "classification_accuracy":
-        options["valid_labels"] = _labels(chosen, data, notes)
+    notes: list[str] = []
+    options = _scoring_options(chosen, data, algorithm, notes)
     ids = _record_ids(chosen)
     if algorithm.name == "prompt_stereotyping":
         _check_logprobs(chosen, data)
@@ -396,6 +392,18 @@ def _check_targets(chosen: Sequence[FieldRow], data: DataSet, algorithm: Algorit
                 problems.append(Problem(what=what, where=row.where, fix=fix))
                 break
     _refuse(problems)
+
+
+def _scoring_options(
+    chosen: Sequence[FieldRow], data: DataSet, algorithm: Algorithm, notes: list[str]
+) -> dict[str, Any]:
+    """The options of a data set that decide scores; what the user is to know joins the notes."""
+    options = {name: data.options[name] for name in _SCORING.get(algorithm.family, ())}
+    if "meteor" in options:
+        options["meteor"] = usable_meteor(options["meteor"])
+    if algorithm.family == "classification_accuracy":
+        options["valid_labels"] = _labels(chosen, data, notes)
+    return options
 
 
 def _labels(chosen: Sequence[FieldRow], data: DataSet, notes: list[str]) -> list[str]:

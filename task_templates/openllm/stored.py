@@ -34,17 +34,15 @@ def _score(
         sizes[leaf.task] = leaf.rows if rows is None else rows
     if reason := why_other_data(benchmark, sizes):
         return {"agg_value": None, "reason": reason}
-    values: dict[str, float | None]
     if benchmark.weighting == "metrics":
         stored = tasks[benchmark.leaves[0].task].values
-        values = {name: stored.get(name) for name in _STRICT}
-        score = score_benchmark(benchmark, values)
-    else:
-        values = {name: task.values.get(benchmark.metric) for name, task in tasks.items()}
-        score = score_benchmark(benchmark, values, sizes)
-    result = as_result(benchmark, score, sizes, is_raw=is_raw)
-    result["parts"] = values
-    if benchmark.weighting == "metrics" or result["agg_value"] is None:
+        accuracies = {name: stored.get(name) for name in _STRICT}
+        score = score_benchmark(benchmark, accuracies)
+        return {**as_result(benchmark, score, sizes, is_raw=is_raw), "parts": accuracies}
+    means = {name: task.values.get(benchmark.metric) for name, task in tasks.items()}
+    score = score_benchmark(benchmark, means, sizes)
+    result = {**as_result(benchmark, score, sizes, is_raw=is_raw), "parts": means}
+    if result["agg_value"] is None:
         return result
     slopes = slopes_of(benchmark, sizes, is_raw=is_raw)
     return result | _interval(result["agg_value"], tasks, benchmark.metric, slopes, is_raw=is_raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from custom_metrics.unlearning.judge import judge_scores
 from evalprep.packapi import BadInput, Item, RubricJudge, SampleRef, Values, read_rubric
@@ -15,6 +15,27 @@ from .judge import CONTEXTS, RANGE, SAMPLING, broken_prompt, load_prompt
 from .judge_prompt import create_prompt
 from .samples import Row
 from .spoken import question_in, without_control
+
+
+class _Texts(NamedTuple):
+    """What a judge sees of a row."""
+
+    question: str
+    reference: str
+    generation: str
+
+
+def _texts_of(row: Row) -> _Texts:
+    """The texts of a row; a judge of the same family would take headers of turns for its own."""
+    doc = row["doc"]
+    sent = doc.get("prompt", row.get("prompt")) or ""
+    question = doc.get("question") or question_in(str(sent))
+    reference = doc.get("target", row.get("target")) or ""
+    return _Texts(
+        without_control(str(question)),
+        without_control(str(reference)),
+        without_control(generated(row)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,14 +69,9 @@ class Judge(RubricJudge):
         file = (metadata.get(self.task, {}).get("unlearning") or {}).get("judge_prompt")
         make = load_prompt(Path(file), prepared=True) if file else create_prompt
         for row in rows[self.task]:
-            doc = row["doc"]
-            sent = doc.get("prompt", row.get("prompt")) or ""
-            # A judge of the same family would take headers of turns for its own.
-            question = without_control(str(doc.get("question") or question_in(str(sent))))
-            reference = without_control(str(doc.get("target", row.get("target")) or ""))
-            generation = without_control(generated(row))
+            texts = _texts_of(row)
             try:
-                prompt = make(self.context, question, reference, generation)
+                prompt = make(self.context, texts.question, texts.reference, texts.generation)
             except Exception as error:
                 what = f"create_prompt fails: {type(error).__name__}: {error}"
                 raise BadInput(broken_prompt(file, what)) from error
@@ -63,8 +79,13 @@ class Judge(RubricJudge):
                 what = f"create_prompt returns {type(prompt).__name__}"
                 raise BadInput(broken_prompt(file, what))
             if not file:
-                fields = {"input": question, "reference": reference, "answer": generation}
-                prompt = self.rubric.render(fields)[0]
+                prompt = self.rubric.render(
+                    {
+                        "input": texts.question,
+                        "reference": texts.reference,
+                        "answer": texts.generation,
+                    }
+                )[0]
             sample = SampleRef(self.task, row["sample_id"], row["index"])
             yield Item((sample,), prompt)
 

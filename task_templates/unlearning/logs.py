@@ -120,12 +120,13 @@ def tasks_of(results: Results) -> dict[str, LoggedTask]:
 
 
 def _generations(task: str, result: Result) -> LoggedTask:
-    rows = [
-        _generation(int(index), row)
-        for index, row in by_index(result).items()
-        if isinstance(row, Mapping) and index.isdecimal()
-    ]
-    metrics = set().union(*(row.values for row in rows))
+    rows = []
+    metrics: set[str] = set()
+    for index, generation in by_index(result).items():
+        if isinstance(generation, Mapping) and index.isdecimal():
+            row = _generation(int(index), generation)
+            rows.append(row)
+            metrics.update(row.values)
     usual = "rougeL_recall" if task.startswith("tofu_") else "rougeL_f1"
     primary = usual if usual in metrics else min(metrics, default=usual)
     higher_is_better = "forget" not in task and "verbmem" not in task
