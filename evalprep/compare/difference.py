@@ -158,14 +158,18 @@ class Difference:
             return statistics.rows_needed(
                 verdicts.n, verdicts.gained, verdicts.lost, max_drop, slack, fail_z=fail_z
             )
-        if not isinstance(self.evidence, PairedUnits) or not 0 < self.evidence.units < math.inf:
+        if not isinstance(self.evidence, PairedUnits):
+            return None
+        units = self.evidence.units
+        if not 0 < units < math.inf:
             return None
         cautious = self.made_of == "rows" and self.clusters is None
         plan = statistics.units_needed(
             self.evidence, max_drop, slack, cautious=cautious, fail_z=fail_z
         )
-        rows = None if plan.rows is None else round(plan.rows * self.n / self.evidence.units)
-        return replace(plan, rows=rows)
+        if plan.rows is None:
+            return plan
+        return replace(plan, rows=round(plan.rows * self.n / units))
 
     def scaled(self, value: float | None, *, sign: bool = False) -> str:
         """A difference in the score's own unit: `2.5 points`, `0.031`, `1.2 %` of a perplexity."""
@@ -209,12 +213,13 @@ class Difference:
             self.mde = None
             return
         low, high = self.evidence.interval(1 - alpha)
-        z = statistics.critical_value(1 - alpha)
-        half = (high - low) / 2 * (1 + statistics.normal_quantile(POWER) / z)
-        widest = (
-            1.0 if self.unit == POINTS else math.inf
-        )  # a share cannot change by more than all of it
-        self.mde = half if half <= widest and math.isfinite(half) else None
+        half_width = (high - low) / 2
+        power = statistics.normal_quantile(POWER) / statistics.critical_value(1 - alpha)
+        detectable = half_width * (1 + power)
+        # A share cannot change by more than all of it.
+        is_beyond_share = self.unit == POINTS and detectable > 1.0
+        is_possible = math.isfinite(detectable) and not is_beyond_share
+        self.mde = detectable if is_possible else None
 
 
 def from_evidence(
@@ -306,12 +311,14 @@ def _documents(codes: NDArray[np.int64]) -> dict[str, Any]:
 def _counts(now: Floats, before: Floats, higher_is_better: bool | None) -> dict[str, Any]:
     """What is counted of paired scores: means, rows that moved, and the tests of those counts."""
     n = int(now.size)
-    binary = bool(np.all((now == 0) | (now == 1)) and np.all((before == 0) | (before == 1)))
-    up, down = int(np.sum(now > before)), int(np.sum(now < before))
-    gained, lost = (up, down) if higher_is_better is not False else (down, up)
+    is_binary = _is_right_or_wrong(now) and _is_right_or_wrong(before)
+    up = int(np.sum(now > before))
+    down = int(np.sum(now < before))
     same = n - up - down
-    good = 1.0 if higher_is_better is not False else 0.0
-    both = int(np.sum((now == good) & (before == good))) if binary else same
+    gained, lost, right = up, down, 1.0
+    if higher_is_better is False:
+        gained, lost, right = down, up, 0.0
+    both = int(np.sum((now == right) & (before == right))) if is_binary else same
     return {
         "n": n,
         "previous": _mean(before),
@@ -321,10 +328,14 @@ def _counts(now: Floats, before: Floats, higher_is_better: bool | None) -> dict[
         "lost": lost,
         "neither": same - both,
         "agreement": same / n,
-        "binary": binary,
+        "binary": is_binary,
         "mcnemar_p": statistics.mcnemar_p(gained, lost),
         "mcnemar_mid_p": statistics.mcnemar_p(gained, lost, mid_p=True),
     }
+
+
+def _is_right_or_wrong(scores: Floats) -> bool:
+    return bool(np.all((scores == 0) | (scores == 1)))
 
 
 def _mean(values: Floats) -> float:
@@ -357,12 +368,18 @@ class _Scale:
 def _scale_of(
     now: Floats, before: Floats, bounds: tuple[float, float] | None, *, may_be_share: bool
 ) -> _Scale:
-    least, most = float(min(now.min(), before.min())), float(max(now.max(), before.max()))
-    if bounds is not None and bounds[0] <= least and most <= bounds[1] and bounds[0] < bounds[1]:
-        return _Scale(*bounds, bounded=True)
+    """The known bounds of a score where all values keep to them, else those of the values seen."""
+    least = float(min(now.min(), before.min()))
+    most = float(max(now.max(), before.max()))
+    if bounds is not None:
+        low, high = bounds
+        if low <= least and most <= high and low < high:
+            return _Scale(low, high, bounded=True)
     if may_be_share and least >= 0.0 and most <= 1.0:
         return _Scale(0.0, 1.0, bounded=True)
-    return _Scale(least, most if most > least else least + 1.0, bounded=False)
+    if most <= least:
+        most = least + 1.0
+    return _Scale(least, most, bounded=False)
 
 
 def _constant_change(gap: Floats) -> float | None:

@@ -147,19 +147,20 @@ def _documents(tasks: Sequence[TaskComparison]) -> int | None:
 
 def _pooled(tasks: Sequence[TaskComparison], known: int, confidence: float) -> Conclusion:
     """The verdicts of all right-or-wrong tasks together, each row weighing the same."""
-    now, before, units = [], [], []
-    shift = 0
+    now, before, documents = [], [], []
+    next_code = 0
     for task in tasks:
-        if task.pairs is None:
+        pairs = task.pairs
+        if pairs is None:
             continue
-        lower = task.difference.higher_is_better is False
-        now.append(1 - task.pairs.now if lower else task.pairs.now)
-        before.append(1 - task.pairs.before if lower else task.pairs.before)
+        is_turned = task.difference.higher_is_better is False
+        now.append(1 - pairs.now if is_turned else pairs.now)
+        before.append(1 - pairs.before if is_turned else pairs.before)
         codes = task.units
         if codes is None:
-            codes = np.full(task.pairs.now.size, UNKNOWN, dtype=np.int64)
-        units.append(np.where(codes < 0, codes, codes + shift))
-        shift += int(codes.max(initial=UNKNOWN)) + 1
-    documents: NDArray[np.int64] | None = np.concatenate(units) if shift else None
-    item = difference(np.concatenate(now), np.concatenate(before), documents, confidence=confidence)
+            codes = np.full(pairs.now.size, UNKNOWN, dtype=np.int64)
+        documents.append(np.where(codes < 0, codes, codes + next_code))
+        next_code += int(codes.max(initial=UNKNOWN)) + 1
+    units: NDArray[np.int64] | None = np.concatenate(documents) if next_code else None
+    item = difference(np.concatenate(now), np.concatenate(before), units, confidence=confidence)
     return Conclusion(f"pooled verdicts of {len(tasks)} of {known} tasks", "overall", item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -289,16 +289,25 @@ def _nothing_matched(table: Table, other: Table) -> RowMatch:
 
 def _add_pairing(match: RowMatch, pairing: Pairing, table: Table, other: Table) -> None:
     """Take over what the levels found among the rows that had no partner."""
-    match.ambiguous = [table.ids[row] for row in pairing.left_ambiguous]
-    match.ambiguous += [other.ids[row] for row in pairing.right_ambiguous]
+    match.ambiguous = _ids_of(table, pairing.left_ambiguous)
+    match.ambiguous += _ids_of(other, pairing.right_ambiguous)
     match.conflicts = [table.ids[row] for row, _ in pairing.conflicts]
-    first = int(match.repeats.max(initial=UNKNOWN)) + 1
-    pairs = [
-        (row, other_row, UNKNOWN if group == ALONE else group + first)
-        for row, other_row, _, group in pairing.pairs
-    ]
+    first_group = _next_group(match)
+    pairs = []
+    for row, other_row, _level, group in pairing.pairs:
+        code = UNKNOWN if group == ALONE else group + first_group
+        pairs.append((row, other_row, code))
     _take_pairs(match, pairs, table, other)
     match.ways |= pairing.by_level()
+
+
+def _next_group(match: RowMatch) -> int:
+    """The first code that no group of repeated rows has yet."""
+    return int(match.repeats.max(initial=UNKNOWN)) + 1
+
+
+def _ids_of(table: Table, rows: Iterable[int]) -> list[str]:
+    return [table.ids[row] for row in rows]
 
 
 _Keys = Callable[[Table, Rows], Sequence[Hashable]]
@@ -324,39 +333,38 @@ def _match_left_over(match: RowMatch, table: Table, other: Table, way: str, keys
     """Bring rows without a partner together by another key; repeated keys as groups."""
     rows = _left_over(table, match.rows, match.duplicates)
     other_rows = _left_over(other, match.other_rows, match.duplicates)
-    of_key = _group_by(keys(table, rows), rows)
-    of_key_in_other = _group_by(keys(other, other_rows), other_rows)
-    row_pairs: list[tuple[int, int, int]] = []
-    group = int(match.repeats.max(initial=UNKNOWN)) + 1
-    for key, members in of_key.items():
-        partners = of_key_in_other.get(key, [])
+    groups = _group_by(keys(table, rows), rows)
+    other_groups = _group_by(keys(other, other_rows), other_rows)
+    next_group = _next_group(match)
+    pairs: list[tuple[int, int, int]] = []
+    for key, members in groups.items():
+        partners = other_groups.get(key, [])
         if len(partners) != len(members):
             continue
         code = UNKNOWN
         if len(members) > 1:
-            code, group = group, group + 1
-        row_pairs += [(row, place, code) for row, place in zip(members, partners, strict=True)]
-    _take_pairs(match, row_pairs, table, other)
-    match.ways[way] = len(row_pairs)
+            code = next_group
+            next_group += 1
+        for row, other_row in zip(members, partners, strict=True):
+            pairs.append((row, other_row, code))
+    _take_pairs(match, pairs, table, other)
+    match.ways[way] = len(pairs)
 
 
 def _take_pairs(
-    match: RowMatch, row_pairs: Sequence[tuple[int, int, int]], table: Table, other: Table
+    match: RowMatch, pairs: Sequence[tuple[int, int, int]], table: Table, other: Table
 ) -> None:
     """Add pairs of rows, each with the code of its group, in order of the rows."""
-    if not row_pairs:
+    if not pairs:
         return
-    columns = np.array(row_pairs, dtype=np.int64).reshape(-1, 3)
-    match.rows = np.concatenate([match.rows, columns[:, 0]])
-    match.other_rows = np.concatenate([match.other_rows, columns[:, 1]])
-    match.repeats = np.concatenate([match.repeats, columns[:, 2]])
-    order = np.argsort(match.rows, kind="stable")
-    match.rows, match.other_rows = match.rows[order], match.other_rows[order]
-    match.repeats = match.repeats[order]
-    match.extra = [table.ids[row] for row in _left_over(table, match.rows, match.duplicates)]
-    match.missing = [
-        other.ids[row] for row in _left_over(other, match.other_rows, match.duplicates)
-    ]
+    further = np.array(pairs, dtype=np.int64).reshape(-1, 3)
+    known = np.column_stack([match.rows, match.other_rows, match.repeats])
+    together = np.concatenate([known, further])
+    order = np.argsort(together[:, 0], kind="stable")
+    columns = np.ascontiguousarray(together[order].T)
+    match.rows, match.other_rows, match.repeats = columns
+    match.extra = _ids_of(table, _left_over(table, match.rows, match.duplicates))
+    match.missing = _ids_of(other, _left_over(other, match.other_rows, match.duplicates))
 
 
 def _left_over(table: Table, matched: Rows, duplicates: Sequence[str]) -> Rows:
@@ -383,13 +391,12 @@ def _match_unique(table: Table, other: Table) -> RowMatch:
     if table.ids == other.ids:
         every_row = np.arange(len(table), dtype=np.int64)
         return _match_of(table, every_row, every_row, missing=[], extra=[])
-    places = {row_id: row for row, row_id in enumerate(other.ids)}
-    partners = np.array([places.pop(row_id, UNKNOWN) for row_id in table.ids], dtype=np.int64)
-    rows = np.flatnonzero(partners != UNKNOWN).astype(np.int64)
-    lone = np.flatnonzero(partners == UNKNOWN)
-    return _match_of(
-        table, rows, partners[rows], missing=list(places), extra=[table.ids[row] for row in lone]
-    )
+    row_of_id = {row_id: row for row, row_id in enumerate(other.ids)}
+    partners = np.array([row_of_id.pop(row_id, UNKNOWN) for row_id in table.ids], dtype=np.int64)
+    is_paired = partners != UNKNOWN
+    rows = np.flatnonzero(is_paired).astype(np.int64)
+    extra = _ids_of(table, np.flatnonzero(~is_paired).tolist())
+    return _match_of(table, rows, partners[rows], missing=list(row_of_id), extra=extra)
 
 
 def _match_repeated(table: Table, other: Table, repeated: set[str]) -> RowMatch:
@@ -399,18 +406,23 @@ def _match_repeated(table: Table, other: Table, repeated: set[str]) -> RowMatch:
     for key in doubled:
         keys.pop(key, None)
         other_keys.pop(key, None)
-    pairs = [(keys.pop(key)[0], other_keys.pop(key)[0]) for key in list(keys) if key in other_keys]
+    shared = [key for key in keys if key in other_keys]
+    pairs = [(keys.pop(key)[0], other_keys.pop(key)[0]) for key in shared]
     pairs += _pairs_by_prompt(keys, other_keys)
     columns = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
     match = _match_of(
         table,
         columns[:, 0],
         columns[:, 1],
-        missing=[key[0] for key in other_keys],
-        extra=[key[0] for key in keys],
+        missing=_ids_of_keys(other_keys),
+        extra=_ids_of_keys(keys),
     )
-    match.duplicates = list(dict.fromkeys(key[0] for key in doubled))
+    match.duplicates = list(dict.fromkeys(_ids_of_keys(doubled)))
     return match
+
+
+def _ids_of_keys(keys: Iterable[RowKey]) -> list[str]:
+    return [row_id for row_id, _prompt, _place in keys]
 
 
 def _match_of(
@@ -440,7 +452,8 @@ def _pairs_by_prompt(
     for prompt, candidates in by_prompt.items():
         partners = other_by_prompt.get(prompt, [])
         if len(candidates) == len(partners) == 1:
-            pairs.append((keys.pop(candidates[0])[0], other_keys.pop(partners[0])[0]))
+            row, other_row = keys.pop(candidates[0])[0], other_keys.pop(partners[0])[0]
+            pairs.append((row, other_row))
     return pairs
 
 

@@ -64,12 +64,12 @@ def gold_differs(table: Table, other: Table, rows: Rows, other_rows: Rows) -> ND
     Equal hashes settle nearly every pair; the lines of the others are read.
     """
     hashes, other_hashes = table.target_hash[rows], other.target_hash[other_rows]
-    known = (hashes != 0) & (other_hashes != 0)
-    differs: NDArray[np.bool_] = known & (hashes != other_hashes)
-    places = np.flatnonzero(differs)
+    both_logged = (hashes != 0) & (other_hashes != 0)
+    suspected: NDArray[np.bool_] = both_logged & (hashes != other_hashes)
+    places = np.flatnonzero(suspected)
     pairs = _read_both(table, other, rows[places], other_rows[places])
-    for place, (sample, opposite) in zip(places.tolist(), pairs, strict=True):
-        differs[place] = gold_text(sample) != gold_text(opposite)
+    differs = np.zeros_like(suspected)
+    differs[places] = [gold_text(sample) != gold_text(opposite) for sample, opposite in pairs]
     return differs
 
 
@@ -79,13 +79,19 @@ def texts_differ(table: Table, other: Table, rows: Rows, other_rows: Rows) -> ND
     Case, blanks and final stops make no difference, and a letter is the choice that it names.
     """
     hashes, other_hashes = table.target_hash[rows], other.target_hash[other_rows]
-    differs: NDArray[np.bool_] = (hashes == 0) | (hashes != other_hashes)
-    places = np.flatnonzero(differs)
+    suspected: NDArray[np.bool_] = (hashes == 0) | (hashes != other_hashes)
+    places = np.flatnonzero(suspected)
     pairs = _read_both(table, other, rows[places], other_rows[places])
-    for place, (sample, opposite) in zip(places.tolist(), pairs, strict=True):
-        targets = [AskedRow.of_sample(each).keys().loose_target for each in (sample, opposite)]
-        differs[place] = all(targets) and targets[0] != targets[1]
+    differs = np.zeros_like(suspected)
+    differs[places] = [_targets_differ(sample, opposite) for sample, opposite in pairs]
     return differs
+
+
+def _targets_differ(sample: Sample, opposite: Sample) -> bool:
+    """Returns whether the gold answers of two samples are known and not the same."""
+    target = AskedRow.of_sample(sample).keys().loose_target
+    other_target = AskedRow.of_sample(opposite).keys().loose_target
+    return bool(target and other_target and target != other_target)
 
 
 def choices_of_pairs(table: Table, other: Table, rows: Rows, other_rows: Rows) -> list[Choices]:

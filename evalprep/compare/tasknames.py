@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -12,6 +13,7 @@ from evalprep.results import Run, narrowed
 
 #: The prefix under which one leaderboard publishes tasks that lm-eval also has without it.
 _PREFIX = "leaderboard_"
+Task = TypeVar("Task")
 
 
 def with_names_of(
@@ -30,11 +32,16 @@ def with_names_of(
     matches = dict(_matches(run, other, chosen))
     if not matches:
         return other, []
-    tasks = {matches.get(name, name): task for name, task in other.tasks.items()}
-    logged = {matches.get(name, name): task for name, task in other.logged.tasks.items()}
-    renamed = replace(other, tasks=tasks, logged=structs.replace(other.logged, tasks=logged))
     notes = [f"task {own} of the baseline is taken for {name}" for own, name in matches.items()]
-    return renamed, notes
+    tasks = _renamed(other.tasks, matches)
+    logged_tasks = _renamed(other.logged.tasks, matches)
+    logged = structs.replace(other.logged, tasks=logged_tasks)
+    return replace(other, tasks=tasks, logged=logged), notes
+
+
+def _renamed(tasks: Mapping[str, Task], names: Mapping[str, str]) -> dict[str, Task]:
+    """Tasks under other names, where these are known; in the same order."""
+    return {names.get(name, name): task for name, task in tasks.items()}
 
 
 def of_tasks(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
@@ -54,7 +61,9 @@ def of_tasks(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
     for other in others:
         renamed, notes = with_names_of(other, candidate, names)
         aligned.append(replace(renamed, notes=[*renamed.notes, *notes]))
-    tasks = [task for name in names for task in candidate.group(name) or [name]]
+    tasks: list[str] = []
+    for name in names:
+        tasks += candidate.group(name) or [name]
     return [narrowed(run, _names_in(run, tasks, aligned), None) for run in aligned]
 
 

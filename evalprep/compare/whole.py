@@ -269,12 +269,18 @@ def _f1(sides: Sequence[Sequence[Any]]) -> _Read:
         raise UnreadableRowsError("labels beyond 0 and 1")
     counts = []
     for side in sides:
-        lines = [[g == p == 1, g == 0 and p == 1, g == 1 and p == 0] for g, p in side]
+        lines = []
+        for gold, predicted in side:
+            is_hit = gold == predicted == 1
+            is_false_alarm = gold == 0 and predicted == 1
+            is_miss = gold == 1 and predicted == 0
+            lines.append([is_hit, is_false_alarm, is_miss])
         counts.append(np.array(lines, dtype=np.float64).reshape(-1, 3))
 
     def value(sums: Floats) -> float:
-        bottom = 2 * sums[0] + sums[1] + sums[2]
-        return float(2 * sums[0] / bottom) if bottom > 0 else 0.0
+        hits, false_alarms, misses = sums
+        bottom = 2 * hits + false_alarms + misses
+        return float(2 * hits / bottom) if bottom > 0 else 0.0
 
     return counts, value
 
@@ -293,7 +299,8 @@ def _mcc(sides: Sequence[Sequence[Any]]) -> _Read:
     Computed from the confusion matrix.
     """
     labels = sorted(_labels(sides), key=str)
-    size, place = len(labels), {label: at for at, label in enumerate(labels)}
+    size = len(labels)
+    place = {label: number for number, label in enumerate(labels)}
     counts = []
     for side in sides:
         lines = np.zeros((len(side), size * size))
@@ -302,28 +309,44 @@ def _mcc(sides: Sequence[Sequence[Any]]) -> _Read:
         counts.append(lines)
 
     def value(sums: Floats) -> float:
-        matrix = sums.reshape(size, size)
-        total, right = float(matrix.sum()), float(np.trace(matrix))
-        gold, predicted = matrix.sum(axis=1), matrix.sum(axis=0)
-        spread = (total**2 - float(predicted @ predicted)) * (total**2 - float(gold @ gold))
-        bottom = math.sqrt(max(spread, 0.0))
-        return (right * total - float(gold @ predicted)) / bottom if bottom > 0 else 0.0
+        return _correlation(sums.reshape(size, size))
 
     return counts, value
+
+
+def _correlation(confusion: NDArray[np.float64]) -> float:
+    """Matthews' correlation of a confusion matrix, gold classes by predicted ones."""
+    total = float(confusion.sum())
+    right = float(np.trace(confusion))
+    gold = confusion.sum(axis=1)
+    predicted = confusion.sum(axis=0)
+    by_chance = float(gold @ predicted)
+    spread_predicted = total**2 - float(predicted @ predicted)
+    spread_gold = total**2 - float(gold @ gold)
+    bottom = math.sqrt(max(spread_predicted * spread_gold, 0.0))
+    return (right * total - by_chance) / bottom if bottom > 0 else 0.0
 
 
 def _brier(sides: Sequence[Sequence[Any]]) -> _Read:
     """Mean squared distance of the probabilities from the gold class: [sum, rows]."""
     counts = []
     for side in sides:
-        lines = []
-        for gold, probabilities in side:
-            target = np.zeros(len(probabilities))
-            target[int(gold)] = 1.0
-            distance = np.asarray(probabilities, dtype=np.float64) - target
-            lines.append([float(np.sum(distance**2)), 1.0])
+        lines = [[_squared_distance(gold, chances), 1.0] for gold, chances in side]
         counts.append(np.array(lines, dtype=np.float64).reshape(-1, 2))
-    return counts, lambda sums: float(sums[0] / sums[1]) if sums[1] else 0.0
+
+    def value(sums: Floats) -> float:
+        distance, rows = sums
+        return float(distance / rows) if rows else 0.0
+
+    return counts, value
+
+
+def _squared_distance(gold: Any, chances: Sequence[float]) -> float:
+    """The squared distance of the probabilities of a row from its gold class."""
+    target = np.zeros(len(chances))
+    target[int(gold)] = 1.0
+    distance = np.asarray(chances, dtype=np.float64) - target
+    return float(np.sum(distance**2))
 
 
 def _texts(metric: str, sides: Sequence[Sequence[Any]]) -> _Read:

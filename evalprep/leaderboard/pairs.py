@@ -94,24 +94,23 @@ class Pairs:
         tasks_by_reason: dict[str, dict[str, None]] = {}
         for name, why in self._other_questions_of(at, tasks):
             tasks_by_reason.setdefault(why, {})[name] = None
-        # Named only where it is not all that the number is made of.
-        anchor = self.runs[self.anchor]
-        return [
-            _of_row(why, anchor)
-            if len(names) == len(tasks)
-            else f"{_of_row(why, anchor)} ({shortlist(list(names), 2)})"
-            for why, names in tasks_by_reason.items()
-        ]
+        sentences = []
+        for why, names in tasks_by_reason.items():
+            sentence = _of_row(why, self.runs[self.anchor])
+            is_about_all = len(names) == len(tasks)
+            sentences.append(sentence if is_about_all else f"{sentence} ({shortlist([*names], 2)})")
+        return sentences
 
     def _other_questions_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Task by task why a run was not asked what the anchor was."""
-        run, other = self.runs[at], self.runs[self.anchor]
-        sampled = [name for name in tasks if name in run.tasks and name in other.tasks]
+        run, anchor = self.runs[at], self.runs[self.anchor]
+        sampled = [name for name in tasks if name in run.tasks and name in anchor.tasks]
         for name in tasks:
-            mine, theirs = run.known(name), other.known(name)
-            if name not in sampled and mine is not None and theirs is not None:
-                for why in reasons(differing(run, mine, other, theirs), self.allow):
-                    yield name, why
+            task, yardstick = run.known(name), anchor.known(name)
+            if name in sampled or task is None or yardstick is None:
+                continue
+            for why in reasons(differing(run, task, anchor, yardstick), self.allow):
+                yield name, why
         if sampled:
             yield from self._other_samples_of(at, sampled)
 
@@ -138,11 +137,11 @@ class Pairs:
         why = []
         if values["rule"] != other["rule"]:
             why.append(f"scored by another rule: {values['rule'] or 'the usual one'}")
-        fewer = other["over"] - values["over"]
-        more = values["over"] - other["over"]
-        counts = [
-            f"{len(names)} {kind}" for names, kind in ((fewer, "fewer"), (more, "more")) if names
-        ]
+        counts = []
+        if fewer := other["over"] - values["over"]:
+            counts.append(f"{len(fewer)} fewer")
+        if more := values["over"] - other["over"]:
+            counts.append(f"{len(more)} more")
         if counts:
             why.append(f"a mean of other scores: {' and '.join(counts)}")
         return why
@@ -162,16 +161,20 @@ class Pairs:
         Another split, another sample of the data.
         """
         name, anchor = conclusion.name, self.runs[self.anchor]
-        mine, theirs = (len(run.tasks[name].table()) for run in (self.runs[at], anchor))
+        own = len(self.runs[at].tasks[name].table())
+        of_anchor = len(anchor.tasks[name].table())
+        if not own or not of_anchor:
+            return []
         shared = 0 if conclusion.pairs is None else conclusion.pairs.paired
-        part = self.incomplete(at, [name]) or self.incomplete(self.anchor, [name])
-        if (part and shared) or not (mine and theirs):
+        is_part = self.incomplete(at, [name]) or self.incomplete(self.anchor, [name])
+        if is_part and shared:
             return []
-        if max(mine, theirs) - shared <= TOLERATED_MISSING * max(mine, theirs):
+        most = max(own, of_anchor)
+        if most - shared <= TOLERATED_MISSING * most:
             return []
-        if shared == mine:
-            return [f"it has {mine} of the {theirs} rows of {anchor.label}"]
-        return [f"other rows: {shared} of its {mine} are among the {theirs} of {anchor.label}"]
+        if shared == own:
+            return [f"it has {own} of the {of_anchor} rows of {anchor.label}"]
+        return [f"other rows: {shared} of its {own} are among the {of_anchor} of {anchor.label}"]
 
     def fewer_tasks(self, column: Column, tasks: Sequence[str]) -> list[str]:
         """The reason where a group's value covers fewer tasks than the group has over all runs."""
@@ -283,9 +286,9 @@ def _of_row(reason: str, anchor: Run) -> str:
 def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]:
     """What a run was asked, as far as its facts tell; chat templates belong to models."""
     without = {*allow, "chat_template"}
-    return frozenset(
-        (name, fact, repr(known.value))
-        for name, task in {**run.stored, **run.tasks}.items()
-        for fact, known in facts_of(run, task).items()
-        if known.kind == "question" and fact not in without
-    )
+    facts = set()
+    for name, task in {**run.stored, **run.tasks}.items():
+        for fact, known in facts_of(run, task).items():
+            if known.kind == "question" and fact not in without:
+                facts.add((name, fact, repr(known.value)))
+    return frozenset(facts)

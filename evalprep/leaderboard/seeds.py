@@ -17,14 +17,19 @@ from evalprep.results import Run, seed_groups, without_seed
 
 def merge_seeds(rows: Sequence[Row], runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
     """Returns one row for the runs of one model with several seeds; references stay as they are."""
-    place_of = {id(run): at for at, run in enumerate(runs)}
-    single = {row.members[0]: row for row in rows}
-    row_at = {at: row for at, row in single.items() if row.reference}
-    models = [runs[at] for at, row in single.items() if not row.reference]
+    place_of = {id(run): place for place, run in enumerate(runs)}
+    row_of_run = {row.members[0]: row for row in rows}
+    merged: dict[int, Row] = {}
+    models = []
+    for place, row in row_of_run.items():
+        if row.reference:
+            merged[place] = row
+        else:
+            models.append(runs[place])
     for group in seed_groups(models):
         members = tuple(place_of[id(run)] for run in group)
-        row_at[members[0]] = _row_of_group(single, members, group[0], columns)
-    return [row_at[at] for at in sorted(row_at)]
+        merged[members[0]] = _row_of_group(row_of_run, members, group[0], columns)
+    return [merged[place] for place in sorted(merged)]
 
 
 def _row_of_group(
@@ -39,20 +44,24 @@ def _merge(
     rows: Sequence[Row], members: tuple[int, ...], first: Run, columns: Sequence[Column]
 ) -> Row:
     """One row for several."""
-    base = without_home(without_seed(first.model)[0])
-    notes = [f"mean of {', '.join(row.label for row in rows)}"]
+    model, _seed = without_seed(first.model)
+    base = without_home(model)
+    name = base.rstrip("/").rpartition("/")[2]
+    labels = ", ".join(row.label for row in rows)
+    notes = [f"mean of {labels}"]
     for row in rows:
         notes += row.notes
+    cells = {}
+    for column in columns:
+        cells[column.id] = _mean(column, [row.cells[column.id] for row in rows])
     return Row(
-        label=f"{base.rstrip('/').rpartition('/')[2]} ({len(rows)} seeds)",
+        label=f"{name} ({len(rows)} seeds)",
         model=base,
         folder=rows[0].folder,
         run=", ".join(row.run for row in rows),
         reference=False,
         place=place_in(base),
-        cells={
-            column.id: _mean(column, [row.cells[column.id] for row in rows]) for column in columns
-        },
+        cells=cells,
         members=members,
         trial=any(row.trial for row in rows),
         notes=notes,
@@ -77,7 +86,8 @@ def _mean(column: Column, cells: Sequence[Cell]) -> Cell:
         tasks=_each_once([cell.tasks for cell in cells]),
     )
     if column.p_value:
-        merged.value, merged.notes = statistics.median(known), [f"median of {len(known)} seeds"]
+        merged.value = statistics.median(known)
+        merged.notes = [f"median of {len(known)} seeds"]
     elif len(known) > 1:
         merged.sd = statistics.stdev(known)
     return merged
@@ -85,8 +95,14 @@ def _mean(column: Column, cells: Sequence[Cell]) -> Cell:
 
 def _standing(cells: Sequence[Cell], *, otherwise: str) -> str:
     """The first standing of a cell that has one."""
-    return next((cell.standing for cell in cells if cell.standing), otherwise)
+    for cell in cells:
+        if cell.standing:
+            return cell.standing
+    return otherwise
 
 
 def _each_once(lists: Sequence[Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(text for texts in lists for text in texts))
+    each: dict[str, None] = {}
+    for texts in lists:
+        each |= dict.fromkeys(texts)
+    return list(each)
