@@ -74,13 +74,15 @@ def _percent_reason(metric: Metric, sides: Mapping[str, Floats]) -> str:
     shares = [name for name, values in sides.items() if _lies_below(values, 1.0)]
     if len(shares) != 1:
         return ""
-    (share,) = shares
-    (percent,) = (name for name in sides if name != share)
-    values, mean = sides[percent], float(np.mean(sides[share]))
+    share = shares[0]
+    percent = next(name for name in sides if name != share)
+    values = sides[percent]
     if not _lies_below(values, 100.0):
         return ""
+    mean_share = float(np.mean(sides[share]))
+    mean_percent = float(np.mean(values))
+    ratio = mean_percent / mean_share if mean_share > 0.0 else 0.0
     only_ends = bool(np.all((values == 0.0) | (values == 100.0)))
-    ratio = float(np.mean(values)) / mean if mean > 0.0 else 0.0
     if not only_ends and not _LEAST_RATIO <= ratio <= _MOST_RATIO:
         return ""
     return f"the {percent} has {metric.metric} in percent, the {share} as a share"
@@ -102,12 +104,13 @@ def lone_metrics(
         task, against = run.known(name), other.known(name)
         if task is None or against is None:
             continue
-        now, before = (_scores_of(side.metrics) for side in (task, against))
-        if not now or not before:
+        own, of_baseline = _scores_of(task.metrics), _scores_of(against.metrics)
+        if not own or not of_baseline:
             continue  # a side without any score is named for that
-        for side, keys in (("candidate", before - now), ("baseline", now - before)):
-            for key in sorted(keys):
-                lacking[side].setdefault(key, []).append(name)
+        for key in sorted(of_baseline - own):
+            lacking["candidate"].setdefault(key, []).append(name)
+        for key in sorted(own - of_baseline):
+            lacking["baseline"].setdefault(key, []).append(name)
     return lacking
 
 

@@ -156,20 +156,23 @@ def _nothing_shown(unchanged: Sequence[Conclusion], overall: Conclusion | None) 
 
 def _undecided(deciding: Sequence[Conclusion], missing: Sequence[str]) -> str:
     """What could not be compared, each reason once."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    names_of: dict[tuple[str, str], list[str]] = {}
     for sentence in missing:
-        groups[NOT_ENOUGH, sentence] = []
+        names_of[NOT_ENOUGH, sentence] = []
     for item in deciding:
         if item.verdict in {NOT_COMPARABLE, NOT_ENOUGH}:
-            reasons = item.not_comparable or item.not_enough
-            groups.setdefault((item.verdict, reasons[0] if reasons else item.words), []).append(
-                item.name
-            )
+            key = item.verdict, _first_reason(item)
+            names_of.setdefault(key, []).append(item.name)
     parts = []
-    named = list(groups.items())[:_NAMED]
-    for (verdict, reason), names_of in named:
-        where = f" on {shortlist(names_of, _NAMED)}" if names_of else ""
+    for (verdict, reason), names in list(names_of.items())[:_NAMED]:
+        where = f" on {shortlist(names, _NAMED)}" if names else ""
         parts.append(f"{verdict}{where}: {reason}")
-    if len(groups) > len(named):
-        parts.append(f"and {len(groups) - len(named)} more")
+    if len(names_of) > _NAMED:
+        parts.append(f"and {len(names_of) - _NAMED} more")
     return "; ".join(parts)
+
+
+def _first_reason(item: Conclusion) -> str:
+    """Why a quantity was not compared, or not with enough evidence."""
+    reasons = item.not_comparable or item.not_enough
+    return reasons[0] if reasons else item.words

@@ -288,22 +288,31 @@ def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | 
 
 
 def _documents_of(tasks: Sequence[Conclusion]) -> dict[str, str]:
-    """Key of a row as scores name it -> its document as the task's comparison has it.
+    """Key of a row as scores name it -> its document as the task's comparison has it."""
+    documents: dict[str, str] = {}
+    for task in tasks:
+        if isinstance(task, TaskComparison):
+            documents |= _documents_of_task(task)
+    return documents
+
+
+def _documents_of_task(task: TaskComparison) -> dict[str, str]:
+    """The documents of the pairs of one task; empty where all rows are independent.
 
     A score names a row by its id, or by its place in the split.
     """
+    table, pairs, units = task.table, task.pairs, task.units
+    if table is None or pairs is None or units is None:
+        return {}
     documents: dict[str, str] = {}
-    for task in tasks:
-        if not isinstance(task, TaskComparison) or task.units is None:
-            continue
-        if task.pairs is None or task.table is None:
-            continue
-        ids = set(task.table.ids)
-        for row, unit in zip(task.pairs.rows.tolist(), task.units.tolist(), strict=True):
-            row_id, place = task.table.ids[row], str(task.table.doc_id[row])
-            document = row_id if unit == UNKNOWN else f"#{unit}"
-            names = {row_id, *({place} - ids)}
-            documents |= {f"{task.name}#{name}": f"{task.name}#{document}" for name in names}
+    ids = set(table.ids)
+    for row, unit in zip(pairs.rows.tolist(), units.tolist(), strict=True):
+        row_id = table.ids[row]
+        document = row_id if unit == UNKNOWN else f"#{unit}"
+        documents[f"{task.name}#{row_id}"] = f"{task.name}#{document}"
+        place = str(table.doc_id[row])
+        if place not in ids:
+            documents[f"{task.name}#{place}"] = f"{task.name}#{document}"
     return documents
 
 

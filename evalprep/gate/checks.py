@@ -26,7 +26,7 @@ from evalprep.compare import (
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.gate.policy import ALL, PRIMARY, Policy, Rule, limit
 from evalprep.packs import Pack
-from evalprep.results import NamedMetric, Run, metric_and_filter
+from evalprep.results import NamedMetric, Run, TaskRun, metric_and_filter
 from evalprep.terminal import counted
 
 REQUIRED, ADVISORY = "required", "advisory"
@@ -254,11 +254,9 @@ def _deciding(comparison: Comparison) -> list[Conclusion]:
     """The conclusions about tasks that decide, each quantity once."""
     of_tasks = {task.duplicate_of for task in comparison.tasks if task.duplicate_of}
     beside = [*comparison.metrics, *comparison.further]
-    return [
-        *(task for task in comparison.tasks if task.decides),
-        *(item for item in beside if item.decides and item.duplicate_of not in of_tasks),
-        *(item for item in comparison.stored if item.decides),
-    ]
+    further = [item for item in beside if item.duplicate_of not in of_tasks]
+    known = [*comparison.tasks, *further, *comparison.stored]
+    return [item for item in known if item.decides]
 
 
 def _missing_metrics(run: Run, other: Run, comparison: Comparison, policy: Policy) -> list[Demand]:
@@ -269,17 +267,27 @@ def _missing_metrics(run: Run, other: Run, comparison: Comparison, policy: Polic
     demands = []
     for task in comparison.tasks:
         rule = _rule_of(task.name, policy)
-        sides = run.tasks[task.name], other.tasks[task.name]
-        keys = [{(metric.metric, metric.filter) for metric in side.metrics} for side in sides]
-        for metric, filter_name in sorted(keys[0] ^ keys[1]):
-            if rule is None or not settings.decides(metric, filter_name, primary=False):
-                continue
-            side = "the baseline" if (metric, filter_name) in keys[0] else "the candidate"
-            label = metric if filter_name == "none" else f"{metric} ({filter_name})"
-            message = f"{side} has no {label} of {task.name}"
-            check = Check(f"{task.name}: {label}", "task", NOT_ENOUGH, rule.level, message=message)
-            demands.append(Demand(check, rule))
+        if rule is None:
+            continue
+        own = _metric_keys(run.tasks[task.name])
+        of_baseline = _metric_keys(other.tasks[task.name])
+        for metric, filter_name in sorted(own ^ of_baseline):
+            if settings.decides(metric, filter_name, primary=False):
+                side = "the baseline" if (metric, filter_name) in own else "the candidate"
+                label = metric if filter_name == "none" else f"{metric} ({filter_name})"
+                demands.append(_lone_metric(task.name, label, side, rule))
     return demands
+
+
+def _metric_keys(task: TaskRun) -> set[tuple[str, str]]:
+    return {(metric.metric, metric.filter) for metric in task.metrics}
+
+
+def _lone_metric(task: str, metric: str, side: str, rule: Rule) -> Demand:
+    """The check of a metric that a side of a task lacks."""
+    message = f"{side} has no {metric} of {task}"
+    check = Check(f"{task}: {metric}", "task", NOT_ENOUGH, rule.level, message=message)
+    return Demand(check, rule)
 
 
 def _suite_demands(

@@ -223,10 +223,11 @@ def _floor_lines(comparison: Comparison) -> list[str]:
 def _judge(demands: Sequence[Demand], policy: Policy) -> None:
     """Adjust p over all checks that have one, and set status and message."""
     tested = [demand for demand in demands if demand.tested]
-    raw = [demand.check.p or 0.0 for demand in tested]
-    is_holm = policy.adjust == "holm"
-    adjusted = statistics.holm(raw) if is_holm else raw
-    level = (1 - policy.confidence) / (len(raw) if raw and is_holm else 1)
+    adjusted = [demand.check.p or 0.0 for demand in tested]
+    level = 1 - policy.confidence
+    if policy.adjust == "holm":
+        adjusted = list(statistics.holm(adjusted))
+        level /= max(len(tested), 1)
     fail_z = statistics.critical_value(1 - level)
     for demand, p in zip(tested, adjusted, strict=True):
         demand.check.p_adjusted = p

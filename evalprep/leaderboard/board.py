@@ -149,11 +149,12 @@ class Board:
         for row in self.rows:
             if row.place.step is not None and not row.reference:
                 by_trajectory.setdefault(row.place.trajectory, []).append(row)
-        return {
-            name: sorted(rows, key=lambda row: (row.place.step or 0, row.label))
-            for name, rows in by_trajectory.items()
-            if len({row.place.step for row in rows}) > 1
-        }
+        trajectories = {}
+        for name, rows in by_trajectory.items():
+            steps = {row.place.step for row in rows}
+            if len(steps) > 1:
+                trajectories[name] = sorted(rows, key=_by_step)
+        return trajectories
 
     def shown_cells(self) -> Iterator[tuple[Row, Column, Cell]]:
         """Every cell of the shown columns with its row and column."""
@@ -167,11 +168,13 @@ class Board:
         labels_of: dict[tuple[str, str], dict[str, None]] = {}
         for row, _, cell in self.shown_cells():
             for why in cell.why:
-                labels_of.setdefault((SIGNS[cell.standing], why), {})[row.label] = None
-        return [
-            (sign, f"{shortlist(list(labels), _NAMED)}: {why}")
-            for (sign, why), labels in labels_of.items()
-        ]
+                sign = SIGNS[cell.standing]
+                labels_of.setdefault((sign, why), {})[row.label] = None
+        notes = []
+        for (sign, why), labels in labels_of.items():
+            rows = shortlist(list(labels), _NAMED)
+            notes.append((sign, f"{rows}: {why}"))
+        return notes
 
     def without_leader(self) -> list[tuple[str, str]]:
         """Shown columns that no row leads, named or counted, and why.
@@ -180,13 +183,15 @@ class Board:
         """
         names_of: dict[str, list[str]] = {}
         for column in self.columns.shown:
-            if column.id in self.unmarked:
-                names_of.setdefault(self.unmarked[column.id], []).append(column.name)
+            reason = self.unmarked.get(column.id)
+            if reason is not None:
+                names_of.setdefault(reason, []).append(column.name)
         count = len(self.columns.shown)
         lines = []
-        for why, names in names_of.items():
-            is_all = count > _NAMED_COLUMNS and len(names) == count
-            lines.append(("any score" if is_all else shortlist(names, _NAMED_COLUMNS), why))
+        for reason, names in names_of.items():
+            is_every_column = len(names) == count and count > _NAMED_COLUMNS
+            named = "any score" if is_every_column else shortlist(names, _NAMED_COLUMNS)
+            lines.append((named, reason))
         return lines
 
     def absent(self) -> list[str]:
@@ -199,10 +204,10 @@ class Board:
         for (name, why), labels in labels_of.items():
             key = shortlist(labels, _NAMED), why
             columns_of_reason.setdefault(key, []).append(name)
-        return [
-            f"{shortlist(names, _NAMED_COLUMNS)} of {labels}: {why}"
-            for (labels, why), names in columns_of_reason.items()
-        ]
+        sentences = []
+        for (rows, why), names in columns_of_reason.items():
+            sentences.append(f"{shortlist(names, _NAMED_COLUMNS)} of {rows}: {why}")
+        return sentences
 
     def pair_lines(self) -> list[str]:
         """The pairs of rows that differ in the shown columns, a sentence each."""
@@ -236,6 +241,11 @@ class Board:
             "unmarked": self.unmarked,
             "notes": self.notes,
         }
+
+
+def _by_step(row: Row) -> tuple[float, str]:
+    """The place of a row in the order of its training."""
+    return row.place.step or 0, row.label
 
 
 def _plain_row(row: Row) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 from evalprep.compare import (
     ALPHA,
@@ -20,7 +19,16 @@ from evalprep.compare import (
     shown_better,
 )
 from evalprep.leaderboard.board import INCOMPLETE, OTHER, Board, Cell, PairDifference, Row
-from evalprep.leaderboard.columns import CONTRARY, GROUP, SCORE, TASK, Column, columns_of, values_of
+from evalprep.leaderboard.columns import (
+    CONTRARY,
+    GROUP,
+    SCORE,
+    TASK,
+    Column,
+    ColumnValues,
+    columns_of,
+    values_of,
+)
 from evalprep.leaderboard.notes import notes_on_runs
 from evalprep.leaderboard.pairs import Pairs
 from evalprep.leaderboard.seeds import merge_seeds
@@ -92,8 +100,9 @@ def _differences_of_two(board: Board, pairs: Pairs) -> dict[str, Conclusion]:
         return {}
     baseline, candidate = (row.members[0] for row in board.rows)
     conclusions = {}
-    for column in board.columns.all:
-        outcome = pairs.conclusion(candidate, baseline, column) if column.kind == SCORE else None
+    scores = [column for column in board.columns.all if column.kind == SCORE]
+    for column in scores:
+        outcome = pairs.conclusion(candidate, baseline, column)
         if outcome is not None:
             conclusions[column.id] = outcome
     return conclusions
@@ -122,15 +131,23 @@ def _pack_notes(packs: Mapping[str, Pack], columns: Sequence[Column]) -> Iterato
             yield pack.leaderboard.note
 
 
-def _cell(column: Column, values: Mapping[str, Any], at: int, pairs: Pairs) -> Cell:
-    if not values:
+def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) -> Cell:
+    if values is None:
         return Cell(reason=_why_absent(column, pairs.runs[at]))
     cell = Cell(
-        value=finite_number(values["value"]),
-        **{key: values[key] for key in ("low", "high", "stderr", "n", "reason", "notes", "tasks")},
+        value=finite_number(values.value),
+        low=values.low,
+        high=values.high,
+        stderr=values.stderr,
+        n=values.n,
+        reason=values.reason,
+        notes=values.notes,
+        tasks=values.tasks,
     )
     other = pairs.other_question(at, cell.tasks)
-    part = [*pairs.incomplete(at, cell.tasks), *filter(None, [values.get("few_read")])]
+    part = pairs.incomplete(at, cell.tasks)
+    if values.few_read:
+        part.append(values.few_read)
     if cell.value is not None:
         other += pairs.otherwise_made(at, column, values)
         part += pairs.fewer_tasks(column, cell.tasks)
@@ -249,6 +266,9 @@ def _pairs_to_test(column: Column, rows: Mapping[int, Row]) -> Iterator[tuple[in
 
 def _sort_key(row: Row, column: Column) -> tuple[bool, bool, bool, float, str]:
     cell = row.cells[column.id]
-    value = cell.value if cell.value is not None else 0.0
-    better = -value if column.better == "up" else abs(value) if column.better == "zero" else value
-    return (not row.reference, cell.value is None, bool(cell.standing), better, row.label)
+    order = 0.0 if cell.value is None else cell.value
+    if column.better == "up":
+        order = -order
+    elif column.better == "zero":
+        order = abs(order)
+    return (not row.reference, cell.value is None, bool(cell.standing), order, row.label)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import P_VALUE, Pack
@@ -105,19 +105,24 @@ def columns_of(
     """
     columns = [*_suite(scores, packs), *_groups(scores), *_tasks(scores)]
     all_columns = _told_apart(_without_repeats(columns))
-    shown = (
-        _chosen(all_columns, column_names, _tables(packs))
-        if column_names
-        else _headline(all_columns, scores, packs)
-    )
+    if column_names:
+        shown = _chosen(all_columns, column_names, _tables(packs))
+    else:
+        shown = _headline(all_columns, scores, packs)
+    return Columns(all_columns, shown, _pictures(shown, packs), named=bool(column_names))
+
+
+def _pictures(shown: Sequence[Column], packs: Mapping[str, Pack]) -> list[tuple[Column, Column]]:
+    """The pairs of shown columns that packs draw against each other."""
     by_id = {column.id: column for column in shown}
-    pairs = [
-        (f"{pack.name}/{x}", f"{pack.name}/{y}")
-        for pack in packs.values()
-        for x, y in pack.leaderboard.pictures
-    ]
-    pictures = [(by_id[x], by_id[y]) for x, y in pairs if x in by_id and y in by_id]
-    return Columns(all_columns, shown, pictures, named=bool(column_names))
+    pictures = []
+    for pack in packs.values():
+        for name_across, name_up in pack.leaderboard.pictures:
+            across = by_id.get(f"{pack.name}/{name_across}")
+            up = by_id.get(f"{pack.name}/{name_up}")
+            if across is not None and up is not None:
+                pictures.append((across, up))
+    return pictures
 
 
 def table_columns(names: Iterable[str], packs: Mapping[str, Pack]) -> list[str]:
@@ -242,13 +247,12 @@ def _is_shown_beside(score: StoredScore, primary: str) -> bool:
 
 def _told_apart(columns: list[Column]) -> list[Column]:
     """Columns of one name are shown by their ids."""
-    names = [column.name for column in columns]
-    return [
-        Column(**{**vars(column), "name": column.id})
-        if names.count(column.name) > 1 and column.kind == SCORE
-        else column
-        for column in columns
-    ]
+    times = Counter(column.name for column in columns)
+    distinct = []
+    for column in columns:
+        is_ambiguous = times[column.name] > 1 and column.kind == SCORE
+        distinct.append(replace(column, name=column.id) if is_ambiguous else column)
+    return distinct
 
 
 def _headline(
@@ -300,8 +304,10 @@ def _chosen(
     chosen: dict[str, Column] = {}
     problems = []
     names = [column.name for column in columns]
-    wanted = [score for name in column_names for score in tables.get(name, [name])]
-    for name in wanted:
+    score_names: list[str] = []
+    for name in column_names:
+        score_names += tables.get(name, [name])
+    for name in score_names:
         matching = _matching(columns, name)
         chosen |= {column.id: column for column in matching}
         if not matching:
@@ -323,59 +329,97 @@ def _matching(columns: Sequence[Column], name: str) -> list[Column]:
     return exact or [column for column in columns if fnmatch.fnmatchcase(column.name, name)]
 
 
-def values_of(column: Column, scores: Scores) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ColumnValues:
     """The numbers of a run in a column.
 
-    `value`, `low`, `high`, `stderr`, `n`, `reason`, `tasks`, `notes`; empty without.
-
-    Of suite scores also `rule`, by which it was computed, `over`, the scores that a mean is made
-    of, and `few_read`, said of one that is made of the few answers that could be read.
+    Args:
+        value, low, high, stderr, n: The score, its interval and error, and the rows behind it.
+        reason: Why it has no value.
+        tasks: The tasks behind it.
+        notes: What a reader must know.
+        rule: By which rule a suite score was computed.
+        over: The scores that a mean is made of.
+        few_read: Said of a suite score that is made of the few answers that could be read.
     """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    stderr: float | None = None
+    n: int | None = None
+    reason: str = ""
+    tasks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rule: str = ""
+    over: frozenset[str] = frozenset()
+    few_read: str = ""
+
+    @classmethod
+    def of_estimate(
+        cls, estimate: Estimate, tasks: Sequence[str], notes: Sequence[str] = ()
+    ) -> ColumnValues:
+        """Returns the numbers of an estimate over some tasks."""
+        return cls(
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            stderr=estimate.stderr,
+            n=estimate.n,
+            reason=estimate.reason,
+            tasks=list(tasks),
+            notes=list(notes),
+        )
+
+    @classmethod
+    def of_stored(cls, score: StoredScore, notes: Sequence[str] = ()) -> ColumnValues:
+        """Returns the numbers of a score that lm-eval stored."""
+        estimate = Estimate(score.value, score.n, stderr=score.stderr, interval=score.interval)
+        return cls.of_estimate(estimate, [score.task], notes)
+
+    @classmethod
+    def of_suite_score(cls, score: SuiteScore) -> ColumnValues:
+        """Returns the numbers of a suite score; an undefined one has no value."""
+        is_defined = not score.is_undefined
+        return cls(
+            value=score.value if is_defined else None,
+            low=score.low if is_defined else None,
+            high=score.high if is_defined else None,
+            stderr=score.stderr,
+            n=score.n,
+            reason=score.reason if is_defined else "undefined",
+            tasks=list(score.tasks),
+            notes=score.notes,
+            rule=score.rule,
+            over=frozenset(score.over),
+            few_read=score.few_read,
+        )
+
+
+def values_of(column: Column, scores: Scores) -> ColumnValues | None:
+    """Returns the numbers of a run in a column; None where it has none."""
     if column.kind == SCORE:
-        suite_score = next((score for score in scores.suite if score.id == column.id), None)
-        return {} if suite_score is None else _values_of_score(suite_score)
+        for score in scores.suite:
+            if score.id == column.id:
+                return ColumnValues.of_suite_score(score)
+        return None
     if column.kind == GROUP:
-        group = next((group for group in scores.groups if group.group == column.id), None)
-        return {} if group is None else {**_of_estimate(group.micro), "tasks": list(group.tasks)}
+        for group in scores.groups:
+            if group.group == column.id:
+                return ColumnValues.of_estimate(group.micro, group.tasks)
+        return None
     return _values_of_task(column, scores)
 
 
-def _values_of_score(score: SuiteScore) -> dict[str, Any]:
-    undefined = score.is_undefined
-    return {
-        "value": None if undefined else score.value,
-        "low": None if undefined else score.low,
-        "high": None if undefined else score.high,
-        "stderr": score.stderr,
-        "n": score.n,
-        "reason": "undefined" if undefined else score.reason,
-        "tasks": list(score.tasks),
-        "notes": score.notes,
-        "rule": score.rule,
-        "few_read": score.few_read,
-        "over": frozenset(score.over),
-    }
-
-
-def _values_of_task(column: Column, scores: Scores) -> dict[str, Any]:
+def _values_of_task(column: Column, scores: Scores) -> ColumnValues | None:
     """The values of a task's primary score, of another one, or of one without samples."""
     for task in scores.tasks:
         if task.task == column.id and task.metric:
-            return {**_of_estimate(task.micro), "tasks": [task.task]}
+            return ColumnValues.of_estimate(task.micro, [task.task])
         for name, score in further_scores(task):
             if name == column.id:
-                return {**_of_stored(score), "tasks": [task.task]}
+                return ColumnValues.of_stored(score)
     for name, stored in _stored_columns(scores.stored):
         if name == column.id:
-            return {**_of_stored(stored), "tasks": [stored.task], "notes": [WITHOUT_SAMPLES]}
-    return {}
-
-
-def _of_stored(score: StoredScore) -> dict[str, Any]:
-    return _of_estimate(
-        Estimate(score.value, score.n, stderr=score.stderr, interval=score.interval)
-    )
-
-
-def _of_estimate(estimate: Estimate) -> dict[str, Any]:
-    return {**estimate.numbers(), "reason": estimate.reason, "notes": []}
+            return ColumnValues.of_stored(stored, [WITHOUT_SAMPLES])
+    return None

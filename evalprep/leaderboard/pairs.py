@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from evalprep.compare import (
     differing,
     reasons,
 )
-from evalprep.leaderboard.columns import GROUP, SCORE, Column, values_of
+from evalprep.leaderboard.columns import GROUP, SCORE, Column, ColumnValues, values_of
 from evalprep.packs import Pack
 from evalprep.results import Run, TaskRun, expected_rows, facts_of
 from evalprep.score import Scores, partial_rows
@@ -122,7 +121,7 @@ class Pairs:
                 for why in conclusion.not_comparable or self._other_rows(at, conclusion):
                     yield conclusion.name, why
 
-    def otherwise_made(self, at: int, column: Column, values: Mapping[str, Any]) -> list[str]:
+    def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:
         """Returns why a score is not made as the yardstick is.
 
         It follows another rule, or is a mean of other scores.
@@ -132,28 +131,27 @@ class Pairs:
         if column.kind != SCORE:
             return []
         yardstick, other = self._yardstick(column)
-        if yardstick == at:
+        if yardstick == at or other is None:
             return []
         why = []
-        if values["rule"] != other["rule"]:
-            why.append(f"scored by another rule: {values['rule'] or 'the usual one'}")
+        if values.rule != other.rule:
+            why.append(f"scored by another rule: {values.rule or 'the usual one'}")
         counts = []
-        if fewer := other["over"] - values["over"]:
+        if fewer := other.over - values.over:
             counts.append(f"{len(fewer)} fewer")
-        if more := values["over"] - other["over"]:
+        if more := values.over - other.over:
             counts.append(f"{len(more)} more")
         if counts:
             why.append(f"a mean of other scores: {' and '.join(counts)}")
         return why
 
-    def _yardstick(self, column: Column) -> tuple[int, Mapping[str, Any]]:
+    def _yardstick(self, column: Column) -> tuple[int, ColumnValues | None]:
         """The anchor, where it has the score, else the first run that has it, with its values."""
-        values: Mapping[str, Any] = {}
         for place in (self.anchor, *range(len(self.runs))):
             values = values_of(column, self.scores[place])
-            if values and values["value"] is not None:
+            if values is not None and values.value is not None:
                 return place, values
-        return self.anchor, values
+        return self.anchor, None
 
     def _other_rows(self, at: int, conclusion: TaskComparison) -> list[str]:
         """Said where two whole runs do not share their rows.

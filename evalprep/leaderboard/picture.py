@@ -61,15 +61,18 @@ class Axis:
         span = self.high - self.low
         if self.log:
             step = max(1, math.ceil(span / most))
-            return [
-                10.0**power
-                for power in range(math.ceil(self.low), math.floor(self.high) + 1)
-                if power % step == 0
-            ]
-        size = 10.0 ** math.floor(math.log10(span / most))
-        step_of = next(size * by for by in (1, 2, 5, 10) if span / (size * by) <= most)
-        first = math.ceil(self.low / step_of)
-        return [at * step_of for at in range(first, math.floor(self.high / step_of) + 1)]
+            powers = range(math.ceil(self.low), math.floor(self.high) + 1)
+            return [10.0**power for power in powers if power % step == 0]
+        step_size = _round_step(span, most)
+        first = math.ceil(self.low / step_size)
+        last = math.floor(self.high / step_size)
+        return [number * step_size for number in range(first, last + 1)]
+
+
+def _round_step(span: float, most: int) -> float:
+    """The smallest of the steps 1, 2, 5, 10, ... that parts a span at most so often."""
+    magnitude = 10.0 ** math.floor(math.log10(span / most))
+    return next(magnitude * by for by in (1, 2, 5, 10) if span / (magnitude * by) <= most)
 
 
 def colours(board: Board) -> dict[str, int]:
@@ -156,20 +159,23 @@ def _named_points(
 
     Named are the first and the last checkpoint of a training, and all other models.
     """
-    trajectories = list(board.trajectories().values())
-    ends = {rows[end].label for rows in trajectories for end in (0, -1)}
-    on_path = {row.label for rows in trajectories for row in rows}
+    between_ends: set[str] = set()
+    ends: set[str] = set()
+    for rows in board.trajectories().values():
+        ends |= {rows[0].label, rows[-1].label}
+        between_ends |= {row.label for row in rows[1:-1]}
     colour = colours(board)
     taken: list[Spot] = []
     for mark in marks:
         row = mark.row
-        cells = [row.cells[column.id] for column in columns]
-        texts = [
-            f"{column.name} {value_text(cell.value, column)}"
-            for column, cell in zip(columns, cells, strict=True)
-        ]
+        cells = []
+        texts = []
+        for column in columns:
+            cell = row.cells[column.id]
+            cells.append(cell)
+            texts.append(f"{column.name} {value_text(cell.value, column)}")
         yield _point(row, mark.spot, colour, f"{row.label}: {', '.join(texts)}", cells)
-        if row.label not in on_path or row.label in ends:
+        if row.label in ends or row.label not in between_ends:
             yield _label(row, mark.spot, width, taken)
 
 
@@ -180,71 +186,65 @@ def _open(width: int, height: int, title: str) -> str:
     )
 
 
-def _point(
-    row: Row, spot: tuple[float, float], colour: dict[str, int], text: str, cells: Sequence[Cell]
-) -> str:
-    why = [reason for cell in cells for reason in cell.why]
-    title = escape("\n".join([text, *dict.fromkeys(why)]))
+def _point(row: Row, spot: Spot, colour: dict[str, int], text: str, cells: Sequence[Cell]) -> str:
+    reasons: dict[str, None] = {}
+    for cell in cells:
+        reasons |= dict.fromkeys(cell.why)
+    lines = "\n".join([text, *reasons])
+    title = f"<title>{escape(lines)}</title>"
     x, y = spot
     if row.reference:
-        shape = f'<path class="refpoint" d="M{x:.1f} {y - 11:.1f}l11 11l-11 11l-11 -11z">'
-    else:
-        hollow = " hollow" if any(cell.standing for cell in cells) else ""
-        kind = f"point c{colour[row.place.trajectory]}{hollow}"
-        shape = f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="5.5">'
-    end = "</path>" if row.reference else "</circle>"
-    return f"{shape}<title>{title}</title>{end}"
+        outline = f"M{x:.1f} {y - 11:.1f}l11 11l-11 11l-11 -11z"
+        return f'<path class="refpoint" d="{outline}">{title}</path>'
+    kind = f"point c{colour[row.place.trajectory]}"
+    if any(cell.standing for cell in cells):
+        kind += " hollow"
+    return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="5.5">{title}</circle>'
 
 
-def _label(
-    row: Row, spot: tuple[float, float], width: int, taken: list[tuple[float, float]]
-) -> str:
+def _label(row: Row, spot: Spot, width: int, taken: list[Spot]) -> str:
     """The name beside a point, moved down where another one stands."""
     x, y = spot
     y += 4
     while any(abs(y - other) < 13 and abs(x - beside) < 150 for beside, other in taken):
         y += 13
     taken.append((x, y))
-    near_right_edge = x > 0.72 * width
     name = row.label if len(row.label) <= 34 else f"…{row.label[-33:]}"
-    return _text(
-        "name",
-        (x - 10 if near_right_edge else x + 10, y),
-        name,
-        "end" if near_right_edge else "start",
-    )
+    is_near_right_edge = x > 0.72 * width
+    if is_near_right_edge:
+        return _text("name", (x - 10, y), name, "end")
+    return _text("name", (x + 10, y), name, "start")
 
 
 def _frame(
     axes: tuple[Axis, Axis], width: int, height: int, across: Column, up: Column
 ) -> Iterator[str]:
+    left, right, top, bottom = 78, width - 20, 16, height - 48
     x_axis, y_axis = axes
     for tick in y_axis.ticks():
         y = y_axis.at(tick)
-        yield _line("grid", (78, y), (width - 20, y))
+        yield _line("grid", (left, y), (right, y))
         yield _text("tick", (72, y + 4), _tick(tick, log=y_axis.log), "end")
     for tick in x_axis.ticks(7):
         x = x_axis.at(tick)
-        yield _line("grid", (x, 16), (x, height - 48))
+        yield _line("grid", (x, top), (x, bottom))
         yield _text("tick", (x, height - 30), _tick(tick, log=x_axis.log), "middle")
-    yield _text("axis", ((78 + width - 20) / 2, height - 8), _axis(across), "middle")
-    middle = (16 + height - 48) / 2
+    yield _text("axis", ((left + right) / 2, height - 8), _axis(across), "middle")
+    middle = (top + bottom) / 2
     label = _text("axis", (16, middle), _axis(up), "middle")
     yield f'<g transform="rotate(-90 16 {middle:.0f})">{label}</g>'
 
 
 def _line(kind: str, start: tuple[float, float], end: tuple[float, float]) -> str:
-    return (
-        f'<line class="{kind}" x1="{start[0]:.1f}" y1="{start[1]:.1f}" '
-        f'x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
-    )
+    x1, y1 = start
+    x2, y2 = end
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
 def _text(kind: str, spot: tuple[float, float], text: str, anchor: str = "start") -> str:
-    return (
-        f'<text class="{kind}" x="{spot[0]:.1f}" y="{spot[1]:.1f}" '
-        f'text-anchor="{anchor}">{escape(text)}</text>'
-    )
+    x, y = spot
+    attributes = f'class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f"<text {attributes}>{escape(text)}</text>"
 
 
 def _axis(column: Column) -> str:
@@ -295,9 +295,11 @@ def _marks_over_steps(
     rows: Sequence[Row], column: Column, x_axis: Axis, y_axis: Axis
 ) -> list[_Mark]:
     """A training's values of one column, each at its step."""
-    return [
-        _Mark(row, (x_axis.at(_step_of(row)), y_axis.at(_value(row, column) or 0))) for row in rows
-    ]
+    marks = []
+    for row in rows:
+        spot = x_axis.at(_step_of(row)), y_axis.at(_value(row, column) or 0)
+        marks.append(_Mark(row, spot))
+    return marks
 
 
 def _lines_of(board: Board, column: Column) -> dict[str, list[Row]]:
@@ -336,10 +338,12 @@ def _points_with_intervals(
 ) -> Iterator[str]:
     """The checkpoints of one training, each with its interval."""
     for mark in marks:
-        row, (x, _) = mark.row, mark.spot
+        row = mark.row
         cell = row.cells[column.id]
         if cell.low is not None and cell.high is not None:
-            low, high = (y_axis.at(scaled(end, column)) for end in (cell.low, cell.high))
+            x, _y = mark.spot
+            low = y_axis.at(scaled(cell.low, column))
+            high = y_axis.at(scaled(cell.high, column))
             yield _line(f"whisker c{colour[row.place.trajectory]}", (x, low), (x, high))
         text = f"{row.label}: {value_text(cell.value, column)}"
         yield _point(row, mark.spot, colour, text, [cell])
