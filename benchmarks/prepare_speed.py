@@ -72,10 +72,12 @@ pandas.read_parquet(left).merge(pandas.read_parquet(right), left_on="question",
     right_on="problem", how="left").to_parquet(out, compression="zstd")
 """
 JOIN = """
-import sys
+import gc, sys
 from pathlib import Path
+from evalprep.cli import COLLECT_AFTER
 from evalprep.packapi import GroundTruth, JoinReport, join
 from evalprep.data import open_source, write_rows
+gc.set_threshold(*COLLECT_AFTER)  # as every command does
 left, right, out = sys.argv[1:]
 report = JoinReport()
 truth = GroundTruth(open_source(right), "problem")
