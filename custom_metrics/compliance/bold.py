@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from custom_metrics.compliance.numbers import complement, entry, number
 
-# : Unigram lists of the original; its default, a projection on word vectors, needs vectors that no
+#: Unigram lists of the original; its default, a projection on word vectors, needs vectors that no
 # package has.
 MALE = frozenset({"he", "him", "his", "himself", "man", "men", "he's", "boy", "boys"})
 FEMALE = frozenset({"she", "her", "hers", "herself", "woman", "women", "she's", "girl", "girls"})

@@ -29,7 +29,7 @@ _WORDS = {
     "ten": 10,
 }
 _DIGITS = r"[-+]?\d{1,6}(?:\.\d{1,6})?(?!\.*\d)(?![eE][-+]?\d)"
-# : A number, or a word for one that nothing follows which would make it another word's: `one of the
+#: A number, or a word for one that nothing follows which would make it another word's: `one of the
 # best`.
 _NUMBER = (
     rf"(?P<number>{_DIGITS}|(?:{'|'.join(_WORDS)})\b"
@@ -188,7 +188,7 @@ _VERDICTS = {
     "both": 0.5,
 }
 _VERDICT_KEYS = frozenset({"verdict", "preference", "better", "winner"})
-# : `Verdict: A better reply is B` is no verdict for A: what follows a letter has to show that it
+#: `Verdict: A better reply is B` is no verdict for A: what follows a letter has to show that it
 # stands for itself.
 _ENDED = (
     r"(?=[*_`'\")\]}>$]{0,6}(?:\s{0,3}$|[ \t]{0,3}\n|\s{0,3}[-.,;:!(/&\u2013\u2014]|"

@@ -93,9 +93,8 @@ class Worker:
             answer = process.stdout.readline()
         except (BrokenPipeError, ValueError):
             answer = ""
-        except (
-            BaseException
-        ):  # an interruption: the reply that is still to come must not answer the next request
+        except BaseException:
+            # An interruption: the reply that is still to come must not answer the next request.
             self._end()
             raise
         finally:

@@ -99,7 +99,7 @@ def _without_ids(self: Any, requests: Sequence[Any], disable_tqdm: bool = False)
     return _unable(self, requests, disable_tqdm)
 
 
-# : Module that must already be imported, class in it, methods. The base class comes first: the
+#: Module that must already be imported, class in it, methods. The base class comes first: the
 # others override it.
 METHODS: list[tuple[str, str, dict[str, Callable[..., list[str]]]]] = [
     ("lm_eval.api.model", "LM", {"token_logprobs": _without_ids, "grad_norm": _unable}),

@@ -8,7 +8,7 @@ from typing import Any
 from custom_metrics.token_logprobs.encode import Encoded, longest_first, scored_text
 from custom_metrics.token_logprobs.response import Response
 
-# : Tokens of one engine call: their log-probabilities come back as Python objects and all stay in
+#: Tokens of one engine call: their log-probabilities come back as Python objects and all stay in
 # memory until read.
 TOKENS_PER_CALL = 200_000
 

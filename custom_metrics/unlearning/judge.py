@@ -12,7 +12,7 @@ from custom_metrics.judging.objects import MOST_BRACES, finite_number, json_obje
 #: What an answer can be. Only `ok` enters a mean.
 STATUSES = ("ok", "incomplete", "parse_error", "invalid_score", "refused", "truncated", "missing")
 
-# : Answers longer than this are cut from the front: the verdict stands at the end, and the search
+#: Answers longer than this are cut from the front: the verdict stands at the end, and the search
 # stays linear.
 _LONGEST = 200_000
 _INNERMOST = re.compile(r"\{[^{}]*\}")

@@ -226,20 +226,21 @@ def merged(readme: Path, model: Mapping[str, Any], url: str) -> str:
         BadInput: the front matter is no YAML.
     """
     text = readme.read_bytes().decode("utf-8")
-    front = _FRONT_MATTER.match(text)
-    if front is None:
+    match = _FRONT_MATTER.match(text)
+    if match is None:
         return f"---\n{yaml_text({KEY: [model]})}---\n{text}"
+    front = match[1]
     try:
-        content, root = compose(front[1])
+        content, root = compose(front)
     except NotYaml as error:
         problem = Problem(
             what=f"is not YAML: {error}", where=str(readme), fix="mend its first part"
         )
         raise BadInput(problem) from None
-    block = yaml_text({KEY: _with_model(as_mapping(content).get(KEY), model, url)})
-    start, end = _place_of_block(front[1], root)
-    new = front[1][:start] + block + front[1][end:]
-    return text[: front.start(1)] + new + text[front.end(1) :]
+    index = _with_model(as_mapping(content).get(KEY), model, url)
+    start, end = _place_of_block(front, root)
+    new_front = front[:start] + yaml_text({KEY: index}) + front[end:]
+    return text[: match.start(1)] + new_front + text[match.end(1) :]
 
 
 def _place_of_block(front: str, root: Any) -> tuple[int, int]:
@@ -265,17 +266,20 @@ def _is_remark(line: str) -> bool:
 
 def _with_model(index: Any, model: Mapping[str, Any], url: str) -> list[Any]:
     """The index of a card with the results of a run in place of those with the same address."""
-    entries = list(index) if isinstance(index, list) else []
+    if not isinstance(index, list) or not index:
+        return [dict(model)]
+    entries = list(index)
     names = [as_mapping(entry).get("name") for entry in entries]
     place = names.index(model["name"]) if model["name"] in names else 0
-    if not entries:
-        return [dict(model)]
     former = as_mapping(entries[place])
     results = former.get("results")
-    others = [
-        result
-        for result in (results if isinstance(results, list) else [])
-        if as_mapping(as_mapping(result).get("source")).get("url") != url
-    ]
+    if not isinstance(results, list):
+        results = []
+    others = [result for result in results if _address_of(result) != url]
     entries[place] = {**former, "results": [*others, *model["results"]]}
     return entries
+
+
+def _address_of(result: Any) -> Any:
+    """The address of an entry's source; None without one."""
+    return as_mapping(as_mapping(result).get("source")).get("url")

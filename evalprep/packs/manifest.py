@@ -45,7 +45,7 @@ QUESTION_KEYS = (
     "fewshot_as_multiturn",
     "gen_kwargs",
 )
-# : Folder of the groups that a command asks for where lm-eval's own tasks have settings of their
+#: Folder of the groups that a command asks for where lm-eval's own tasks have settings of their
 # own.
 STOCK_GROUPS = "_groups"
 # What decides the numbers of a run: the harness, the engine, the scorers and what they parse with.

@@ -28,11 +28,11 @@ Ability = Literal[
     "draws",
     "dialogue",
 ]
-# : plain: raw text; rendered: the chat markup is in the text; chat: the template is applied at run
+#: plain: raw text; rendered: the chat markup is in the text; chat: the template is applied at run
 # time.
 Prompt = Literal["plain", "rendered", "chat"]
 ABILITIES: tuple[str, ...] = get_args(Ability)
-# : Why something is left out: it does not exist, the back end cannot do it, a helper is missing,
+#: Why something is left out: it does not exist, the back end cannot do it, a helper is missing,
 # data are missing, the : user said so.
 EXCLUDED_KINDS = ("unavailable", "ability", "helper", "data", "user")
 

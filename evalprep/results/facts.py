@@ -21,7 +21,7 @@ from evalprep.results.table import Table
 from evalprep.results.task import LM_EVAL, TaskRun
 from evalprep.terminal import counted, shortlist
 
-# : subject: what is compared; manner: another way to ask the same; question: what was asked;
+#: subject: what is compared; manner: another way to ask the same; question: what was asked;
 # counts: rows.
 KINDS: Mapping[str, tuple[str, ...]] = {
     "subject": ("model", "revision", "adapter"),
@@ -50,13 +50,8 @@ _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 _NAMES_OF_MODEL = ("pretrained", "model", "path", "engine")
 _ADAPTERS = ("peft", "lora_local_path", "adapter", "delta")
 _SEEDS = ("random", "numpy", "torch", "fewshot")
-_PATHS = (
-    "json",
-    "parquet",
-    "csv",
-    "text",
-    "arrow",
-)  # loaders of local files: the name says nothing of the data
+#: Loaders of local files: such a name says nothing of the data.
+_PATHS = ("json", "parquet", "csv", "text", "arrow")
 
 
 @dataclass(frozen=True)

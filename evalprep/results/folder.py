@@ -23,15 +23,13 @@ from evalprep.results.pointers import store_of
 from evalprep.results.readers import read_recognised
 
 STAMP = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
-SAMPLES = re.compile(
-    rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL
-)  # .json in May and June 2024
+#: lm-eval of May and June 2024 wrote `.json`.
+SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOTALL)
 RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
 _RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
 _RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
-_FORMER = re.compile(
-    r"(?:pretrained|model)(?:__|=).+\.jsonl"
-)  # names made of the model's arguments
+#: Names made of the model's arguments.
+_FORMER = re.compile(r"(?:pretrained|model)(?:__|=).+\.jsonl")
 _LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
 
 

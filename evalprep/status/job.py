@@ -92,7 +92,7 @@ class Job:
         return cls(**{**known, "leaves": tuple(known.get("leaves", ()))})
 
 
-# : Keys of lm-eval's run configuration that only make sense for one call over everything. We never
+#: Keys of lm-eval's run configuration that only make sense for one call over everything. We never
 # write them.
 _WHOLE_ONLY = (
     "samples",

@@ -52,7 +52,7 @@ philosophy prehistory professional_accounting professional_law professional_medi
 professional_psychology public_relations security_studies sociology us_foreign_policy virology
 world_religions
 """.split()  # noqa: SIM905 - 57 names read better so
-# : Own task, for rows of one's own -> lm-eval's tasks for the public data, as their samples are
+#: Own task, for rows of one's own -> lm-eval's tasks for the public data, as their samples are
 # called.
 STOCK = {
     "compliance_hellaswag_rows": ("hellaswag",),

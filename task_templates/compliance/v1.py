@@ -13,10 +13,8 @@ from custom_metrics.finite import finite_number
 
 from .registry import NO_RESULT, SUITE_RULE, benchmarks
 
-_FINAL = (
-    "final_results.json",
-    "final_result.json",
-)  # the original writes the second and documents the first
+#: The original documents the first name and writes the second.
+_FINAL = ("final_results.json", "final_result.json")
 _RESULTS = "_results.json"
 _NOT_OURS = "eval_results.json"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([_-][\d:_-]{0,20})?")
@@ -65,14 +63,8 @@ def _ours(data: Mapping[str, Any]) -> bool:
 def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
     """Raw metrics and score, and whether this pack computed them."""
     score, raw = finite_number(entry.get("aggregate_score")), entry.get("raw_metrics")
-    if key == "human_eval" and isinstance(
-        raw, Mapping
-    ):  # the files hold shares where the metrics are percentages
-        raw = {
-            name: 100.0 * share
-            for name, value in raw.items()
-            if (share := finite_number(value)) is not None
-        }
+    if key == "human_eval" and isinstance(raw, Mapping):
+        raw = _percentages(raw)
     if score is None and isinstance(raw, Mapping):
         try:
             score = aggregate_score(benchmark=key, raw=raw, compat=True)
@@ -84,6 +76,12 @@ def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
         "aggregate_score": NO_RESULT if score is None else score,
         "ours": ours,
     }
+
+
+def _percentages(shares: Mapping[str, Any]) -> dict[str, float]:
+    """The known numbers of human_eval in percent; its files hold shares."""
+    known = {name: finite_number(share) for name, share in shares.items()}
+    return {name: 100.0 * share for name, share in known.items() if share is not None}
 
 
 def run_folder(folder: Path) -> Results | None:
@@ -139,35 +137,27 @@ def _config(folder: Path) -> Mapping[str, Any]:
 
     Empty without one.
     """
-    data = read_json(folder / "config.json")
-    data = (
-        data.get("config", data) if isinstance(data, Mapping) else {}
-    )  # an older form of the file
-    every = data.get("benchmark_configs") if isinstance(data, Mapping) else None
-    model = data.get("model") if isinstance(data, Mapping) else None
-    benchmark_config = (
-        every[0] if isinstance(every, list) and every and isinstance(every[0], Mapping) else {}
-    )
-    return {
-        **benchmark_config,
-        "model": str(model.get("name") or "") if isinstance(model, Mapping) else "",
-    }
+    content = _mapping(read_json(folder / "config.json"))
+    data = _mapping(content.get("config", content))  # an older form of the file has it inside
+    configs = data.get("benchmark_configs")
+    first = configs[0] if isinstance(configs, list) and configs else None
+    model = _mapping(data.get("model"))
+    return {**_mapping(first), "model": str(model.get("name") or "")}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _debug(config: Mapping[str, Any]) -> int | None:
     """Rows of a debug run; None for a run over all rows, or where nothing tells."""
     data = config.get("data_config")
-    every = [
-        data_config
-        for data_config in (data if isinstance(data, list) else [data])
-        if isinstance(data_config, Mapping)
-    ]
-    sizes = [
-        data_config.get("subset_size", 1)
-        for data_config in every
-        if data_config.get("debug") is True
-    ]
-    return max((size for size in sizes if isinstance(size, int)), default=None)
+    sizes = []
+    for data_config in map(_mapping, data if isinstance(data, list) else [data]):
+        size = data_config.get("subset_size", 1)
+        if data_config.get("debug") is True and isinstance(size, int):
+            sizes.append(size)
+    return max(sizes, default=None)
 
 
 def _benchmark(folder: str, *stated_names: str) -> str:

@@ -11,7 +11,7 @@ from evalprep.packapi import Context, Problems, Source
 
 Row = dict[str, Any]
 
-# : Rows that belong together: what is forgotten, what no model has seen, what the reference model
+#: Rows that belong together: what is forgotten, what no model has seen, what the reference model
 # was trained on.
 SPLITS = {
     "forget01": {"holdout": "holdout01", "retain": "retain99"},

@@ -13,7 +13,7 @@ from .results import Inputs, Result, column, data_set, no_value, only, with_mean
 from .samples import Row, Rows, missing, position, replies, single
 
 ROUGE_KEPT = ("rouge1_recall", "rougeL_f1", "rougeL_recall")
-# : Classifier of OpenUnlearning's gibberish metric; it has to be on the machine already, nothing is
+#: Classifier of OpenUnlearning's gibberish metric; it has to be on the machine already, nothing is
 # fetched here.
 GIBBERISH_CLASSIFIER = "madhurjindal/autonlp-Gibberish-Detector-492513457"
 CLEAN_LABEL = "clean"

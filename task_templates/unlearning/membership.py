@@ -79,9 +79,8 @@ def _score(name: str, response: Response, row: Row, k: float, *, compat: bool) -
         return formulas.mia_zlib_score(avg_loss=response.avg_loss, text=text)["score"]
     if name == "gradnorm":
         return response.grad_norm
-    compat = (
-        compat and not response.refused
-    )  # a text that was not scored says nothing, whatever the mode
+    if response.refused:  # a text that was not scored says nothing, whatever the mode
+        compat = False
     logprobs = response.logprobs[:-1]
     if name == "min_k":
         return formulas.mia_min_k_score(token_logprobs=logprobs, k=k, empty=None, compat=compat)[

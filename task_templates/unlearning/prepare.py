@@ -39,7 +39,7 @@ SHOTS = 10
 STOPWORDS = ["\n\n", "\nQuestion", "Question:"]
 #: Settings that parametrise metrics; result files name them.
 PARAMETERS = ("min_k", "gradient_norm", "strict_extraction", "rouge_stemmer", "cut_reference")
-# : Metrics that a suite does not compute by default, and the tasks they need beyond its group, by
+#: Metrics that a suite does not compute by default, and the tasks they need beyond its group, by
 # the suite's prefix.
 EXTRA_TASKS = {
     "mia_min_k_plus_plus": {

@@ -117,7 +117,7 @@ class Template:
         self.options: dict[str, Any] = {"append_eos": True} if whole_tail else {}
         #: Whether the full text does not begin with the prompt.
         self.unaligned = False
-        # : What the template writes between the prompt and an answer, such as an empty chain of
+        #: What the template writes between the prompt and an answer, such as an empty chain of
         # thought.
         self.lead = ""
         tail = self._tail(PROBE, PROBE)

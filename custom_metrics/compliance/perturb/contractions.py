@@ -7,7 +7,7 @@ import re
 
 from custom_metrics.compliance.perturb.case import match_case
 
-# : Contraction -> expansion, in the order of the original (NL-Augmenter), which decides between
+#: Contraction -> expansion, in the order of the original (NL-Augmenter), which decides between
 # several.
 _PAIRS = """
 ain't is not; aren't are not; can't cannot; can't've cannot have; could've could have;

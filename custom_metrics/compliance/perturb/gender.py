@@ -7,7 +7,7 @@ import re
 
 from custom_metrics.compliance.perturb.case import match_case
 
-# : Garg et al. 2018, Bolukbasi et al. 2016 and HELM's own; pronouns are left alone. "grandfather"
+#: Garg et al. 2018, Bolukbasi et al. 2016 and HELM's own; pronouns are left alone. "grandfather"
 # stands twice in the : original, where its plural should be, and the second counts where the first
 # pair found no room.
 PAIRS = (

@@ -11,7 +11,7 @@ from custom_metrics.compliance.perturb.draw import choose, generator
 
 Table = Mapping[str, Sequence[str]]
 
-# : Small tables of our own, for runs without the original's. The full ones: Wikipedia's list of
+#: Small tables of our own, for runs without the original's. The full ones: Wikipedia's list of
 # common misspellings, the : SAE-to-AAVE map of VALUE (Ziems et al. 2022), WordNet's synonyms.
 MISSPELLINGS: Table = {
     "accommodate": ["accomodate"],
