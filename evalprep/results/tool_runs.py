@@ -56,7 +56,8 @@ def read_tool_run(path: Path, reading: Reading) -> Run | None:
     tasks = _lines_of(logs, path, damage)
     if not any(lines.samples for lines in tasks.values()):
         raise no_samples(path, "; ".join(damage))
-    notes = [*several, *unreadable, *chain.from_iterable(log.notes for log in logs), *damage]
+    notes_of_logs = chain.from_iterable(log.notes for log in logs)
+    notes = [*several, *unreadable, *notes_of_logs, *damage]
     return _run(path, logs[0].format, model, logs[0], tasks, notes)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import as_mapping
 from evalprep.results.metric import Direction
 from evalprep.results.readers.jsonparts import JsonParts, objects_in
 from evalprep.results.readers.tools.opening import Opening
@@ -58,23 +59,20 @@ def row_of(record: Mapping[str, Any]) -> Row:
     """Returns the row of an instance, which has one metric."""
     row = Row(task=text_or_none(record.get("evaluation_name")) or "")
     row.metric, row.filter = _metric_of(record, row.task)
-    row.values = {row.metric: _score(_mapping(record.get("evaluation")))}
+    row.values = {row.metric: _score(as_mapping(record.get("evaluation")))}
     row.status = _status(record, row.values[row.metric])
     row.id = text_or_none(record.get("sample_id"))
     row.id_is_position = (row.id or "").isdecimal()
     _set_question(row, record)
     row.response = _response(record)
     row.set_answer_label(_answer(record))
-    hashes = _mapping(record.get("metadata"))
-    row.doc_hash = text_or_none(hashes.get("doc_hash"))
-    row.prompt_hash = text_or_none(hashes.get("prompt_hash"))
-    row.target_hash = text_or_none(hashes.get("target_hash"))
+    row.set_hashes(as_mapping(record.get("metadata")))
     return row
 
 
 def _set_question(row: Row, record: Mapping[str, Any]) -> None:
     """Sets the question of an instance, its choices and gold answers, and the hash of them."""
-    question = _mapping(record.get("input"))
+    question = as_mapping(record.get("input"))
     raw, formatted = question.get("raw"), question.get("formatted")
     references = texts_of(question.get("reference"))
     row.choices = stripped(question.get("choices"))
@@ -82,7 +80,7 @@ def _set_question(row: Row, record: Mapping[str, Any]) -> None:
     if formatted is None:
         row.prompt = prompt_text(raw)
         # lm-eval's converter keeps no question: its raw text is the prompt.
-        is_of_converter = "doc_hash" in _mapping(record.get("metadata"))
+        is_of_converter = "doc_hash" in as_mapping(record.get("metadata"))
     else:
         row.prompt = prompt_text(formatted)
         is_of_converter = False
@@ -112,7 +110,7 @@ def _status(record: Mapping[str, Any], score: float | None) -> Any:
 
 
 def _response(record: Mapping[str, Any]) -> str | None:
-    outputs = texts_of(_mapping(record.get("output")).get("raw"))
+    outputs = texts_of(as_mapping(record.get("output")).get("raw"))
     if outputs and record.get("interaction_type") == "single_turn":
         return outputs[0]
     reply = last_turn(record.get("messages"), "assistant")
@@ -121,13 +119,9 @@ def _response(record: Mapping[str, Any]) -> str | None:
 
 def _answer(record: Mapping[str, Any]) -> str | None:
     listed = record.get("answer_attribution")
-    answers = [_mapping(item) for item in listed] if isinstance(listed, list) else []
+    answers = [as_mapping(item) for item in listed] if isinstance(listed, list) else []
     final = [answer for answer in answers if answer.get("is_terminal")] or answers
     return text_or_none(final[-1].get("extracted_value")) if final else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def read(path: Path, _: Reading) -> ToolLog:
@@ -171,7 +165,7 @@ def _record(path: Path | None, *, named: bool) -> Mapping[str, Any]:
 
 
 def _instances_of(path: Path, record: Mapping[str, Any]) -> Path:
-    named = _mapping(record.get("detailed_evaluation_results")).get("file_path")
+    named = as_mapping(record.get("detailed_evaluation_results")).get("file_path")
     names = [Path(named).name] if isinstance(named, str) else []
     file = beside(path.parent, *names, f"{path.stem}_samples.jsonl")
     if file is None:
@@ -180,7 +174,7 @@ def _instances_of(path: Path, record: Mapping[str, Any]) -> Path:
 
 
 def _model_of(record: Mapping[str, Any], instances: Path) -> str:
-    model = _mapping(record.get("model_info"))
+    model = as_mapping(record.get("model_info"))
     names = (text_or_none(model.get(key)) for key in ("id", "name"))
     known = next((name for name in names if name), "")
     if known:
@@ -193,8 +187,8 @@ def _facts(record: Mapping[str, Any]) -> TaskFacts:
     """Which way metrics are better, as the record states it."""
     listed = record.get("evaluation_results")
     directions: dict[str, Direction] = {}
-    for result in map(_mapping, listed if isinstance(listed, list) else []):
-        lower = _mapping(result.get("metric_config")).get("lower_is_better")
+    for result in map(as_mapping, listed if isinstance(listed, list) else []):
+        lower = as_mapping(result.get("metric_config")).get("lower_is_better")
         if isinstance(lower, bool):
             name = text_or_none(result.get("evaluation_name")) or ""
             metric, _ = _metric_of(result, name)

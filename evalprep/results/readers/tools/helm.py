@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import as_mapping
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside, damaged
@@ -62,7 +63,7 @@ def _values(stats: Mapping[str, Any]) -> dict[str, float | None]:
     """Metric -> mean; a statistic without a count is no verdict."""
     values: dict[str, float | None] = {}
     for stat in _list(stats.get("stats")):
-        name = _mapping(_mapping(stat).get("name"))
+        name = as_mapping(as_mapping(stat).get("name"))
         metric = text_or_none(name.get("name")) or ""
         if not metric or name.get("perturbation") or _NOT_SCORES.fullmatch(metric):
             continue
@@ -72,12 +73,12 @@ def _values(stats: Mapping[str, Any]) -> dict[str, float | None]:
 
 def _of_state(state: Mapping[str, Any]) -> Row:
     """The texts of a request."""
-    instance = _mapping(state.get("instance"))
-    mapping = _mapping(state.get("output_mapping"))
-    references = [_mapping(reference) for reference in _list(instance.get("references"))]
+    instance = as_mapping(state.get("instance"))
+    mapping = as_mapping(state.get("output_mapping"))
+    references = [as_mapping(reference) for reference in _list(instance.get("references"))]
     row = Row(question=_text_in(instance.get("input")))
     _set_references(row, references, is_letter_choice=bool(mapping))
-    row.prompt = text_or_none(_mapping(state.get("request")).get("prompt"))
+    row.prompt = text_or_none(as_mapping(state.get("request")).get("prompt"))
     if state.get("reference_index") is None:
         row.response = _completion(state)
         row.answer = _answer(row.response, mapping)
@@ -115,8 +116,8 @@ def _text_in(value: Any) -> str | None:
 
 
 def _completion(state: Mapping[str, Any]) -> str | None:
-    completions = _list(_mapping(state.get("result")).get("completions"))
-    return text_or_none(_mapping(completions[0]).get("text")) if completions else None
+    completions = _list(as_mapping(state.get("result")).get("completions"))
+    return text_or_none(as_mapping(completions[0]).get("text")) if completions else None
 
 
 def _answer(response: str | None, mapping: Mapping[str, Any]) -> str | None:
@@ -125,10 +126,6 @@ def _answer(response: str | None, mapping: Mapping[str, Any]) -> str | None:
         return None
     word = response.strip()
     return text_or_none(mapping.get(word, resolved(word, list(mapping)))) if mapping else word
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Any) -> list[Any]:
@@ -142,7 +139,7 @@ def read(path: Path, _: Reading) -> ToolLog:
         BadInput: a file of it is damaged.
     """
     spec = _spec_of(path)
-    adapter = _mapping(spec.get("adapter_spec"))
+    adapter = as_mapping(spec.get("adapter_spec"))
     task = text_or_none(spec.get("name")) or path.name.replace("-", ":", 1)
     notes: list[str] = []
     return ToolLog(
@@ -191,7 +188,7 @@ def _rows(path: Path, task: str, notes: list[str]) -> Iterator[Row | Damage]:
     for number, state in enumerate(_parts(path, _STATE).each("request_states")):
         if isinstance(state, Damage):
             continue  # its scores are a row all the same
-        instance = _mapping(state.get("instance"))
+        instance = as_mapping(state.get("instance"))
         if instance.get("perturbation"):
             continue
         # Of an instance with a request for each choice the first one has the texts.

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import as_mapping
 from evalprep.results.readers.jsonparts import JsonParts, object_of
 from evalprep.results.readers.packed import read_member
 from evalprep.results.readers.tools.opening import Opening
@@ -48,7 +49,7 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
         strict: Partial credit and "no answer" are no verdict.
         scorer: Name of the only scorer of a log before version 2, whose samples do not name it.
     """
-    scores = _mapping(sample.get("scores"))
+    scores = as_mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), Mapping):
         scores = {scorer: sample["score"]}
     row = Row(id=text_or_none(sample.get("id")), choices=stripped(sample.get("choices")))
@@ -62,10 +63,7 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     row.set_answer_label(_answer(scores))
     row.response = _response(sample)
     row.status = _status(sample, row.values)
-    hashes = _mapping(sample.get("metadata"))
-    row.doc_hash = text_or_none(hashes.get("doc_hash"))
-    row.prompt_hash = text_or_none(hashes.get("prompt_hash"))
-    row.target_hash = text_or_none(hashes.get("target_hash"))
+    row.set_hashes(as_mapping(sample.get("metadata")))
     return row
 
 
@@ -101,10 +99,10 @@ def _prompt(sample: Mapping[str, Any]) -> str | None:
 
 
 def _response(sample: Mapping[str, Any]) -> str | None:
-    output = _mapping(sample.get("output"))
+    output = as_mapping(sample.get("output"))
     if (completion := text_or_none(output.get("completion"))) is not None:
         return completion
-    return last_turn([_mapping(choice).get("message") for choice in _list(output)], "assistant")
+    return last_turn([as_mapping(choice).get("message") for choice in _list(output)], "assistant")
 
 
 def _list(output: Mapping[str, Any]) -> list[Any]:
@@ -118,13 +116,9 @@ def _status(sample: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
     return "ok" if any(value is not None for value in values.values()) else "unscored"
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def with_attachments(sample: dict[str, Any]) -> dict[str, Any]:
     """Returns a sample with the long texts that it refers to in their places."""
-    attachments = _mapping(sample.get("attachments"))
+    attachments = as_mapping(sample.get("attachments"))
     if not attachments:
         return sample
     used = {key: value for key, value in sample.items() if key not in {"attachments", "events"}}
@@ -203,7 +197,7 @@ def _log(
     samples: Iterator[dict[str, Any] | Damage],
     reading: Reading,
 ) -> ToolLog:
-    facts = _mapping(header.get("eval"))
+    facts = as_mapping(header.get("eval"))
     task = text_or_none(facts.get("task")) or path.stem
     scorer = _only_scorer(header)
 
@@ -247,7 +241,7 @@ def _seconds(date: Any) -> float | None:
 
 def _only_scorer(header: Mapping[str, Any]) -> str:
     """The scorer that the results of a log before version 2 name."""
-    stated = _mapping(_mapping(header.get("results")).get("scorer"))
+    stated = as_mapping(as_mapping(header.get("results")).get("scorer"))
     return _without_package(text_or_none(stated.get("name")) or _SCORER)
 
 
@@ -257,19 +251,21 @@ def _without_package(task: str) -> str:
 
 
 def _settings(facts: Mapping[str, Any]) -> dict[str, Any]:
-    config = _mapping(facts.get("config"))
+    config = as_mapping(facts.get("config"))
     limit = config.get("limit")
     return {"limit": limit} if isinstance(limit, int | float) else {}
 
 
 def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFacts:
-    reducers = texts_of(_mapping(facts.get("config")).get("epochs_reducer"))
-    stated = _mapping(header.get("results")).get("scores")
+    reducers = texts_of(as_mapping(facts.get("config")).get("epochs_reducer"))
+    stated = as_mapping(header.get("results")).get("scores")
     listed = (
-        [_mapping(score).get("reducer") for score in stated] if isinstance(stated, list) else []
+        [as_mapping(score).get("reducer") for score in stated] if isinstance(stated, list) else []
     )
     reducer = next((name for name in (*listed, *reducers) if isinstance(name, str)), "mean")
-    primary = _mapping(facts.get("metadata")).get("primary_metric")  # of a log of `evalprep export`
+    primary = as_mapping(facts.get("metadata")).get(
+        "primary_metric"
+    )  # of a log of `evalprep export`
     return TaskFacts(
         version=facts.get("task_version"),
         reducer=reducer,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.files import as_mapping
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
@@ -77,8 +78,8 @@ def _of_harness(opening: Opening) -> bool:
 
 def new_row(record: Mapping[str, Any]) -> Row:
     """Returns the row of a record of lighteval from 0.11."""
-    doc = _mapping(record.get("doc"))
-    reply = _mapping(record.get("model_response"))
+    doc = as_mapping(record.get("doc"))
+    reply = as_mapping(record.get("model_response"))
     values = numbers_of(record.get("metric"))
     metric = _first_of(values, _USUAL)
     choices = stripped(doc.get("choices"))
@@ -123,7 +124,7 @@ def _with_texts(row: Row) -> Row:
 def _prompt(prompt: Any) -> str | None:
     """The prompt as text; of a chat that is a single user turn that turn's text."""
     turns = prompt if isinstance(prompt, list) else []
-    is_single = len(turns) == 1 and _mapping(turns[0]).get("role") == "user"
+    is_single = len(turns) == 1 and as_mapping(turns[0]).get("role") == "user"
     return question_in(prompt) if is_single else prompt_text(prompt)
 
 
@@ -141,7 +142,7 @@ def v1_row(record: Mapping[str, Any], task: str = "") -> Row:
     headline = "acc" if name.startswith("hendrycksTest") else _V1_HEADLINES.get(name, "")
     metric = _first_of(values, (headline, *_V1_METRICS))
     row = _former_row(record, task, values, metric)
-    row.native_hash = text_or_none(_mapping(record.get("hashes")).get("example"))
+    row.native_hash = text_or_none(as_mapping(record.get("hashes")).get("example"))
     return row
 
 
@@ -192,10 +193,6 @@ def _answered(
 def _first_of(values: Mapping[str, Any], names: Sequence[str]) -> str:
     """The first of some metrics that is there, else the first that is."""
     return next((name for name in names if name in values), next(iter(values), ""))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _listed(value: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from evalprep.files import as_mapping
 from evalprep.results.readers.jsonparts import JsonParts, object_of, objects_in
 from evalprep.results.readers.packed import opened
 from evalprep.results.readers.tools.opening import Opening
@@ -56,7 +57,7 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
         record: The prediction.
         request: The first request of its document, where that file is there.
     """
-    metrics = _mapping(record.get("metrics"))
+    metrics = as_mapping(record.get("metrics"))
     row = _with_texts(record, request or {})
     for name, value in metrics.items():
         is_metric = not _NOT_METRICS.fullmatch(name)
@@ -74,7 +75,7 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
 def olmo_eval_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> Row:
     """Returns the row of a prediction of olmo-eval, whose metrics may be nested by scorer."""
     row = _with_texts(record, request or {})
-    for name, value in _mapping(record.get("instance_metrics")).items():
+    for name, value in as_mapping(record.get("instance_metrics")).items():
         if isinstance(value, Mapping):
             row.values |= _by_scorer(name, value)
         else:
@@ -100,7 +101,7 @@ def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None
 
 def _with_texts(record: Mapping[str, Any], request: Mapping[str, Any]) -> Row:
     """The texts of a document: its request's, its label and its output."""
-    doc = _mapping(request.get("doc"))
+    doc = as_mapping(request.get("doc"))
     row = Row(choices=stripped(doc.get("choices")))
     native_id = text_or_none(record.get("native_id"))
     if native_id is not None and not _POSITION.fullmatch(native_id):
@@ -108,7 +109,7 @@ def _with_texts(record: Mapping[str, Any], request: Mapping[str, Any]) -> Row:
     if type(record.get("doc_id")) is int:
         row.doc_id = record["doc_id"]
     _set_target(row, record)
-    messages = _messages(_mapping(request.get("request")).get("context"))
+    messages = _messages(as_mapping(request.get("request")).get("context"))
     row.prompt = prompt_text(messages)
     stated_question = text_or_none(doc.get("question")) or text_or_none(doc.get("query"))
     row.question = stated_question or question_in(messages)
@@ -135,19 +136,15 @@ def _messages(context: Any) -> Any:
 
 
 def _target_index(record: Mapping[str, Any], label: Any, choices: list[str] | None) -> int | None:
-    correct = _mapping(record.get("metrics")).get("correct_choice")
+    correct = as_mapping(record.get("metrics")).get("correct_choice")
     known = next((item for item in (label, correct) if type(item) is int), None)
     return known if known is not None else index_of(label, choices)
 
 
 def _continuation(outputs: Any) -> str | None:
-    first = _mapping(outputs[0]) if isinstance(outputs, list) and outputs else {}
+    first = as_mapping(outputs[0]) if isinstance(outputs, list) and outputs else {}
     texts = (text_or_none(first.get(key)) for key in ("continuation", "text"))
     return next((text for text in texts if text is not None), None)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 class _Place(msgspec.Struct, gc=False):
@@ -250,14 +247,14 @@ def _config_beside(path: Path, stem: str) -> Mapping[str, Any]:
 
 
 def _facts(config: Mapping[str, Any]) -> TaskFacts:
-    task = _mapping(config.get("task_config"))
+    task = as_mapping(config.get("task_config"))
     shots, primary = task.get("num_shots"), text_or_none(task.get("primary_metric"))
     metadata = {"primary_metric": primary} if primary else {}
     return TaskFacts(shots if type(shots) is int else None, metadata=metadata)
 
 
 def _model_of(config: Mapping[str, Any]) -> str:
-    model = _mapping(config.get("model_config"))
+    model = as_mapping(config.get("model_config"))
     names = (text_or_none(model.get(key)) for key in ("model_path", "model"))
     return next((name for name in names if name), "")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.errors import BadInput, Problem
+from evalprep.files import as_mapping
 from evalprep.results.readers.jsonparts import object_of
 from evalprep.results.readers.packed import opened
 from evalprep.results.readers.tools.opening import Opening
@@ -68,7 +69,7 @@ def _known_numbers(data: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _data_of(events: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
-    return [_mapping(event.get("data")) for event in events if event.get("type") == kind]
+    return [as_mapping(event.get("data")) for event in events if event.get("type") == kind]
 
 
 def _row_named(sample_id: str | None) -> Row:
@@ -92,10 +93,6 @@ def _take_answer(row: Row, match: Mapping[str, Any]) -> None:
     row.set_targets(texts_of(match.get("expected")))
     picked = texts_of(match.get("picked"))
     row.answer = picked[0] if picked else None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def read(path: Path, reading: Reading) -> ToolLog:
@@ -133,7 +130,7 @@ def _index(path: Path) -> tuple[Mapping[str, Any], _Places, list[Damage], bool]:
             if isinstance(event, Damage):
                 damage += [event] if raw.strip() else []
             elif "spec" in event:
-                spec = _mapping(event["spec"])
+                spec = as_mapping(event["spec"])
             elif "final_report" in event:
                 finished = True
             elif (sample_id := text_or_none(event.get("sample_id"))) is not None:
