@@ -91,6 +91,9 @@ def import_nltk() -> None:
         return
     with absent("scipy", "scipy.stats", "sklearn"), contextlib.suppress(Exception):
         importlib.import_module("nltk")
+        punkt: Any = importlib.import_module("nltk.tokenize.punkt")
+        # Sentences and words are split by two tokenizers, and each reads the same tables.
+        punkt.load_punkt_params = lru_cache(maxsize=4)(punkt.load_punkt_params)
 
 
 def import_lm_eval() -> None:

@@ -27,6 +27,8 @@ STORED_ROWS, STORED_BYTES = 65_536, 32 << 20
 ENCODED_ROWS = 8_192
 FOUND_ROWS = 20_000
 """Rows that are decoded at a time."""
+FEW_ROWS = 100
+"""Rows that are cut out one by one: `take` imports `pyarrow.compute`, 50 ms of CPU."""
 _TEXT, _PAYLOAD = "text", "payload"
 
 
@@ -148,13 +150,10 @@ class KeyedRows:
         order = np.argsort(numbers, kind="stable")
         ascending = numbers[order]
         cuts = np.searchsorted(ascending, self._starts)
-        parts = [
-            batch.take(whole_numbers(ascending[begin:end] - start))
-            for batch, start, begin, end in zip(
-                self._batches, self._starts, cuts, [*cuts[1:], len(ascending)], strict=True
-            )
-            if end > begin
-        ]
+        ends = [*cuts[1:], len(ascending)]
+        parts: list[pa.RecordBatch] = []
+        for batch, start, begin, end in zip(self._batches, self._starts, cuts, ends, strict=True):
+            parts += _picked(batch, ascending[begin:end] - start, one_by_one=len(order) <= FEW_ROWS)
         table = pa.Table.from_batches(parts)
         texts = _formed(table.column(self._key).to_pylist(), form)
         pairs = list(zip(texts, self._decode(table), strict=True))
@@ -206,6 +205,13 @@ def _parts(counts: np.ndarray) -> list[int]:
 
     numbers = np.cumsum(counts) // FOUND_ROWS
     return [*(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(counts)]
+
+
+def _picked(batch: pa.RecordBatch, places: np.ndarray, *, one_by_one: bool) -> list[pa.RecordBatch]:
+    """The rows at some places of a batch, cut out one by one or together."""
+    if one_by_one:
+        return [batch.slice(place, 1) for place in places.tolist()]
+    return [batch.take(whole_numbers(places))] if len(places) else []
 
 
 def _grouped(

@@ -163,3 +163,12 @@ def test_a_source_of_dates_is_read_as_json_would_write_it(tmp_path):
     source = open_source(str(tmp_path / "t.parquet"))
     assert source.batches("q") is None
     assert GroundTruth(source, "q").find(["a"]).row == {"q": "a", "day": str(day)}
+
+
+def test_few_and_many_candidates_are_the_same_rows(monkeypatch):
+    truth = [{"q": f"q{number}", "a": number} for number in range(40)]
+    asked = [f"q{number}" for number in (39, 0, 7, 7, 99)]
+    few, _ = run(asked, truth)
+    monkeypatch.setattr(keyed, "FEW_ROWS", 0)
+    many, _ = run(asked, truth)
+    assert few == many == [("q39", 39), ("q0", 0), ("q7", 7), ("q7", 7)]
