@@ -263,9 +263,8 @@ def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFact
         [as_mapping(score).get("reducer") for score in stated] if isinstance(stated, list) else []
     )
     reducer = next((name for name in (*listed, *reducers) if isinstance(name, str)), "mean")
-    primary = as_mapping(facts.get("metadata")).get(
-        "primary_metric"
-    )  # of a log of `evalprep export`
+    # Logs of `evalprep export` name it.
+    primary = as_mapping(facts.get("metadata")).get("primary_metric")
     return TaskFacts(
         version=facts.get("task_version"),
         reducer=reducer,
