@@ -154,18 +154,21 @@ class TaskComparison(Conclusion):
     def _changes(self) -> Iterator[Change]:
         if self.pairs is None or self.table is None:
             return
-        pairs, higher = self.pairs, self.difference.higher_is_better
+        pairs = self.pairs
         changed = pairs.keep(pairs.now != pairs.before)
         samples = self.table.read(changed.rows)
         others: Iterator[Sample | None] = itertools.repeat(None, changed.rows.size)
         if self.other is not None:
             others = self.other.read(changed.other_rows)
-        scores = map(float, changed.now), map(float, changed.before)
+        now = map(float, changed.now)
+        before = map(float, changed.before)
         differing = map(bool, changed.prompt_differs)
-        rows = zip(samples, others, *scores, differing, strict=True)
-        for sample, other, now, before, differs in rows:
-            gained = (now > before) == (higher is not False)
-            yield Change(sample, other, now, before, gained=gained, prompt_differs=differs)
+        higher_is_better = self.difference.higher_is_better is not False
+        for sample, other, score, old_score, differs in zip(
+            samples, others, now, before, differing, strict=True
+        ):
+            gained = (score > old_score) == higher_is_better
+            yield Change(sample, other, score, old_score, gained=gained, prompt_differs=differs)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""
@@ -289,12 +292,13 @@ def _codes_of(table: Table, column: str) -> NDArray[np.int64]:
     """
     if column in table.documents:
         return table.documents[column]
-    codes: dict[str, int] = {}
-    numbers = []
+    code_of: dict[str, int] = {}
+    codes = []
     for sample in table.read(range(len(table))):
         value = sample.doc.get(column)
-        numbers.append(UNKNOWN if value is None else codes.setdefault(str(value), len(codes)))
-    return np.array(numbers, dtype=np.int64)
+        code = UNKNOWN if value is None else code_of.setdefault(str(value), len(code_of))
+        codes.append(code)
+    return np.array(codes, dtype=np.int64)
 
 
 def _name_odd_rows(result: TaskComparison, pairs: Pairs) -> None:

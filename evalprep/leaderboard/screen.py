@@ -6,6 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from evalprep.leaderboard.board import LEADING, LEADS, Board, Cell, Row, sign_of
 from evalprep.leaderboard.columns import Column
@@ -35,25 +36,23 @@ def text(board: Board, width: int | None = None) -> str:
         width: Characters in a line; those of the terminal by default, 80 where there is none.
     """
     width = width or shutil.get_terminal_size((80, 24)).columns
-    rows = [row.label for row in board.rows]
     stems = _labels(board, width)
-    blocks = list(_blocks(board, width - len(stems[0])))
-    if not board.columns.named and (most := max(1, _LINES // (len(rows) + _HEAD))) < len(blocks):
+    room = width - len(stems[0])
+    blocks = list(_blocks(board, room))
+    other_columns = "--scores shows others"
+    most = max(1, _LINES // (len(board.rows) + _HEAD))
+    if len(blocks) > most and not board.columns.named:
         board = _first_columns(board, sum(map(len, blocks[:most])))
-        blocks = list(_blocks(board, width - len(stems[0])))
-        more = "--scores '*' shows all"
-    else:
-        more = "--scores shows others"
-    columns = f"{len(board.columns.shown)} of {len(board.columns.all)} columns ({more})"
-    lines = [f"{counted(len(rows), 'model')}, {columns}"]
+        blocks = list(_blocks(board, room))
+        other_columns = "--scores '*' shows all"
+    count, all_count = len(board.columns.shown), len(board.columns.all)
+    models = counted(len(board.rows), "model")
+    lines = [f"{models}, {count} of {all_count} columns ({other_columns})"]
     for block in blocks:
         lines += ["", *_table(board, block, stems)]
     lines += _curves(board, width)
-    lines += [
-        line
-        for note in _legend(board)
-        for line in textwrap.wrap(note, width, subsequent_indent="  ") or [""]
-    ]
+    for note in _legend(board):
+        lines += textwrap.wrap(note, width, subsequent_indent="  ") or [""]
     return "\n".join(lines)
 
 
@@ -111,47 +110,59 @@ def shown(cell: Cell | None, column: Column) -> str:
     return f"{value_text(cell.value, column)}{sign_of(cell) or ' '}"
 
 
-def _blocks(board: Board, room: int) -> Iterator[list[tuple[Column, list[str], int]]]:
+class _Shown(NamedTuple):
+    """A column on the screen: the lines of its heading, and its width."""
+
+    column: Column
+    heading: list[str]
+    width: int
+
+
+_Block = list[_Shown]
+
+
+def _blocks(board: Board, room: int) -> Iterator[_Block]:
     """Columns with their headings and widths, as many at a time as fit."""
-    block: list[tuple[Column, list[str], int]] = []
+    block: _Block = []
     used = 0
     for column in board.columns.shown:
-        widest = max(
-            (len(shown(row.cells.get(column.id), column)) for row in board.rows), default=1
-        )
+        values = [shown(row.cells.get(column.id), column) for row in board.rows]
+        widest = max(map(len, values), default=1)
         heading = _heading(column, widest)
-        size = max(widest, *map(len, heading))
-        if block and used + _GAP + size > room:
+        width = max(widest, *map(len, heading))
+        if block and used + _GAP + width > room:
             yield block
             block, used = [], 0
-        block.append((column, heading, size))
-        used += _GAP + size
+        block.append(_Shown(column, heading, width))
+        used += _GAP + width
     if block:
         yield block
 
 
-_Block = Sequence[tuple[Column, list[str], int]]
-
-
 def _table(board: Board, block: _Block, labels: Sequence[str]) -> list[str]:
     lines = list(_head_lines(block, labels[0]))
-    lines.append("─" * (len(labels[0]) + sum(_GAP + size for _, _, size in block)))
+    width = len(labels[0]) + sum(_GAP + each.width for each in block)
+    lines.append("─" * width)
     for row, label in zip(board.rows, labels[1:], strict=True):
-        cells = [f"{shown(row.cells.get(column.id), column):>{size}}" for column, _, size in block]
+        cells = []
+        for column, _heading_lines, size in block:
+            value = shown(row.cells.get(column.id), column)
+            cells.append(value.rjust(size))
         lines.append(_line_of(label, cells))
     return lines
 
 
 def _head_lines(block: _Block, label: str) -> Iterator[str]:
     """The headings, which end in the last line of the head."""
-    height = max(len(heading) for _, heading, _ in block)
-    for at in range(height):
-        is_last = at == height - 1
+    height = max(len(each.heading) for each in block)
+    for line in range(height):
         cells = []
-        for _, heading, size in block:
-            line = at - (height - len(heading))
+        for _column, heading, width in block:
+            lines_above = height - len(heading)
             # Right above the digits: the last character of a cell is its sign.
-            cells.append(f"{heading[line] if line >= 0 else '':>{size}}")
+            text = heading[line - lines_above] if line >= lines_above else ""
+            cells.append(text.rjust(width))
+        is_last = line == height - 1
         yield _line_of(label if is_last else " " * len(label), cells)
 
 
@@ -170,11 +181,12 @@ def _curves(board: Board, width: int) -> list[str]:
     for name, rows in board.trajectories().items():
         if len(rows) < _CURVE_STEPS:
             continue
-        steps = rows[0].place.step, rows[-1].place.step
-        short = _shorten(name.rpartition("/")[2] or name, 24)
-        lines += ["", f"{short}, steps {steps[0]} to {steps[1]}"]
+        short_name = _shorten(name.rpartition("/")[2] or name, 24)
+        first, last = rows[0].place.step, rows[-1].place.step
+        lines += ["", f"{short_name}, steps {first} to {last}"]
         for column in board.columns.shown:
-            lines += _curve(column, [_drawn(row, column) for row in rows], longest, width)
+            values = [_drawn(row, column) for row in rows]
+            lines += _curve(column, values, longest, width)
     return lines
 
 
@@ -189,9 +201,10 @@ def _curve(
     if column.p_value:  # powers of ten apart
         heights = [None if value is None else log_of(value) for value in values]
     bars = spark(_thinned(heights, max(8, width - longest - 26)))
+    name = _shorten(column.heading, longest).ljust(longest)
+    first, last = value_text(known[0], column), value_text(known[-1], column)
     unit = " %" if column.unit == SHARE else ""
-    ends = f"{value_text(known[0], column)} to {value_text(known[-1], column)}{unit}"
-    yield f"  {_shorten(column.heading, longest):<{longest}}  {bars}  {ends}"
+    yield f"  {name}  {bars}  {first} to {last}{unit}"
 
 
 def _drawn(row: Row, column: Column) -> float | None:
@@ -222,9 +235,10 @@ def spark(values: Sequence[float | None]) -> str:
     low, high = min(known, default=0.0), max(known, default=0.0)
     span = (high - low) or 1.0
     top = len(_BARS) - 1
-    return "".join(
-        "·" if value is None else _BARS[int((value - low) / span * top + 0.5)] for value in values
-    )
+    bars = ""
+    for value in values:
+        bars += "·" if value is None else _BARS[int((value - low) / span * top + 0.5)]
+    return bars
 
 
 def _legend(board: Board) -> list[str]:

@@ -53,25 +53,34 @@ def place_in(model: str, revision: str = "") -> Place:
     (True, True)
     """
     name = model.replace("\\", "/").rstrip("/")
-    above = len(name) - len("/".join(name.split("/")[-_PARTS:]))
-    for text, before, start in ((revision, f"{name}@", 0), (name, "", above)):
-        matches = [match for match in _STEP.finditer(text, start) if not _is_setting(match)]
-        if matches:
-            last = matches[-1]
-            return Place(
-                _joined(f"{before}{text[: last.start()]}", text[last.end() :]), int(last[1])
-            )
+    last_parts = "/".join(name.split("/")[-_PARTS:])
+    in_revision = _last_step(revision, 0)
+    if in_revision is not None:
+        head, tail = _around(in_revision)
+        return Place(_joined(f"{name}@{head}", tail), int(in_revision[1]))
+    in_name = _last_step(name, len(name) - len(last_parts))
+    if in_name is not None:
+        return Place(_joined(*_around(in_name)), int(in_name[1]))
     return Place(f"{name}@{revision}" if revision else name, None)
+
+
+def _last_step(text: str, start: int) -> re.Match[str] | None:
+    """The last step that a text names behind a place; None where it names none."""
+    steps = [match for match in _STEP.finditer(text, start) if not _is_setting(match)]
+    return steps[-1] if steps else None
+
+
+def _around(match: re.Match[str]) -> tuple[str, str]:
+    """What stands in a text before and behind a match."""
+    return match.string[: match.start()], match.string[match.end() :]
 
 
 def _joined(head: str, tail: str) -> str:
     """What stands around a step, without the separator that the step leaves doubled."""
     tail = _TOKENS.sub("", tail).rstrip(_SEPARATORS)
-    return (
-        head.rstrip(_SEPARATORS) + tail
-        if tail[:1] in tuple(_SEPARATORS)
-        else (head + tail).rstrip(_SEPARATORS)
-    )
+    if tail.startswith(tuple(_SEPARATORS)):
+        return head.rstrip(_SEPARATORS) + tail
+    return (head + tail).rstrip(_SEPARATORS)
 
 
 def _is_setting(match: re.Match[str]) -> bool:

@@ -63,14 +63,17 @@ class _Gathering:
 
     def add(self, task_name: str, table: Table, metric: str, *, with_keys: bool) -> None:
         """Adds the rows of one task that have a number."""
-        column = table.metrics.get(metric, np.full(len(table), np.nan))
+        column = table.metrics.get(metric)
+        if column is None:
+            column = np.full(len(table), np.nan)
         known = ~np.isnan(column)
-        self.unscored += int(np.sum(~known))
+        count = int(known.sum())
+        self.unscored += len(table) - count
         if with_keys:
             self.keys += [_key(task_name, table, row) for row in np.flatnonzero(known)]
         self.values.append(column[known])
         weights = table.weights.get(metric)
-        self.weights.append(np.ones(int(known.sum())) if weights is None else weights[known])
+        self.weights.append(np.ones(count) if weights is None else weights[known])
         codes, subtasks = _subtasks(table, task_name)
         self.groups.append(codes[known] + len(self.names))
         self.names += subtasks

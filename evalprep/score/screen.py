@@ -190,12 +190,15 @@ def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
     """
     alike: dict[str, list[tuple[str, str]]] = {}
     for task, text in remarks:
-        alike.setdefault(_NUMBER.sub("", text), []).append((task, text))
+        without_numbers = _NUMBER.sub("", text)
+        alike.setdefault(without_numbers, []).append((task, text))
     for same in alike.values():
-        shown = same if len(same) <= _NAMED else same[:1]
-        yield from (f"{task}: {text}" for task, text in shown)
-        if rest := [task for task, _ in same[len(shown) :]]:
-            yield f"  likewise {shortlist(rest, _NAMED - 1)} (--json lists each)"
+        shown_count = 1 if len(same) > _NAMED else len(same)
+        for task, text in same[:shown_count]:
+            yield f"{task}: {text}"
+        others = [task for task, _ in same[shown_count:]]
+        if others:
+            yield f"  likewise {shortlist(others, _NAMED - 1)} (--json lists each)"
 
 
 def _guessed_metrics(scores: Scores) -> Iterator[Note]:

@@ -89,18 +89,21 @@ def task_table(scores: Scores, sources: Sources) -> Table:
     """The primary metric of each task with samples."""
     with_published = any(task.published or task.withheld for task in scores.tasks)
     names = ["n", "rows", "95% interval", "subtasks"]
-    names += ["published"] if with_published else []
-    columns = [Column(name, Kind.MEASURE) for name in (*names, "unparsed")]
-    title = "Tasks: mean over rows, mean of subtasks"
+    if with_published:
+        names.append("published")
+    names.append("unparsed")
+    columns = [Column("task", Kind.NAME), *(Column(name, Kind.MEASURE) for name in names)]
     units = [task.unit for task in scores.tasks if task.value is not None]
-    table = Table(_titled(title, units), [Column("task", Kind.NAME), *columns])
+    table = Table(_titled("Tasks: mean over rows, mean of subtasks", units), columns)
     for task in scores.tasks:
-        published = [sources.cell(task)] if with_published else []
-        table.add(
-            *(task.task, str(task.n), _value(task.micro, task.unit)),
-            *(bounds(task.micro, task.unit) or "-", _value(task.macro, task.unit)),
-            *(*published, _unparsed(task)),
-        )
+        cells: list[Entry] = [task.task, str(task.n)]
+        cells.append(_value(task.micro, task.unit))
+        cells.append(bounds(task.micro, task.unit) or "-")
+        cells.append(_value(task.macro, task.unit))
+        if with_published:
+            cells.append(sources.cell(task))
+        cells.append(_unparsed(task))
+        table.add(*cells)
     table.notes = list(_scores_over_all_rows(scores.tasks))
     return table
 
@@ -128,14 +131,16 @@ def _unparsed(task: TaskScore) -> str:
 def subtask_tables(scores: Scores) -> Iterator[Table]:
     """A table of subtasks for each task that has some."""
     for task in scores.tasks:
-        if task.subtasks:
-            columns = [Column("subtask", Kind.NAME), Column("n", Kind.COUNT)]
-            title = _titled(f"{task.task} by subtask", [task.unit])
-            table = Table(title, [*columns, Column("mean", Kind.MEASURE)])
-            for subtask in task.subtasks:
-                value = subtask["value"]
-                table.add(subtask["subtask"], subtask["n"], Cell(value, measured(value, task.unit)))
-            yield table
+        if not task.subtasks:
+            continue
+        columns = [Column("subtask", Kind.NAME), Column("n", Kind.COUNT)]
+        columns.append(Column("mean", Kind.MEASURE))
+        table = Table(_titled(f"{task.task} by subtask", [task.unit]), columns)
+        for subtask in task.subtasks:
+            value = subtask["value"]
+            mean = Cell(value, measured(value, task.unit))
+            table.add(subtask["subtask"], subtask["n"], mean)
+        yield table
 
 
 def further_table(scores: Scores) -> Table:
@@ -150,17 +155,23 @@ def stored_table(scores: Scores) -> Table:
 
 
 def _stored_table(title: str, stored: Sequence[StoredScore]) -> Table:
-    columns = [Column("task", Kind.NAME), Column("metric"), Column("n", Kind.COUNT)]
     with_interval = any(score.interval is not None for score in stored)
-    names = ["value", "stderr", *(["95% interval"] if with_interval else [])]
-    columns += [Column(name, Kind.MEASURE) for name in names]
-    table = Table(_titled(title, [score.unit for score in stored]), columns)
+    columns = [Column("task", Kind.NAME), Column("metric"), Column("n", Kind.COUNT)]
+    columns.append(Column("value", Kind.MEASURE))
+    columns.append(Column("stderr", Kind.MEASURE))
+    if with_interval:
+        columns.append(Column("95% interval", Kind.MEASURE))
+    units = [score.unit for score in stored]
+    table = Table(_titled(title, units), columns)
     for score in stored:
-        texts = [measured(value, score.unit) for value in (score.value, score.stderr)]
+        metric = score.name + _ARROWS.get(score.direction, "")
+        cells: list[Entry] = [score.task, metric, score.n]
+        cells.append(measured(score.value, score.unit))
+        cells.append(measured(score.stderr, score.unit))
         if with_interval:
             low, high = score.interval or (None, None)
-            texts.append(interval(low, high, score.unit))
-        table.add(score.task, score.name + _ARROWS.get(score.direction, ""), score.n, *texts)
+            cells.append(interval(low, high, score.unit))
+        table.add(*cells)
     return table
 
 
@@ -172,12 +183,12 @@ def group_table(scores: Scores) -> Table:
     columns = [Column(name, Kind.MEASURE) for name in names]
     table = Table(title, [Column("group", Kind.NAME), *columns])
     for group in groups:
-        values = [
-            cell
-            for estimate in (group.micro, group.macro)
-            for cell in (_value(estimate, group.unit), bounds(estimate, group.unit))
-        ]
-        table.add(group.group, "-" if group.micro.n is None else str(group.micro.n), *values)
+        rows = "-" if group.micro.n is None else str(group.micro.n)
+        cells: list[Entry] = [group.group, rows]
+        for estimate in (group.micro, group.macro):
+            cells.append(_value(estimate, group.unit))
+            cells.append(bounds(estimate, group.unit))
+        table.add(*cells)
     return table
 
 
@@ -249,15 +260,17 @@ def _rating_table(values: Sequence[Rated]) -> Table:
     columns = [Column("task", Kind.NAME), Column("rating"), Column("judge")]
     table = Table(title, [*columns, *(Column(name, Kind.MEASURE) for name in names)])
     for value in values:
-        limits = (value.low, value.high)
-        scale = "" if None in limits else f" {value.low:g}-{value.high:g}"
-        for place, rater in enumerate(value.raters):
-            table.add(
-                *(value.task, f"{value.rubric}.{value.name}{scale}", rater.judge),
-                *(f"{rater.n} of {value.asked}", two_decimals(rater.mean)),
-                _rating_interval(rater.low, rater.high),
-                str(value.differing) if place == 0 else "",
-            )
+        has_scale = value.low is not None and value.high is not None
+        scale = f" {value.low:g}-{value.high:g}" if has_scale else ""
+        rating = f"{value.rubric}.{value.name}{scale}"
+        differing = str(value.differing)
+        for rater in value.raters:
+            cells = [value.task, rating, rater.judge]
+            cells.append(f"{rater.n} of {value.asked}")
+            cells.append(two_decimals(rater.mean))
+            cells.append(_rating_interval(rater.low, rater.high))
+            table.add(*cells, differing)
+            differing = ""  # stands in the first row of a rating alone
     return table
 
 
@@ -272,14 +285,14 @@ def _preference_table(preferences: Sequence[Preferred]) -> Table:
     for pair in preferences:
         outcome = pair.found
         rate = outcome["win_rate"]
-        table.add(
-            *(pair.task, pair.other, pair.judge),
-            f"{outcome['n']} of {pair.asked}",
-            "/".join(str(outcome[key]) for key in ("wins", "ties", "losses")),
-            two_decimals(rate["value"]),
-            _rating_interval(rate["low"], rate["high"]),
-            str(outcome["flips"]["count"]),
-        )
+        counts = [str(outcome[key]) for key in ("wins", "ties", "losses")]
+        cells = [pair.task, pair.other, pair.judge]
+        cells.append(f"{outcome['n']} of {pair.asked}")
+        cells.append("/".join(counts))
+        cells.append(two_decimals(rate["value"]))
+        cells.append(_rating_interval(rate["low"], rate["high"]))
+        cells.append(str(outcome["flips"]["count"]))
+        table.add(*cells)
     return table
 
 

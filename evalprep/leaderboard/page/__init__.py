@@ -123,7 +123,9 @@ _LABELS = {"shown": "table of scores", "all": "table of all scores"}
 
 def _table(board: Board, columns: list[Column], name: str) -> str:
     steps = any(row.place.step is not None for row in board.rows)
-    heads = [_head("model", "", "", 0), *([_head("step", "", "", 1)] if steps else [])]
+    heads = [_head("model", "", "", 0)]
+    if steps:
+        heads.append(_head("step", "", "", 1))
     for at, column in enumerate(columns, start=len(heads)):
         heads.append(_head(column.name, signs_of(column), _hint(column), at))
     scales = {column.id: _scale(board, column) for column in columns}
@@ -188,24 +190,34 @@ def _cell(cell: Cell, scale: _Scale, column: Column) -> str:
     classes = " ".join(_classes(cell, scale))
     if cell.value is None:
         return f'<td class="{classes}" data-v="" title="{title}"><span class="v">-</span></td>'
-    shown = f'<span class="v">{value_text(cell.value, column)}</span>{SIGNS.get(cell.standing, "")}'
-    if cell.low is not None and cell.high is not None:
-        low, high = (value_text(end, column) for end in (cell.low, cell.high))
-        shown += f'<span class="bounds">{low} to {high}</span>'
+    sign = SIGNS.get(cell.standing, "")
+    shown = f'<span class="v">{value_text(cell.value, column)}</span>{sign}'
+    interval = _interval(cell, column)
+    if interval:
+        shown += f'<span class="bounds">{interval}</span>'
     if cell.sd is not None:
         shown += f'<span class="bounds">sd {value_text(cell.sd, column)}</span>'
     return f'<td class="{classes}" data-v="{cell.value!r}" title="{title}">{shown}</td>'
 
 
+def _interval(cell: Cell, column: Column) -> str:
+    """The interval of a value in words; empty without one."""
+    if cell.low is None or cell.high is None:
+        return ""
+    return f"{value_text(cell.low, column)} to {value_text(cell.high, column)}"
+
+
 def _details(cell: Cell, column: Column) -> list[str]:
     """All that is known of a cell."""
     unit = " %" if column.unit == SHARE else ""
-    details = [cell.reason or "no value"]
-    if cell.value is not None:
-        details = [f"{column.name} {value_text(cell.value, column)}{unit}"]
-    if cell.low is not None and cell.high is not None:
-        low, high = (value_text(end, column) for end in (cell.low, cell.high))
-        details.append(f"95 % interval {low} to {high}{unit}")
+    details = []
+    if cell.value is None:
+        details.append(cell.reason or "no value")
+    else:
+        details.append(f"{column.name} {value_text(cell.value, column)}{unit}")
+    interval = _interval(cell, column)
+    if interval:
+        details.append(f"95 % interval {interval}{unit}")
     if cell.n:
         details.append(f"{cell.n} rows")
     return [*details, *cell.why, *cell.notes]
@@ -224,15 +236,13 @@ def _classes(cell: Cell, scale: _Scale) -> list[str]:
 
 
 def _runs(board: Board) -> str:
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row.label)}</th>'
-        f"<td>{escape(row.model)}</td><td>{escape(row.folder)}</td>"
-        f"<td>{escape(row.run)}</td><td>{_notes(row)}</td></tr>"
-        for row in board.rows
-    )
-    heads = "".join(
-        f'<th scope="col">{name}</th>' for name in ("row", "model", "results", "run", "notes")
-    )
+    rows = ""
+    for row in board.rows:
+        texts = [escape(text) for text in (row.model, row.folder, row.run)]
+        cells = "".join(f"<td>{text}</td>" for text in [*texts, _notes(row)])
+        rows += f'<tr><th scope="row">{escape(row.label)}</th>{cells}</tr>'
+    names = ("row", "model", "results", "run", "notes")
+    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="runs">{table}</div>\n'
 
