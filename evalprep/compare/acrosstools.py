@@ -11,7 +11,7 @@ import numpy as np
 from evalprep.compare.comparable import gold_reason, reasons
 from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion
 from evalprep.compare.levels import PairRules
-from evalprep.compare.pairing import Pairs
+from evalprep.compare.pairing import Floats, Pairs
 from evalprep.compare.questions import is_chat
 from evalprep.numbers import percent
 from evalprep.results import FactDifference, Metric, Table
@@ -150,9 +150,11 @@ def _template_differs(pairs: Pairs, tables: tuple[Table, Table]) -> bool:
     """True where one side logged the messages of a chat and the other plain text."""
     if not pairs.rows.size:
         return False
-    rows = int(pairs.rows[0]), int(pairs.other_rows[0])
-    forms = [is_chat(table, row) for table, row in zip(tables, rows, strict=True)]
-    return None not in forms and forms[0] != forms[1]
+    table, other = tables
+    form = is_chat(table, int(pairs.rows[0]))
+    other_form = is_chat(other, int(pairs.other_rows[0]))
+    is_known = form is not None and other_form is not None
+    return is_known and form != other_form
 
 
 def question_reasons_across(
@@ -169,15 +171,21 @@ def question_reasons_across(
 
 def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[str]:
     """Why values of two metrics cannot be compared; empty where they can."""
-    names = [metric.name for metric in metrics]
-    if metrics[0].metric == metrics[1].metric:
+    metric, baseline = metrics
+    if metric.metric == baseline.metric:
         return []
-    for name, values in zip(names, (pairs.now, pairs.before), strict=True):
-        known = values[np.isfinite(values)]
-        if known.size and not (known.min() >= 0 and known.max() <= 1):
-            differ = f"the metrics differ ({names[0]}, baseline {names[1]})"
-            return [f"{differ}, and {name} is no score between 0 and 1; `--metric` names others"]
+    for each, values in ((metric, pairs.now), (baseline, pairs.before)):
+        if not _are_shares(values):
+            differ = f"the metrics differ ({metric.name}, baseline {baseline.name})"
+            no_share = f"{each.name} is no score between 0 and 1"
+            return [f"{differ}, and {no_share}; `--metric` names others"]
     return []
+
+
+def _are_shares(values: Floats) -> bool:
+    """Returns whether all known values lie between 0 and 1."""
+    known = values[np.isfinite(values)]
+    return known.size == 0 or bool(known.min() >= 0 and known.max() <= 1)
 
 
 def check_share(conclusion: Conclusion, known: PairedRows, rules: PairRules) -> None:
@@ -193,8 +201,9 @@ def conflict_warning(known: PairedRows) -> str:
     """The warning where the sides have different gold answers; empty for few of them."""
     if known.target_conflicts <= TOLERATED_MISSING * known.smaller:
         return ""
+    rows = counted(known.smaller, "row")
+    ids = shortlist(known.examples["another gold answer"], _NAMED)
     return (
-        f"the two sides disagree about the right answer of {known.target_conflicts} of "
-        f"{counted(known.smaller, 'row')}: "
-        f"{shortlist(known.examples['another gold answer'], _NAMED)}"
+        "the two sides disagree about the right answer of "
+        f"{known.target_conflicts} of {rows}: {ids}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -187,16 +187,17 @@ class Comparison:
 
         NaN and infinity as None, so that it is strict JSON.
         """
-        lists = ("tasks", "metrics", "further", "stored", "suite")
-        together = ("overall", "pooled", "reproduction")
-        plain = {
-            name: value for name, value in vars(self).items() if name not in {*lists, *together}
-        }
-        plain |= {name: [item.to_dict() for item in getattr(self, name)] for name in lists}
-        for name in together:
+        plain = dict(vars(self))
+        for name in ("overall", "pooled", "reproduction"):
+            del plain[name]
+        for name in ("tasks", "metrics", "further", "stored", "suite"):
+            del plain[name]
+            plain[name] = [item.to_dict() for item in getattr(self, name)]
+        for name in ("overall", "pooled", "reproduction"):
             conclusion = getattr(self, name)
             plain[name] = None if conclusion is None else conclusion.to_dict()
-        plain |= {"closing": self.closing, "exit_sentence": self.exit_sentence}
+        plain["closing"] = self.closing
+        plain["exit_sentence"] = self.exit_sentence
         plain["remarks"] = self.remarks
         return dict(_strict(plain))
 
@@ -204,21 +205,19 @@ class Comparison:
         """One row per task as a data frame."""
         import pandas as pd
 
-        flat = [
-            {
-                name: value
-                for name, value in task.to_dict().items()
-                if not isinstance(value, (list, dict))
-            }
-            for task in self.tasks
-        ]
-        return pd.DataFrame(flat)
+        rows = [_without_lists(task.to_dict()) for task in self.tasks]
+        return pd.DataFrame(rows)
 
     def flips_to_pandas(self) -> Any:
         """One row per changed sample as a data frame, texts included."""
         import pandas as pd
 
         return pd.DataFrame([flip.to_dict() for flip in self.flips()])
+
+
+def _without_lists(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that fit into a cell of a table."""
+    return {name: value for name, value in plain.items() if not isinstance(value, (list, dict))}
 
 
 def _missing_sentences(comparison: Comparison) -> list[str]:

@@ -169,7 +169,8 @@ def missing_rows(
     conclusion.expected = expected
     missing = expected - conclusion.difference.n
     if missing > tolerated * expected:
-        conclusion.not_enough.append(rows_missing(missing, expected) + (f" ({why})" if why else ""))
+        sentence = rows_missing(missing, expected)
+        conclusion.not_enough.append(f"{sentence} ({why})" if why else sentence)
 
 
 def conclude(
@@ -180,20 +181,25 @@ def conclude(
     Columns with equal rows and transforms of one likelihood (`duplicate_of`) count once: as the
     member with the smallest p.
     """
-    tested = [item for item in family if item.counts and item.difference.p is not None]
+    p_of_item = {id(item): _own_p(item) for item in family}
     smallest: dict[str, float] = {}
-    for item in tested:
-        key, p = _family_key(item), item.difference.p or 0.0
-        smallest[key] = min(p, smallest.get(key, 1.0))
+    for item in family:
+        p = p_of_item[id(item)]
+        if p is not None:
+            key = _family_key(item)
+            smallest[key] = min(p, smallest.get(key, 1.0))
     adjusted = dict(zip(smallest, statistics.holm(list(smallest.values())), strict=True))
     level = (1 - confidence) / max(1, len(smallest))
-    tested_ids = {id(item) for item in tested}
     for item in family:
         item.difference.set_detectable(level)
-        p_holm = None
-        if id(item) in tested_ids:
-            p_holm = max(adjusted[_family_key(item)], item.difference.p or 0.0)
+        p = p_of_item[id(item)]
+        p_holm = None if p is None else max(adjusted[_family_key(item)], p)
         item.decide(p_holm, alpha=1 - confidence, margin=margin)
+
+
+def _own_p(item: Conclusion) -> float | None:
+    """The p-value of a conclusion that counts; None of any other."""
+    return item.difference.p if item.counts else None
 
 
 def _family_key(item: Conclusion) -> str:

@@ -55,19 +55,19 @@ def mismatch(
     >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-evals")
     ['size: 1B run, 3B published']
     """
-    differs = []
-    ran, wrote = parameters(model), parameters(published)
-    if ran is not None and wrote is not None and ran != wrote:
-        differs.append(f"size: {_in_words(ran)} {sides[0]}, {_in_words(wrote)} {sides[1]}")
+    size, published_size = parameters(model), parameters(published)
     # A name without a size says nothing about its type either ("model", "checkpoint-500").
-    if (
-        ran is not None
-        and wrote is not None
-        and instruction_tuned(model) != instruction_tuned(published)
-    ):
-        tuned = sides[
-            0 if instruction_tuned(model) else 1
-        ]  # of the other the name does not say that it is not
+    if size is None or published_size is None:
+        return []
+    differs = []
+    side, published_side = sides
+    if size != published_size:
+        sizes = f"{_in_words(size)} {side}, {_in_words(published_size)} {published_side}"
+        differs.append(f"size: {sizes}")
+    is_tuned = instruction_tuned(model)
+    if is_tuned != instruction_tuned(published):
+        # Of the other the name does not say that it is not.
+        tuned = side if is_tuned else published_side
         differs.append(f"type: by their names only the {tuned} one is instruction-tuned")
     return differs
 

@@ -96,22 +96,23 @@ def export_tables(
 
 def _headline(pack: Pack, columns: Sequence[Column]) -> Columns:
     """The pack's own columns, its headline first to be shown."""
-    named = [f"{pack.name}/{name}" for name in pack.leaderboard.columns]
-    shown = sorted(
-        (column for column in columns if column.id in named),
-        key=lambda column: named.index(column.id),
-    )
-    return Columns(list(columns), shown or list(columns))
+    places: dict[str, int] = {}
+    for place, name in enumerate(pack.leaderboard.columns):
+        places.setdefault(f"{pack.name}/{name}", place)
+    named = [column for column in columns if column.id in places]
+    named.sort(key=lambda column: places[column.id])
+    return Columns(list(columns), named or list(columns))
 
 
 def _differences(board: Board, pack: Pack) -> dict[str, ExportDifference]:
     """The conclusions on a pack's scores, of a table of two runs."""
     differences = {}
     for name, conclusion in board.differences.items():
-        difference = conclusion.difference
-        if name.startswith(f"{pack.name}/"):
-            differences[name.removeprefix(f"{pack.name}/")] = ExportDifference(
-                difference.delta, difference.low, difference.high, conclusion.words
+        owner, _, own_name = name.partition("/")
+        if owner == pack.name and own_name:
+            item = conclusion.difference
+            differences[own_name] = ExportDifference(
+                item.delta, item.low, item.high, conclusion.words
             )
     return differences
 

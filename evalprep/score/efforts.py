@@ -86,13 +86,17 @@ def _explanations(scores: Scores, *, with_cost: bool) -> Iterator[str]:
 def _lines(scores: Scores) -> Iterator[_Line]:
     """Yields the tasks, those too of which nothing is known, then the calls and the judges."""
     efforts = scores.efforts
-    known = {*efforts.tasks, *(name for call in efforts.calls for name in call.tasks)}
-    for task in scores.tasks if known else ():
-        if task.task not in known:
-            yield _Line(task.task, Effort())
+    known = set(efforts.tasks)
+    for call in efforts.calls:
+        known.update(call.tasks)
+    unknown = [task.task for task in scores.tasks if task.task not in known]
+    if known:
+        for name in unknown:
+            yield _Line(name, Effort())
     yield from starmap(_Line, labelled(efforts))
     for judge in scores.judges:
-        yield _Line(f"{judge.task}: judge {judge.judge} ({judge.rubric})", judge.effort, judge.cost)
+        name = f"{judge.task}: judge {judge.judge} ({judge.rubric})"
+        yield _Line(name, judge.effort, judge.cost)
 
 
 def labelled(efforts: Efforts) -> Iterator[tuple[str, Effort]]:

@@ -248,25 +248,29 @@ def _one_scale(tasks: Mapping[str, TaskRun]) -> bool:
 def _pooled(name: str, tasks: Mapping[str, TaskRun]) -> GroupScore:
     """A group's rows as one task's, with its tasks in the place of subtasks."""
     scored = collect(tasks, {})
-    sizes = [collect({member: task}, {}).values.size for member, task in tasks.items()]
+    sizes = []
+    for member, task in tasks.items():
+        sizes.append(collect({member: task}, {}).values.size)
     scored.groups = np.repeat(np.arange(len(tasks)), sizes)
     pooled = micro(scored)
     scored.names = list(tasks)
     directions = {task.primary.direction for task in tasks.values()}
-    direction = directions.pop() if len(directions) == 1 else "unknown"
     return GroupScore(
-        name, list(tasks), pooled, macro(scored), direction, _unit(scored, *tasks.values())
+        group=name,
+        tasks=list(tasks),
+        micro=pooled,
+        macro=macro(scored),
+        direction=directions.pop() if len(directions) == 1 else "unknown",
+        unit=_unit(scored, *tasks.values()),
     )
 
 
 def _as_stored(run: Run, name: str, members: list[str], reason: str) -> GroupScore:
     """A group that cannot be pooled: the values that lm-eval stored for it."""
-    metrics = run.logged.groups[name].metrics
-    known = {
-        metric.name: metric.value
-        for metric in metrics
-        if metric.is_score and metric.value is not None
-    }
+    known: dict[str, float] = {}
+    for metric in run.logged.groups[name].metrics:
+        if metric.is_score and metric.value is not None:
+            known[metric.name] = metric.value
     if known:
         values = ", ".join(f"{key} {number(value)}" for key, value in known.items())
         reason = f"{reason}; lm-eval reports {values}"
