@@ -3,31 +3,66 @@
     python -m benchmarks.command_overhead [--short] [--docs PAGE]
 
 The demo model replies to 200 prompts on the CPU: under `command.sh` of a prepared folder, and in a
-script that loads the model with the same settings and generates. Both also run over a few prompts,
-which is their start. The last line of each engine is what is left without the start, and the one
-with a goal. Engines that are not installed are left out.
+script that loads the model with the same settings and generates. The first line of each engine is
+the whole, with imports, the index of tasks, requests, scores and files. The second one, with a
+goal, is the time from the beginning of the first call of the engine's `generate` to the end of the
+last one, which both processes write down. Engines that are not installed are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measuring import Cost, Measure, Report, finish, measure
+from benchmarks.measuring import ROOT, Cost, Measure, Report, finish, measure
 from benchmarks.scale_model import MODEL, prepare
 
-PROMPTS, FEW = 200, 8
+PROMPTS, SHORT = 200, 16
 NEW_TOKENS = 32
+#: The model goes on with a story; to a question it replies with the end of its turn alone.
+STORY = "Story number {}{}. Once upon a time there was a mouse who"
 BATCH = 8  # of transformers, left padded; vLLM schedules all prompts itself
 GOAL = 1.05
 OFFLINE = {"HF_HUB_OFFLINE": "1"}
 
+#: Both processes import it, and write down when calls of `generate` begin and end.
+HOOK = """
+import functools, importlib.util, json, os, sys, time
+def now():
+    return [time.process_time(), time.perf_counter()]
+def timed(generate):
+    @functools.wraps(generate)
+    def generate_timed(*words, **more):
+        begun = now()
+        try:
+            return generate(*words, **more)
+        finally:
+            with open(os.environ["CALLS"], "a") as file:
+                print(json.dumps([begun, now()]), file=file)
+    return generate_timed
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        module, _, owner = os.environ["GENERATES"].partition(":")
+        if name != module:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        execute = spec.loader.exec_module
+        def execute_and_change(module):
+            execute(module)
+            changed = getattr(module, owner)
+            changed.generate = timed(changed.generate)
+        spec.loader.exec_module = execute_and_change
+        return spec
+sys.meta_path.insert(0, Finder())
+"""
 HF = """
 import json, sys
 import torch
@@ -61,6 +96,7 @@ class Engine:
     Attributes:
         backend: Its name in the config.
         package: The package that it needs.
+        generates: Module and class whose `generate` makes the replies.
         batch_size: In the config.
         bare: A script that generates with it alone.
         env: Variables that the printed command sets, too.
@@ -68,16 +104,18 @@ class Engine:
 
     backend: str
     package: str
+    generates: str
     batch_size: int | str
     bare: str
     env: tuple[tuple[str, str], ...] = ()
 
 
 ENGINES = (
-    Engine("hf", "transformers", BATCH, HF),
+    Engine("hf", "transformers", "transformers.generation.utils:GenerationMixin", BATCH, HF),
     Engine(
         "vllm",
         "vllm",
+        "vllm.entrypoints.llm:LLM",
         "auto",
         VLLM,
         (("VLLM_ENABLE_V1_MULTIPROCESSING", "0"), ("VLLM_CPU_KVCACHE_SPACE", "1")),
@@ -85,41 +123,42 @@ ENGINES = (
 )
 
 
-def both_ways(engine: Engine, folder: Path, prompts: int) -> tuple[Cost, Cost]:
-    """What the printed command takes, and what bare generation takes."""
-    prepare(
-        folder,
-        prompts,
-        backend=engine.backend,
-        batch_size=engine.batch_size,
-        gen_kwargs={"max_gen_toks": NEW_TOKENS},
-    )
-    command = measure(["sh", "work_dir/command.sh"], cwd=folder, env=OFFLINE)
-    words = [os.fspath(MODEL), os.fspath(folder / "rows.jsonl"), str(NEW_TOKENS), str(BATCH)]
-    env = {**OFFLINE, **dict(engine.env)}
-    bare = measure([sys.executable, "-c", engine.bare, *words], cwd=folder, env=env)
-    return command, bare
-
-
-def beyond(whole: Cost, start: Cost) -> Cost:
-    """What is left of a run without its start."""
-    return Cost(whole.cpu - start.cpu, whole.wall - start.wall, whole.peak_mb)
+def with_generation(command: Sequence[str], engine: Engine, folder: Path) -> tuple[Cost, Cost]:
+    """What a command takes, and what it takes from its first to its last call of `generate`."""
+    hook, calls = folder / "hook", folder / "calls.jsonl"
+    hook.mkdir(exist_ok=True)
+    (hook / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
+    calls.unlink(missing_ok=True)
+    env = {
+        **OFFLINE,
+        **dict(engine.env),
+        "PYTHONPATH": f"{hook}{os.pathsep}{ROOT}",
+        "GENERATES": engine.generates,
+        "CALLS": os.fspath(calls),
+    }
+    whole = measure(command, cwd=folder, env=env)
+    times = [json.loads(line) for line in calls.read_text(encoding="utf-8").splitlines()]
+    (cpu, wall), (cpu_end, wall_end) = times[0][0], times[-1][1]
+    return whole, Cost(cpu_end - cpu, wall_end - wall, whole.peak_mb)
 
 
 def lines_of(engine: Engine, folder: Path, prompts: int) -> Iterator[Measure]:
     """The lines of one engine."""
-    name, against = engine.backend, f"bare {engine.package}"
-    command, bare = both_ways(engine, folder / "all", prompts)
-    start, bare_start = both_ways(engine, folder / "few", FEW)
-    yield Measure(f"{name}, {prompts} prompts", command, bare, against)
-    yield Measure(f"{name}, {FEW} prompts: the start", start, bare_start, against)
-    yield Measure(
-        f"{name}, the other {prompts - FEW} prompts",
-        beyond(command, start),
-        beyond(bare, bare_start),
-        against,
-        goal=GOAL,
+    prepare(
+        folder,
+        prompts,
+        question=STORY,
+        backend=engine.backend,
+        batch_size=engine.batch_size,
+        gen_kwargs={"max_gen_toks": NEW_TOKENS},
     )
+    words = [os.fspath(MODEL), os.fspath(folder / "rows.jsonl"), str(NEW_TOKENS), str(BATCH)]
+    script = [sys.executable, "-c", engine.bare, *words]
+    command, generation = with_generation(["sh", "work_dir/command.sh"], engine, folder)
+    bare, bare_generation = with_generation(script, engine, folder)
+    name, against = engine.backend, f"bare {engine.package}"
+    yield Measure(f"{name}, {prompts} prompts", command, bare, against)
+    yield Measure(f"{name}, first to last reply", generation, bare_generation, against, goal=GOAL)
 
 
 def main() -> int:
@@ -127,10 +166,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--short", action="store_true", help="16 prompts, nothing kept")
+    parser.add_argument("--short", action="store_true", help=f"{SHORT} prompts, nothing kept")
     parser.add_argument("--docs", type=Path, help="page whose table is replaced")
     args = parser.parse_args()
-    prompts = 2 * FEW if args.short else PROMPTS
+    prompts = SHORT if args.short else PROMPTS
     engines = [engine for engine in ENGINES if importlib.util.find_spec(engine.package)]
     measures: list[Measure] = []
     with tempfile.TemporaryDirectory() as name:

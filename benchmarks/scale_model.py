@@ -44,6 +44,7 @@ SIZES = (16, 32, 64, 125, 250, 500, 1_000, 2_000, 4_000)
 #: Replicas and prompts of the plans; 10 million is a suite of many tasks with repeats.
 PLANS = ((8, 100_000), (64, 1_000_000), (1_000, 10_000_000))
 GREEDY = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 8}
+QUESTION = "What is {} plus {}? Answer with a number."
 #: Rows of a unit in the two runs on one replica, whose difference is the fixed cost of units.
 SMALL, LARGE = 25, 100
 ROWS_OF_END = 8_000  # of the run that shows what a row costs at the end
@@ -148,13 +149,20 @@ class Measured:
     verdicts: list[float]
 
 
-def prepare(folder: Path, prompts: int, **settings: Any) -> None:
-    """A prepared folder with one task of generated questions."""
+def prepare(folder: Path, prompts: int, *, question: str = QUESTION, **settings: Any) -> None:
+    """A prepared folder with one task of generated questions.
+
+    Args:
+        folder: Where it is made.
+        prompts: The number of questions.
+        question: A question, with places for two numbers.
+        settings: Of the config.
+    """
     folder.mkdir(exist_ok=True)
     with (folder / "rows.jsonl").open("w", encoding="utf-8") as rows:
         for number in range(prompts):
-            question = f"What is {number} plus {number % 7}? Answer with a number."
-            record = {"sample_id": f"s{number}", "question": question, "answer": "7"}
+            text = question.format(number, number % 7)
+            record = {"sample_id": f"s{number}", "question": text, "answer": "7"}
             rows.write(json.dumps(record) + "\n")
     config = {
         "model_name": str(MODEL),

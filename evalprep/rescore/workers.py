@@ -1,7 +1,8 @@
 """Many samples scored in several processes, where that is faster than in one.
 
-A worker costs seconds of imports before its first row. One pool serves all tasks of a run, and it
-is started when the rows after the first ones show that the rest takes longer than that.
+A worker costs seconds of imports before its first row, and many more on a busy machine. One pool
+serves all tasks of a run, and it is started when the rows after the first ones show that it saves
+more than that. What it costs is taken from this process, which imported and loaded the same.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from evalprep.results import Sample
 
 _COLD = 16  # documents that load what a scorer needs; their time says nothing of the others
 _CHUNK = 128  # documents per message to a worker
-# Seconds of one process that a start of workers must save: each imports lm-eval, in 4 to 6 s of
-# CPU.
-_STARTING, _LOADING = 12.0, 2.0
+# Seconds that a start of workers must save at least, and that another task in running ones must.
+_STARTING, _LOADING = 6.0, 2.0
+# By which the start of workers, at once and beside this process, takes longer than its own.
+_MARGIN = 2.0
 
 _scorers: dict[
     str, Scorer
@@ -66,6 +68,8 @@ class Workers:
         self._asked = jobs is not None
         self.jobs = jobs if jobs is not None else core_count()
         self.pool: ProcessPoolExecutor | None = None
+        self._begun = time.perf_counter()
+        self._start: float | None = None  # seconds until this process had scored its first rows
 
     def __enter__(self) -> Self:
         return self
@@ -100,7 +104,10 @@ class Workers:
     ) -> Iterator[tuple[Sample, Outcome]]:
         """Score samples in this process until workers would pay for the rest, or to the end."""
         cold = list(islice(samples, _COLD))
-        yield from zip(cold, score_samples(scorer, cold), strict=True)
+        begun = time.perf_counter()
+        scored = score_samples(scorer, cold)
+        cost = self._cost(begun)
+        yield from zip(cold, scored, strict=True)
         remaining = rows - len(cold)
         done, seconds = 0, 0.0
         for chunk in _chunks(samples):
@@ -110,14 +117,22 @@ class Workers:
             done += len(chunk)
             yield from zip(chunk, scored, strict=True)
             seconds_per_row = seconds / done
-            if self._pays(seconds_per_row * (remaining - done)):
+            saved = seconds_per_row * (remaining - done) * (1 - 1 / self.jobs)
+            if self.jobs > 1 and saved > cost:
                 break
 
-    def _pays(self, seconds_left: float) -> bool:
-        """Returns whether workers save more of the seconds that are left than they cost."""
-        return self.jobs > 1 and seconds_left * (1 - 1 / self.jobs) > (
-            _LOADING if self.pool is not None else _STARTING
-        )
+    def _cost(self, begun: float) -> float:
+        """Seconds that workers take before they score the rows of a task.
+
+        Args:
+            begun: When this process began with the first rows of the task.
+        """
+        now = time.perf_counter()
+        if self._start is None:
+            self._start = now - self._begun
+        if self.pool is not None:
+            return max(_LOADING, now - begun)
+        return max(_STARTING, _MARGIN * max(self._start, now - begun))
 
     def _started(self) -> ProcessPoolExecutor:
         if self.pool is None:

@@ -14,9 +14,15 @@ SCORER = Scorer(None, ScorerPlace("t", RESULTS))
 
 
 @pytest.fixture
-def started(monkeypatch):
-    """Pools that were started; a row takes one second of a clock that only moves by rows."""
-    clock, pools = SimpleNamespace(now=0.0), []
+def clock():
+    """A clock that only moves by rows."""
+    return SimpleNamespace(now=0.0)
+
+
+@pytest.fixture
+def started(monkeypatch, clock):
+    """Pools that were started; a row takes one second of the clock."""
+    pools = []
 
     def score(_task, sample):
         clock.now += 1.0
@@ -63,3 +69,13 @@ def test_what_the_first_rows_load_starts_no_pool(started, monkeypatch):
     with rescoring.Workers() as workers:
         assert len(list(workers.outcomes(SCORER, iter(range(5000)), 5000))) == 5000
     assert started == []
+
+
+@pytest.mark.parametrize(("seconds", "pools"), [(20.0, 1), (100.0, 0)])
+def test_a_start_that_takes_long_is_not_done_again(started, monkeypatch, clock, seconds, pools):
+    """On a busy machine imports take many times as long, and those of a worker would, too."""
+    monkeypatch.setattr(rescoring, "core_count", lambda: 2)
+    with rescoring.Workers() as workers:
+        clock.now += seconds  # until lm-eval is imported and the task is loaded
+        assert len(list(workers.outcomes(SCORER, iter(range(400)), 400))) == 400
+    assert len(started) == pools
