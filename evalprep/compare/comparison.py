@@ -433,20 +433,20 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
         BadInput: a task that neither side has.
     """
     if other is None:
-        return Selection(list(run.select(list(names) if names else None)), [], [], [])
+        sampled = run.select(list(names) if names else None)
+        return Selection(list(sampled), [], [], [])
     known = list(dict.fromkeys([*run.tasks, *run.stored, *other.tasks, *other.stored]))
-    chosen = known if not names else _expanded(run, other, names, known)
-    sampled, stored, missing, extra = [], [], [], []
-    for name in chosen:
+    selection = Selection([], [], [], [])
+    for name in _expanded(run, other, names, known) if names else known:
         if name in run.tasks and name in other.tasks:
-            sampled.append(name)
-        elif run.known(name) is not None and other.known(name) is not None:
-            stored.append(name)
-        elif other.known(name) is not None:
-            missing.append(name)
+            selection.sampled.append(name)
+        elif other.known(name) is None:
+            selection.extra.append(name)
+        elif run.known(name) is None:
+            selection.missing.append(name)
         else:
-            extra.append(name)
-    return Selection(sampled, stored, missing, extra)
+            selection.stored.append(name)
+    return selection
 
 
 def _expanded(run: Run, other: Run, names: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -288,26 +288,30 @@ def _keys_of(detail: ErrorDetails) -> tuple[str | int, ...]:
 def _report(
     detail: ErrorDetails, keys: tuple[str | int, ...], source: YamlFile, problems: Problems
 ) -> None:
-    schema = RuleEntry if len(keys) > 1 and keys[-1] not in _names_under(keys, source) else None
-    fields = (schema or PolicyFile).model_fields
+    """Adds a mistake of a policy file in the words of its reader."""
+    is_rule_key = len(keys) > 1 and keys[-1] not in _names_under(keys, source)
+    fields = RuleEntry.model_fields if is_rule_key else PolicyFile.model_fields
     name, where = str(keys[-1]), source.where(*keys)
     if detail["type"] == "extra_forbidden":
-        problems.add(
-            f"unknown key {name!r}", where=where, allowed=", ".join(fields), fix=near(name, fields)
-        )
+        allowed = ", ".join(fields)
+        problems.add(f"unknown key {name!r}", where=where, allowed=allowed, fix=near(name, fields))
         return
     if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
         field_name = name if name in PolicyFile.model_fields else "defaults"
         allowed = str(PolicyFile.model_fields[field_name].description)
         problems.add(f"{name} is not a mapping", where=where, allowed=allowed)
         return
-    value = _value_at(keys, source)
-    what = f"{name} is {value!r}"
-    if name in _LISTS and isinstance(value, (dict, str, int)):
-        what = f"{name} is not a list of names"
-    elif isinstance(value, (dict, list)):
-        what = f"{name} takes one value, and has {_KINDS_OF_VALUES[type(value)]}"
+    what = _wrong_value(name, _value_at(keys, source))
     problems.add(what, where=where, allowed=str(fields[name].description))
+
+
+def _wrong_value(name: str, value: Any) -> str:
+    """What is wrong with the value of a key."""
+    if name in _LISTS and isinstance(value, (dict, str, int)):
+        return f"{name} is not a list of names"
+    if isinstance(value, (dict, list)):
+        return f"{name} takes one value, and has {_KINDS_OF_VALUES[type(value)]}"
+    return f"{name} is {value!r}"
 
 
 _LISTS = ("allow", "allow_missing", "required")

@@ -262,15 +262,20 @@ def _headline(
 
     Groups and tasks behind no score.
     """
-    tasks_of = {score.id: score.tasks for run_scores in scores for score in run_scores.suite}
+    tasks_of: dict[str, Sequence[str]] = {}
+    for run_scores in scores:
+        tasks_of |= {score.id: score.tasks for score in run_scores.suite}
     headline: list[Column] = []
     for pack in packs.values():
         headline += _headline_of_pack(columns, pack)
-    in_headline = {task for column in headline for task in tasks_of[column.id]}
+    in_headline: set[str] = set()
+    for column in headline:
+        in_headline.update(tasks_of[column.id])
     groups, in_groups = _groups_with_other_tasks(columns, scores, in_headline)
     headline += groups
     hidden = in_groups.union(*tasks_of.values())
-    headline += [column for column in columns if column.kind == TASK and column.id not in hidden]
+    tasks = [column for column in columns if column.kind == TASK]
+    headline += [column for column in tasks if column.id not in hidden]
     return headline or list(columns)
 
 

@@ -81,12 +81,14 @@ def write_csv(board: Board, folder: Path) -> list[Path]:
 
 def render_markdown(board: Board) -> str:
     """Returns the shown columns as one Markdown table with its notes."""
-    notes = [tables.Note(text) for text in sayings(board, "Brackets")]
     shown = board.columns.shown
-    columns = [tables.Column(heading_of(column), Kind.NUMBER) for column in shown]
-    table = Table("Leaderboard", [tables.Column("Model", Kind.NAME), *columns], notes=notes)
+    columns = [tables.Column("Model", Kind.NAME)]
+    columns += [tables.Column(heading_of(column), Kind.NUMBER) for column in shown]
+    notes = [tables.Note(text) for text in sayings(board, "Brackets")]
+    table = Table("Leaderboard", columns, notes=notes)
     for row in board.rows:
-        table.add(_label(row), *(_shown(row.cells[column.id], column) for column in shown))
+        cells = [_shown(row.cells[column.id], column) for column in shown]
+        table.add(_label(row), *cells)
     lines = list(tables.markdown_lines(table, heading="#"))
     if board.pairs:
         lines += tables.markdown_lines(pair_table(board))
@@ -112,13 +114,15 @@ def _shown(cell: Cell, column: Column) -> tables.Cell:
     """A value with its sign and its interval, or its deviation over seeds."""
     if cell.value is None:
         return tables.Cell(None)
-    interval = ""
+    spread = ""
     if cell.sd is not None:
-        interval = f"(sd {value_text(cell.sd, column)})"
+        spread = f"(sd {value_text(cell.sd, column)})"
     elif cell.low is not None and cell.high is not None:
-        interval = f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
+        low, high = value_text(cell.low, column), value_text(cell.high, column)
+        spread = f"[{low}, {high}]"
     text = value_text(cell.value, column) + SIGNS.get(cell.standing, "")
-    return tables.Cell(cell.value, text, interval, Tone.LEADING if cell.leads else Tone.PLAIN)
+    tone = Tone.LEADING if cell.leads else Tone.PLAIN
+    return tables.Cell(cell.value, text, spread, tone)
 
 
 def sayings(board: Board, intervals: str) -> list[str]:
@@ -163,8 +167,10 @@ def write_xlsx(board: Board, path: Path) -> None:
         notes.add(text)
     with tables.Workbook(path, streamed=False) as book:
         sheet = book.add(_headline_table(board))
-        for number_of_chart, chart in enumerate(_charts(board, book.book)):
-            sheet.insert_chart(len(board.rows) + 2 + _CHART_ROWS * number_of_chart, 0, chart)
+        first_free_row = len(board.rows) + 2
+        for chart in _charts(board, book.book):
+            sheet.insert_chart(first_free_row, 0, chart)
+            first_free_row += _CHART_ROWS
         for table in (model_table(board), cell_table(board), pair_table(board), notes):
             book.add(table)
 

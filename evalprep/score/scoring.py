@@ -49,9 +49,10 @@ def score_run(
     Raises:
         BadInput: a mistake in a pack's declarations.
     """
+    packs = packs or {}
     tasks = score_tasks(run)
-    owners = packs_of(run, packs or {})
-    notes = _notes_about_packs(run, packs or {}, owners)
+    owners = packs_of(run, packs)
+    notes = _notes_about_packs(run, packs, owners)
     if reference is None and owners:
         reference = named_reference(run, owners)
     suite: list[SuiteScore] = []
@@ -118,7 +119,8 @@ def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
     names = walk.applicable()
     needed = {name for parent in names for name in walk.specs[parent].reference}
     walk.reference = _reference_results(pack, reference, needed)
-    walk.notes |= dict.fromkeys(_notes_on_reference(pack, reference, walk))
+    notes = _notes_on_reference(pack, reference, walk)
+    walk.notes |= dict.fromkeys(notes)
     results = walk.evaluate(names)
     if run.stated:
         names = [name for name in names if _is_shown_of_log(walk, name, results[name])]
