@@ -44,6 +44,7 @@ SCRIPTS = (
     Script("rescore", 1.8, short=True),
     Script("grading", 5),
     Script("extraction", 1),
+    Script("scorers", 3, short=True),
     Script("estimate", 4),
     Script("scale_model", 5, words=("--measure",)),
 )

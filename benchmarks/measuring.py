@@ -255,8 +255,8 @@ def table(record: Mapping[str, Any]) -> list[str]:
 def _line(line: Mapping[str, Any]) -> str:
     ours, peer = line["ours"], line["peer"]
     of_peer = "" if peer is None else f"{peer['cpu']:.2f}"
-    ratio = "" if line["ratio"] is None else f"{line['ratio']:.2f}"
-    goals = [] if line["goal"] is None else [f"{line['goal']:g}"]
+    ratio = "" if line["ratio"] is None else _ratio(line["ratio"])
+    goals = [] if line["goal"] is None else [f"{line['goal']:.3g}"]
     if line["most_mb"] is not None:
         goals.append(f"{line['most_mb']:g} MB")
     if line["most_cpu"] is not None:
@@ -265,6 +265,11 @@ def _line(line: Mapping[str, Any]) -> str:
         goals.append(f"wall {line['goal_wall']:g} (is {ours['wall'] / peer['wall']:.2f})")
     cells = [line["what"], f"{ours['cpu']:.2f}", f"{ours['wall']:.2f}", f"{ours['peak_mb']:.0f}"]
     return "| " + " | ".join([*cells, line["against"], of_peer, ratio, ", ".join(goals)]) + " |"
+
+
+def _ratio(ratio: float) -> str:
+    """A ratio with two digits of those that count."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
 def finish(report: Report, *, page: Path | None = None, keep: bool = True) -> int:
