@@ -70,7 +70,6 @@ _DOORS = {"verbs", "cli", "api", "__main__"}
 _GROUND = {
     "errors",
     "files",
-    "imports",
     "yamlfile",
     "numbers",
     "terminal",

@@ -18,13 +18,13 @@ from evalprep.check.bound import TimeBoundError, cpu_bound
 from evalprep.check.data import data_files
 from evalprep.check.finding import Findings
 from evalprep.check.functions import function_refs
+from evalprep.check.imports import absent, postpone
 from evalprep.check.sample import TaskRows, loaded_from, task_rows
 from evalprep.check.selection import select_leaves
 from evalprep.check.settings import RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.static import StaticCheck
 from evalprep.check.tree import FunctionRef, Leaf
-from evalprep.imports import absent, postpone
 
 # CPU seconds after which code of a task is taken to run for ever.
 IMPORT_SECONDS, LOADING_SECONDS = 60.0, 120.0

@@ -26,7 +26,7 @@ def package(tmp_path, monkeypatch):
 )
 def test_a_postponed_package_is_loaded_at_its_first_use(package, use):
     code = (
-        "from evalprep.imports import postpone\n"
+        "from evalprep.check.imports import postpone\n"
         "postpone('large', 'not_installed_anywhere')\n"
         "import large, large\n"
         "def from_it():\n    from large import value\n    return value\n"
@@ -37,7 +37,7 @@ def test_a_postponed_package_is_loaded_at_its_first_use(package, use):
 
 def test_what_is_imported_already_is_left_alone(package):
     code = (
-        "import large, sys\nfrom evalprep.imports import absent, postpone\n"
+        "import large, sys\nfrom evalprep.check.imports import absent, postpone\n"
         "postpone('large')\n"
         "with absent('large', 'wave'):\n"
         "    import large\n"
@@ -50,7 +50,7 @@ def test_what_is_imported_already_is_left_alone(package):
 def test_a_package_that_fails_fails_at_each_use(package, tmp_path):
     (tmp_path / "large" / "part.py").write_text("raise ValueError('broken')\n")
     code = (
-        "import sys\nfrom evalprep.imports import postpone\n"
+        "import sys\nfrom evalprep.check.imports import postpone\n"
         "postpone('large')\nimport large\n"
         "try: large.value\nexcept ValueError as error: print(error)\n"
         "try: import large\nexcept ValueError as error: print(error)\n"
