@@ -38,8 +38,8 @@ class Script:
 SCRIPTS = (
     Script("startup", 0.3, short=True),
     Script("fm_scoring", 1, short=True),
-    Script("prepare_speed", 4, short=True),
-    Script("results", 6, short=True),
+    Script("prepare_speed", 3, short=True),
+    Script("results", 3, short=True),
     Script("judge_requests", 0.6, short=True),
     Script("rescore", 1.8, short=True),
     Script("grading", 5),
