@@ -115,8 +115,8 @@ def forget(lm: Any) -> None:
         engine.reset_prefix_cache()
 
 
-def held(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that make vLLM write nothing but JSON of a schema.
+def sampling_for_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the sampling parameters with which vLLM writes nothing but JSON of a schema.
 
     Raises:
         ImportError: vLLM is not installed, or older than 0.11.
@@ -141,5 +141,5 @@ BACKEND = Backend(
     shrinks_float32=True,
     samples=True,
     forgets=forget,
-    holds=held,
+    holds=sampling_for_schema,
 )

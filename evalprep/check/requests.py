@@ -282,15 +282,15 @@ def _check_patterns(loaded: LoadedTask, prompts: list[str], findings: Findings) 
 
 
 def _check_letters(loaded: LoadedTask, findings: Findings) -> None:
-    """Letters as gold answers that nothing takes out of a long reply."""
+    """Reports gold answers that are letters, where no filter takes a letter out of a long reply."""
     leaf = loaded.leaf
     if len(loaded.instances) < SEVERAL or _extracts(leaf):
         return
     golds = _gold_words(loaded)
     limit = leaf.generation.get("max_gen_toks")
     length = limit if isinstance(limit, int) else DEFAULT_LENGTH
-    letters = bool(golds) and all(re.fullmatch(r"\(?[A-Z]\)?", gold) for gold in golds)
-    if letters and length > SHORT_REPLY:
+    are_letters = bool(golds) and all(re.fullmatch(r"\(?[A-Z]\)?", gold) for gold in golds)
+    if are_letters and length > SHORT_REPLY:
         what = (
             f"{loaded.name}: gold answers are {', '.join(sorted(golds)[:4])}, and replies have up "
             f"to {length} tokens"

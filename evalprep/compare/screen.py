@@ -169,9 +169,9 @@ def _hundredths(value: float | None) -> str:
 
 
 def _reproduction_notes(reproduction: Reproduction) -> list[Note]:
-    """The average, whether each benchmark is reproduced, and where the samples are from."""
-    values = reproduction.average, reproduction.published_average
-    average = "average: {}, published {}".format(*map(_hundredths, values))
+    """The average, whether each benchmark is reproduced (None: not known), and further notes."""
+    own, published = map(_hundredths, (reproduction.average, reproduction.published_average))
+    average = f"average: {own}, published {published}"
     tones = {True: Tone.GOOD, False: Tone.BAD, None: Tone.DOUBTFUL}
     return [
         Note(average, Tone.PLAIN),

@@ -234,8 +234,8 @@ def _metric(leaves: Sequence[Mapping[str, Any]]) -> str:
     entries = settings.get("metric_list")
     entries = entries if isinstance(entries, list) else []
     named = [as_mapping(entry) for entry in entries]
-    ways = {str(entry.get("metric")): entry.get("higher_is_better") for entry in named}
-    metrics = metrics_of_filters(ways, ["none"], ways)
+    directions = {str(entry.get("metric")): entry.get("higher_is_better") for entry in named}
+    metrics = metrics_of_filters(directions, ["none"], directions)
     return choose_primary(as_mapping(settings.get("metadata")), metrics).metric
 
 

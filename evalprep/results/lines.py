@@ -60,7 +60,7 @@ _FIELDS: list[Any] = [
 ]
 FIELDS = tuple(field[0] for field in _FIELDS)
 #: Those of a sample; what every line of lm-eval's present layout has stands without a default.
-_OF_SAMPLE: list[Any] = [
+_SAMPLE_FIELDS: list[Any] = [
     ("doc", msgspec.Raw),
     ("doc_hash", str),
     ("prompt_hash", str),
@@ -155,7 +155,7 @@ class SampleReader:
 
     def __init__(self) -> None:
         self._logged: tuple[str, ...] = ()
-        self._decoding = _Decoding(_OF_SAMPLE, ())
+        self._decoding = _Decoding(_SAMPLE_FIELDS, ())
 
     def read(self, raw: bytes, sample_id: str) -> Sample | Damage:
         """Returns the sample of a line, whose id is known, or why the line cannot be used."""
@@ -169,7 +169,8 @@ class SampleReader:
                 sample.sample_id = sample_id
             return sample
         names = self._decoding.names
-        values = msgspec.structs.astuple(line)[len(_OF_SAMPLE) :]
+        # The values of the metrics stand behind the fields that every sample has.
+        values = msgspec.structs.astuple(line)[len(_SAMPLE_FIELDS) :]
         return Sample(
             sample_id=sample_id,
             doc_id=line.doc_id,
@@ -189,7 +190,7 @@ class SampleReader:
         line = self._decoding.decoder.decode(raw)
         if line.metrics != self._logged:
             self._logged = line.metrics
-            self._decoding = _Decoding(_OF_SAMPLE, line.metrics)
+            self._decoding = _Decoding(_SAMPLE_FIELDS, line.metrics)
             line = self._decoding.decoder.decode(raw)
         return line
 

@@ -209,7 +209,7 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
 
 
 def _packs(args: argparse.Namespace) -> Mapping[str, Pack]:
-    """All packs; a mistake in one of them costs the suite scores alone."""
+    """All packs; none where one of them is faulty, so that only suite scores are left out."""
     from evalprep.errors import BadInput
     from evalprep.packs import find_packs
 

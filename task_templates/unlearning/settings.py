@@ -88,9 +88,10 @@ def _check_values(context: Context) -> None:
             allowed="1, 2 or inf",
         )
     if section.judge_prompt:
+        judge_prompt = Path(context.locate(section.judge_prompt))
         try:
-            load_prompt(Path(context.locate(section.judge_prompt)))
-            remember_file(Path(context.locate(section.judge_prompt)))
+            load_prompt(judge_prompt)
+            remember_file(judge_prompt)  # as code of this user, which other verbs may run
         except BadInput as error:
             problems.extend(error.problems)
     reference = retain_results(context)
