@@ -177,7 +177,9 @@ def test_values_come_back_as_they_went(room):
     code = "def f(x): return [x, type(x).__name__]"
     lines = [f"same(c, {text})" for text in SAME]
     test = (
-        "def same(c, x):\n    y, name = c(x)\n    assert y == x and repr(y) == repr(x), (x, y)\n"
+        # The order of a set follows from its hashes and its history, and is no part of its value.
+        "def text(x):\n    return sorted(map(repr, x)) if type(x) is set else repr(x)\n"
+        "def same(c, x):\n    y, name = c(x)\n    assert y == x and text(y) == text(x), (x, y)\n"
         "    assert type(y) is type(x) and name == type(x).__name__\n"
         "def check(c):\n    import math, sys\n    sys.set_int_max_str_digits(0)\n"
         "    assert math.isnan(c(float('nan'))[0])\n    "
