@@ -101,21 +101,26 @@ class Replies:
         """
         chosen = self.rows if places is None else [self.rows[place] for place in places]
         rows = [row for row in chosen if row != UNKNOWN]
-        others = [self.task.table(name) for name in self.table.filters if name != self.table.filter]
-        # A filter that was not applied to the same documents cannot be read in step.
-        streams = {
-            other.filter: other.read(rows) for other in others if other.ids == self.table.ids
-        }
-        primary = self.table.read(rows)
+        samples = self.table.read(rows)
+        streams = self._streams_of_others(rows)
         for row in chosen:
             if row == UNKNOWN:
                 yield None
                 continue
-            sample = next(primary)
+            sample = next(samples)
             answers = {sample.filter: sample.answer}
             for name, stream in streams.items():
                 answers[name] = next(stream).answer
             yield sample, answers
+
+    def _streams_of_others(self, rows: Sequence[int]) -> dict[str, Iterator[Sample]]:
+        """The samples of some rows under each filter but the primary one.
+
+        A filter that was not applied to the same documents cannot be read in step.
+        """
+        names = [name for name in self.table.filters if name != self.table.filter]
+        tables = [self.task.table(name) for name in names]
+        return {table.filter: table.read(rows) for table in tables if table.ids == self.table.ids}
 
     def read_primary(self, places: Iterable[int]) -> Iterator[Sample | None]:
         """Samples of the primary filter alone, streamed; None where the run lacks them."""
