@@ -10,6 +10,7 @@ at a time, so neither side has to fit into memory.
 
 from __future__ import annotations
 
+import itertools
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -192,19 +193,28 @@ class GroundTruth:
         ground truth decides.
         """
         results = [_UNMATCHED] * len(texts)
-        pending: Sequence[int] = range(len(texts))
         depth = max(map(len, texts), default=0)
-        for form, number in [(form, n) for form in (None, normalise) for n in range(depth)]:
+        for form, number in itertools.product((None, normalise), range(depth)):
+            spellings = {
+                place: spelled[number]
+                for place, spelled in enumerate(texts)
+                if results[place].row is None and number < len(spelled)
+            }
             kind = "exact" if form is None and number == 0 else "normalised"
-            places = [place for place in pending if number < len(texts[place])]
-            if not places:
-                continue
-            spellings = _stored_as([texts[place][number] for place in places], form)
-            for place, rows in zip(places, self._rows.matches(spellings, form), strict=True):
-                if rows:
-                    results[place] = self._decide(rows, kind)
-            pending = [place for place in pending if results[place].row is None]
+            for place, match in self._matches(spellings, form, kind):
+                results[place] = match
         return results
+
+    def _matches(
+        self, spellings: Mapping[int, str], form: Callable[[str], str] | None, kind: str
+    ) -> Iterator[tuple[int, Match]]:
+        """The ground truth of some texts, by their places; nothing of those without any."""
+        if not spellings:
+            return
+        stored = _stored_as(list(spellings.values()), form)
+        for place, rows in zip(spellings, self._rows.matches(stored, form), strict=True):
+            if rows:
+                yield place, self._decide(rows, kind)
 
     def _decide(self, rows: list[Row], kind: str) -> Match:
         """The first usable row, and whether others of the same text disagree with it."""

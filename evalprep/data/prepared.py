@@ -234,24 +234,38 @@ def _table(
     import pyarrow as pa
 
     fixed = _fixed_types()
+    known_fields = {} if known is None else {field.name: field for field in known}
     fields, arrays = [], []
     for name in _column_names(chunk if columns is None else [columns], known):
-        values = columns.get(name) if columns is not None else None
-        if values is None:
-            values = [row.get(name) for row in chunk]
+        values = _values_of(name, chunk, columns)
         try:
-            array = array_of(values, fixed.get(name))
-            if "struct<>" in str(array.type):
-                # Parquet has no structs without fields.
-                values = [_without_empty(value) for value in values]
-                array = array_of(values)
-            if known is not None and name in known.names and array.type != known.field(name).type:
-                array = array_of(values, _merged_type(known.field(name), array.type))
+            array = _array(values, fixed.get(name), known_fields.get(name))
         except _ARROW_ERRORS as error:
             raise BadInput(_unstorable(name, values, fixed.get(name), chunk, task, error)) from None
         fields.append(pa.field(name, array.type))
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _values_of(
+    name: str, chunk: Sequence[Mapping[str, Any]], columns: Columns | None
+) -> Sequence[Any]:
+    """The values of a column; None for rows that lack it."""
+    if columns is not None and name in columns:
+        return columns[name]
+    return [row.get(name) for row in chunk]
+
+
+def _array(values: Sequence[Any], kind: pa.DataType | None, known: pa.Field | None) -> pa.Array:
+    """The values of a column, in a type that also holds what was seen of it before."""
+    array = array_of(values, kind)
+    if "struct<>" in str(array.type):
+        # Parquet has no structs without fields.
+        values = [_without_empty(value) for value in values]
+        array = array_of(values)
+    if known is not None and array.type != known.type:
+        array = array_of(values, _merged_type(known, array.type))
+    return array
 
 
 def _column_names(chunk: Iterable[Mapping[str, Any]], known: pa.Schema | None) -> list[str]:
