@@ -150,10 +150,10 @@ class Scorer:
     cases: str = ""
     call: str = ""
 
-    def measure(self, count: int) -> Measure:
+    def measure(self, count: int, repeats: int) -> Measure:
         """What both take for so many cases."""
         ours, peer = (
-            _timed(f"{HEAD}\n{self.cases}\n{code}\n{self.call}", count)
+            _timed(f"{HEAD}\n{self.cases}\n{code}\n{self.call}", count, repeats)
             for code in (self.ours, self.peer)
         )
         return Measure(self.what.format(f"{count:,}"), ours, peer, self.against, self.goal)
@@ -183,17 +183,17 @@ SCORERS = (
 )
 
 
-def _timed(code: str, count: int) -> Cost:
-    """What the timed call of a piece of code takes; of two runs the one with less CPU time."""
+def _timed(code: str, count: int, repeats: int) -> Cost:
+    """What the timed call of a piece of code takes; of several runs that with least CPU time."""
     command = [sys.executable, "-c", code, str(count)]
     costs = []
-    for _ in range(2):
+    for _ in range(repeats):
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         costs.append(Cost(**json.loads(done.stdout.splitlines()[-1])))
     return min(costs, key=lambda cost: cost.cpu)
 
 
-def static_check(count: int) -> Measure:
+def static_check(count: int, repeats: int) -> Measure:
     """The static check of a folder of tasks against lm-eval's own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -206,10 +206,10 @@ def static_check(count: int) -> Measure:
             (folder / f"{task}.yaml").write_text(content, encoding="utf-8")
         tasks = ",".join(names)
         where = ["--include_path", name, "--tasks", tasks]
-        ours = measure(
-            [sys.executable, "-m", "evalprep", "check", *where, "--depth", "static"], repeats=3
-        )
-        peer = measure([Path(sys.executable).with_name("lm_eval"), "validate", *where], repeats=3)
+        check = [sys.executable, "-m", "evalprep", "check", *where, "--depth", "static"]
+        ours = measure(check, repeats=repeats)
+        validate = [Path(sys.executable).with_name("lm_eval"), "validate", *where]
+        peer = measure(validate, repeats=repeats)
     return Measure(f"static check of {count} tasks", ours, peer, "lm_eval validate", 1 / 16)
 
 
@@ -217,12 +217,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--short", action="store_true", help="a tenth of the cases")
+    parser.add_argument("--short", action="store_true", help="a tenth of the cases, once")
     parser.add_argument("--docs", type=Path, help="page whose table is replaced")
     args = parser.parse_args()
-    part = 10 if args.short else 1
-    measures = [scorer.measure(scorer.count // part) for scorer in SCORERS]
-    measures.append(static_check(20 // part))
+    part, repeats = (10, 1) if args.short else (1, 3)
+    measures = [scorer.measure(scorer.count // part, repeats) for scorer in SCORERS]
+    measures.append(static_check(20 // part, repeats))
     packages = ("rouge-score", "math-verify", "lm_eval")
     report = Report("scorers", "python -m benchmarks.scorers", measures, packages=packages)
     return finish(report, page=args.docs, keep=not args.short)

@@ -6,7 +6,7 @@ Functions of packs return mappings, take mappings and write mappings into files;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,10 @@ RowInfluence = Influence | Callable[[], Influence | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Mapping[str, Any]):
     """What is known of a suite score; a field is None where its function does not give it.
+
+    As a mapping it is what its function returned, for notebooks that read it by its keys.
 
     Args:
         value: The number (`agg_value`); None with a `reason`.
@@ -67,6 +69,15 @@ class Result:
     distributions: Mapping[str, Iterable[Any]] | None = None
     undefined: bool | None = None
     returned: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.to_dict()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_dict())
+
+    def __len__(self) -> int:
+        return len(self.to_dict())
 
     @classmethod
     def of(cls, returned: Mapping[str, Any]) -> Result:

@@ -174,3 +174,10 @@ def test_plain_data_holds_no_influence_of_rows():
         "by_metric": {"f1": {"influence": influence}},
     }
     assert checked(nested, "f").to_dict() == {"agg_value": 0.5, "by_metric": {"f1": {}}}
+
+
+def test_a_result_is_also_the_mapping_that_its_function_returned():
+    returned = {"agg_value": 0.5, "parts": {"a": 1.0}, "own": [1]}
+    result = Result.of({**returned, "influence": lambda: None})
+    assert dict(result) == returned
+    assert (result["own"], result.value, result.get("none")) == ([1], 0.5, None)
