@@ -258,11 +258,7 @@ def join(
     while part := list(islice(stream, CHUNK_ROWS)):
         spellings = [texts(row) for row in part]
         for row, spelled, match in zip(part, spellings, truth.find_all(spellings), strict=True):
-            if match.kind != "exact" or match.disagree:
-                _count(match, spelled[0], truth, report)
-            else:
-                report.rows += 1
-                report.exact += 1
+            _count(match, spelled[0], truth, report)
             if match.row is not None and match.kind != "unusable":
                 yield row, match.row
 

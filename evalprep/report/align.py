@@ -83,7 +83,7 @@ class Replies:
         values = self.table.metrics.get(self.task.primary.metric)
         if values is None:
             return [None] * len(places)
-        rows = np.array(self.rows, dtype=np.int64)[places]
+        rows = np.array([self.rows[place] for place in places], dtype=np.int64)
         scores = np.where(rows == UNKNOWN, np.nan, values[rows])
         return [None if math.isnan(score) else score for score in scores.tolist()]
 
