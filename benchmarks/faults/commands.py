@@ -222,7 +222,9 @@ class Command:
     def kill(self, *, children: bool = False) -> None:
         """Sends SIGKILL to the command, and where asked to its children."""
         if self._outcome is None and not self._server.ready(0.0):
-            (os.killpg if children else os.kill)(self.pid, signal.SIGKILL)
+            # Its end may not have been told yet.
+            with contextlib.suppress(ProcessLookupError):
+                (os.killpg if children else os.kill)(self.pid, signal.SIGKILL)
 
     def deserted(self, seconds: float) -> bool:
         """True where children of the ended command are still there after some seconds."""

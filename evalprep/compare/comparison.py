@@ -13,6 +13,7 @@ from evalprep.compare.conclusion import SECONDARY, WORSE, Conclusion, conclude, 
 from evalprep.compare.flips import Flip
 from evalprep.compare.overall import overall
 from evalprep.compare.reproduction import Reproduction
+from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
 from evalprep.compare.sides import (
     Sides,
@@ -287,6 +288,7 @@ def compare_runs(
     stored = [] if other is None else compare_stored(run, other, selection.stored, settings)
     if other is not None and not compared and not stored:
         raise _no_common_task(run, other)
+    mark_same_files(run, other, [*compared, *whole, *further, *stored])
     _conclude([*compared, *whole, *further, *stored], settings)
     together = overall(
         compared,
@@ -296,6 +298,7 @@ def compare_runs(
         stored=bool(stored),
     )
     missing_metrics, extra_metrics = _lone_metrics(run, other, selection)
+    same = same_outputs(run, other, selection.common, compared)
     _conclude_apart([together.mean, together.pooled], settings)
     return Comparison(
         run=run.label,
@@ -312,13 +315,14 @@ def compare_runs(
         allow=tuple(settings.allow),
         rule=run.rule,
         warnings=[
+            *same.warnings,
             *warnings_of(
                 run, other, compared, selection.missing, selection.extra, selection.shared
             ),
             *missing_metrics,
             *extra_metrics,
         ],
-        notes=_notes_of_runs(matches, run, other),
+        notes=[*_notes_of_runs(matches, run, other), *same.notes],
         missing_tasks=selection.missing,
         extra_tasks=selection.extra,
         missing_metrics=missing_metrics,
@@ -408,9 +412,14 @@ class Selection:
     extra: list[str]
 
     @property
+    def common(self) -> list[str]:
+        """The tasks that both sides have."""
+        return [*self.sampled, *self.stored]
+
+    @property
     def shared(self) -> int:
         """How many tasks both sides have."""
-        return len(self.sampled) + len(self.stored)
+        return len(self.common)
 
     @property
     def known(self) -> int:

@@ -14,6 +14,7 @@ from custom_metrics import statistics
 from evalprep.compare.comparison import Comparison, compare_runs
 from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, conclude
 from evalprep.compare.difference import ALPHA, POINTS, Difference, difference, from_evidence
+from evalprep.compare.same_outputs import SAME_FILE
 from evalprep.compare.task import TaskComparison
 from evalprep.packs import P_VALUE, Pack
 from evalprep.results import UNKNOWN, Run
@@ -216,7 +217,9 @@ def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conc
         result.not_comparable += [f"{name}: {reason}" for reason in task.not_comparable]
         # What has no score by row can still be part of a score with code of its own.
         result.not_enough += [
-            f"{name}: {reason}" for reason in task.not_enough if "expected rows" in reason
+            f"{name}: {reason}"
+            for reason in task.not_enough
+            if "expected rows" in reason or reason == SAME_FILE
         ]
 
 

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from evalprep.errors import BadInput, Problem
 from evalprep.packs import Log, LoggedTask, Pack
 from evalprep.results.directions import turned_notes
 from evalprep.results.files import NEWEST, RunFiles, places_below
+from evalprep.results.gathering import SampleFiles
 from evalprep.results.known_metrics import direction_of, known_metric
 from evalprep.results.loading import load_run
 from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
@@ -173,12 +174,24 @@ def _with_model(log: Log, module: Any, path: Path) -> Log:
 def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
     """The runs and the logs at the places that users name, one by one, folders of several opened.
 
+    A place that is named twice counts once.
+
     Args:
         paths: What `each_run` takes.
         packs: The packs that are asked about logs, in order.
     """
     known_packs = list(packs)
-    return [log for place in each_run(paths) for log in _each_log(place, known_packs)]
+    places = [log for place in each_run(paths) for log in _each_log(place, known_packs)]
+    place_of: dict[tuple[str, ...], Named] = {}
+    for place in places:
+        place_of.setdefault(_files_at(place), place)
+    return list(place_of.values())
+
+
+def _files_at(place: Named) -> tuple[str, ...]:
+    """The folder or file of a place, or its files that were named one by one, links followed."""
+    files: Sequence[Named] = place.files if isinstance(place, SampleFiles) else [place]
+    return tuple(map(os.path.realpath, files))
 
 
 def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:

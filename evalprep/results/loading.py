@@ -41,7 +41,7 @@ def load_run(
 ) -> Run:
     """Opens a run of lm-eval, whichever version wrote it.
 
-    `results.readers` and `results.former` list them.
+    `results.readers` lists them.
 
     Args:
         path: Output folder, model folder, results file or one samples file.

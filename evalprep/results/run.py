@@ -35,15 +35,15 @@ class Run:
         stated: `pack/score` -> result, of what another tool's log says of scores; empty for a run
             of lm-eval.
         log: The log that the run was read from; None for a run of lm-eval.
-        rule: The scoring rule by which it is read (`results.rule`); empty where every score is
-            shown.
+        rule: The scoring rule by which it is read (`results.scoring_rule`); empty where every score
+            is shown.
         failed: Task -> why `evalprep run` could not finish it, for those that are not there.
         turned: Task of lm-eval -> which way is better, where a pack says it otherwise
-            (`results.turned`).
+            (`results.directions`).
         accepts_ledger: Whether the user takes answers of another machine's ledger as her own.
         tool: The tool that wrote it: `lm-eval`, or the format of a reader (`readers.tools`).
         efforts: The time and the requests that it took, as far as they are known.
-        first_rows_only: Whether the first rows of each task count alone (`results.narrowed`).
+        first_rows_only: Whether the first rows of each task count alone (`results.narrowing`).
     """
 
     files: RunFiles

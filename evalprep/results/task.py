@@ -39,8 +39,8 @@ class TaskRun:
         path: Its samples file; the null device where the run has no samples of it.
         logged: What the results file holds of it; empty without one.
         planned: The task in the plan of the run, where the run's record is there.
-        chosen: The metric that is read of it by the rule that was asked for (`results.rule`),
-            instead of its own.
+        chosen: The metric that is read of it by the rule that was asked for
+            (`results.scoring_rule`), instead of its own.
         turned: Which way is better, and the pack that says so, where that is not lm-eval's word.
         tool: The tool that wrote its rows; ids of one tool mean nothing to another.
         undecided: Its metrics, where several could stand for it and nothing says which.

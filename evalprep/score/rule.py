@@ -1,6 +1,6 @@
 """The suite scores of one rule, where a pack has several.
 
-Which rule is asked for is `results.rule`'s to say.
+Which rule is asked for is `results.scoring_rule`'s to say.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ def test_frames(tmp_path):
     frame = evalprep.compare_runs(run).to_pandas()
     assert frame.loc[0, ["task", "n", "gained", "lost"]].tolist() == ["t", 3, 1, 1]
     assert list(evalprep.compare_runs(str(home)).flips_to_pandas()["sample_id"]) == ["b", "c"]
-    assert evalprep.compare_runs(home, run, tasks=["t"]).overall.verdict == "no difference shown"
+    other = write_run(tmp_path / "other", {"t": ROWS})
+    assert evalprep.compare_runs(other, run, tasks=["t"]).overall.verdict == "no difference shown"
 
 
 def test_scores(tmp_path):

@@ -1,0 +1,103 @@
+"""Two sides that are one run: read from the same files, or with the same replies to the letter.
+
+Such sides cannot differ, and their comparison reads like a proof that nothing got worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalprep.compare.conclusion import Conclusion
+from evalprep.compare.task import TaskComparison
+from evalprep.results import Run
+
+SAME_FILE = "both sides are read from the same file"
+#: Replies below which two models may well agree to the letter.
+_FEWEST_REPLIES = 20
+
+
+def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusion]) -> None:
+    """Takes the verdict from conclusions on tasks that both sides read from one file.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for published verdicts.
+        conclusions: Those on single tasks, before their words are found.
+    """
+    if other is None:
+        return
+    for item in conclusions:
+        if _is_same_file(run, other, item.task):
+            item.not_enough.append(SAME_FILE)
+
+
+@dataclass(frozen=True)
+class SameOutputs:
+    """What two sides have in common that should be two.
+
+    Attributes:
+        warnings: That both sides are one run, and equal replies of two models.
+        notes: Equal replies of two runs of one model.
+    """
+
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def same_outputs(
+    run: Run, other: Run | None, tasks: Sequence[str], compared: Sequence[TaskComparison]
+) -> SameOutputs:
+    """Says whether two runs are one, or have the same replies.
+
+    Args:
+        run: The candidate.
+        other: The baseline; None for published verdicts, which have no replies.
+        tasks: The tasks that both have.
+        compared: Those of them whose rows are compared.
+    """
+    if other is None:
+        return SameOutputs()
+    if tasks and all(_is_same_file(run, other, name) for name in tasks):
+        return SameOutputs(["candidate and baseline are the same run"])
+    count = _identical_replies(compared)
+    is_rescored = run.rescored_from is not None or other.rescored_from is not None
+    if count < _FEWEST_REPLIES or is_rescored:
+        return SameOutputs()
+    sentence = f"all {count} compared replies are the same to the letter"
+    if _last_part(run.model) == _last_part(other.model):
+        return SameOutputs(notes=[sentence])
+    models = f"although the models are {run.model} and {other.model}"
+    doubt = "were both sides made by one model, or is one a copy of the other?"
+    return SameOutputs([f"{sentence}, {models}: {doubt}"])
+
+
+def _is_same_file(run: Run, other: Run, task: str) -> bool:
+    """Returns whether both sides read a task from one file; a file may hold several models."""
+    path, other_path = _source(run, task), _source(other, task)
+    if run.model != other.model or path is None or other_path is None:
+        return False
+    try:
+        return path.samefile(other_path)
+    except OSError:
+        return path == other_path
+
+
+def _last_part(model: str) -> str:
+    """The name of a model without its owner or the folders above it, which differ by machine."""
+    return model.rstrip("/").rpartition("/")[2]
+
+
+def _source(run: Run, task: str) -> Path | None:
+    """The file that the values of a task are read from."""
+    return run.tasks[task].path if task in run.tasks else run.files.results
+
+
+def _identical_replies(compared: Sequence[TaskComparison]) -> int:
+    """The number of pairs, where the replies of every pair are the same; else 0."""
+    counts = [task.identical_outputs or 0 for task in compared]
+    is_each_the_same = all(
+        count == task.difference.n for count, task in zip(counts, compared, strict=True)
+    )
+    return sum(counts) if is_each_the_same else 0
