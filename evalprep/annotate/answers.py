@@ -18,7 +18,7 @@ from evalprep.annotate.ledger import READABLE, Attempt, Use, now, storable
 from evalprep.annotate.providers.wire import Answer, Request
 from evalprep.packs import NOT_ASKED, OUTCOMES, Annotator, Item, Message, Values
 
-# : Among the parameters in a key, the digest of the JSON schema that a reply was held to; as null,
+#: Among the parameters in a key, the digest of the JSON schema that a reply was held to; as null,
 # none is asked for.
 SCHEMA = "json_schema"
 #: In its place: the schema without the explanation, for judges that come to no end of it.

@@ -18,7 +18,7 @@ from evalprep.errors import BadInput
 from evalprep.packs import Annotator, Pack, runs_code, runs_here, why_foreign
 from evalprep.results import Run, prepared_work, row_mappings
 
-# : Inputs that an annotator gets at a time, a batch of a classifier; what is done is kept before
+#: Inputs that an annotator gets at a time, a batch of a classifier; what is done is kept before
 # the next ones begin.
 _CHUNK = 64
 Progress = Callable[[str, str, int, int], None]

@@ -22,6 +22,7 @@ from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.config import Core
 from evalprep.credentials import is_secret
 from evalprep.model import Destination, ModelShape, core_count, model_folder, model_shape
+from evalprep.places import is_file, place
 from evalprep.terminal import counted
 
 # What docs/running.md says of Ray on a machine without GPUs.
@@ -72,14 +73,36 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     if not settings.ours and _is_relative(name):
         findings.add("EP701", "model_name", f"the model is written {name!r}")
     folder = model_folder(name, settings.folder)
-    if folder is None:
+    path = place(name, settings.folder)
+    if folder is None and is_file(path):
+        findings.add("EP702", "model_name", f"{path} is a single file", fix=_weights_file(path))
+    elif folder is None:
         _check_absent(name, settings.destination, findings)
-    elif not (folder / "config.json").is_file() and not any(folder.glob("*.gguf")):
-        findings.add("EP702", "model_name", f"{folder} has no config.json")
+    elif not (folder / "config.json").is_file():
+        _check_weights(folder, settings, findings)
     else:
         shape = model_shape(folder)
         if shape is not None:
             _check_shape(shape, settings, findings)
+
+
+def _check_weights(folder: Path, settings: RunSettings, findings: Findings) -> None:
+    """A folder without a config.json, which may hold GGUF files, of which one has to be named."""
+    if "gguf_file" in settings.core.model_args:
+        return
+    weights = min(folder.glob("*.gguf"), default=None)
+    fix = "" if weights is None else _weights_file(weights)
+    findings.add("EP702", "model_name", f"{folder} has no config.json", fix=fix)
+
+
+def _weights_file(path: Path) -> str:
+    """How a model is named that is one file of weights."""
+    if path.suffix.lower() != ".gguf":
+        return "name the folder that holds its config.json"
+    return (
+        f"backend: hf, model_name: {path.parent} and model_args: {{gguf_file: {path.name}}}; or "
+        "serve it with llama.cpp and take backend: local-completions"
+    )
 
 
 def _is_relative(name: str) -> bool:

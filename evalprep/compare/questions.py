@@ -14,6 +14,8 @@ from evalprep.compare.levels import Choices, compare_choices
 from evalprep.results import Sample, Table
 
 Rows = NDArray[np.int64]
+#: Asked of a table whose gold answers are those of no other row.
+GOLD_COLUMN = "does `target` of --columns name the column of the gold answers?"
 _MESSAGES = ('[{"role"', "[{'role'")  # a chat prompt that was logged before the template
 
 

@@ -38,12 +38,14 @@ from evalprep.compare.pairing import (
     with_published,
     with_run,
 )
+from evalprep.compare.questions import GOLD_COLUMN
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import TaskComparison, TaskSides, compare_task, direction_of, row_units
 from evalprep.compare.warnings import row_names
 from evalprep.compare.whole import compare_whole, is_whole
 from evalprep.numbers import number, percent
 from evalprep.results import (
+    TABLE,
     UNKNOWN,
     Metric,
     Replier,
@@ -366,8 +368,8 @@ def _notes_on_values(task: TaskRun, metric: Metric, table: Table, pairs: Pairs) 
     return notes
 
 
-def _note_on_gold(pairs: Pairs, settings: Settings) -> list[str]:
-    """A note on rows that are left out because their gold answers differ."""
+def _note_on_gold(sides: Sides, pairs: Pairs, settings: Settings) -> list[str]:
+    """Notes on rows that are left out because their gold answers differ."""
     if not pairs.other_gold or GOLD in settings.allow:
         return []
     count = counted(
@@ -375,7 +377,11 @@ def _note_on_gold(pairs: Pairs, settings: Settings) -> list[str]:
         "row with another gold answer is",
         "rows with another gold answer are",
     )
-    return [f"{count} left out: {row_names(pairs.other_gold)}"]
+    notes = [f"{count} left out: {row_names(pairs.other_gold)}"]
+    tools = {side.tool for side in (sides.task, sides.against) if side is not None}
+    if TABLE in tools and len(pairs.other_gold) > pairs.paired / 2:
+        notes.append(GOLD_COLUMN)
+    return notes
 
 
 def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Settings) -> list[str]:
@@ -388,7 +394,7 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
         )
     if not rows.notes and not pairs.across_tools:
         notes += _note_on_ways(pairs)
-    notes += _note_on_gold(pairs, settings)
+    notes += _note_on_gold(sides, pairs, settings)
     notes += note_on_documents(rows.table, settings.cluster)
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):

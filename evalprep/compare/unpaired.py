@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 from evalprep.compare.askedrows import AskedRow
+from evalprep.compare.pairing import Pairs
+from evalprep.compare.questions import GOLD_COLUMN
 from evalprep.compare.tablerows import TableRows
 from evalprep.compare.task import TaskComparison
 from evalprep.errors import BadInput, Problem
+from evalprep.results import TABLE
 from evalprep.terminal import counted
 
 _WORD = re.compile(r"\w+")
@@ -22,7 +25,9 @@ def nothing_paired(task: TaskComparison, where: str) -> BadInput | None:
         return None
     sides = TableRows(table, pairs.tools[0]), TableRows(other, pairs.tools[1])
     texts = [list(side.texts(range(min(len(side), _ROWS)))) for side in sides]
-    reasons = [*_prompts_only(texts), *_other_gold(task), *_other_questions(texts)]
+    reasons = [*_prompts_only(texts), *_other_gold(pairs)]
+    if 2 * len(pairs.conflicts) < min(map(len, sides)):
+        reasons += _other_questions(texts)
     return BadInput(
         Problem(
             what=f"no row of task {task.name} is on both sides: {'; '.join(reasons)}",
@@ -45,12 +50,13 @@ def _prompts_only(sides: list[list[AskedRow]]) -> list[str]:
     return reasons
 
 
-def _other_gold(task: TaskComparison) -> list[str]:
+def _other_gold(pairs: Pairs) -> list[str]:
     """The reason where questions are equal and their gold answers are not."""
-    count = len(task.pairs.conflicts) if task.pairs is not None else 0
+    count = len(pairs.conflicts)
     if not count:
         return []
-    return [f"{counted(count, 'question is', 'questions are')} equal with another gold answer"]
+    reason = f"{counted(count, 'question is', 'questions are')} equal with another gold answer"
+    return [f"{reason} ({GOLD_COLUMN})" if TABLE in pairs.tools else reason]
 
 
 def _other_questions(sides: list[list[AskedRow]]) -> list[str]:

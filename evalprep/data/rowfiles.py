@@ -23,7 +23,7 @@ BATCH_ROWS = 1_000  # rows held in memory at a time
 #: that it read until the end of the file, and reads a column of a row group at once.
 STREAMED: dict[str, Any] = {"pre_buffer": False, "buffer_size": 1 << 18}
 JSON_BYTES = 10 << 20  # as `datasets` reads: rows of one part of that size have the same keys
-# : What a card may say of how its files are read: of CSV, of texts, and where in a JSON file the
+#: What a card may say of how its files are read: of CSV, of texts, and where in a JSON file the
 # rows are.
 FILE_OPTIONS = CSV_OPTIONS | TEXT_OPTIONS | {"field"}
 DATA_SUFFIXES = (

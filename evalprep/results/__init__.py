@@ -122,7 +122,8 @@ if TYPE_CHECKING:
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed
     from evalprep.results.stages import MADE_FROM, made_from
     from evalprep.results.table import RowKey, Table
-    from evalprep.results.task import LM_EVAL, TaskRun
+    from evalprep.results.task import TaskRun
+    from evalprep.results.tool_names import LM_EVAL, TABLE
     from evalprep.results.verdicts import (
         MultipleChoiceVerdicts,
         VerdictCheck,

@@ -18,7 +18,8 @@ from evalprep.results.logged import NONE, CallSettings, Dataset, TaskSettings
 from evalprep.results.metric import STATED_WITHOUT_BOX
 from evalprep.results.run import Run
 from evalprep.results.table import Table
-from evalprep.results.task import LM_EVAL, TaskRun
+from evalprep.results.task import TaskRun
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.terminal import counted, shortlist
 
 #: subject: what is compared; manner: another way to ask the same; question: what was asked;

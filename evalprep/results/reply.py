@@ -31,7 +31,7 @@ _SHORT_BUDGET = 64
 _CHARACTERS_PER_TOKEN = 2.5  # low for any text: a reply below this is not at its limit
 _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 
-# : Share of the answers below which a score that is made of the readable ones says little of the
+#: Share of the answers below which a score that is made of the readable ones says little of the
 # model.
 LEAST_READ = 0.5
 PARSE_RATES = (
@@ -39,19 +39,13 @@ PARSE_RATES = (
     "not_parsed",
 )  # metrics that are 1 where nothing could be read from a reply
 _DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
+#: lm-eval's models that use that limit, by the names that a log has of them.
 _WITH_DEFAULT = frozenset(
-    (
-        *(
-            "hf",
-            "hf-auto",
-            "huggingface",
-            "vllm",
-            "sglang",
-            "local-completions",
-            "local-chat-completions",
-        ),
+    {
+        *("hf", "hf-auto", "huggingface", "vllm", "sglang"),
+        *("local-completions", "local-chat-completions"),
         *("openai-completions", "openai-chat-completions", "anthropic-completions"),
-    )
+    }
 )
 CountTokens = Callable[[str], int]
 

@@ -16,7 +16,8 @@ from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
 from evalprep.results.logged import CallSettings, GroupResults, RunResults, TaskResults
 from evalprep.results.metric import Metric
-from evalprep.results.task import LM_EVAL, TaskRun
+from evalprep.results.task import TaskRun
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
 
 

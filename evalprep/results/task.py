@@ -23,11 +23,9 @@ from evalprep.results.primary import choose_primary, metric_at
 from evalprep.results.sample import Damage, Sample, number_of, read_samples
 from evalprep.results.scan import FirstValues, first_values
 from evalprep.results.table import Table
+from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.verdicts import VerdictCheck, check_verdicts
 from evalprep.terminal import tracked
-
-#: The tool of a run that names no other.
-LM_EVAL = "lm-eval"
 
 
 @dataclass

@@ -11,7 +11,7 @@ from evalprep.backends import find_backend
 from evalprep.run.rehearsal import give_template
 from evalprep.status import Job
 
-# : What commands of one engine may differ in, as it reaches lm-eval with each call and never the
+#: What commands of one engine may differ in, as it reaches lm-eval with each call and never the
 # model's object. : Whatever else somebody wrote into a run.yaml parts them.
 _PER_CALL = frozenset(
     {

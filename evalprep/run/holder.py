@@ -29,7 +29,7 @@ from evalprep.run.units import Cut
 from evalprep.status import Job, RunFolder
 
 GRACE_SECONDS = 20.0
-# : Marks the worker and every process that comes of it; its value is the run folder for which it
+#: Marks the worker and every process that comes of it; its value is the run folder for which it
 # was started.
 MARK = "EVALPREP_RUN"
 _SETTLING_SECONDS = 5.0

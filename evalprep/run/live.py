@@ -19,7 +19,7 @@ from evalprep.status import Job, RunFolder, percent, speed
 
 POLL_SECONDS = 0.5
 INTERRUPTED = 130
-# : Starts in a row that may crash without having finished a unit. What crashes twice is not the
+#: Starts in a row that may crash without having finished a unit. What crashes twice is not the
 # fault of a task.
 _CRASHES = 2
 #: Phases in which a crash is the engine's own.

@@ -138,7 +138,7 @@ FATAL = frozenset({401, 402, 403, 404})
 PASSING = frozenset({408, 409, 425, 429})
 
 
-# : Begins the reason of a request whose JSON schema a service did not take; the ledger is searched
+#: Begins the reason of a request whose JSON schema a service did not take; the ledger is searched
 # for it.
 NO_SCHEMA = "takes no JSON schema"
 #: With these statuses services decline a parameter; 0 is a line of a batch, which has none.

@@ -185,3 +185,29 @@ def test_memory_is_part_of_every_check(made_up, tmp_path):
             RunSettings.given(model=str(tmp_path), backend="vllm", max_model_len=4096), findings
         )
         assert [one.code for one in findings.sorted()] == codes
+
+
+def model_findings(model, **settings):
+    findings = Findings()
+    machine.check_model(RunSettings.given(model=str(model), **settings), findings)
+    return [(finding.code, finding.fix) for finding in findings.sorted()]
+
+
+def test_a_gguf_file_is_named_as_the_back_ends_take_it(made_up, tmp_path):
+    made_up()
+    weights = tmp_path / "m.gguf"
+    weights.touch()
+    for model in (weights, tmp_path):
+        ((code, fix),) = model_findings(model, backend="vllm")
+        assert code == "EP702"
+        assert f"model_name: {tmp_path} and model_args: {{gguf_file: m.gguf}}" in fix
+    named = {"gguf_file": "m.gguf"}
+    assert model_findings(tmp_path, backend="hf", model_args=named) == []
+
+
+def test_a_file_is_no_model(made_up, tmp_path):
+    made_up()
+    config = tmp_path / "config.json"
+    config.write_text("{}")
+    ((code, fix),) = model_findings(config, backend="hf")
+    assert (code, fix) == ("EP702", "name the folder that holds its config.json")

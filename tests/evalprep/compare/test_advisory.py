@@ -109,3 +109,14 @@ def test_the_way_to_a_gold_answer_is_no_other_answer(tmp_path, run_verb):
     code, out = run_verb("compare", home, table, "--no_write", "--json", *columns)
     data = json.loads(out)
     assert (code, data["tasks"][0]["n"]) == (0, 250)
+
+
+def test_a_wrong_column_of_gold_answers_is_asked_about(tmp_path, run_verb):
+    home = two_small_runs(tmp_path, {"t": Task({"acc": RIGHT})}, {"t": Task({"acc": RIGHT})})[0]
+    table = tmp_path / "t.csv"
+    lines = [f"Question {at}?,reply {at},{RIGHT[at]:.0f}" for at in range(250)]
+    table.write_text("question,reply,score\n" + "\n".join(lines) + "\n")
+    columns = ("--columns", "question=question,target=reply,score=score")
+    _, out = run_verb("compare", home, table, "--no_write", *columns)
+    assert "250 questions are equal with another gold answer (does `target` of --columns" in out
+    assert "another split" not in out

@@ -18,8 +18,8 @@ from evalprep.results.readers.tools.row import Row, ToolLog
 from evalprep.results.readers.tools.texts import prompt_text, question_in, text_or_none, texts_of
 from evalprep.results.readers.tools.verdicts import has_decimal_comma, table_score
 from evalprep.results.sample import Damage
+from evalprep.results.tool_names import TABLE
 
-NAME = "table"
 #: Fields of a row that a column may be named for.
 FIELDS = (
     *("score", "id", "question", "target", "targets", "choices", "prompt", "response", "answer"),
@@ -110,7 +110,7 @@ def read(path: Path, reading: Reading) -> ToolLog:
     _check(path, reading.columns, opening)
     notes: list[str] = []
     cells = _READERS[opening.kind](path)
-    return ToolLog(NAME, _rows(path, cells, reading.columns, notes), model=path.stem, notes=notes)
+    return ToolLog(TABLE, _rows(path, cells, reading.columns, notes), model=path.stem, notes=notes)
 
 
 def _check(path: Path, columns: Mapping[str, str], opening: Opening) -> None:
@@ -156,7 +156,7 @@ def _rows(
         if has_decimal_comma(record.get(columns["score"])):
             raise _comma(path, number, record[columns["score"]])
         row = row_of(record, columns)
-        row.task = row.task or NAME  # two tables of one task share the name, as files do not
+        row.task = row.task or TABLE  # two tables of one task share the name, as files do not
         row.doc_id = number if row.doc_id is None else row.doc_id
         row.source = f"{path.name}:{number + 1}"
         beyond += row.score is not None and not 0 <= row.score <= 1

@@ -13,6 +13,7 @@ from evalprep.results.readers.tools import (
     simple_evals,
 )
 from evalprep.results.readers.tools.reading import Reader
+from evalprep.results.tool_names import TABLE as TABLE_NAME
 
 READERS = (
     Reader(
@@ -32,5 +33,5 @@ READERS = (
     Reader(simple_evals.NAME, simple_evals.recognises, simple_evals.read),
 )
 #: A table is what the user says it is: almost any file could be one.
-TABLE = Reader(delimited.NAME, delimited.recognises, delimited.read)
+TABLE = Reader(TABLE_NAME, delimited.recognises, delimited.read)
 FORMATS = tuple(reader.name for reader in (*READERS, TABLE))
