@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.task import TaskComparison
@@ -29,7 +28,7 @@ def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusio
     if other is None:
         return
     for item in conclusions:
-        if _is_same_file(run, other, item.task):
+        if run.shares_file(other, item.task):
             item.not_enough.append(SAME_FILE)
 
 
@@ -59,7 +58,7 @@ def same_outputs(
     """
     if other is None:
         return SameOutputs()
-    if tasks and all(_is_same_file(run, other, name) for name in tasks):
+    if tasks and all(run.shares_file(other, name) for name in tasks):
         return SameOutputs(["candidate and baseline are the same run"])
     count = _identical_replies(compared)
     is_rescored = run.rescored_from is not None or other.rescored_from is not None
@@ -73,25 +72,9 @@ def same_outputs(
     return SameOutputs([f"{sentence}, {models}: {doubt}"])
 
 
-def _is_same_file(run: Run, other: Run, task: str) -> bool:
-    """Returns whether both sides read a task from one file; a file may hold several models."""
-    path, other_path = _source(run, task), _source(other, task)
-    if run.model != other.model or path is None or other_path is None:
-        return False
-    try:
-        return path.samefile(other_path)
-    except OSError:
-        return path == other_path
-
-
 def _last_part(model: str) -> str:
     """The name of a model without its owner or the folders above it, which differ by machine."""
     return model.rstrip("/").rpartition("/")[2]
-
-
-def _source(run: Run, task: str) -> Path | None:
-    """The file that the values of a task are read from."""
-    return run.tasks[task].path if task in run.tasks else run.files.results
 
 
 def _identical_replies(compared: Sequence[TaskComparison]) -> int:

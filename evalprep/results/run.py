@@ -147,6 +147,20 @@ class Run:
             if name not in within and every[name].metrics
         }
 
+    def shares_file(self, other: Run, name: str) -> bool:
+        """Returns whether a task of both is read from one file, which may hold several models."""
+        path, other_path = self._file_of(name), other._file_of(name)
+        if self.model != other.model or path is None or other_path is None:
+            return False
+        try:
+            return path.samefile(other_path)
+        except OSError:
+            return path == other_path
+
+    def _file_of(self, name: str) -> Path | None:
+        """The file that the values of a task are read from."""
+        return self.tasks[name].path if name in self.tasks else self.files.results
+
     def known(self, name: str) -> TaskRun | None:
         """A task with or without samples."""
         return self.tasks.get(name) or self.stored.get(name)

@@ -30,6 +30,9 @@ from evalprep.score.task import TaskScore, score_groups, score_tasks
 from evalprep.score.unsampled import stored_scores
 from evalprep.score.walk import Walk
 
+_ITS_OWN_REFERENCE = (
+    "the run is its own reference: a score that compares with the reference says nothing of it"
+)
 #: What scores compare with.
 Reference = Run | Remembered | Results
 
@@ -128,8 +131,14 @@ def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
 
 
 def _notes_on_reference(pack: Pack, reference: Reference | None, walk: Walk) -> list[str]:
-    """What of a reference stands beside nothing, where the pack's `references.py` names it."""
+    """That the run is its own reference, and what of a reference stands beside nothing.
+
+    The latter where the pack's `references.py` names it.
+    """
     run = reference.run if isinstance(reference, Remembered) else reference
+    compares = any(walk.specs[name].reference for name in walk.applicable())
+    if compares and isinstance(run, Run) and _is_same_run(walk.run, run):
+        return [_ITS_OWN_REFERENCE]
     notes_on_unmatched = getattr(pack.module("references"), "notes_on_unmatched", None)
     if not isinstance(run, Run) or not run.stated or notes_on_unmatched is None:
         return []
@@ -139,6 +148,11 @@ def _notes_on_reference(pack: Pack, reference: Reference | None, walk: Walk) -> 
         return [str(note) for note in notes_on_unmatched(stated, walk.applicable())]
     except Exception as error:  # noqa: BLE001 - the scores are there; a note must not cost them
         return [f"references.py of pack {pack.name} failed: {type(error).__name__}: {error}"]
+
+
+def _is_same_run(run: Run, other: Run) -> bool:
+    """Returns whether two runs read a task from one file."""
+    return any(run.shares_file(other, name) for name in run.tasks)
 
 
 def _is_shown_of_log(walk: Walk, name: str, result: Result) -> bool:

@@ -228,6 +228,16 @@ def test_references_of_every_kind(tmp_path, kind):
     assert found["gap"].reference is None
 
 
+def test_a_run_that_is_its_own_reference_is_named(tmp_path):
+    packs = make_packs(tmp_path, CODED, files={"score.py": SCORE_PY})
+    home = write_run(tmp_path / "run", {"t": [Row("a", 1.0), Row("b", 0.0)]})
+    other = write_run(tmp_path / "other", {"t": [Row("a", 1.0), Row("b", 0.0)]})
+    said = "the run is its own reference"
+    for reference, is_named in ((home, True), (home.parent, True), (other, False)):
+        scores = score_run(load_run(home), packs, reference=load_run(reference))
+        assert any(note.startswith(said) for note in scores.notes) is is_named
+
+
 def test_the_reference_stands_beside_scores_that_do_not_need_it(tmp_path):
     suite = CODED | {"mean": {"function": "micro", "task": "t"}}
     packs = make_packs(tmp_path, suite, files={"score.py": SCORE_PY})
