@@ -229,7 +229,6 @@ def _questions(
     """What is to be asked: about the run's samples, or the calibration questions of the rubric."""
     from evalprep.annotate import Asked, chosen_tasks, collect
     from evalprep.packs import Rubric
-    from evalprep.results import open_run
     from evalprep.verbs.judging.checks import CALIBRATION, calibration_items
 
     rubric = settings.rubric
@@ -247,8 +246,26 @@ def _questions(
         tasks=chosen_tasks(run, packs, args.tasks),
         limit=args.limit,
         rubric=rubric,
-        other=open_run(args.other, packs.values()) if args.other else None,
+        other=_open_other(run, args, packs),
     )
+
+
+def _open_other(run: Run, args: argparse.Namespace, packs: Mapping[str, Pack]) -> Run | None:
+    """The run whose replies stand beside those of the judged run; None where none is named.
+
+    Raises:
+        BadInput: it is the judged run itself, of which every pair would be a tie that costs money.
+    """
+    from evalprep.errors import BadInput, Problem
+    from evalprep.results import open_run
+
+    if not args.other:
+        return None
+    other = open_run(args.other, packs.values())
+    if any(run.shares_file(other, name) for name in run.tasks):
+        what = f"{args.other} is the run that is judged"
+        raise BadInput(Problem(what=what, where="OTHER", fix="name another run"))
+    return other
 
 
 def _hold_to_schema(

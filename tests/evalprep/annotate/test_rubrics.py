@@ -170,6 +170,13 @@ class TestPairs:
         assert found["flips"]["value"] == found["first_place"]["value"] == 1
         assert found["longer"]["value"] == 0.5
 
+    def test_a_run_is_not_asked_about_beside_itself(self, two, judge):
+        with serve(prefers("short")) as server:
+            again = f"{two[0]}/"
+            code, outcome, _ = judge(two[0], server.url, "--rubric", "preference", other=again)
+        assert (code, server.requests) == (2, [])
+        assert outcome["problems"][0]["what"] == f"{again} is the run that is judged"
+
     def test_needs_two_runs(self, two, judge):
         code, outcome, _ = judge(two[0], "http://127.0.0.1:9/v1", "--rubric", "preference")
         assert (code, "compares two runs" in outcome["problems"][0]["what"]) == (2, True)
