@@ -29,7 +29,8 @@ from evalprep.packs.plan import Command, Plan
 #: Folder of edited files that the preparation at hand does not ask for.
 SHELF = ".shelf"
 #: What lm-eval reads or imports of a folder.
-CODE_SUFFIXES = frozenset({".py", ".yaml", ".yml"})
+YAML_SUFFIXES = frozenset({".yaml", ".yml"})
+CODE_SUFFIXES = YAML_SUFFIXES | {".py"}
 EditKind = Literal["edited", "added", "removed"]
 
 
@@ -229,6 +230,39 @@ class Prepared:
         ]
         edits += [Edit(name, "removed") for name in prepared if name not in here]
         return sorted(edits, key=lambda edit: edit.name)
+
+    def edited_since(self, task: str, moment: float) -> bool:
+        """Returns whether a task's YAML, its data or a YAML that it may include were edited.
+
+        Args:
+            task: A prepared task.
+            moment: Edits of this time and before do not count, in seconds since the epoch.
+        """
+        return any(self._is_edited_since(name, moment) for name in self._files_of(task))
+
+    def _files_of(self, task: str) -> list[str]:
+        """The prepared files that decide what a task asks, below the folder."""
+        prepared = self.tasks.get(task)
+        if prepared is None:
+            return []
+        own = [name for name in (prepared.yaml, prepared.data) if name in self.files]
+        alone = {other.yaml for other in self.tasks.values()}
+        shared = [
+            name
+            for name in self.files
+            if Path(name).suffix in YAML_SUFFIXES
+            and Path(name).parent == Path(prepared.yaml).parent
+            and name not in alone
+            and Path(name).stem not in self.groups
+        ]
+        return own + shared if prepared.yaml else own
+
+    def _is_edited_since(self, name: str, moment: float) -> bool:
+        path = self.folder / name
+        try:
+            return path.stat().st_mtime > moment and content_digest(path) != self.files[name]
+        except OSError:
+            return True  # removed
 
     def with_rows(self, task: str, *, rows: int, expected: int, made_from: str) -> Prepared:
         """Returns the record after the data of a later task were written.

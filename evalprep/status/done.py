@@ -137,12 +137,27 @@ class TaskRows:
 
 
 def rows_of(task: str, prepared: Prepared, calls: Iterable[Invocation]) -> TaskRows:
-    """Rows of a task in some calls of a run, beside those that were prepared."""
-    have = max((_scored_rows(task, call) for call in calls), default=0)
+    """Rows of a task in some calls of a run, beside those that were prepared.
+
+    Calls before an edit of the task are left out: it was another task.
+    """
+    current = (call for call in calls if not is_outdated(task, prepared, call))
+    have = max((_scored_rows(task, call) for call in current), default=0)
     prepared_task, planned = prepared.tasks.get(task), prepared.plan.tasks.get(task)
     expected = None if prepared_task is None else prepared_task.expected
     is_made_later = planned is not None and bool(planned.after)
     return TaskRows(have, expected, has_data=expected is not None or not is_made_later)
+
+
+def is_outdated(task: str, prepared: Prepared, call: Invocation) -> bool:
+    """Returns whether a task was edited after a call that bears the id of the preparation.
+
+    `evalprep run` makes a new id of an edit; a pasted command keeps the one that it was printed
+    with.
+    """
+    if task not in call.samples or call.run not in {model.run for model in prepared.models}:
+        return False
+    return prepared.edited_since(task, call.samples[task].stat().st_mtime)
 
 
 def _scored_rows(task: str, call: Invocation) -> int:

@@ -38,6 +38,8 @@ class TaskStatus:
         message: Why it failed.
         progress: `done/all` units of a task that is cut.
         so_far: The score is that of the units that are done.
+        written: When its results were written, in seconds since the epoch; None where they were
+            not read from a results file.
     """
 
     name: str
@@ -50,6 +52,7 @@ class TaskStatus:
     message: str = ""
     progress: str = ""
     so_far: bool = False
+    written: float | None = None
 
     def runtime(self) -> str:
         """The time in words, as a measured or an estimated one."""

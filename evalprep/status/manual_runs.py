@@ -41,7 +41,8 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
 
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
-        if path.stat().st_mtime < since and not (run and invocation_of("", path, {}).run == run):
+        written = path.stat().st_mtime
+        if written < since and not (run and invocation_of("", path, {}).run == run):
             continue
         logged = read_results(path)[0]
         # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
@@ -50,7 +51,7 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
             score, metric = primary_score(task)
             category = str(task.settings.metadata.get("pack", ""))
             lines[name] = TaskStatus(
-                name, DONE, seconds, score=score, metric=metric, category=category
+                name, DONE, seconds, score=score, metric=metric, category=category, written=written
             )
     return lines
 

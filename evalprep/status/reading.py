@@ -149,21 +149,35 @@ def _of_prepared_by_hand(
     alive = bool(seconds_of_running)
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)
-    lines = _lines_of_prepared(prepared, jobs, output, seconds_of_running)
-    return _of_lines(prepared.folder, list(lines.values()), alive=alive)
+    finished = manual_runs.finished(output, since=prepared.changed, run=prepared.run)
+    outdated = [name for name, line in finished.items() if _is_outdated(line, prepared)]
+    lines = {name: line for name, line in finished.items() if name not in outdated}
+    lines |= _running_lines(seconds_of_running)
+    status = _of_lines(
+        prepared.folder, [*_with_pending(lines, prepared, jobs).values()], alive=alive
+    )
+    status.reasons += [f"{name} was edited after its last results" for name in outdated]
+    return status
 
 
-def _lines_of_prepared(
-    prepared: Prepared, jobs: list[Job], output: Path, seconds_of_running: Mapping[str, float]
+def _is_outdated(line: TaskStatus, prepared: Prepared) -> bool:
+    """Returns whether a task was edited after its results were written."""
+    return line.written is not None and prepared.edited_since(line.name, line.written)
+
+
+def _with_pending(
+    lines: Mapping[str, TaskStatus], prepared: Prepared, jobs: list[Job]
 ) -> dict[str, TaskStatus]:
     """Task -> its line, of all tasks of a preparation whose command was started by hand."""
-    lines = manual_runs.finished(output, since=prepared.changed, run=prepared.run)
-    lines |= _running_lines(seconds_of_running)
     categories = _categories(prepared)
+    every = {
+        name: replace(line, category=categories.get(name, line.category))
+        for name, line in lines.items()
+    }
     names = (name for job in jobs for name in job.leaves)
     for task in manual_runs.resolve(names, prepared.groups):
-        lines.setdefault(task, TaskStatus(task, PENDING, category=categories.get(task, "")))
-    return lines
+        every.setdefault(task, TaskStatus(task, PENDING, category=categories.get(task, "")))
+    return every
 
 
 def _running_lines(seconds_of_running: Mapping[str, float]) -> dict[str, TaskStatus]:

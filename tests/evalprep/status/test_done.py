@@ -1,11 +1,14 @@
 """When a command counts as done: results of its run hold all its rows, from the engine that it asks for."""
 
 import json
+import os
+import time
 
 import pytest
 
 from evalprep.cli import main
 from evalprep.packs.manifest import read_manifest
+from evalprep.packs.prepared import content_digest
 from evalprep.status.done import is_done
 from tests.evalprep.results.writing import Row, write_run
 
@@ -89,3 +92,56 @@ def test_results_of_the_run_with_all_rows(prepared, change, done):
     work, results = prepared
     results(**change)
     assert is_done(work, "c1-plain") is done
+
+
+@pytest.fixture
+def edited(prepared):
+    """A work folder with a task file of its own, and a function that edits it at some second."""
+    work, results = prepared
+    (work / "p").mkdir()
+    call = {"model": "hf", "model_args": ENGINE, "tasks": ["t"], "include_path": str(work)}
+    call |= {"output_path": str(work.parent / "out"), "metadata": {"run": "r0"}}
+    (work / "run.yaml").write_text(json.dumps(call))
+    files = {}
+    for name in ("t", "other", "shared"):
+        (work / "p" / f"{name}.yaml").write_text(f"task: {name}\n")
+        files[f"p/{name}.yaml"] = content_digest(work / "p" / f"{name}.yaml")
+    manifest = json.loads((work / "manifest.json").read_text())
+    tasks = {
+        name: {"expected": 4, "plan": {"name": name}, "yaml": f"p/{name}.yaml"}
+        for name in ("t", "other")
+    }
+    (work / "manifest.json").write_text(json.dumps(manifest | {"tasks": tasks, "files": files}))
+
+    def edit(name, text, seconds):
+        path = work / "p" / f"{name}.yaml"
+        path.write_text(text)
+        os.utime(path, (time.time() + seconds,) * 2)
+
+    return work, results, edit
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "seconds", "done"),
+    [
+        pytest.param("t", "task: t\nrepeats: 2\n", 60, False, id="edited later"),
+        pytest.param("t", "task: t\nrepeats: 2\n", -60, True, id="edited before"),
+        pytest.param("t", "task: t\n", 60, True, id="touched"),
+        pytest.param("other", "task: other\nrepeats: 2\n", 60, True, id="another task"),
+        pytest.param("shared", "repeats: 2\n", 60, False, id="a file that it may include"),
+    ],
+)
+def test_results_before_an_edit_are_of_another_task(edited, name, text, seconds, done, capsys):
+    work, results, edit = edited
+    results()
+    edit(name, text, seconds)
+    assert is_done(work, "c1-plain") is done
+    assert main(["status", str(work)]) == 0
+    assert ("t was edited after its last results" in capsys.readouterr().out) is not done
+
+
+def test_a_removed_task_file_is_an_edit(edited):
+    work, results, _ = edited
+    results()
+    (work / "p/t.yaml").unlink()
+    assert not is_done(work, "c1-plain")

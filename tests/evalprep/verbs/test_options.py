@@ -178,10 +178,12 @@ def test_a_margin_makes_equal_runs_equivalent(tmp_path, capsys):
 
 def test_a_filter_is_chosen_for_all_tasks(tmp_path, capsys):
     rows = {"t": [Row(str(at)) for at in range(3)]}
-    home = str(write_run(tmp_path, rows, filters=("strict", "flexible")))
-    assert main(["compare", home, home, "--no_write", "--metric", "@strict", "--json"]) == 0
+    home, other = (
+        str(write_run(tmp_path / name, rows, filters=("strict", "flexible"))) for name in "ab"
+    )
+    assert main(["compare", home, other, "--no_write", "--metric", "@strict", "--json"]) == 0
     assert '"filter": "strict"' in capsys.readouterr().out
-    assert main(["compare", home, home, "--no_write", "--metric", "@strickt"]) == 2
+    assert main(["compare", home, other, "--no_write", "--metric", "@strickt"]) == 2
     assert "did you mean strict" in capsys.readouterr().err
 
 
