@@ -448,7 +448,7 @@ def _check_limit(
     if not value.relative and 1 <= value.value <= 100 and item.range <= 1:
         fix = (
             f"write {value.value:g}% of the baseline's score, "
-            f"or {value.value / 100:g} for {value.value:g} points"
+            f"or {value.value / 100:g} for {value.value:g} point{'' if value.value == 1 else 's'}"
         )
     problems.add(
         f"max_drop {check.max_drop:g} with slack {check.slack:g} can never fail: "

@@ -163,8 +163,13 @@ def _next_command(name: str, templates: Path | None) -> list[str]:
 
 
 def _own_folder(templates: Path) -> Path:
-    """Where a pack goes that nobody gave a place: beside those of a clone, else into ./packs."""
-    return templates if (templates.parent / "pyproject.toml").is_file() else Path("packs")
+    """Where a pack goes that nobody gave a place.
+
+    Beside those of a clone for a user who works in it, else into ./packs.
+    """
+    clone = templates.parent
+    is_in_clone = (clone / "pyproject.toml").is_file() and Path.cwd().is_relative_to(clone)
+    return templates if is_in_clone else Path("packs")
 
 
 def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:

@@ -426,3 +426,10 @@ def test_a_pack_that_the_file_cannot_describe_has_none(tmp_path, arguments):
     done = new_pack(tmp_path, "--data", str(data), "--target", "answer", *arguments)
     assert done.returncode == 0
     assert not (tmp_path / "packs" / "mine" / "eval.yaml").exists()
+
+
+def test_a_pack_of_somebody_who_works_elsewhere_goes_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-pack", "places"]) == 0
+    assert (tmp_path / "packs/places/pack.yaml").is_file()
+    assert "--set template_dir=packs" in capsys.readouterr().out
