@@ -19,7 +19,7 @@ PAGES = {
 }
 PAGES["README"] = PROJECT_ROOT / "README.md"
 BLOCK = re.compile(r"(?:`([^`\n]+)`:\n\n)?```(\w+)\n(.*?)```", re.DOTALL)
-NOT_OURS = {"make", "pip"}
+NOT_OURS = {"make", "pip", "."}
 
 
 def steps(text):
