@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalprep.backends import BACKENDS, Backend
 from evalprep.coderunner import Limits, Programme, find_isolation
@@ -38,6 +38,7 @@ from evalprep.data import (
     config_names,
     fields_of_records,
     join,
+    join_columns,
     kind_of,
     named_rows,
     on_hub,
@@ -91,6 +92,9 @@ from evalprep.results import (
     document_hash,
     few_read,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "NOT_ASKED",
@@ -146,6 +150,7 @@ __all__ = [
     "is_folder",
     "is_own_file",
     "join",
+    "join_columns",
     "kind_of",
     "make_folder",
     "named_rows",
@@ -209,17 +214,17 @@ class TaskData:
     """The rows and values that a pack hands over for one task.
 
     Attributes:
-        rows: The prepared rows, streamed; each needs a unique `sample_id`
-            (docs/appendix/contracts.md lists the columns).
+        rows: The prepared rows, streamed, as mappings or as Arrow record batches; each needs a
+            unique `sample_id` (docs/appendix/contracts.md lists the columns).
         values: Placeholder name -> value for the task's template.
-        join: Filled by `evalprep.data.joining.join` while the rows are read.
+        join: Filled by `join` or `join_columns` while the rows are read.
         previous: Published verdicts, filled while the rows are read.
         notes: Sentences for the user, e.g. about rows that were left out.
         template: Another template than pack.yaml's, where it depends on the config.
         max_unmatched: Share of rows that may lack clear ground truth; one row is always tolerated.
     """
 
-    rows: Iterable[Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any]] | Iterable[pa.RecordBatch]
     values: dict[str, Any] = field(default_factory=dict)
     join: JoinReport | None = None
     previous: Previous | None = None

@@ -8,6 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.data.arrays import whole_numbers
+    from evalprep.data.columnjoin import join_columns
     from evalprep.data.fields import OF_MODEL, FieldRow, fields_of_records, kind_of, read_fields
     from evalprep.data.folders import DataFolder, open_folder
     from evalprep.data.hub import HubFailure, logs_at, on_hub

@@ -12,25 +12,116 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, cast
 
+from evalprep.errors import BadInput, Problem
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 2**31 - 1
 """Bytes of text, and values of lists, that an array of 32-bit offsets can hold."""
+ARROW_ERRORS = (ValueError, TypeError, OverflowError, NotImplementedError)
+"""Arrow's own errors are subclasses of these."""
 
 
 def array_of(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
-    """Returns `pa.array(values, type=kind)`.
+    """Returns `pa.array(values, type=kind)`; an array of that type, or of any for None, as it is.
 
     Raises:
         ValueError, TypeError, OverflowError: as `pa.array` does.
     """
     import pyarrow as pa
 
+    if isinstance(values, pa.Array):
+        if kind in {None, values.type}:
+            return values
+        values = values.to_pylist()
     plain = None if "pandas" in sys.modules else _plain(values)
     if plain is not None and kind is not None and plain.type != kind:
         plain = pa.nulls(len(values), kind) if pa.types.is_null(plain.type) else None
     return pa.array(values, type=kind, from_pandas=False) if plain is None else plain
+
+
+def flat_type(kind: pa.DataType) -> pa.DataType | None:
+    """Returns the type that `array_of` gives to the values of an array of a type.
+
+    None where it depends on the values, or where they hold others.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return flat_type(kind.value_type)
+    of_values = (
+        (types.is_string, pa.string),
+        (types.is_large_string, pa.string),
+        (types.is_boolean, pa.bool_),
+        (lambda kind: types.is_integer(kind) and kind != pa.uint64(), pa.int64),
+        (types.is_floating, pa.float64),
+        (types.is_null, pa.null),
+    )
+    return next((made() for fits, made in of_values if fits(kind)), None)
+
+
+def column_array(
+    name: str, values: Sequence[Any], *, of: str, place: Callable[[int], str]
+) -> pa.Array:
+    """Returns the values of a column as an array.
+
+    Args:
+        name: The column.
+        values: Its values.
+        of: What has the column, for messages.
+        place: How messages name the row of a value.
+
+    Raises:
+        BadInput: a value that Arrow cannot hold, or values that no common type holds.
+    """
+    try:
+        return array_of(values)
+    except ARROW_ERRORS as error:
+        raise BadInput(unstorable(name, values, None, error, of=of, place=place)) from None
+
+
+def unstorable(
+    name: str,
+    values: Sequence[Any],
+    kind: pa.DataType | None,
+    error: Exception,
+    *,
+    of: str,
+    place: Callable[[int], str],
+) -> Problem:
+    """Returns the mistake in values that are no column: the one that cannot be stored.
+
+    Where each can be, they do not agree on a type.
+
+    Args:
+        name: The column.
+        values: Its values.
+        kind: The type that it has to have.
+        error: What Arrow says of all values.
+        of: What has the column.
+        place: How messages name the row of a value.
+    """
+    import pyarrow as pa
+
+    for number, value in enumerate(values):
+        try:
+            pa.array([value], type=kind)
+        except ARROW_ERRORS as cause:
+            return Problem(
+                what=f"column {name!r} of {of} cannot hold {str(value)[:80]!r}: {cause}",
+                where=place(number),
+                allowed=str(kind)
+                if kind is not None
+                else "text without lone surrogates, numbers below 2^63",
+                fix="mend the data, or the pack's prepare.py",
+            )
+    return Problem(
+        what=f"column {name!r} of {of} mixes types: {error}",
+        where=of,
+        fix="make the column one type in the data, or in the pack's prepare.py",
+    )
 
 
 def large_texts(texts: Sequence[str]) -> pa.Array:
@@ -54,6 +145,13 @@ def whole_numbers(values: Any) -> pa.Array:
 
     whole = np.ascontiguousarray(values, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
+
+
+def flags(values: Any) -> pa.Array:
+    """Returns a numpy array of booleans as an array of Arrow."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bits(values)])
 
 
 def _plain(values: Sequence[Any]) -> pa.Array | None:
@@ -168,11 +266,11 @@ def _validity(values: Sequence[Any]) -> pa.Buffer | None:
     return _bits([value is not None for value in values])
 
 
-def _bits(flags: Sequence[bool]) -> pa.Buffer:
+def _bits(values: Sequence[bool]) -> pa.Buffer:
     import numpy as np
     import pyarrow as pa
 
-    return pa.py_buffer(np.packbits(np.array(flags, dtype=bool), bitorder="little"))
+    return pa.py_buffer(np.packbits(np.array(values, dtype=bool), bitorder="little"))
 
 
 def _offsets(parts: Sequence[Sequence[Any]], size: type) -> pa.Buffer:

@@ -16,15 +16,21 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalprep.data.keyed import KeyedRows
+from evalprep.data.keyed import KeyedRows, Numbered
 from evalprep.data.sources import Source
 from evalprep.errors import Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
 
 Row = dict[str, Any]
 CHUNK_ROWS = 8_192
 """Rows that are looked up at a time."""
+NO_TEXT = "(no text)"
+"""The example of a row whose text is null."""
 
 
 def normalise(text: str) -> str:
@@ -144,11 +150,18 @@ class Match(NamedTuple):
         row: The ground-truth row; None where there is none.
         kind: How it was found: exact, normalised, unmatched or unusable.
         disagree: Whether candidates disagree.
+        number: The number of the ground-truth row among those that have a text.
     """
 
     row: Row | None
     kind: str
     disagree: bool = False
+    number: int = -1
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether there is ground truth that is not damaged."""
+        return self.row is not None and self.kind != "unusable"
 
 
 _UNMATCHED = Match(None, "unmatched")
@@ -175,6 +188,7 @@ class GroundTruth:
     ) -> None:
         self._same = same or (lambda row: row)
         self._flaw = flaw
+        self._source = rows if isinstance(rows, Source) else None
         batches = rows.batches(key) if isinstance(rows, Source) else None
         if batches is not None:
             self._rows = KeyedRows.of_columns(batches, key)
@@ -182,23 +196,25 @@ class GroundTruth:
             rows = rows.rows() if isinstance(rows, Source) else rows
             self._rows = KeyedRows.of_rows(rows, key, _safe)
 
-    def find(self, texts: Sequence[str]) -> Match:
+    def find(self, texts: Sequence[str | None]) -> Match:
         """Looks up one row's text, given as spellings in order of preference."""
         return self.find_all([texts])[0]
 
-    def find_all(self, texts: Sequence[Sequence[str]]) -> list[Match]:
+    def find_all(self, texts: Sequence[Sequence[str | None]]) -> list[Match]:
         """Looks up the texts of many rows, each given as spellings in order of preference.
 
         All spellings are tried as they are, then all after normalisation; the first that has
-        ground truth decides.
+        ground truth decides. None has none.
         """
         results = [_UNMATCHED] * len(texts)
         depth = max(map(len, texts), default=0)
         for form, number in itertools.product((None, normalise), range(depth)):
             spellings = {
-                place: spelled[number]
+                place: text
                 for place, spelled in enumerate(texts)
-                if results[place].row is None and number < len(spelled)
+                if results[place].row is None
+                and number < len(spelled)
+                and (text := spelled[number]) is not None
             }
             kind = "exact" if form is None and number == 0 else "normalised"
             for place, match in self._matches(spellings, form, kind):
@@ -216,16 +232,53 @@ class GroundTruth:
             if rows:
                 yield place, self._decide(rows, kind)
 
-    def _decide(self, rows: list[Row], kind: str) -> Match:
+    def _decide(self, rows: list[Numbered], kind: str) -> Match:
         """The first usable row, and whether others of the same text disagree with it."""
-        candidates = rows if self._flaw is None else [row for row in rows if not self._flaw(row)]
-        if len(candidates) == 1:
-            return Match(candidates[0], kind)
+        flaw = self._flaw
+        candidates = rows if flaw is None else [pair for pair in rows if not flaw(pair[1])]
+        number, row = candidates[0] if candidates else rows[0]
         if not candidates:
-            return Match(rows[0], "unusable")
-        first = self._same(candidates[0])
-        disagree = any(self._same(other) != first for other in candidates[1:])
-        return Match(candidates[0], kind, disagree)
+            return Match(row, "unusable", number=number)
+        if len(candidates) == 1:
+            return Match(row, kind, number=number)
+        first = self._same(row)
+        disagree = any(self._same(other) != first for _, other in candidates[1:])
+        return Match(row, kind, disagree, number)
+
+    def only_rows(self, texts: pa.Array) -> np.ndarray:
+        """Returns the numbers of the rows on which there is nothing to decide.
+
+        Args:
+            texts: A column of text.
+
+        Returns:
+            For each text the number of the row that alone has it as it is; -1 for texts that
+            `find_all` has to look up.
+        """
+        import numpy as np
+
+        numbers = np.full(len(texts), -1, dtype=np.int64)
+        if self._flaw is None:
+            has_text = texts.is_valid().to_numpy(zero_copy_only=False)
+            numbers[has_text] = self._rows.only_rows(texts.drop_null())
+        return numbers
+
+    def columns(self, numbers: np.ndarray, names: Sequence[str]) -> list[pa.Array]:
+        """Returns columns of the rows of some numbers, in the order of the numbers.
+
+        Raises:
+            BadInput: values of one column that no common type holds.
+        """
+        return self._rows.columns(numbers, names)
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Refuses ground truth that lacks columns; of rows without a source it is not known.
+
+        Raises:
+            BadInput: names the missing ones.
+        """
+        if self._source is not None:
+            self._source.require(columns)
 
     def flaw(self, row: Row) -> str:
         """What is wrong with a ground-truth row, in words; empty where it can be used."""
@@ -240,7 +293,7 @@ def join(
     rows: Iterable[Row],
     truth: GroundTruth,
     *,
-    texts: Callable[[Row], Sequence[str]],
+    texts: Callable[[Row], Sequence[str | None]],
     report: JoinReport,
 ) -> Iterator[tuple[Row, Row]]:
     """Pair rows with their ground truth.
@@ -248,7 +301,7 @@ def join(
     Args:
         rows: Input rows, streamed.
         truth: The ground truth.
-        texts: Spellings of a row's text, the preferred one first.
+        texts: Spellings of a row's text, the preferred one first; None for a row without text.
         report: Filled while the pairs are read.
 
     Yields:
@@ -258,14 +311,18 @@ def join(
     while part := list(islice(stream, CHUNK_ROWS)):
         spellings = [texts(row) for row in part]
         for row, spelled, match in zip(part, spellings, truth.find_all(spellings), strict=True):
-            _count(match, spelled[0], truth, report)
-            if match.row is not None and match.kind != "unusable":
+            count(match, spelled[0], truth, report)
+            if match.row is not None and match.is_usable:
                 yield row, match.row
 
 
-def _count(match: Match, text: str, truth: GroundTruth, report: JoinReport) -> None:
-    """Count one row, and keep what is needed to name it."""
+def count(match: Match, text: str | None, truth: GroundTruth, report: JoinReport) -> None:
+    """Counts one row, and keeps what is needed to name it."""
     report.rows += 1
+    if match.kind == "exact" and not match.disagree:
+        report.exact += 1
+        return
+    text = NO_TEXT if text is None else text
     setattr(report, match.kind, getattr(report, match.kind) + 1)
     if match.disagree:
         report.ambiguous += 1

@@ -15,13 +15,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from evalprep.data.arrays import large_texts, whole_numbers
+from evalprep.data.arrays import column_array, large_texts, whole_numbers
+from evalprep.data.batches import regrouped
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
 Row = dict[str, Any]
+Numbered = tuple[int, Row]
+"""The number of a row among those that are kept, and the row."""
 STORED_ROWS, STORED_BYTES = 65_536, 32 << 20
 """Size of a batch of the file: few batches to look into, none of them large."""
 ENCODED_ROWS = 8_192
@@ -78,13 +81,13 @@ class KeyedRows:
     Args:
         batches: The rows in columns.
         key: The column with the text.
-        decode: Makes rows of a table.
+        as_json: Whether the rows lie as JSON in a column of their own.
     """
 
     def __init__(
-        self, batches: Iterable[pa.RecordBatch], key: str, decode: Callable[[pa.Table], list[Row]]
+        self, batches: Iterable[pa.RecordBatch], key: str, *, as_json: bool = False
     ) -> None:
-        self._key, self._decode = key, decode
+        self._key, self._as_json = key, as_json
         self._folder = TemporaryDirectory(prefix="evalprep-join-")
         self._batches = _stored(batches, Path(self._folder.name) / "rows.arrow")
         self._starts = _starts(self._batches)
@@ -93,7 +96,7 @@ class KeyedRows:
     @classmethod
     def of_columns(cls, batches: Iterable[pa.RecordBatch], key: str) -> KeyedRows:
         """Keeps the rows of batches of one plain schema, which has the column `key`."""
-        return cls(_with_key(batches, key), key, lambda table: table.to_pylist())
+        return cls(_with_key(batches, key), key)
 
     @classmethod
     def of_rows(
@@ -106,21 +109,21 @@ class KeyedRows:
             key: The column with the text.
             as_stored: Makes a text that UTF-8 can hold.
         """
-        return cls(_encoded(rows, key, as_stored), _TEXT, _decoded)
+        return cls(_encoded(rows, key, as_stored), _TEXT, as_json=True)
 
-    def matches(self, texts: Sequence[str], form: Callable[[str], str] | None) -> list[list[Row]]:
+    def matches(
+        self, texts: Sequence[str], form: Callable[[str], str] | None
+    ) -> list[list[Numbered]]:
         """Returns for each text, in order, the rows whose text has this form.
 
         Args:
             texts: Texts in the form that is looked for.
             form: Brings the text of a stored row into that form; None leaves it as it is.
         """
-        if form not in self._indexes:
-            self._indexes[form] = _Index.of(self._texts(form))
-        index = self._indexes[form]
+        index = self._index(form)
         low, high = index.ranges(texts)
         begin = 0
-        results: list[list[Row]] = []
+        results: list[list[Numbered]] = []
         for end in _parts(high - low):
             part = slice(begin, end)
             counts = (high - low)[part]
@@ -129,10 +132,58 @@ class KeyedRows:
             begin = end
         return results
 
+    def only_rows(self, texts: pa.Array) -> np.ndarray:
+        """Returns for each text the number of the row that alone has it; -1 where there is none.
+
+        Args:
+            texts: Texts as they are, without nulls.
+        """
+        import numpy as np
+        import pyarrow.compute as pc
+
+        index = self._index(None)
+        low, high = index.ranges(texts.to_pylist())
+        numbers = np.full(len(texts), -1, dtype=np.int64)
+        places = np.flatnonzero(high - low == 1)
+        if len(places):
+            candidates = index.numbers[low[places]]
+            order = np.argsort(candidates, kind="stable")
+            places, candidates = places[order], candidates[order]
+            stored = self._ascending(candidates, [self._key]).column(0).combine_chunks()
+            asked = texts.take(whole_numbers(places)).cast(stored.type)
+            is_same = pc.equal(stored, asked).to_numpy(zero_copy_only=False)
+            numbers[places[is_same]] = candidates[is_same]
+        return numbers
+
+    def columns(self, numbers: np.ndarray, names: Sequence[str]) -> list[pa.Array]:
+        """Returns columns of the rows of at least one number, in the order of the numbers.
+
+        Raises:
+            BadInput: values that an Arrow array cannot hold.
+        """
+        if not self._as_json:
+            return self._columns(numbers, names)
+        (payloads,) = self._columns(numbers, [_PAYLOAD])
+        rows = [json.loads(payload) for payload in payloads.to_pylist()]
+        return [
+            column_array(
+                name,
+                [row.get(name) for row in rows],
+                of="the ground truth",
+                place=lambda number: f"row {str(rows[number])[:80]}",
+            )
+            for name in names
+        ]
+
     def close(self) -> None:
         """Frees the file."""
         self._batches, self._indexes = [], {}
         self._folder.cleanup()
+
+    def _index(self, form: Callable[[str], str] | None) -> _Index:
+        if form not in self._indexes:
+            self._indexes[form] = _Index.of(self._texts(form))
+        return self._indexes[form]
 
     def _texts(self, form: Callable[[str], str] | None) -> Iterator[list[str]]:
         for batch in self._batches:
@@ -140,26 +191,48 @@ class KeyedRows:
 
     def _taken(
         self, numbers: np.ndarray, form: Callable[[str], str] | None
-    ) -> list[tuple[str, Row]]:
-        """The rows of these numbers, in this order, each with its text in a form."""
+    ) -> list[tuple[str, Numbered]]:
+        """The rows of these numbers, in this order, each after its text in a form."""
         import numpy as np
-        import pyarrow as pa
 
         if not len(numbers):
             return []
         order = np.argsort(numbers, kind="stable")
         ascending = numbers[order]
-        cuts = np.searchsorted(ascending, self._starts)
-        ends = [*cuts[1:], len(ascending)]
-        parts: list[pa.RecordBatch] = []
-        for batch, start, begin, end in zip(self._batches, self._starts, cuts, ends, strict=True):
-            parts += _picked(batch, ascending[begin:end] - start, one_by_one=len(order) <= FEW_ROWS)
-        table = pa.Table.from_batches(parts)
+        table = self._ascending(ascending)
         texts = _formed(table.column(self._key).to_pylist(), form)
-        pairs = list(zip(texts, self._decode(table), strict=True))
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
-        return [pairs[place] for place in places.tolist()]
+        rows = _decoded(table) if self._as_json else table.to_pylist()
+        numbered = zip(ascending.tolist(), rows, strict=True)
+        pairs = list(zip(texts, numbered, strict=True))
+        return [pairs[place] for place in _inverse(order).tolist()]
+
+    def _columns(self, numbers: np.ndarray, names: Sequence[str]) -> list[pa.Array]:
+        """Columns as they are stored, of the rows of these numbers, in this order."""
+        import numpy as np
+
+        order = np.argsort(numbers, kind="stable")
+        table = self._ascending(numbers[order], names)
+        places = whole_numbers(_inverse(order))
+        return [column.combine_chunks().take(places) for column in table.itercolumns()]
+
+    def _ascending(self, numbers: np.ndarray, names: Sequence[str] | None = None) -> pa.Table:
+        """The rows of numbers that ascend.
+
+        Args:
+            numbers: At least one.
+            names: The columns that are needed; None for all.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        cuts = np.searchsorted(numbers, self._starts)
+        ends = [*cuts[1:], len(numbers)]
+        is_few = len(numbers) <= FEW_ROWS
+        parts: list[pa.RecordBatch] = []
+        for whole, start, begin, end in zip(self._batches, self._starts, cuts, ends, strict=True):
+            batch = whole if names is None else whole.select(names)
+            parts += _picked(batch, numbers[begin:end] - start, one_by_one=is_few)
+        return pa.Table.from_batches(parts)
 
 
 @dataclass(frozen=True)
@@ -184,10 +257,22 @@ class _Index:
         hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
         order = np.argsort(hashes)  # neighbours lie on pages that are in the processor's cache
         ascending = hashes[order]
+        begins = np.searchsorted(self.hashes, ascending, side="left")
+        ends = begins + self._are_at(begins, ascending)
+        several = self._are_at(ends, ascending)
+        ends[several] = np.searchsorted(self.hashes, ascending[several], side="right")
         low, high = np.empty_like(order), np.empty_like(order)
-        low[order] = np.searchsorted(self.hashes, ascending, side="left")
-        high[order] = np.searchsorted(self.hashes, ascending, side="right")
+        low[order], high[order] = begins, ends
         return low, high
+
+    def _are_at(self, places: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+        """Whether each hash is at its place."""
+        import numpy as np
+
+        at = np.zeros(len(places), dtype=bool)
+        inside = places < len(self.hashes)
+        at[inside] = self.hashes[places[inside]] == hashes[inside]
+        return at
 
     def numbers_between(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """The rows of all places of several ranges, range by range."""
@@ -197,6 +282,15 @@ class _Index:
         before = np.cumsum(counts) - counts
         places: np.ndarray = np.arange(counts.sum()) + np.repeat(low - before, counts)
         return np.take(self.numbers, places)
+
+
+def _inverse(order: np.ndarray) -> np.ndarray:
+    """The place of each number in an order."""
+    import numpy as np
+
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def _parts(counts: np.ndarray) -> list[int]:
@@ -215,8 +309,8 @@ def _picked(batch: pa.RecordBatch, places: np.ndarray, *, one_by_one: bool) -> l
 
 
 def _grouped(
-    candidates: Sequence[tuple[str, Row]], texts: Sequence[str], counts: Sequence[int]
-) -> Iterator[list[Row]]:
+    candidates: Sequence[tuple[str, Numbered]], texts: Sequence[str], counts: Sequence[int]
+) -> Iterator[list[Numbered]]:
     """The candidates of each text whose own text is the same."""
     rest = iter(candidates)
     for text, count in zip(texts, counts, strict=True):
@@ -259,7 +353,7 @@ def _stored(batches: Iterable[pa.RecordBatch], path: Path) -> list[pa.RecordBatc
     """Writes batches to a file, and maps them from there."""
     import pyarrow as pa
 
-    tables = _gathered(batches)
+    tables = regrouped(batches, STORED_ROWS, most_bytes=STORED_BYTES)
     first = next(tables, None)
     if first is None:
         return []
@@ -268,21 +362,6 @@ def _stored(batches: Iterable[pa.RecordBatch], path: Path) -> list[pa.RecordBatc
             writer.write_table(table.combine_chunks())
     reader = pa.ipc.open_file(pa.memory_map(str(path)))
     return [reader.get_batch(number) for number in range(reader.num_record_batches)]
-
-
-def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Small batches as tables of `STORED_ROWS` rows or `STORED_BYTES` bytes."""
-    import pyarrow as pa
-
-    rows, size, part = 0, 0, []
-    for batch in batches:
-        part.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= STORED_ROWS or size >= STORED_BYTES:
-            yield pa.Table.from_batches(part)
-            rows, size, part = 0, 0, []
-    if part:
-        yield pa.Table.from_batches(part)
 
 
 def _starts(batches: Iterable[pa.RecordBatch]) -> np.ndarray:

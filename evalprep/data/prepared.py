@@ -10,11 +10,13 @@ import json
 import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.data.arrays import array_of
+from evalprep.data.arrays import ARROW_ERRORS, array_of, unstorable
+from evalprep.data.batches import is_text, with_columns
+from evalprep.data.chunks import Chunk, chunks, no_row, python_values, row_count
 from evalprep.data.rowfiles import STREAMED
 from evalprep.errors import BadInput, Problem
 from evalprep.terminal import tracked
@@ -46,11 +48,14 @@ def _fixed_types() -> dict[str, pa.DataType]:
     }
 
 
-def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> int:
+def write_rows(
+    rows: Iterable[Mapping[str, Any]] | Iterable[pa.RecordBatch], path: Path, *, task: str
+) -> int:
     """Write rows to one parquet file.
 
     Args:
-        rows: Mappings with a unique, non-empty `sample_id`; streamed.
+        rows: Mappings or Arrow record batches, with a unique, non-empty `sample_id`; streamed. The
+            file is the same for both.
         path: File to write.
         task: Task name, for messages.
 
@@ -63,12 +68,10 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, *, task: str) -> i
     """
     parts = _Parts(path.with_suffix(".parts"), task)
     hashes = array("q")
-    stream = iter(tracked(rows, task))
-    while chunk := list(islice(stream, CHUNK_ROWS)):
-        columns = _columns_of(chunk)
-        ids = _checked_ids(chunk, columns, len(hashes), task)
+    for chunk in chunks(tracked(rows, task, rows=row_count), CHUNK_ROWS, task):
+        ids = _checked_ids(chunk, len(hashes), task)
         hashes.extend(map(hash, ids))
-        parts.add(_table(chunk, columns, parts.schema, task))
+        parts.add(_table(chunk, parts.schema, task))
     if not hashes:
         raise BadInput(
             Problem(
@@ -207,53 +210,22 @@ def _merged_type(known: pa.Field, other: pa.DataType) -> pa.DataType:
     return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
 
 
-#: Arrow's own errors are subclasses of these.
-_ARROW_ERRORS = (ValueError, TypeError, OverflowError, NotImplementedError)
-
-
-Columns = dict[str, Sequence[Any]]
-
-
-def _columns_of(chunk: Sequence[Any]) -> Columns | None:
-    """The values of each column, where all rows are mappings of the same keys in one order.
-
-    Most rows are, and what is asked of all values of a column is answered several times faster.
-    """
-    if set(map(type, chunk)) != {dict}:
-        return None
-    names = list(chunk[0])
-    if not names or not all(list(row) == names for row in chunk):
-        return None
-    return dict(zip(names, zip(*map(dict.values, chunk), strict=True), strict=True))
-
-
-def _table(
-    chunk: Sequence[Mapping[str, Any]], columns: Columns | None, known: pa.Schema | None, task: str
-) -> pa.Table:
+def _table(chunk: Chunk, known: pa.Schema | None, task: str) -> pa.Table:
     """One chunk as a table whose schema holds everything seen so far."""
     import pyarrow as pa
 
     fixed = _fixed_types()
     known_fields = {} if known is None else {field.name: field for field in known}
     fields, arrays = [], []
-    for name in _column_names(chunk if columns is None else [columns], known):
-        values = _values_of(name, chunk, columns)
+    for name in _column_names(chunk, known):
+        values = chunk.values(name)
         try:
             array = _array(values, fixed.get(name), known_fields.get(name))
-        except _ARROW_ERRORS as error:
-            raise BadInput(_unstorable(name, values, fixed.get(name), chunk, task, error)) from None
+        except ARROW_ERRORS as error:
+            raise BadInput(_unstorable(name, chunk, fixed.get(name), error, task)) from None
         fields.append(pa.field(name, array.type))
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def _values_of(
-    name: str, chunk: Sequence[Mapping[str, Any]], columns: Columns | None
-) -> Sequence[Any]:
-    """The values of a column; None for rows that lack it."""
-    if columns is not None and name in columns:
-        return columns[name]
-    return [row.get(name) for row in chunk]
 
 
 def _array(values: Sequence[Any], kind: pa.DataType | None, known: pa.Field | None) -> pa.Array:
@@ -268,43 +240,19 @@ def _array(values: Sequence[Any], kind: pa.DataType | None, known: pa.Field | No
     return array
 
 
-def _column_names(chunk: Iterable[Mapping[str, Any]], known: pa.Schema | None) -> list[str]:
+def _column_names(chunk: Chunk, known: pa.Schema | None) -> list[str]:
     """The columns seen so far, then those that this chunk adds."""
     before = known.names if known is not None else [ID_COLUMN]
-    return list(dict.fromkeys(chain(before, chain.from_iterable(chunk))))
+    return list(dict.fromkeys(chain(before, chunk.names())))
 
 
 def _unstorable(
-    name: str,
-    values: Sequence[Any],
-    kind: pa.DataType | None,
-    chunk: Sequence[Mapping[str, Any]],
-    task: str,
-    error: Exception,
+    name: str, chunk: Chunk, kind: pa.DataType | None, error: Exception, task: str
 ) -> Problem:
-    """Names the row that holds a value that cannot be stored.
-
-    Where no row does, the rows of a column do not agree on a type.
-    """
-    import pyarrow as pa
-
-    for value, row in zip(values, chunk, strict=True):
-        try:
-            pa.array([value], type=kind)
-        except _ARROW_ERRORS as cause:
-            return Problem(
-                what=f"column {name!r} of {task} cannot hold {str(value)[:80]!r}: {cause}",
-                where=f"row {row[ID_COLUMN]}",
-                allowed=str(kind)
-                if kind is not None
-                else "text without lone surrogates, numbers below 2^63",
-                fix="mend the data, or the pack's prepare.py",
-            )
-    return Problem(
-        what=f"column {name!r} of {task} mixes types: {error}",
-        where=task,
-        fix="make the column one type in the data, or in the pack's prepare.py",
-    )
+    """Names the row that holds a value that cannot be stored."""
+    ids = [row[ID_COLUMN] for row in chunk.as_mappings()]
+    values = python_values(chunk.values(name))
+    return unstorable(name, values, kind, error, of=task, place=lambda n: f"row {ids[n]}")
 
 
 def _without_empty(value: Any) -> Any:
@@ -326,30 +274,33 @@ def _deeper(value: Any, levels: int) -> bool:
     )
 
 
-def _checked_ids(
-    chunk: Sequence[Any], columns: Columns | None, first: int, task: str
-) -> Sequence[str]:
+def _checked_ids(chunk: Chunk, first: int, task: str) -> Sequence[str]:
     """The ids of rows.
 
     Args:
         chunk: The rows.
-        columns: Their values by column, where they have the same ones.
         first: The number of the first one, for messages.
         task: Task name, for messages.
 
     Raises:
         BadInput: a row is no mapping, is nested too deeply, or has no id.
     """
+    columns = chunk.columns
     if columns is not None and ID_COLUMN in columns:
-        ids = columns[ID_COLUMN]
+        ids = python_values(columns[ID_COLUMN])
         are_texts = set(map(type, ids)) == {str} and all(ids)
         if are_texts and all(map(_is_flat, columns.values())):
             return ids
-    return [_checked_id(row, number, task) for number, row in enumerate(chunk, first)]
+    rows = enumerate(chunk.as_mappings(), first)
+    return [_checked_id(row, number, task) for number, row in rows]
 
 
 def _is_flat(values: Sequence[Any]) -> bool:
     """Returns whether no value of a column holds others, or only lists of values that hold none."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array):
+        return True
     kinds = set(map(type, values))
     if kinds <= _FLAT:
         return True
@@ -365,8 +316,7 @@ def _checked_id(row: Any, number: int, task: str) -> str:
         BadInput: the row is no mapping, is nested too deeply, or has no id.
     """
     if not isinstance(row, Mapping):
-        what = f"row {number} of {task} is {type(row).__name__}"
-        raise BadInput(Problem(what=what, where=task, allowed="a mapping of columns to values"))
+        raise no_row(row, f"row {number} of {task}", task)
     nested = (name for name, value in row.items() if type(value) not in _FLAT)
     if deep := [name for name in nested if _deeper(row[name], MOST_NESTED)]:
         place = f"levels deep in column {deep[0]!r}"
@@ -405,14 +355,31 @@ class Repeats:
         return name if count == 1 else f"{name}.{count}"
 
 
-def named_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yields the rows with ids: their own `sample_id`, else a digest of their content."""
+def named_rows(rows: Iterable[Any]) -> Iterator[Any]:
+    """Yields the rows with ids: their own `sample_id`, else a digest of their content.
+
+    Args:
+        rows: Mappings or Arrow record batches.
+    """
     repeats = Repeats()
     for row in rows:
-        if row.get("sample_id") in (None, ""):
-            digest = hashlib.sha256(
-                json.dumps(row, sort_keys=True, default=str).encode()
-            ).hexdigest()[:16]
-            row["sample_id"] = repeats.unique(digest)
-        row["sample_id"] = str(row["sample_id"])
-        yield row
+        yield _named(row, repeats) if isinstance(row, dict) else _named_batch(row, repeats)
+
+
+def _named(row: dict[str, Any], repeats: Repeats) -> dict[str, Any]:
+    """The row itself, with an id."""
+    if row.get(ID_COLUMN) in (None, ""):
+        digest = hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()
+        row[ID_COLUMN] = repeats.unique(digest[:16])
+    row[ID_COLUMN] = str(row[ID_COLUMN])
+    return row
+
+
+def _named_batch(batch: pa.RecordBatch, repeats: Repeats) -> pa.RecordBatch:
+    """The batch, with an id in each row."""
+    kinds = {field.name: field.type for field in batch.schema}
+    has_ids = ID_COLUMN in kinds and is_text(kinds[ID_COLUMN])
+    if has_ids and all(batch.column(ID_COLUMN).to_pylist()):
+        return batch
+    ids = [_named(row, repeats)[ID_COLUMN] for row in batch.to_pylist()]
+    return with_columns(batch, {ID_COLUMN: array_of(ids)})

@@ -19,6 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evalprep.data.batches import with_columns
 from evalprep.data.card import CARD_FILES, read_card
 from evalprep.data.hub import hub_files, hub_snapshot
 from evalprep.data.inside import column_of, value_at
@@ -160,21 +161,29 @@ class Source:
             required: Columns of text that there must be.
 
         Returns:
-            None where rows are needed: files other than parquet, parts of splits, columns under new
-            names, columns that `rows` would not give as JSON does.
+            None where rows are needed: files other than parquet, parts of splits, new names of
+            values inside of columns, columns that `rows` would not give as JSON does.
         """
-        if self.parts or self.renamed or not all(map(is_parquet, self.files)):
+        if self.parts or not all(map(is_parquet, self.files)):
             return None
         schemas = [parquet_schema(path) for path in self.files]
         alike = all(schema.equals(schemas[0]) for schema in schemas[1:])
-        if not alike or not is_plain(schemas[0]) or not has_texts(schemas[0], required):
+        if not alike or not is_plain(schemas[0]) or not self._has_texts(schemas[0], required):
             return None
         return self._batches()
+
+    def _has_texts(self, schema: pa.Schema, required: Sequence[str]) -> bool:
+        """Whether new names are of columns, and these columns hold texts."""
+        in_files = [self.renamed.get(name, name) for name in required]
+        return has_texts(schema, in_files) and all(
+            name in schema.names for name in self.renamed.values()
+        )
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for batch in chain.from_iterable(map(parquet_batches, self.files)):
             self.rows_read += batch.num_rows
-            yield batch
+            columns = {new: batch.column(old) for new, old in self.renamed.items()}
+            yield with_columns(batch, columns) if columns else batch
 
     def each(self, read: Callable[[Path], Iterable[T]]) -> Iterator[T]:
         """Yields the rows that are meant, as a reader of one's own returns them.

@@ -252,4 +252,4 @@ def _plain_data(context: Context, spec: TaskSpec) -> TaskData:
         )
     source = context.open(source_spec, columns=spec.columns)
     source.require(list(source.renamed.values()))
-    return TaskData(rows=named_rows(source.rows()))
+    return TaskData(rows=named_rows(source.batches() or source.rows()))
