@@ -4,13 +4,15 @@
 
 The peers: for a preparation, a script with `datasets` and pandas that joins and writes the
 same data sets (the recipe's way), or a plain copy of the columns that a task needs through Arrow;
-for a join, pandas and, where it is installed, DuckDB. The data: the small Llama-3.1-8B-Instruct
-fixture in the folder that EVALPREP_SHARED names, else the demo's; and authored rows.
+for a join, by rows and in columns, pandas and, where it is installed, DuckDB. The data: the small
+Llama-3.1-8B-Instruct fixture in the folder that EVALPREP_SHARED names, else the demo's; and
+authored rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import filecmp
 import hashlib
 import importlib.util
 import os
@@ -89,6 +91,21 @@ rows = (
     for row, match in pairs
 )
 write_rows(rows, Path(out), task="joined")
+"""
+JOIN_COLUMNS = """
+import gc, sys
+from pathlib import Path
+from evalprep.cli import COLLECT_AFTER
+from evalprep.packapi import GroundTruth, JoinReport, join_columns
+from evalprep.data import open_source, write_rows
+gc.set_threshold(*COLLECT_AFTER)  # as every command does
+left, right, out = sys.argv[1:]
+report = JoinReport()
+truth = GroundTruth(open_source(right), "problem")
+rows = open_source(left, columns={"sample_id": "id"})
+take = {"solution": "solution", "level": "level"}
+joined = join_columns(rows, truth, text="question", take=take, report=report)
+write_rows(joined, Path(out), task="joined")
 """
 
 
@@ -204,17 +221,27 @@ def _words(seed: int, count: int) -> str:
     return " ".join(map(str, choices(range(1_000, 100_000), k=count)))
 
 
-def join_lines(folder: Path, count: int) -> Iterator[Measure]:
-    """So many rows joined with as many in another order, from file to file."""
+def join_lines(folder: Path, count: int, repeats: int) -> Iterator[Measure]:
+    """So many rows joined with as many in another order, from file to file.
+
+    By rows and in columns, which give the same file.
+    """
     left, right = _pairs(folder, count)
     files = [str(left), str(right), str(folder / "joined.parquet")]
-    ours = cost(["-c", JOIN, *files], folder)
+    in_columns_files = [*files[:2], str(folder / "in_columns.parquet")]
+    by_rows = cost(["-c", JOIN, *files], folder, repeats)
+    in_columns = cost(["-c", JOIN_COLUMNS, *in_columns_files], folder, repeats)
+    if not filecmp.cmp(files[-1], in_columns_files[-1], shallow=False):
+        raise RuntimeError("the join in columns wrote another file than the join by rows")
     what = f"join {count:,} x {count:,}"
-    peer = cost(["-c", PANDAS, *files], folder)
-    yield Measure(what, ours, peer, "pandas", most_mb=400)
+    peer = cost(["-c", PANDAS, *files], folder, repeats)
+    yield Measure(what, by_rows, peer, "pandas", most_mb=400)
+    yield Measure(f"{what}, in columns", in_columns, peer, "pandas", most_mb=400)
     if importlib.util.find_spec("duckdb"):
-        peer = cost(["-c", DUCKDB, *files], folder)
-        yield Measure("the same join", ours, peer, "duckdb", goal=1.5, most_mb=400)
+        peer = cost(["-c", DUCKDB, *files], folder, repeats)
+        yield Measure("the same join", by_rows, peer, "duckdb", goal=1.5, most_mb=400)
+        same = "the same join, in columns"
+        yield Measure(same, in_columns, peer, "duckdb", goal=1.5, most_mb=400)
 
 
 def _pairs(folder: Path, count: int) -> tuple[Path, Path]:
@@ -257,7 +284,7 @@ def main() -> int:
     parser.add_argument(
         "--pairs", type=int, default=1_000_000, help="rows of each side of the join"
     )
-    parser.add_argument("--repeats", type=int, default=3, help="of the small preparations")
+    parser.add_argument("--repeats", type=int, default=3, help="of small preparations and joins")
     parser.add_argument(
         "--fast", "--short", action="store_true", help="4,000 rows, 50,000 pairs, nothing kept"
     )
@@ -271,7 +298,7 @@ def main() -> int:
         measures = [
             *fixture_lines(folder, repeats),
             *large_lines(folder, rows),
-            *join_lines(folder, pairs),
+            *join_lines(folder, pairs, repeats),
         ]
     sizes = {"rows": rows, "pairs": pairs, "repeats": repeats}
     packages = [package for package in PACKAGES if importlib.util.find_spec(package)]

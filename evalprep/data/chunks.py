@@ -23,7 +23,7 @@ class Chunk:
     """Some rows.
 
     Attributes:
-        rows: As they were given: mappings, as far as nobody has looked; or a table.
+        rows: A list, of mappings unless the pack has a mistake; or a table.
         columns: Their values by column, where all have the same ones in one order. Most rows do,
             and what is asked of all values of a column is answered several times faster.
     """
@@ -32,7 +32,7 @@ class Chunk:
     columns: Columns | None
 
     def as_mappings(self) -> Sequence[Any]:
-        """The rows by themselves."""
+        """The rows of a table as mappings, or the list."""
         return python_values(self.rows)
 
     def values(self, name: str) -> Sequence[Any]:
@@ -42,7 +42,7 @@ class Chunk:
         return [row.get(name) for row in self.rows]
 
     def names(self) -> Iterable[str]:
-        """The columns of the rows; several times where that costs less."""
+        """The columns of the rows, each at least once."""
         return chain.from_iterable(self.rows) if self.columns is None else self.columns
 
 

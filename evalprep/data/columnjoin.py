@@ -91,6 +91,8 @@ def _texts(table: pa.Table, name: str, where: str) -> pa.Array:
                 fix="name the column that holds the text, or cast it",
             )
         )
+    if column.null_count == len(column):
+        return pa.nulls(len(column), pa.large_string())
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     return plain.cast(pa.large_string())
 
@@ -108,6 +110,5 @@ def _numbers(texts: pa.Array, truth: GroundTruth, report: JoinReport) -> np.ndar
         others.tolist(), spellings, truth.find_all(spellings), strict=True
     ):
         count(match, text, truth, report)
-        if match.is_usable:
-            numbers[place] = match.number
+        numbers[place] = match.number
     return numbers

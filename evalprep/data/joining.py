@@ -150,18 +150,13 @@ class Match(NamedTuple):
         row: The ground-truth row; None where there is none.
         kind: How it was found: exact, normalised, unmatched or unusable.
         disagree: Whether candidates disagree.
-        number: The number of the ground-truth row among those that have a text.
+        number: The number of the usable ground-truth row, of those that have a text; -1 without.
     """
 
     row: Row | None
     kind: str
     disagree: bool = False
     number: int = -1
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether there is ground truth that is not damaged."""
-        return self.row is not None and self.kind != "unusable"
 
 
 _UNMATCHED = Match(None, "unmatched")
@@ -236,9 +231,9 @@ class GroundTruth:
         """The first usable row, and whether others of the same text disagree with it."""
         flaw = self._flaw
         candidates = rows if flaw is None else [pair for pair in rows if not flaw(pair[1])]
-        number, row = candidates[0] if candidates else rows[0]
         if not candidates:
-            return Match(row, "unusable", number=number)
+            return Match(rows[0][1], "unusable")
+        number, row = candidates[0]
         if len(candidates) == 1:
             return Match(row, kind, number=number)
         first = self._same(row)
@@ -312,7 +307,7 @@ def join(
         spellings = [texts(row) for row in part]
         for row, spelled, match in zip(part, spellings, truth.find_all(spellings), strict=True):
             count(match, spelled[0], truth, report)
-            if match.row is not None and match.is_usable:
+            if match.row is not None and match.number >= 0:
                 yield row, match.row
 
 

@@ -166,18 +166,12 @@ class Source:
         """
         if self.parts or not all(map(is_parquet, self.files)):
             return None
-        schemas = [parquet_schema(path) for path in self.files]
-        alike = all(schema.equals(schemas[0]) for schema in schemas[1:])
-        if not alike or not is_plain(schemas[0]) or not self._has_texts(schemas[0], required):
+        first, *others = [parquet_schema(path) for path in self.files]
+        alike = len(set(first.names)) == len(first.names) and all(map(first.equals, others))
+        if not alike or not is_plain(first) or not set(self.renamed.values()) <= set(first.names):
             return None
-        return self._batches()
-
-    def _has_texts(self, schema: pa.Schema, required: Sequence[str]) -> bool:
-        """Whether new names are of columns, and these columns hold texts."""
-        in_files = [self.renamed.get(name, name) for name in required]
-        return has_texts(schema, in_files) and all(
-            name in schema.names for name in self.renamed.values()
-        )
+        texts = [self.renamed.get(name, name) for name in required]
+        return self._batches() if has_texts(first, texts) else None
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for batch in chain.from_iterable(map(parquet_batches, self.files)):
