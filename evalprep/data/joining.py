@@ -203,17 +203,17 @@ class GroundTruth:
         """
         results = [_UNMATCHED] * len(texts)
         depth = max(map(len, texts), default=0)
+        unmatched: Sequence[int] = range(len(texts))
         for form, number in itertools.product((None, normalise), range(depth)):
             spellings = {
                 place: text
-                for place, spelled in enumerate(texts)
-                if results[place].row is None
-                and number < len(spelled)
-                and (text := spelled[number]) is not None
+                for place in unmatched
+                if number < len(texts[place]) and (text := texts[place][number]) is not None
             }
             kind = "exact" if form is None and number == 0 else "normalised"
             for place, match in self._matches(spellings, form, kind):
                 results[place] = match
+            unmatched = [place for place in unmatched if results[place].row is None]
         return results
 
     def _matches(
