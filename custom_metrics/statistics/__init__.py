@@ -26,6 +26,7 @@ from custom_metrics.statistics.mean import (
     mean_stderr,
     median_interval,
     proportion_interval,
+    sum_of_products,
     wilson_interval,
 )
 from custom_metrics.statistics.multiple import holm
@@ -146,6 +147,7 @@ __all__ = [
     "sign_flip_p",
     "student_critical_value",
     "student_p",
+    "sum_of_products",
     "two_sided_p",
     "unchanged_rows",
     "units_needed",

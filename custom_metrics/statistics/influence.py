@@ -18,6 +18,7 @@ from custom_metrics.statistics.mean import (
     mean_stderr,
     proportion_interval,
     row_weights,
+    sum_of_products,
 )
 from custom_metrics.statistics.normal import student_critical_value
 from custom_metrics.statistics.score import Interval
@@ -112,7 +113,7 @@ def influence_of_mean(
     if not x.size:
         return Influence({}, 0.0)
     total = float(np.sum(w))
-    mean = float(np.dot(w, x) / np.sum(w))
+    mean = sum_of_products(w, x) / total
     influence = gathered_influence(
         keys, w * (x - mean) / total, list(zip(x.tolist(), w.tolist(), strict=True))
     )

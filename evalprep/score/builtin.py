@@ -209,7 +209,7 @@ def micro(scored: Scored) -> Estimate:
     if scored.values.size == 0:
         return _nothing(scored)
     total = float(scored.weights.sum())
-    value = float(np.dot(scored.values, scored.weights)) / total
+    value = statistics.sum_of_products(scored.values, scored.weights) / total
     clusters = scored.document_codes()
     units = int(np.unique(clusters).size)
     is_plain = scored.clusters is None and bool(np.all(scored.weights == 1))
@@ -296,7 +296,7 @@ def macro(scored: Scored) -> Estimate:
         degrees = units.size - 1
     estimate = _estimate(
         float(subtasks.means[present].mean()),
-        math.sqrt(float(np.dot(units, units))),
+        math.sqrt(statistics.sum_of_products(units, units)),
         scored,
         f"mean of {count} subtask means",
         degrees=degrees,

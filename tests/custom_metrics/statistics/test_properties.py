@@ -192,3 +192,11 @@ def test_the_median_has_an_interval_of_values_that_were_seen():
     assert papers.low <= alone.low
     assert papers.high >= alone.high
     assert ours.median_interval([2.0]).low is None
+
+
+@given(st.integers(0, 30_000))
+def test_a_sum_of_products_does_not_depend_on_the_number_of_cores(size):
+    """Its parts are short enough for BLAS to leave them to one core."""
+    x = np.random.default_rng(1).random(size)
+    parts = [float(np.dot(x[at : at + 10_000], x[at : at + 10_000])) for at in (0, 10_000, 20_000)]
+    assert ours.sum_of_products(x, x) == sum(parts)
