@@ -86,7 +86,9 @@ def _leading64(digests: Sequence[str]) -> NDArray[np.uint64]:
 def _reply_codes(replies: Sequence[bytes]) -> NDArray[np.uint64]:
     """Length and CRC-32 of logged replies; numbers count as lm-eval writes them, as texts."""
     written = [text if text.startswith(_ONE_TEXT) else _as_texts(text) for text in replies]
-    return np.array([len(text) << 32 | crc32(text) for text in written], dtype=np.uint64)
+    lengths = np.fromiter(map(len, written), dtype=np.uint64, count=len(written))
+    digests = np.fromiter(map(crc32, written), dtype=np.uint64, count=len(written))
+    return lengths << np.uint64(32) | digests
 
 
 def _as_texts(replies: bytes) -> bytes:
@@ -97,14 +99,16 @@ def _as_texts(replies: bytes) -> bytes:
     return replies
 
 
-def _blank_flag(replies: bytes) -> int:
-    """1 where every logged reply is blank, 0 where one is not; `UNKNOWN` where none is a text.
+def _blank_flags(replies: Sequence[bytes]) -> Sequence[int] | NDArray[np.int8]:
+    """1 where every logged reply is blank, 0 where one is not; `UNKNOWN` where none is a text."""
+    if _SAYING.issuperset([text[:_LOOKED_AT] for text in replies]):
+        return np.zeros(len(replies), dtype=np.int8)
+    return list(map(_blank_flag, replies))
 
-    Long replies are taken to say something.
-    """
-    if len(replies) > _SHORT_REPLY:
-        return 0
-    if replies.startswith(_ONE_TEXT) and replies[len(_ONE_TEXT)] in _SAYING:
+
+def _blank_flag(replies: bytes) -> int:
+    """The flag of the replies of one row; long ones are taken to say something."""
+    if len(replies) > _SHORT_REPLY or replies[:_LOOKED_AT] in _SAYING:
         return 0
     try:
         return is_blank(_REPLIES.decode(replies))
@@ -171,8 +175,11 @@ _SENT = attrgetter("gen_args_0.arg_0")
 _HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _BRACKETS = b"[ \n"
 _ONE_TEXT = b'[["'  # how logged replies begin, where the first is a text
-#: Bytes with which a text begins that is not blank; others need a closer look.
-_SAYING = frozenset(range(0x21, 0x7F)) - frozenset(b'"\\')
+_LOOKED_AT = len(_ONE_TEXT) + 1
+#: Beginnings of logged replies of which the first is not blank; others need a closer look.
+_SAYING = frozenset(
+    _ONE_TEXT + bytes([letter]) for letter in range(0x21, 0x7F) if letter not in b'"\\'
+)
 _SHORT_REPLY = 256  # bytes of logged JSON
 _REPLIES = msgspec.json.Decoder(list[Any])
 _OF_NUMBERS = frozenset(bytes([letter]) for letter in b"-0123456789tfNI")
@@ -320,7 +327,7 @@ class TableBuilder:
             "previous": self.verdicts.of(head["previously_is_correct"]),
             "prompt_as_prepared": _as_prepared(head["prompt"], column),
             "unparsed": _unparsed(column["filtered_resps"], metrics.get("unparsed")),
-            "empty": [_blank_flag(text) for text in replies],
+            "empty": _blank_flags(replies),
         }
         for name, numbers in added.items():
             self.columns[name].put(start, numbers)

@@ -5,6 +5,7 @@ Whole blocks of ordinary lines at once, all others one by one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalprep.results.columns import TableBuilder
 from evalprep.results.lines import Layout
@@ -22,6 +24,7 @@ from evalprep.terminal import tracked
 
 # Bytes that are decoded at once: enough to make calls cheap, few enough for the processor's cache.
 _BLOCK = 2**18
+_Places = NDArray[np.int64]
 _METRICS, _FILTER = attrgetter("metrics"), attrgetter("filter")
 
 
@@ -37,9 +40,8 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     """
     scan = _Scan(TableBuilder(filter_name, id_source))
     with path.open("rb") as file:
-        for block in tracked(
-            _blocks(file), f"reading {path.name}", _lines_about(path, file), rows=_count_lines
-        ):
+        blocks = _blocks(file)
+        for block in tracked(blocks, f"reading {path.name}", _lines_about(path), rows=len):
             scan.take(block)
     table = scan.builder.build(path, scan.filters, scan.damage)
     if (
@@ -51,20 +53,64 @@ def read_table(path: Path, filter_name: str, *, id_source: str | None = None) ->
     return table
 
 
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while block := file.read(_BLOCK) + file.readline():
+@dataclass(frozen=True)
+class _Block:
+    """Whole lines of a file.
+
+    Attributes:
+        content: The bytes that begin with them; behind them may be the beginning of another line.
+        starts, ends: Where each line begins and ends there, its line break included.
+    """
+
+    content: bytes
+    starts: _Places
+    ends: _Places
+
+    @classmethod
+    def of(cls, content: bytes) -> _Block:
+        """The whole lines of some bytes; all of the bytes are one, where no line ends there."""
+        ends = _line_ends(content) or [len(content)]
+        return cls(content, np.array([0, *ends[:-1]]), np.array(ends))
+
+    def __len__(self) -> int:
+        """Returns how many lines there are."""
+        return len(self.ends)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the lines."""
+        return int(self.ends[-1])
+
+    def has_objects(self) -> bool:
+        """Returns whether a brace stands at both ends of every line.
+
+        The decoder takes values wherever they begin; with these braces it finds one per line.
+        """
+        letters = np.frombuffer(self.content, dtype=np.uint8)
+        openings, endings = letters[self.starts], letters[self.ends - len("}\n")]
+        are_braces = bool(np.all(openings == ord("{")) and np.all(endings == ord("}")))
+        return are_braces and letters[self.size - 1] == ord("\n")
+
+
+def _blocks(file: IO[bytes]) -> Iterator[_Block]:
+    """Yields the lines of a file, some at once."""
+    wanted = _BLOCK
+    while content := file.read(wanted):
+        block = _Block.of(content)
+        is_cut = len(content) == wanted and not content.endswith(b"\n")
+        if is_cut and block.size == wanted:  # not one whole line
+            wanted *= 2
+            file.seek(-len(content), os.SEEK_CUR)
+            continue
+        file.seek(block.size - len(content), os.SEEK_CUR)
         yield block
 
 
-def _count_lines(block: bytes) -> int:
-    return block.count(b"\n")
-
-
-def _lines_about(path: Path, file: IO[bytes]) -> int | None:
+def _lines_about(path: Path) -> int | None:
     """How many lines a file has, by its size and its first ones; None where that cannot be told."""
-    first = file.read(_BLOCK) + file.readline()
-    file.seek(0)
-    return round(_count_lines(first) * path.stat().st_size / len(first)) if first else None
+    with path.open("rb") as file:
+        first = next(_blocks(file), None)
+    return None if first is None else round(len(first) * path.stat().st_size / first.size)
 
 
 class _Scan:
@@ -81,61 +127,56 @@ class _Scan:
         self._offset = 0  # bytes before the block at hand
         self._number = 0  # lines before it
 
-    def take(self, block: bytes) -> None:
-        """Add the lines of a block, which ends where a line ends."""
-        ends = _line_ends(block)
-        if not self._all_at_once(block, ends):
-            self._one_by_one(block, ends)
-        self._offset += len(block)
-        self._number += len(ends)
+    def take(self, block: _Block) -> None:
+        """Adds the lines of a block."""
+        if not self._all_at_once(block):
+            self._one_by_one(block)
+        self._offset += block.size
+        self._number += len(block)
 
     def _layout_of(self, logged: tuple[str, ...]) -> Layout:
         if logged not in self._layouts:
             self._layouts[logged] = Layout(logged)
         return self._layouts[logged]
 
-    def _all_at_once(self, block: bytes, ends: list[int]) -> bool:
+    def _all_at_once(self, block: _Block) -> bool:
         """Add a block of ordinary lines that log the same metrics.
 
         False, and nothing added, for any other.
         """
-        starts = [0, *ends[:-1]]
-        if not _has_objects(block, starts, ends):
+        if not block.has_objects():
             return False
+        content: Any = memoryview(block.content)[: block.size]  # without a copy
         try:
-            lines = self._layout.decoder.decode_lines(block)
+            lines = self._layout.decoder.decode_lines(content)
             if lines[0].metrics != self._layout.logged:
                 self._layout = self._layout_of(lines[0].metrics)
-                lines = self._layout.decoder.decode_lines(block)
+                lines = self._layout.decoder.decode_lines(content)
         except UNDECODABLE:
             return False
         logged = self._layout.logged
         alike = list(map(_METRICS, lines)).count(logged)
-        if not logged or not alike == len(lines) == len(ends):
+        if not logged or not alike == len(lines) == len(block):
             return False
-        self._add(self._layout, lines, starts, ends)
+        self._add(self._layout, lines, block.starts, block.ends)
         return True
 
-    def _one_by_one(self, block: bytes, ends: list[int]) -> None:
-        alike: tuple[list[Any], list[int], list[int]] = (
-            [],
-            [],
-            [],
-        )  # lines of one layout, their starts and ends
+    def _one_by_one(self, block: _Block) -> None:
+        lines: list[Any] = []  # of one layout
+        places: list[int] = []  # of these in the block
         layout = self._layout
-        start = 0
-        for number, end in enumerate(ends, start=self._number + 1):
-            line = self._line(block[start:end], number)
+        bounds = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
+        for place, (start, end) in enumerate(bounds):
+            line = self._line(block.content[start:end], self._number + place + 1)
             if self._layout is not layout:
-                self._add(layout, *alike)
-                layout, alike = self._layout, ([], [], [])
+                self._add(layout, lines, block.starts[places], block.ends[places])
+                layout, lines, places = self._layout, [], []
             if isinstance(line, Damage):
                 self.damage.append(line)
             else:
-                for column, value in zip(alike, (line, start, end), strict=True):
-                    column.append(value)
-            start = end
-        self._add(layout, *alike)
+                lines.append(line)
+                places.append(place)
+        self._add(layout, lines, block.starts[places], block.ends[places])
 
     def _line(self, raw: bytes, number: int) -> Any:
         """One line in the layout of its metrics, which becomes that of the scan, or a `Damage`."""
@@ -154,7 +195,7 @@ class _Scan:
         self._layout = self._layout_of(tuple(item.metrics))
         return self._layout.line(item)
 
-    def _add(self, layout: Layout, lines: list[Any], starts: list[int], ends: list[int]) -> None:
+    def _add(self, layout: Layout, lines: list[Any], starts: _Places, ends: _Places) -> None:
         """Count lines of one layout by filter, and add those of the wanted one."""
         filter_name = self.builder.filter
         filters = list(map(_FILTER, lines))
@@ -162,22 +203,19 @@ class _Scan:
             self.filters[name] = self.filters.get(name, 0) + filters.count(name)
         if filters.count(filter_name) < len(lines):
             chosen = [name == filter_name for name in filters]
-            lines, starts, ends = (list(compress(each, chosen)) for each in (lines, starts, ends))
+            lines = list(compress(lines, chosen))
+            starts, ends = starts[chosen], ends[chosen]
         if lines:
-            offsets = np.array(starts, dtype=np.int64)
-            lengths = np.array(ends, dtype=np.int64) - offsets
-            self.builder.add(lines, layout.names, self._offset + offsets, lengths)
+            self.builder.add(lines, layout.names, self._offset + starts, ends - starts)
 
 
-def _line_ends(block: bytes) -> list[int]:
-    """Where each line of a block ends, its line break included; the last may lack one."""
+def _line_ends(content: bytes) -> list[int]:
+    """Where each whole line of some bytes ends, its line break included."""
     ends = []
-    end = block.find(b"\n") + 1
+    end = content.find(b"\n") + 1
     while end:
         ends.append(end)
-        end = block.find(b"\n", end) + 1
-    if not block.endswith(b"\n"):
-        ends.append(len(block))
+        end = content.find(b"\n", end) + 1
     return ends
 
 
@@ -192,17 +230,6 @@ class FirstValues:
 
     filter: str = "none"
     values: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _has_objects(block: bytes, starts: list[int], ends: list[int]) -> bool:
-    """Returns whether a brace stands at both ends of every line.
-
-    The decoder takes values wherever they begin; with these braces it finds one per line.
-    """
-    last_bytes = [end - len("}\n") for end in ends]
-    openings = set(map(block.__getitem__, starts))
-    endings = set(map(block.__getitem__, last_bytes))
-    return openings == {ord("{")} and endings == {ord("}")} and block.endswith(b"\n")
 
 
 def first_values(path: Path) -> FirstValues:
