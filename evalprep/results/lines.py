@@ -67,7 +67,7 @@ _SAMPLE_FIELDS: list[Any] = [
     ("resps", list[list[str | list[str]]]),
     ("filtered_resps", list[str | list[str]]),
     ("metrics", tuple[str, ...]),
-    ("arguments", msgspec.Raw),
+    ("arguments", dict[str, dict[str, msgspec.Raw]]),
     ("doc_id", int, UNKNOWN),
     ("target", Any, ""),
     ("target_hash", str, ""),
@@ -96,16 +96,20 @@ class _Decoding:
     def __init__(self, fields: Sequence[Any], logged: tuple[str, ...]) -> None:
         self.names = tuple(dict.fromkeys(name for name in logged if name not in RESERVED))
         # Attributes of our own naming: metrics may be called anything.
-        renamed = {f"metric_{at}": name for at, name in enumerate(self.names)}
-        fields = [*fields, *((attribute, Any, None) for attribute in renamed)]
+        self._renamed = {f"metric_{at}": name for at, name in enumerate(self.names)}
+        fields = [*fields, *((attribute, Any, None) for attribute in self._renamed)]
         self.line_type: Any
         self.decoder: msgspec.json.Decoder[Any] | _Never
         try:
-            self.line_type = msgspec.defstruct("Line", fields, rename=renamed, gc=False)
+            self.line_type = msgspec.defstruct("Line", fields, rename=self._renamed, gc=False)
             self.decoder = msgspec.json.Decoder(self.line_type)
         except ValueError:  # a name with quotes, which msgspec cannot have as a key
             self.line_type = msgspec.defstruct("Line", fields, gc=False)
             self.decoder = _Never()
+
+    def metrics_of(self, line: Any) -> dict[str, Any]:
+        """Returns the metrics of a line with their values."""
+        return {name: getattr(line, attribute) for attribute, name in self._renamed.items()}
 
 
 class Layout(_Decoding):
@@ -163,14 +167,12 @@ class SampleReader:
             line = self._decode(raw)
         except UNDECODABLE:
             line = None
-        if line is None or not _is_usual(line):
+        # The document is left as it is; lm-eval writes an object.
+        if line is None or memoryview(line.doc)[0] != _OPENING:
             sample = parse(raw)
             if isinstance(sample, Sample):
                 sample.sample_id = sample_id
             return sample
-        names = self._decoding.names
-        # The values of the metrics stand behind the fields that every sample has.
-        values = msgspec.structs.astuple(line)[len(_SAMPLE_FIELDS) :]
         return Sample(
             sample_id=sample_id,
             doc_id=line.doc_id,
@@ -180,7 +182,7 @@ class SampleReader:
             resps=line.resps,
             filtered_resps=line.filtered_resps,
             filter=line.filter,
-            metrics=dict(zip(names, values, strict=True)),
+            metrics=self._decoding.metrics_of(line),
             doc_hash=line.doc_hash,
             prompt_hash=line.prompt_hash,
             target_hash=line.target_hash,
@@ -193,8 +195,3 @@ class SampleReader:
             self._decoding = _Decoding(_SAMPLE_FIELDS, line.metrics)
             line = self._decoding.decoder.decode(raw)
         return line
-
-
-def _is_usual(line: Any) -> bool:
-    """Returns whether the parts that were left undecoded are objects, as lm-eval writes them."""
-    return memoryview(line.doc)[0] == _OPENING and memoryview(line.arguments)[0] == _OPENING

@@ -7,7 +7,9 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -43,15 +45,11 @@ OVER_ALL_ROWS = frozenset(
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-class _Request(msgspec.Struct, gc=False):
-    arg_1: Any = None
+class _Published(msgspec.Struct, gc=False):
+    previous_output_prediction_text: Any = None
 
 
-class _Requests(msgspec.Struct, gc=False):
-    gen_args_0: _Request = msgspec.field(default_factory=_Request)
-
-
-_arguments_only = msgspec.json.Decoder(_Requests)
+_published_only = msgspec.json.Decoder(_Published)
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -68,9 +66,11 @@ class Sample(msgspec.Struct, kw_only=True):
     made of them. `metrics` maps metric names to the values that `process_results` returned.
 
     Document and arguments are most of a line, and often nobody looks at them: those that were
-    logged as JSON objects are decoded when they are first asked for.
+    logged as JSON objects are decoded when they are first asked for, the arguments one by one.
 
     Attributes:
+        logged_arguments: The arguments of each request by their names, not decoded yet where they
+            are as they were logged.
         decoded_doc, decoded_arguments: What `doc` and `arguments` give, once they were asked for.
         response: The reply as text; a list when the document had several requests or repeats.
         filtered: The reply after the filter; a list when the document had several requests.
@@ -80,7 +80,7 @@ class Sample(msgspec.Struct, kw_only=True):
     doc_id: int
     logged_doc: msgspec.Raw | dict[str, Any]
     target: str
-    logged_arguments: msgspec.Raw | dict[str, Any]
+    logged_arguments: dict[str, Any]
     resps: list[Any]
     filtered_resps: list[Any]
     filter: str
@@ -109,19 +109,24 @@ class Sample(msgspec.Struct, kw_only=True):
     def arguments(self) -> dict[str, Any]:
         """The arguments of each request by their names: `gen_args_0` and so on."""
         if self.decoded_arguments is None:
-            self.decoded_arguments = _object_in(self.logged_arguments)
+            self.decoded_arguments = _arguments_in(self.logged_arguments)
         return self.decoded_arguments
 
     @property
     def prompt(self) -> str:
         """The first request's prompt, exactly as sent."""
-        first = self.arguments.get("gen_args_0")
-        text = first.get("arg_0", "") if isinstance(first, dict) else ""
+        text = _value_in(self.logged_argument("arg_0", ""))
         return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
 
     def is_asked_as(self, other: Sample) -> bool:
         """Returns whether another sample has the same first prompt."""
-        return self.logged_arguments == other.logged_arguments or self.prompt == other.prompt
+        both = self.logged_argument("arg_0"), other.logged_argument("arg_0")
+        return bool(both[0] == both[1]) or self.prompt == other.prompt
+
+    def logged_argument(self, name: str, absent: Any = None) -> Any:
+        """An argument of the first request, as it was logged."""
+        first = self.logged_arguments.get("gen_args_0")
+        return first.get(name, absent) if isinstance(first, dict) else absent
 
     @property
     def replies(self) -> list[str]:
@@ -177,22 +182,26 @@ class Sample(msgspec.Struct, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(self.requests, order="sorted")).hexdigest()
 
     @property
-    def generation(self) -> dict[str, Any]:
+    def generation(self) -> Mapping[str, Any]:
         """The generation arguments of the first request; empty for likelihood requests."""
-        if isinstance(self.logged_arguments, msgspec.Raw):
-            with contextlib.suppress(*UNDECODABLE):
-                # Without the prompt, which is most of it.
-                kwargs = _arguments_only.decode(self.logged_arguments).gen_args_0.arg_1
-                return kwargs if isinstance(kwargs, dict) else {}
-        first = self.arguments.get("gen_args_0")
-        kwargs = first.get("arg_1") if isinstance(first, dict) else None
-        return kwargs if isinstance(kwargs, dict) else {}
+        logged = self.logged_argument("arg_1")
+        if isinstance(logged, msgspec.Raw):
+            return _generation_in(bytes(logged))
+        return as_mapping(logged)
 
     @property
     def previous_output(self) -> str | None:
         """The published output, where the row carries one."""
-        value = self.doc.get("previous_output_prediction_text")
-        return value if isinstance(value, str) else None
+        if self.decoded_doc is None and isinstance(self.logged_doc, msgspec.Raw):
+            with contextlib.suppress(*UNDECODABLE):
+                # Without the other columns, which are most of the row.
+                published = _published_only.decode(self.logged_doc)
+                return _text_or_none(published.previous_output_prediction_text)
+        return _text_or_none(self.doc.get("previous_output_prediction_text"))
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def response_of(resps: list[Any]) -> str | list[Any]:
@@ -212,7 +221,7 @@ def filtered_of(filtered_resps: list[Any]) -> Any:
     return filtered_resps[0] if len(filtered_resps) == 1 else filtered_resps
 
 
-def loads(raw: bytes) -> Any:
+def loads(raw: bytes | msgspec.Raw) -> Any:
     """Decode one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
 
     Raises:
@@ -223,25 +232,54 @@ def loads(raw: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError):
         # One bad byte in a text costs that character, not the line; the fast reader passes over
         # texts as well.
-        value = json.loads(raw.decode("utf-8-sig", "replace"))
-    if b"\\ud" not in raw.lower():
+        value = json.loads(bytes(raw).decode("utf-8-sig", "replace"))
+    if b"\\ud" not in bytes(raw).lower():
         return value
     # Half a surrogate pair is legal JSON but no text; nothing downstream could print or write it.
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _object_in(raw: msgspec.Raw | dict[str, Any]) -> dict[str, Any]:
-    """The object that a part of a line holds; an empty one where it cannot be decoded."""
-    if isinstance(raw, dict):
-        return raw
+def _decoded(logged: Any) -> Any:
+    """A part of a line, decoded where it is as it was logged.
+
+    Raises:
+        ValueError, RecursionError: it cannot be decoded.
+    """
+    return loads(logged) if isinstance(logged, msgspec.Raw) else logged
+
+
+def _value_in(logged: Any) -> Any:
+    """A part of a line, decoded; an empty text where that cannot be done."""
     try:
-        return as_mapping(msgspec.json.decode(raw))
-    except UNDECODABLE:
-        pass
+        return _decoded(logged)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _object_in(logged: Any) -> dict[str, Any]:
+    """The object that a part of a line holds; an empty one where it holds none."""
+    return as_mapping(_value_in(logged))
+
+
+def _arguments_in(logged: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of each request, decoded; none where one of them cannot be."""
     try:
-        return as_mapping(loads(bytes(raw)))
+        return {name: _request_in(request) for name, request in logged.items()}
     except (ValueError, RecursionError):
         return {}
+
+
+def _request_in(logged: Any) -> Any:
+    """A request with its arguments decoded, where it has some by their names."""
+    if not isinstance(logged, dict):
+        return logged
+    return {name: _decoded(argument) for name, argument in logged.items()}
+
+
+@lru_cache(maxsize=64)
+def _generation_in(logged: bytes) -> Mapping[str, Any]:
+    """Generation arguments as they were logged, of which most rows of a task have the same."""
+    return MappingProxyType(_object_in(msgspec.Raw(logged)))
 
 
 def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str]:
