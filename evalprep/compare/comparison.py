@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.closing import closing_lines
 from evalprep.compare.conclusion import SECONDARY, WORSE, Conclusion, conclude, missing_rows
-from evalprep.compare.flips import Flip
+from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
 from evalprep.compare.reproduction import Reproduction
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
@@ -177,6 +177,11 @@ class Comparison:
         """Every changed sample of every task, with its texts."""
         for task in self.tasks:
             yield from task.flips()
+
+    def flip_causes(self) -> Iterator[FlipCause]:
+        """Every changed sample of every task, without its texts."""
+        for task in self.tasks:
+            yield from task.flip_causes()
 
     def lost(self) -> Iterator[SampleView]:
         """Every sample that the baseline got right and the candidate did not, with its texts."""

@@ -25,6 +25,15 @@ CAUSES = (PROMPT_DIFFERS, SAME_OUTPUT, TRUNCATED, EXTRACTION_FAILED, NEAR_TIE, A
 _TIE = 0.01
 
 
+class FlipCause(msgspec.Struct, frozen=True):
+    """Which sample flipped in which task, `gained` or `lost`, and why: a flip without its texts."""
+
+    task: str
+    sample_id: str
+    direction: str
+    cause: str
+
+
 class Flip(msgspec.Struct, frozen=True):
     """One sample that is right on one side only (for graded metrics: whose score moved).
 
@@ -72,6 +81,8 @@ class Change(msgspec.Struct, frozen=True):
     Args:
         sample: The run's sample.
         other: The other run's; None against published verdicts.
+        subtask: Name of its subtask, or empty.
+        baseline_output: The reply of the baseline; None where the published one is not known.
         now, before: The two scores.
         gained: Whether the run is the side that is right (for graded metrics: better).
         prompt_differs: Whether the two sides saw different prompts.
@@ -79,10 +90,17 @@ class Change(msgspec.Struct, frozen=True):
 
     sample: Sample
     other: Sample | None
+    subtask: str
+    baseline_output: str | None
     now: float
     before: float
     gained: bool
     prompt_differs: bool
+
+    @property
+    def direction(self) -> str:
+        """`gained` or `lost`, seen from the run."""
+        return "gained" if self.gained else "lost"
 
 
 def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
@@ -107,13 +125,8 @@ def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
 
 def _has_same_output(change: Change) -> bool:
     """Returns whether the replies of both sides are the same but for blanks around them."""
-    output = _baseline_output(change)
+    output = change.baseline_output
     return output is not None and output.strip() == text_of(change.sample).strip()
-
-
-def _baseline_output(change: Change) -> str | None:
-    """The reply of the baseline; None where the published one is not known."""
-    return change.sample.previous_output if change.other is None else text_of(change.other)
 
 
 def _fault_of_reply(sample: Sample, replier: Replier) -> str:
@@ -128,23 +141,22 @@ def _is_near_tie(sample: Sample) -> bool:
     return margin is not None and margin < _TIE
 
 
-def make_flip(task: str, change: Change, repliers: Repliers = NOBODY) -> Flip:
-    """A change with its texts and its cause."""
+def make_flip(task: str, change: Change, cause: str) -> Flip:
+    """A change with its texts."""
     sample, other = change.sample, change.other
-    subtask = sample.doc.get("subtask_name")
     return Flip(
         task=task,
-        subtask="" if subtask is None else str(subtask),
+        subtask=change.subtask,
         sample_id=sample.sample_id,
         doc_id=sample.doc_id,
-        direction="gained" if change.gained else "lost",
-        cause=cause_of(change, repliers),
+        direction=change.direction,
+        cause=cause,
         baseline_score=change.before,
         candidate_score=change.now,
         target=sample.target,
         baseline_answer="" if other is None else other.answer,
         candidate_answer=sample.answer,
-        baseline_output=_baseline_output(change) or "",
+        baseline_output=change.baseline_output or "",
         candidate_output=text_of(sample),
         prompt=sample.prompt,
     )
@@ -158,7 +170,7 @@ def with_baseline(view: SampleView, change: Change, cause: str) -> SampleView:
         reason=view.reason if is_explained else cause,
         score=change.now,
         baseline_score=change.before,
-        baseline_reply=_baseline_output(change),
+        baseline_reply=change.baseline_output,
     )
 
 

@@ -19,6 +19,7 @@ from evalprep.compare.flips import (
     NOBODY,
     Change,
     Flip,
+    FlipCause,
     Repliers,
     cause_of,
     make_flip,
@@ -34,6 +35,7 @@ from evalprep.results import (
     Table,
     knows_parsing,
     note_on_few_documents,
+    text_of,
     view_of,
 )
 
@@ -110,11 +112,21 @@ class TaskComparison(Conclusion):
 
         Whoever takes all of them has counted the `causes`.
         """
+        for change, cause in self._explained():
+            yield make_flip(self.task, change, cause)
+
+    def flip_causes(self) -> Iterator[FlipCause]:
+        """Every flip without its texts; counts the `causes` as `flips` does."""
+        for change, cause in self._explained():
+            yield FlipCause(self.task, change.sample.sample_id, change.direction, cause)
+
+    def _explained(self) -> Iterator[tuple[Change, str]]:
+        """Every change with its cause; at the end the causes are counted."""
         causes: Counter[str] = Counter()
         for change in self._changes():
-            flip = make_flip(self.task, change, self.repliers)
-            causes[flip.cause] += 1
-            yield flip
+            cause = cause_of(change, self.repliers)
+            causes[cause] += 1
+            yield change, cause
         self.causes = dict(causes.most_common())
 
     def lost(self) -> Iterator[SampleView]:
@@ -160,15 +172,23 @@ class TaskComparison(Conclusion):
         others: Iterator[Sample | None] = itertools.repeat(None, changed.rows.size)
         if self.other is not None:
             others = self.other.read(changed.other_rows)
-        now = map(float, changed.now)
-        before = map(float, changed.before)
-        differing = map(bool, changed.prompt_differs)
+        subtasks = [*self.table.subtasks, ""]  # the last one is that of the code for none
+        codes = self.table.subtask[changed.rows].tolist()
+        columns = (changed.now.tolist(), changed.before.tolist(), changed.prompt_differs.tolist())
         higher_is_better = self.difference.higher_is_better is not False
-        for sample, other, score, old_score, differs in zip(
-            samples, others, now, before, differing, strict=True
+        for sample, other, code, score, old_score, differs in zip(
+            samples, others, codes, *columns, strict=True
         ):
-            gained = (score > old_score) == higher_is_better
-            yield Change(sample, other, score, old_score, gained=gained, prompt_differs=differs)
+            yield Change(
+                sample,
+                other,
+                subtasks[code],
+                sample.previous_output if other is None else text_of(other),
+                now=score,
+                before=old_score,
+                gained=(score > old_score) == higher_is_better,
+                prompt_differs=differs,
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the texts, ready for JSON."""

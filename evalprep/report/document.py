@@ -206,7 +206,7 @@ def _compare_all(runs: Sequence[Run], options: Mapping[str, Any]) -> list[_Compa
 
 def _flips_of(comparison: Comparison) -> Flips:
     flips = Flips()
-    for flip in comparison.flips():
+    for flip in comparison.flip_causes():
         flips.add(flip.task, flip.sample_id, flip.direction, flip.cause)
     return flips
 

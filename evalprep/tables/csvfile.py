@@ -44,7 +44,9 @@ def _written(cell: Any) -> str:
     """A cell, made harmless, as it stands between commas."""
     if not isinstance(cell, str):
         text = "" if cell is None else str(cell)
-    elif cell[:1].isalnum():  # as most texts begin, and no formula does
+    elif not cell or cell.isalnum():  # nothing in it to be quoted
+        return cell
+    elif cell[0].isalnum():  # as most texts begin, and no formula does
         text = cell
     else:
         text = harmless(cell)
