@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 _MATH = frozenset({"original_llama", "minerva"})  # what the math scorer logs beside its verdict
 _PARTS = ("inst_level_strict_acc", "inst_level_loose_acc")
 _SHORT = 80  # characters up to which a whole reply is an answer
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What was read from one reply.
 
     Args:
@@ -29,7 +28,7 @@ class Reading:
     answer: str | None = None
     method: str = ""
     why: str = ""
-    parts: Mapping[str, bool] = field(default_factory=dict)
+    parts: Mapping[str, bool] = MappingProxyType({})
 
     @property
     def failed(self) -> list[str]:
@@ -39,7 +38,7 @@ class Reading:
 
 def logs_instructions(metrics: Mapping[str, Any]) -> bool:
     """Returns whether a sample's values have parts, which its row names."""
-    return any(isinstance(metrics.get(name), list) for name in _PARTS)
+    return list in map(type, map(metrics.get, _PARTS))
 
 
 def read(

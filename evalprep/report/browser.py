@@ -8,7 +8,7 @@ is shown or searched.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from evalprep.numbers import number as number_text
@@ -277,8 +277,10 @@ def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Ite
     return [None if replies is None else read(replies) for replies in task.replies]
 
 
-def _without_whole(sample: Sample, answers: Mapping[str, str]) -> dict[str, str]:
+def _without_whole(sample: Sample, answers: dict[str, str]) -> dict[str, str]:
     """The answer of each filter; a filter that hands on the whole reply has none."""
+    if max(map(len, answers.values())) <= _SHORT_ANSWER:
+        return answers
     response = sample.response
     reply = response.strip() if isinstance(response, str) else None
     return {

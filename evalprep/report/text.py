@@ -68,7 +68,8 @@ def preview(prompt: str, common: str = "") -> str:
     start = prompt.removeprefix(common)[: 6 * _PREVIEW]
     if "<" in start or "[" in start:
         start = _MARKUP.sub(" ", start)
-    return " ".join(start.split())[:_PREVIEW]
+    # Each word but the last one takes two characters of the preview, its blank included.
+    return " ".join(start.split(maxsplit=_PREVIEW // 2))[:_PREVIEW]
 
 
 def common_start(prompts: Sequence[str]) -> str:

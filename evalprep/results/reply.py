@@ -92,9 +92,7 @@ def text_of(sample: Sample) -> str:
 
 def extraction_failed(sample: Sample) -> bool:
     """Returns whether nothing could be extracted from the reply."""
-    return sample.filtered == INVALID or any(
-        sample.metrics.get(name) in (True, 1) for name in PARSE_RATES
-    )
+    return sample.filtered == INVALID or 1 in map(sample.metrics.get, PARSE_RATES)
 
 
 def knows_parsing(table: Table) -> bool:
