@@ -172,26 +172,35 @@ class Browser:
     def _add_shown(
         self, task: TaskRows, pairs: Sequence[ReadSample | None], starts: dict[str, str]
     ) -> None:
-        """Adds the next row that is shown, as each run has it."""
+        """Adds the next row that is shown, as each run has it, with all texts, long ones cut."""
         first = _note(task, [None if pair is None else pair[0] for pair in pairs])
-        subtask = _subtask(first)
+        prompt, subtask = first.prompt, _subtask(first)
         row = {
             "subtask": self._subtasks.setdefault(subtask, len(self._subtasks)),
             "id": first.sample_id,
             "doc": first.doc_id,
-            "preview": preview(readable_prompt(first.prompt), starts.get(subtask, "")),
+            "preview": preview(readable_prompt(prompt), starts.get(subtask, "")),
             "previous": max(verdict_of(first.doc.get("previously_is_correct")), UNKNOWN),
             "chunk": len(self._chunks),
             "at": len(self._waiting),
         }
         for name, value in row.items():
             self.columns[name].append(value)
-        self._push(self._texts(task.name, first, pairs))
+        published = first.previous_output
+        texts = {
+            **self._prompt(prompt),
+            "target": self._cut(first.target),
+            "published": None if published is None else self._cut(published),
+            "columns": columns_of(first.doc, prompt),
+            "changed": [self._cut(text) for text in changed_prompt(first.doc)],
+            "replies": self._replies(task.name, first, pairs),
+        }
+        self._push({**texts, "math": self.formulas.of(_texts_with_formulas(texts))})
 
-    def _texts(
+    def _replies(
         self, task: str, first: Sample, pairs: Sequence[ReadSample | None]
-    ) -> dict[str, Any]:
-        """Everything about a sample that the page shows as text, long texts cut."""
+    ) -> list[dict[str, Any] | None]:
+        """What each run replied, with its prompt where that is not the first run's."""
         replies: list[dict[str, Any] | None] = []
         for pair, judgements in zip(pairs, self.judgements, strict=True):
             if pair is None:
@@ -201,22 +210,13 @@ class Browser:
             reply = self._reply(sample, answers)
             if judgement := judgements.get(task, {}).get(sample.doc_id):
                 reply["judge"] = plain({**judgement, "reply": self._cut(judgement["reply"] or "")})
-            if not sample.is_asked_as(first):
+            if sample is not first and not sample.is_asked_as(first):
                 reply |= self._prompt(sample.prompt)
             replies.append(reply)
-        published = first.previous_output
-        texts = {
-            **self._prompt(first.prompt),
-            "target": self._cut(first.target),
-            "published": None if published is None else self._cut(published),
-            "columns": columns_of(first.doc, first.prompt),
-            "changed": [self._cut(text) for text in changed_prompt(first.doc)],
-            "replies": replies,
-        }
-        return {**texts, "math": self.formulas.of(_texts_with_formulas(texts))}
+        return replies
 
     def _cut(self, text: str) -> str:
-        return shorten(text, self.max_chars)
+        return text if len(text) <= self.max_chars else shorten(text, self.max_chars)
 
     def _prompt(self, prompt: str) -> dict[str, Any]:
         """A prompt as one text, and as messages where it is a chat."""
@@ -266,10 +266,11 @@ class Browser:
 
 def _texts_with_formulas(texts: dict[str, Any]) -> list[str | None]:
     """The texts in which the page shows formulas."""
-    replies = [reply for reply in texts["replies"] if reply]
-    prompts = [reply.get("prompt") for reply in replies]
-    outputs = [reply["output"] for reply in replies]
-    return [texts["prompt"], texts["target"], texts["published"], *prompts, *outputs]
+    shown = [texts["prompt"], texts["target"], texts["published"]]
+    for reply in texts["replies"]:
+        if reply:
+            shown += (reply["output"], reply.get("prompt"))
+    return shown
 
 
 def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Iterator[T] | None]:
