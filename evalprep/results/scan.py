@@ -69,8 +69,10 @@ class _Block:
     @classmethod
     def of(cls, content: bytes) -> _Block:
         """The whole lines of some bytes; all of the bytes are one, where no line ends there."""
-        ends = _line_ends(content) or [len(content)]
-        return cls(content, np.array([0, *ends[:-1]]), np.array(ends))
+        ends = np.array(_line_ends(content) or [len(content)])
+        starts = np.zeros_like(ends)
+        starts[1:] = ends[:-1]
+        return cls(content, starts, ends)
 
     def __len__(self) -> int:
         """Returns how many lines there are."""
