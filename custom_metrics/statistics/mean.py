@@ -13,6 +13,7 @@ from custom_metrics.statistics.normal import critical_value, student_critical_va
 
 Floats = NDArray[np.float64]
 _TERMS_AT_ONCE = 10_000  # up to which BLAS stays in one thread
+_WHOLE = 2.0**53  # below it sums of whole numbers are exact in any order
 
 
 class Estimate(NamedTuple):
@@ -58,6 +59,18 @@ def sum_of_products(x: NDArray[Any], y: NDArray[Any]) -> float:
     starts = range(0, x.size, _TERMS_AT_ONCE)
     slices = (slice(at, at + _TERMS_AT_ONCE) for at in starts)
     return sum((float(np.dot(x[terms], y[terms])) for terms in slices), 0.0)
+
+
+def exact_sum(values: Floats) -> float:
+    """The sum, rounded once; verdicts and their differences take a hundredth of `fsum`'s time.
+
+    Raises:
+        OverflowError: it is too large for a number.
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest * values.size < _WHOLE and np.array_equal(values, np.rint(values)):
+        return float(np.sum(values)) + 0.0  # never -0.0, like the other sum
+    return math.fsum(values)
 
 
 def values_of(values: ArrayLike) -> Floats:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from custom_metrics.statistics.mean import Floats, cluster_codes, flat_floats
+from custom_metrics.statistics.mean import Floats, cluster_codes, exact_sum, flat_floats
 from custom_metrics.statistics.normal import (
     critical_value,
     student_critical_value,
@@ -282,7 +282,7 @@ def paired_mean(
     if gap.size == 0:
         return PairedUnits.without_units(range=range)
     sums, sizes = unit_sums(gap, codes)
-    mean = math.fsum(gap) / gap.size
+    mean = exact_sum(gap) / gap.size
     weights = sizes / gap.size
     contributions = sums / gap.size
     errors = contributions - weights * mean

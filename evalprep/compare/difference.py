@@ -341,9 +341,9 @@ def _is_right_or_wrong(scores: Floats) -> bool:
 def _mean(values: Floats) -> float:
     """The mean, also of numbers whose sum is too large for a number."""
     try:
-        return math.fsum(values) / values.size
+        return statistics.exact_sum(values) / values.size
     except OverflowError:
-        return math.fsum(values / values.size)
+        return statistics.exact_sum(values / values.size)
 
 
 @dataclass(frozen=True)

@@ -200,3 +200,14 @@ def test_a_sum_of_products_does_not_depend_on_the_number_of_cores(size):
     x = np.random.default_rng(1).random(size)
     parts = [float(np.dot(x[at : at + 10_000], x[at : at + 10_000])) for at in (0, 10_000, 20_000)]
     assert ours.sum_of_products(x, x) == sum(parts)
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, -1.0, -0.0, 0.1, 1e16, -1e16, 1e308, math.nan])))
+def test_an_exact_sum_is_that_of_fsum(values):
+    try:
+        expected = math.fsum(values)
+    except OverflowError:
+        with pytest.raises(OverflowError):
+            ours.exact_sum(np.array(values))
+        return
+    assert repr(ours.exact_sum(np.array(values, dtype=float))) == repr(expected)
