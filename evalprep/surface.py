@@ -21,6 +21,8 @@ def offered(room: str) -> Callable[[str], object]:
     """Returns the `__getattr__` of a room (PEP 562)."""
 
     def attribute(name: str) -> object:
+        if name == "__all__":  # of `from ROOM import *`
+            return list(_places(room))
         place = _places(room).get(name)
         if place is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ proportional to the text.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import cached_property
 
 from custom_metrics.extract.wording import (
     EASTERN_ANSWER,
@@ -71,18 +71,23 @@ _FOREIGN_LABEL = (
 _FOREIGN_ARTICLE = r"la\s+|el\s+|die\s+|le\s+|a\s+|il\s+"
 
 
-class Phrase(NamedTuple):
+class Phrase:
     """A phrase that names a letter, and quick tests that rule it out.
 
     Attributes:
-        pattern: Has one group, `letter`.
+        text: The pattern, which has one group, `letter`.
         words: A text in lower case that holds none of these has no match; empty for no such test.
-        cue: A text without a match of this one has none of `pattern` either; None for no such test.
+        cue: A text without a match of this one has none of the pattern either; None for no such
+            test.
     """
 
-    pattern: re.Pattern[str]
-    words: tuple[str, ...] = ()
-    cue: re.Pattern[str] | None = None
+    def __init__(self, text: str, *words: str, cue: re.Pattern[str] | None = None) -> None:
+        self.text, self.words, self.cue = text, words, cue
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled for the first text that the tests do not rule out."""
+        return re.compile(self.text, re.IGNORECASE | re.MULTILINE)
 
     def may_occur(self, text: str, lowered: str) -> bool:
         """Tell whether the pattern can match in a text.
@@ -94,10 +99,6 @@ class Phrase(NamedTuple):
         if self.words and not any(word in lowered for word in self.words):
             return False
         return self.cue is None or self.cue.search(text) is not None
-
-
-def _phrase(pattern: str, *words: str, cue: re.Pattern[str] | None = None) -> Phrase:
-    return Phrase(re.compile(pattern, re.IGNORECASE | re.MULTILINE), words, cue)
 
 
 # Before the slow patterns that begin with any subject: a letter, "is", and praise behind it.
@@ -116,24 +117,24 @@ _PRAISED_LETTER = re.compile(
 STATEMENTS = (
     # "the best answer is B", "Answer: (B)", "the answer to this question is option **B**",
     # "Answer 1: B"
-    _phrase(
+    Phrase(
         rf"\b{_HEAD}(?!\w)(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?"
         r"(?:,?\s+(?:to|for|of|here|in|from|among|therefore|thus)\b[^.:\n]{0,80}?"
         r"|,\s(?:focusing|based|considering|given|according)\b[^.,:\n]{1,60},)?"
         rf"[*_\"'”’)]{{0,4}}\??\s{{0,4}}{_SEPARATOR}{_LINK}{{0,12}}(?:{ENGLISH_LABEL})?{LETTER}"
     ),
-    _phrase(rf"\bans\.\s{LETTER}", "ans."),
+    Phrase(rf"\bans\.\s{LETTER}", "ans."),
     # "### Answer" and the letter alone on a later line
-    _phrase(
+    Phrase(
         r"^[#*_> ]{0,8}(?:final\s+|the\s+|correct\s+)?answer[*_:： ]{0,8}\n"
         rf"{LETTER}(?={CLOSE}{{0,8}}$)",
         "answer",
     ),
     # "Answer B" as a whole line
-    _phrase(rf"^[#*_> ]{{0,8}}(?:final\s+)?answer\s{LETTER}{CLOSE}{{0,8}}$", "answer"),
+    Phrase(rf"^[#*_> ]{{0,8}}(?:final\s+)?answer\s{LETTER}{CLOSE}{{0,8}}$", "answer"),
     # "<answer>B</answer>", {"final_answer": "B"}
-    _phrase(rf"<(?:\w{{1,20}}_)?(?:answer|choice|option)>{LETTER}", ">"),
-    _phrase(
+    Phrase(rf"<(?:\w{{1,20}}_)?(?:answer|choice|option)>{LETTER}", ">"),
+    Phrase(
         r"[\"'](?:\w{1,20}_)?(?:answer|choice|option|letter)(?:_\w{1,20})?[\"']"
         rf"\s{{0,4}}:\s{{0,4}}[\"']{LETTER}",
         "answer",
@@ -142,7 +143,7 @@ STATEMENTS = (
         "letter",
     ),
     # "B is the right answer"
-    _phrase(
+    Phrase(
         rf"{_SUBJECT}{LETTER}{_TEXT_IN_BRACKETS}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}(?:the|my)\s+"
         r"(?:most\s+|only\s+)?(?:(?:correct|right|best|final|accurate|appropriate|suitable"
         r"|likely|logical|plausible|probable|reasonable)\s+)*"
@@ -150,13 +151,13 @@ STATEMENTS = (
         cue=_PRAISED_LETTER,
     ),
     # "not A but B", "it isn't A, it's B"
-    _phrase(
+    Phrase(
         rf"(?:\bnot|n['’]t)\s+(?!only\b)(?:{ENGLISH_LABEL})?{OPEN}{{0,8}}[A-Z]\b"
         rf"{CLOSE}{{0,6}}[,;]?\s*(?:but(?:\s+rather)?|rather|it['’]s|it\s+is)\s+"
         rf"(?:{ENGLISH_LABEL})?{LETTER}"
     ),
     # "but it is actually C"
-    _phrase(
+    Phrase(
         r"\b(?:(?:it|that|which)(?:['’]s|\s+(?:is|was|should\s+be|must\s+be))"
         r"\s+(?:actually|really|in\s+fact)"
         r"|(?:actually|in\s+fact),?\s+(?:it|that)(?:['’]s|\s+(?:is|was|should\s+be|must\s+be)))"
@@ -166,61 +167,61 @@ STATEMENTS = (
         "fact",
     ),
     # "Die richtige Antwort ist B", "La respuesta correcta es la opción C", "정답은 B입니다"
-    _phrase(
+    Phrase(
         rf"\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}[\s*_]{{0,6}}"
         rf"(?:(?:donc|also|daher|entonces)\s)?{_LABEL}?{LETTER}",
         *FOREIGN_ANSWER_STEMS,
     ),
-    _phrase(
+    Phrase(
         r"\bRichtig\s{1,3}ist\s{1,3}(?:die\s{1,3})?(?:Antwort|Option|Lösung)?\s{0,3}" + LETTER,
         "richtig",
     ),
-    _phrase(rf"\bAntwort\s+{LETTER}(?=\s+(?:ist\s+)?richtig\b)", "antwort"),
-    _phrase(rf"\bcevap\s+{LETTER}", "cevap"),
+    Phrase(rf"\bAntwort\s+{LETTER}(?=\s+(?:ist\s+)?richtig\b)", "antwort"),
+    Phrase(rf"\bcevap\s+{LETTER}", "cevap"),
     # "nicht B, sondern C", "no es la B sino la D"
-    _phrase(
+    Phrase(
         r"\b(?:nicht|no|pas|non|não|не)\b[^.\n]{1,24}\b(?:sondern|sino|mais|ma|mas|а)\s+"
         rf"(?:{_FOREIGN_ARTICLE})?{LETTER}"
     ),
     # "Conclusion: C", "My pick: B"
-    _phrase(
+    Phrase(
         r"^[#*_>\s-]{0,8}(?:(?:my|the|final)\s)?"
         r"(?:conclusion|verdict|pick|guess|solution|choice|selection|decision)"
         rf"[*_]{{0,4}}\s?[:：][*_\s]{{0,4}}(?:{ENGLISH_LABEL})?{LETTER}(?={CLOSE}{{0,8}}$)"
     ),
     # "Not B, as I said before, but A"
-    _phrase(
+    Phrase(
         rf"\bnot\s+{OPEN}{{0,4}}[A-Z]\b{CLOSE}{{0,4}},[^.\n]{{1,40}},\s+but\s+(?:rather\s+)?"
         rf"(?:{ENGLISH_LABEL})?{LETTER}"
     ),
-    _phrase(rf"\bactually,\s+{LETTER}(?={CLOSE}{{0,4}}$)", "actually,"),
+    Phrase(rf"\bactually,\s+{LETTER}(?={CLOSE}{{0,4}}$)", "actually,"),
 )
 """Phrases that say which letter is the answer."""
 
 EASTERN_STATEMENTS = (
     # "答案是B", "正确选项为A", "正しい選択肢はDです", "答案不是A，而是C", "AではなくC",
     # "ليست A بل C"
-    _phrase(rf"(?:उत्तर|คำตอบ)\s{{1,2}}{LETTER}"),
-    _phrase(rf"{EASTERN_ANSWER}[\s*_]{{0,6}}{_EASTERN_LABEL}?{LETTER}"),
-    _phrase(
+    Phrase(rf"(?:उत्तर|คำตอบ)\s{{1,2}}{LETTER}"),
+    Phrase(rf"{EASTERN_ANSWER}[\s*_]{{0,6}}{_EASTERN_LABEL}?{LETTER}"),
+    Phrase(
         r"(?:正确|正確)的?(?:选项|選項|答案)?(?:应该|应|應該)?(?:是|为|為|[:：])\s?"
         rf"{_EASTERN_LABEL}?{LETTER}"
     ),
-    _phrase(
+    Phrase(
         r"(?:正しい|適切な|正解の|最適な)(?:もの|の|選択肢|答え)は\s?"
         f"{_EASTERN_LABEL}?{LETTER}"
     ),
-    _phrase(rf"而是\s?{_EASTERN_LABEL}?{LETTER}"),
-    _phrase(rf"[A-Z]\s?ではなく、?\s?{_EASTERN_LABEL}?{LETTER}", "ではなく"),
-    _phrase(rf"ليست?\s[A-Z]\s?،?\s?بل\s{{1,2}}{LETTER}"),
-    _phrase(rf"{_EASTERN_CHOICE}[\s*_]{{0,6}}{LETTER}"),
+    Phrase(rf"而是\s?{_EASTERN_LABEL}?{LETTER}"),
+    Phrase(rf"[A-Z]\s?ではなく、?\s?{_EASTERN_LABEL}?{LETTER}", "ではなく"),
+    Phrase(rf"ليست?\s[A-Z]\s?،?\s?بل\s{{1,2}}{LETTER}"),
+    Phrase(rf"{_EASTERN_CHOICE}[\s*_]{{0,6}}{LETTER}"),
 )
 """The same in other scripts; texts in ASCII need not be searched for them."""
-EASTERN_CLAIMS = (_phrase(r"(?<![A-Za-z])(?P<letter>[A-Z])\s?を選(?:び|択|ぶ)", "を選"),)
+EASTERN_CLAIMS = (Phrase(r"(?<![A-Za-z])(?P<letter>[A-Z])\s?を選(?:び|択|ぶ)", "を選"),)
 
 CLAIMS = (
     # "I choose (B)", "we select option B", "I would say D"
-    _phrase(
+    Phrase(
         r"(?:\b(?:I|we|I['’](?:d|ll|m|ve)|you|let['’]?s|let\s+us|so|thus|therefore|hence)"
         r"\s+(?:[a-z]{2,9}\s+){0,2}?|^)"
         r"(?:choo?se|choosing|lean(?:ing)?\s+towards?|select(?:ed|ing)?|pick(?:ed|ing)?"
@@ -239,7 +240,7 @@ CLAIMS = (
         "settle",
     ),
     # "Ich wähle B", "Je choisis B", "Elijo B", "أختار الإجابة D", "Bを選びます"
-    _phrase(
+    Phrase(
         r"\b(?:ich\s+wähle|je\s+choisis|elijo|escolho|scelgo|أختار)\s+"
         rf"(?:{_FOREIGN_LABEL})?{LETTER}",
         "wähle",
@@ -251,7 +252,7 @@ CLAIMS = (
     ),
     # "Option D ist korrekt", "L'option D est correcte", "C'est la réponse C", "الخيار D هو
     # الصحيح"
-    _phrase(
+    Phrase(
         rf"\b(?:{_FOREIGN_LABEL}){LETTER}\s(?:ist|est|es|é|è|هو)?\s?(?:daher\s|donc\s|also\s|la\s)?"
         r"(?:richtig|korrekt|correcta?e?|correta|corretta|juste|bonne|الصحيح|صحيح)\b",
         "richtig",
@@ -263,27 +264,27 @@ CLAIMS = (
         "bonne",
         "صحيح",
     ),
-    _phrase(rf"\bc['’]est\s+(?:donc\s+)?(?:{_FOREIGN_LABEL}){LETTER}", "c'est", "c’est"),
+    Phrase(rf"\bc['’]est\s+(?:donc\s+)?(?:{_FOREIGN_LABEL}){LETTER}", "c'est", "c’est"),
     # "option B is correct", "only (B) fits"
-    _phrase(
+    Phrase(
         rf"{_SUBJECT}{LETTER}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
         r"(?:the\s+)?(?:most\s+|only\s+)?(?:correct|right|best|accurate|appropriate)\b",
         cue=_PRAISED_LETTER,
     ),
-    _phrase(
+    Phrase(
         rf"\bonly\s+(?:{ENGLISH_LABEL})?{LETTER}{CLOSE}{{0,8}}\s"
         r"(?:is|fits|works|matches|satisfies|remains|makes|can)\b",
         "only",
     ),
     # "which matches option H best", "this corresponds to A."
-    _phrase(
+    Phrase(
         r"\b(?:match(?:es)?|agrees?\s+with|consistent\s+with|corresponds?\s+to)\s+(?:with\s+)?"
         rf"(?:the\s+)?(?:option|choice|answer)\s+{LETTER}",
         "option",
         "choice",
         "answer",
     ),
-    _phrase(rf"\bcorresponds?\s+to\s+{LETTER}(?=[.)*\s]{{0,6}}$)", "correspond"),
+    Phrase(rf"\bcorresponds?\s+to\s+{LETTER}(?=[.)*\s]{{0,6}}$)", "correspond"),
 )
 """Phrases that favour a letter, also while options are weighed; they count where they agree."""
 

@@ -13,6 +13,9 @@ lm-eval 0.4.13 calls `filter_fn(resps, docs)` once per task with one list of rep
 and wants the same nesting back in the same order. A filter that raises loses the whole run, because
 nothing is written before all scoring has ended; so a reply that cannot be read, for whatever
 reason, is `[invalid]`, lm-eval's own word for it.
+
+Each filter imports its extractor when it is called: the expressions of all of them take longer to
+compile than those of a task take to run.
 """
 
 from __future__ import annotations
@@ -24,9 +27,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from custom_metrics.extract import thinking
-from custom_metrics.extract.bbh import extract_bbh, extract_bbh_published
-from custom_metrics.extract.choice import extract_choice, extract_direct_choice
-from custom_metrics.extract.number import extract_number, extract_number_lm_eval
 
 INVALID = "[invalid]"
 
@@ -95,11 +95,15 @@ def choice_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
     See `custom_metrics.extract.choice.extract_choice`.
     """
+    from custom_metrics.extract.choice import extract_choice
+
     return _apply(lambda text, doc: extract_choice(text, offered_letters(doc)), resps, docs)
 
 
 def choice_letter_first(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the first stated letter: for base models, which go on to invent further questions."""
+    from custom_metrics.extract.choice import extract_choice
+
     return _apply(
         lambda text, doc: extract_choice(text, offered_letters(doc), prefer="first"), resps, docs
     )
@@ -107,11 +111,15 @@ def choice_letter_first(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 def direct_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the letter of replies whose prompt already ended in "The best answer is"."""
+    from custom_metrics.extract.choice import extract_direct_choice
+
     return _apply(lambda text, doc: extract_direct_choice(text, offered_letters(doc)), resps, docs)
 
 
 def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read a BIG-Bench Hard answer in the form that `doc["subtask_name"]` asks for."""
+    from custom_metrics.extract.bbh import extract_bbh
+
     return _apply(lambda text, doc: extract_bbh(text, doc.get("subtask_name")), resps, docs)
 
 
@@ -120,6 +128,8 @@ def bbh_published(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
     As lm-eval's `regex` does.
     """
+    from custom_metrics.extract.bbh import extract_bbh_published
+
     answers = []
     for replies, _ in zip(resps, docs, strict=True):
         row_answers = []
@@ -147,6 +157,8 @@ def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 def final_number(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the final number; see `custom_metrics.extract.number.extract_number`."""
+    from custom_metrics.extract.number import extract_number
+
     return _apply(lambda text, _: extract_number(text), resps, docs)
 
 
@@ -155,6 +167,8 @@ def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]
 
     For `results.number_lm_eval`.
     """
+    from custom_metrics.extract.number import extract_number_lm_eval
+
     return [
         [extract_number_lm_eval(str(text or "")) or INVALID for text in replies]
         for replies, _ in zip(resps, docs, strict=True)

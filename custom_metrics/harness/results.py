@@ -21,8 +21,6 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from custom_metrics.extract import thinking
-from custom_metrics.extract.bbh import same_bbh
-from custom_metrics.extract.stated import extract_stated
 from custom_metrics.harness.filters import INVALID
 from custom_metrics.harness.promises import (
     Doc,
@@ -90,6 +88,8 @@ def bbh(doc: Doc, results: Results) -> Values:
     Returns:
         `exact_match` and `unparsed`, 0 or 1.
     """
+    from custom_metrics.extract.bbh import same_bbh
+
     answer = _reply(results)
     if answer == INVALID or not answer.strip():
         return {"unparsed": 1.0}
@@ -174,6 +174,7 @@ def math(doc: Doc, results: Results) -> Values:
         wrong), `original_llama` (the Llama recipe's scorer), `minerva` (lm-eval's minerva_math
         scorer); 0 or 1 each.
     """
+    from custom_metrics.extract.stated import extract_stated
     from custom_metrics.math import grade
 
     text = thinking.strip_thinking(_reply(results))[0]

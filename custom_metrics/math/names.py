@@ -10,6 +10,7 @@ sees them; of a chain the last member stays.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from custom_metrics.math import words
 from custom_metrics.math.token_stream import spell
@@ -94,7 +95,6 @@ _LONGER = (
     rf"{_ACCENT}\*{_ACCENT}",
     rf"\|{_ACCENT}[+-]{_ACCENT}\|",
 )
-_NAME = re.compile("|".join(f"(?:{name})" for name in _LONGER))
 _COMPUTED = {"lim", "sum", "int", "prod", "iint", "oint"}
 _CALCULUS = _COMPUTED | {"partial"}
 _SEPARATORS = {"<", ">", "le", "ge", "ne", "in", ",", ";", "\\\\", "Rightarrow", "Leftrightarrow"}
@@ -133,11 +133,17 @@ def _is_name(side: list[Token]) -> bool:
     return len(side) == 1 and side[0].kind == "name"
 
 
+@cache
+def _longer() -> re.Pattern[str]:
+    """The names that the parser does not read itself; few texts have one to compile it for."""
+    return re.compile("|".join(f"(?:{name})" for name in _LONGER))
+
+
 def _is_long_name(label: str) -> bool:
     """Tell whether a left side is a name that the parser does not read itself."""
     if len(label) > MAX_SPELLING or _is_short(label):
         return False
-    return _NAME.fullmatch(label) is not None
+    return _longer().fullmatch(label) is not None
 
 
 def _holds_no_calculus(side: list[Token]) -> bool:
@@ -158,7 +164,7 @@ def _equate_rounded_value(tokens: list[Token]) -> None:
     """
     place = next((at for at, token in enumerate(tokens[: MAX_NAME + 1]) if token == _ABOUT), 0)
     label = flat(tokens[:place])
-    if place and len(label) <= MAX_SPELLING and _NAME.fullmatch(label):
+    if place and len(label) <= MAX_SPELLING and _longer().fullmatch(label):
         tokens[place] = _EQUALS
 
 

@@ -41,9 +41,11 @@ def check_annotators(prepared: Prepared, packs: Mapping[str, Pack], findings: Fi
 
 
 def _check_pack(pack: Pack, tasks: Mapping[str, TaskPlan], plan: Plan, findings: Findings) -> None:
-    from evalprep.annotate import lacks, pack_annotators
-
     try:
+        if pack.module("annotators") is None:
+            return
+        from evalprep.annotate import lacks, pack_annotators
+
         known = pack_annotators(pack)
     except BadInput as error:
         findings.add("EP731", str(pack.folder / "annotators.py"), error.problems[0].what)

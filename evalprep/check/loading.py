@@ -101,8 +101,9 @@ def import_lm_eval() -> None:
 
     `datasets` loads data that are no plain parquet file, `requests` asks servers, and sacrebleu
     computes metrics over a whole run: together 1.1 s of the 1.3 s of CPU that the import takes.
+    `dill` is for lm-eval's own cache of requests.
     """
-    postpone("datasets", "requests", "sacrebleu")
+    postpone("datasets", "requests", "sacrebleu", "dill")
     importlib.import_module("lm_eval.tasks")
     environment = importlib.import_module("lm_eval.utils").env
     if not hasattr(environment.from_string, "cache_info"):

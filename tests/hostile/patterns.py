@@ -15,6 +15,7 @@ from types import ModuleType
 
 import custom_metrics
 import evalprep
+from custom_metrics.extract.choice_patterns import Phrase
 from evalprep.check.finding import Findings
 from evalprep.check.tree import read_file
 from evalprep.packs.finding import find_packs
@@ -114,6 +115,8 @@ def _called(value: ast.expr) -> Iterator[str]:
 def _compiled(name: str, value: object) -> Iterator[tuple[str, re.Pattern[str]]]:
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         yield name, value
+    elif isinstance(value, Phrase):
+        yield name, value.pattern
     elif isinstance(value, dict):
         for key, one in value.items():
             yield from _compiled(f"{name}[{key!r}]", one)

@@ -1,19 +1,4 @@
-"""The interface for a pack's `prepare.py`: the only part of evalprep that packs import.
-
-A pack with work of its own has `prepare.py` with
-
-    def prepare(context: Context, task: str) -> TaskData: ...
-
-and, where the tasks depend on the data, also
-
-    def plan(context: Context) -> Plan: ...
-
-A pack whose tasks are named by the config tells these names before any plan is made:
-
-    def names(section) -> list[str]: ...
-
-A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they are.
-"""
+"""The preparation as a pack sees it: what it asks for, opens and hands over."""
 
 from __future__ import annotations
 
@@ -23,152 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.backends import BACKENDS, Backend
-from evalprep.coderunner import Limits, Programme, find_isolation
-from evalprep.coderunner import run as run_programme
 from evalprep.config import Config, short_names
-from evalprep.data import (
-    OF_MODEL,
-    DataFolder,
-    FieldRow,
-    GroundTruth,
-    JoinReport,
-    Repeats,
-    Source,
-    commit_of,
-    config_names,
-    fields_of_records,
-    join,
-    join_columns,
-    kind_of,
-    named_rows,
-    on_hub,
-    open_folder,
-    open_source,
-    read_fields,
-    read_lock,
-)
-from evalprep.errors import BadInput, Problem, Problems, near
-from evalprep.files import file_sha256, make_folder, open_atomically, replace_file, write_atomically
+from evalprep.data import JoinReport, Source, commit_of, open_source, read_lock
+from evalprep.errors import BadInput, Problem, Problems
 from evalprep.model import Tokenizer, load_tokenizer, model_folder
 from evalprep.packs import (
-    NOT_ASKED,
-    Call,
     Excluded,
-    Item,
-    Log,
-    LoggedRow,
-    LoggedTask,
     Pack,
     Plan,
-    Publication,
-    PublishedPart,
-    PublishedValue,
-    Rubric,
-    RubricJudge,
-    SampleRef,
-    ScoreSpec,
     SourceSpec,
-    StoredTask,
-    TaskPlan,
     TaskSpec,
-    Value,
-    Values,
-    is_own_file,
     leaves,
-    read_rubric,
-    remember_file,
     source_spec,
     stock_names,
 )
-from evalprep.places import exists, is_folder, place
-from evalprep.results import (
-    ExportBoard,
-    ExportCell,
-    ExportDifference,
-    ExportRow,
-    ExportRun,
-    ExportTask,
-    Sample,
-    document_hash,
-    few_read,
-)
+from evalprep.places import exists, place
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = [
-    "NOT_ASKED",
-    "OF_MODEL",
-    "Backend",
-    "BadInput",
-    "Call",
-    "Context",
-    "DataFolder",
-    "Excluded",
-    "ExportBoard",
-    "ExportCell",
-    "ExportDifference",
-    "ExportRow",
-    "ExportRun",
-    "ExportTask",
-    "FieldRow",
-    "GroundTruth",
-    "Item",
-    "JoinReport",
-    "Limits",
-    "Log",
-    "LoggedRow",
-    "LoggedTask",
-    "Plan",
-    "Previous",
-    "Problem",
-    "Problems",
-    "Programme",
-    "Publication",
-    "PublishedPart",
-    "PublishedValue",
-    "Repeats",
-    "Rubric",
-    "RubricJudge",
-    "Sample",
-    "SampleRef",
-    "ScoreSpec",
-    "Source",
-    "SourceSpec",
-    "StoredTask",
-    "TaskData",
-    "TaskPlan",
-    "TaskSpec",
-    "Value",
-    "Values",
-    "config_names",
-    "document_hash",
-    "few_read",
-    "fields_of_records",
-    "file_sha256",
-    "find_isolation",
-    "is_folder",
-    "is_own_file",
-    "join",
-    "join_columns",
-    "kind_of",
-    "make_folder",
-    "named_rows",
-    "near",
-    "on_hub",
-    "open_atomically",
-    "open_folder",
-    "open_source",
-    "place",
-    "read_fields",
-    "read_rubric",
-    "remember_file",
-    "replace_file",
-    "run_programme",
-    "source_spec",
-    "write_atomically",
-]
-
 
 _KEPT = ("tokenizer", "refuses system")
 

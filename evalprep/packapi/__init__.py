@@ -1,0 +1,96 @@
+"""The interface for a pack's `prepare.py`: the only part of evalprep that packs import.
+
+A pack with work of its own has `prepare.py` with
+
+    def prepare(context: Context, task: str) -> TaskData: ...
+
+and, where the tasks depend on the data, also
+
+    def plan(context: Context) -> Plan: ...
+
+A pack whose tasks are named by the config tells these names before any plan is made:
+
+    def names(section) -> list[str]: ...
+
+A pack without `prepare.py` gets its rows from `source:` in pack.yaml as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalprep.surface import offered
+
+if TYPE_CHECKING:
+    from evalprep.backends import Backend
+    from evalprep.coderunner import Limits, Programme, find_isolation
+    from evalprep.coderunner import run as run_programme
+    from evalprep.data import (
+        OF_MODEL,
+        DataFolder,
+        FieldRow,
+        GroundTruth,
+        JoinReport,
+        Repeats,
+        Source,
+        config_names,
+        fields_of_records,
+        join,
+        join_columns,
+        kind_of,
+        named_rows,
+        on_hub,
+        open_folder,
+        open_source,
+        read_fields,
+    )
+    from evalprep.errors import BadInput, Problem, Problems, near
+    from evalprep.files import (
+        file_sha256,
+        make_folder,
+        open_atomically,
+        replace_file,
+        write_atomically,
+    )
+    from evalprep.packapi.context import Context, Previous, TaskData
+    from evalprep.packs import (
+        NOT_ASKED,
+        Call,
+        Excluded,
+        Item,
+        Log,
+        LoggedRow,
+        LoggedTask,
+        Plan,
+        Publication,
+        PublishedPart,
+        PublishedValue,
+        Rubric,
+        RubricJudge,
+        SampleRef,
+        ScoreSpec,
+        SourceSpec,
+        StoredTask,
+        TaskPlan,
+        TaskSpec,
+        Value,
+        Values,
+        is_own_file,
+        read_rubric,
+        remember_file,
+        source_spec,
+    )
+    from evalprep.places import is_folder, place
+    from evalprep.results import (
+        ExportBoard,
+        ExportCell,
+        ExportDifference,
+        ExportRow,
+        ExportRun,
+        ExportTask,
+        Sample,
+        document_hash,
+        few_read,
+    )
+else:
+    __getattr__ = offered(__name__)
