@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from evalprep.annotate.finding import find_rubric, lacks, pack_annotators
     from evalprep.annotate.foreign import foreign_note
     from evalprep.annotate.free import compute
-    from evalprep.annotate.kept import Kept, open_filled, run_folders
-    from evalprep.annotate.ledger import Attempt, Ledger, Use, find_ledger, now
+    from evalprep.annotate.judged import JudgeEffort, Preferred, Rated, Ratings
+    from evalprep.annotate.kept import Kept, open_filled
+    from evalprep.annotate.ledger import Attempt, Ledger, Use, now
     from evalprep.annotate.local import LocalJudge, ask_here, local_backend
+    from evalprep.annotate.place import ledger_of, run_folders
     from evalprep.annotate.prices import Budget, Price, output_at_most, read_prices, tokens_at_most
     from evalprep.annotate.promptfile import PromptFile
     from evalprep.annotate.providers.route import travels_openly, uses_proxy
@@ -45,10 +47,10 @@ if TYPE_CHECKING:
         ratings_of,
         read_labels,
     )
-    from evalprep.annotate.ratings import Preferred, Rated, Ratings, ratings_of_run
+    from evalprep.annotate.ratings import ratings_of_run
     from evalprep.annotate.screen import Progress, plan, show, show_computing, show_plan, show_sum
     from evalprep.annotate.session import ask_all, follow, opened, refresh, sign, waiting
-    from evalprep.annotate.spending import JudgeEffort, judge_efforts
+    from evalprep.annotate.spending import judge_efforts
     from evalprep.annotate.tallies import TaskTally, tally
 else:
     __getattr__ = offered(__name__)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from evalprep.annotate.kept import open_filled, run_folders
-from evalprep.annotate.ledger import find_ledger
+from evalprep.annotate.place import ledger_of
 from evalprep.results import Run
 from evalprep.terminal import counted
 
@@ -19,8 +18,12 @@ def foreign_answers(run: Run) -> dict[str, int]:
     Raises:
         BadInput: the ledger cannot be read.
     """
-    place = find_ledger(run_folders(run))
-    ledger = None if place is None else open_filled(place)
+    place = ledger_of(run)
+    if place is None:
+        return {}
+    from evalprep.annotate.kept import open_filled
+
+    ledger = open_filled(place)
     if ledger is None:
         return {}
     stamps = {run.files.stamp, *run.files.stamps}

@@ -13,7 +13,6 @@ from evalprep.annotate.attachment import stamp_for
 from evalprep.annotate.finding import annotators_for, pack_annotators
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Ledger, Use, now, storable
-from evalprep.annotate.session import opened, waiting
 from evalprep.errors import BadInput
 from evalprep.packs import Annotator, Pack, runs_code, runs_here, why_foreign
 from evalprep.results import Run, prepared_work, row_mappings
@@ -45,6 +44,8 @@ def compute(
     work, notes = _free_work(packs, run)
     if not work:
         return notes
+    from evalprep.annotate.session import opened  # and all that asks over a network
+
     prepared = own_tasks(run)
     try:
         with opened(run) as ledger:
@@ -115,6 +116,8 @@ def _compute(
 
 def _unanswered(run: Run, questions: Sequence[Question]) -> list[Question]:
     """The questions without an answer that counts, each key once."""
+    from evalprep.annotate.session import waiting
+
     foreign = [question for question in questions if question.foreign]
     again = [] if run.accepts_ledger else foreign
     by_key = {question.key: question for question in [*waiting(questions, again=False), *again]}

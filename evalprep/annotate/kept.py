@@ -8,22 +8,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from evalprep.annotate.answers import Question, Who, questions_of
-from evalprep.annotate.ledger import Attempt, Chosen, Ledger, find_ledger
+from evalprep.annotate.ledger import Attempt, Chosen, Ledger
+from evalprep.annotate.place import ledger_of
 from evalprep.packs import Annotator, Item
 from evalprep.results import Run
-
-
-def run_folders(run: Run) -> list[Path]:
-    """Every folder in which samples of a run were written.
-
-    Lines made of them may lie where nothing is kept.
-    """
-    if run.log is not None:
-        return [run.files.folder]
-    folders = [run.files.folder, *(path.parent for path in run.files.samples.values())]
-    # What was asked of replies counts for them however they are scored.
-    folders += [run.rescored_from[0]] if run.rescored_from is not None else []
-    return list(dict.fromkeys(folders))
 
 
 def open_filled(place: Path) -> Ledger | None:
@@ -51,7 +39,7 @@ class Kept:
     def __init__(self, run: Run, stamp: str, ledger: Ledger | None = None) -> None:
         self.stamp = stamp
         self._own = ledger is None
-        if ledger is None and (place := find_ledger(run_folders(run))) is not None:
+        if ledger is None and (place := ledger_of(run)) is not None:
             ledger = open_filled(place)
         self.ledger = ledger
         self._chosen = {} if ledger is None else ledger.chosen(stamp)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -25,11 +24,9 @@ from evalprep.annotate.seal import Seal, known_seal, own_seal
 from evalprep.errors import BadInput, Problem, cannot_write
 from evalprep.files import StrayLink, check_target, is_stray
 
-FILE = "annotations.sqlite"
 #: Statuses of an attempt that has a reply to read.
 READABLE = ("received", "imported")
 INTERRUPTED = "interrupted before an answer was kept"
-_ABOVE = 3
 _SMALLEST = 512  # bytes of an SQLite file with a table
 _ROWS = 48  # per statement; SQLite before 3.32 allows 999 variables
 _CHUNK = 500  # keys per query; SQLite allows 32,766
@@ -122,32 +119,6 @@ _WITH_DIGEST = 2  # the schema's version that added the digests
 def now() -> str:
     """The time as it stands in the ledger: UTC, to the millisecond."""
     return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
-
-
-def find_ledger(folders: Iterable[Path]) -> Path | None:
-    """The ledger of a run: in one of its folders, or up to three above; the nearest."""
-    starts = [folder.resolve() for folder in folders]
-    for height in range(_ABOVE + 1):
-        for start in starts:
-            above = [start, *start.parents]
-            # The root of a disk belongs to no run: a file there would be everybody's.
-            if (
-                height < len(above)
-                and above[height].name
-                and (path := above[height] / FILE).is_file()
-            ):
-                return path
-    return None
-
-
-def ledger_place(folders: Iterable[Path]) -> Path:
-    """Where the ledger of a run is, or is to be made: in the folder that all of its folders share.
-
-    Folders that share nothing but the root have it in the first of them.
-    """
-    several = [folder.resolve() for folder in folders]
-    shared = Path(os.path.commonpath(several))
-    return find_ledger(several) or (shared if shared.name else several[0]) / FILE
 
 
 _BESIDE = ("-wal", "-shm", "-journal")

@@ -15,9 +15,10 @@ from typing import Any
 from evalprep.annotate.answers import Question
 from evalprep.annotate.asking import Asker, SchemaDeclined, Stopped
 from evalprep.annotate.collection import Asked
-from evalprep.annotate.kept import Kept, run_folders
+from evalprep.annotate.kept import Kept
 from evalprep.annotate.keys import canonical
-from evalprep.annotate.ledger import Chosen, Ledger, ledger_place, now
+from evalprep.annotate.ledger import Chosen, Ledger, now
+from evalprep.annotate.place import ledger_place, run_folders
 from evalprep.annotate.promptfile import PromptFile
 from evalprep.annotate.providers.service import Service
 from evalprep.errors import BadInput, Problem, cannot_write

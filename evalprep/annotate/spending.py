@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from evalprep.annotate.attachment import stamp_for
+from evalprep.annotate.judged import JudgeEffort
 from evalprep.annotate.kept import Kept
 from evalprep.errors import BadInput
 from evalprep.results import Effort, Run
@@ -19,24 +18,6 @@ _QUERY = """
         AND key IN (SELECT key FROM uses WHERE run = ? AND task = ?)
     GROUP BY annotator, model HAVING count(tokens_in) + count(tokens_out) > 0 ORDER BY 1, 2
 """
-
-
-class JudgeEffort(msgspec.Struct, frozen=True):
-    """What one judge took for one task.
-
-    Attributes:
-        task: The task whose replies were judged.
-        rubric: What was asked: the name of the annotator.
-        judge: The model.
-        effort: Answered requests and their tokens.
-        cost: By the prices that were given to `evalprep judge`; None is unknown.
-    """
-
-    task: str
-    rubric: str
-    judge: str
-    effort: Effort
-    cost: float | None = None
 
 
 def judge_efforts(run: Run) -> list[JudgeEffort]:

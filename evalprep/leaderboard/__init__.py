@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from evalprep.leaderboard.building import build_board
     from evalprep.leaderboard.columns import table_columns
     from evalprep.leaderboard.grouping import groups_of
-    from evalprep.leaderboard.pack_tables import export_board, export_tables
+    from evalprep.leaderboard.pack_board import export_board
+    from evalprep.leaderboard.pack_tables import export_tables
     from evalprep.leaderboard.screen import text
     from evalprep.leaderboard.write import FORMATS, write_board
 else:

@@ -14,7 +14,6 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +69,8 @@ _PACKAGES = (
 
 def versions() -> dict[str, str]:
     """Installed versions of everything that decides numbers; absent packages are left out."""
+    from importlib.metadata import PackageNotFoundError, version
+
     installed = {"python": ".".join(map(str, sys.version_info[:3]))}
     for name in _PACKAGES:
         try:

@@ -29,16 +29,22 @@ from evalprep.results.loading import load_run
 from evalprep.results.logged import RowCounts, RunResults, TaskResults, TaskSettings
 from evalprep.results.metric import Metric
 from evalprep.results.readers.parts import call_settings, stored_metrics
-from evalprep.results.readers.tools import FORMATS, Reading, appearance, chosen_reading
+from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
 from evalprep.results.task import TaskRun
-from evalprep.results.tool_runs import places_of_models, read_tool_run
 
 #: How a folder begins into which `evalprep score` writes beside a run or a log.
 SCORES_FOLDER = "scores_"
 _FILTER = "none"
 _SUFFIXES = ("_with_metadata", "_results")  # of files that are called after their model
+
+
+def _read_tool_run(path: Path, reading: Reading) -> Run | None:
+    """The results of another tool at a place; None where no reader knows any."""
+    from evalprep.results.tool_runs import read_tool_run  # few places are of another tool
+
+    return read_tool_run(path, reading)
 
 
 def open_run(
@@ -57,7 +63,7 @@ def open_run(
     reading = chosen_reading()
     # A file of another tool is told by its first line; others would read it whole to refuse it.
     if Path(path).is_file() or reading.format:
-        run_of_tool = read_tool_run(Path(path), reading)
+        run_of_tool = _read_tool_run(Path(path), reading)
         if run_of_tool is not None:
             return run_of_tool
     try:
@@ -73,7 +79,7 @@ def _log_beside(path: Path, packs: Iterable[Pack], reading: Reading, run: Run) -
     The run of lm-eval, which has scores without samples, where there is no other.
     """
     try:
-        if (with_samples := read_tool_run(path, reading)) is not None:
+        if (with_samples := _read_tool_run(path, reading)) is not None:
             return with_samples
     except BadInput:  # scores without samples are a run of lm-eval all the same
         return run
@@ -89,7 +95,7 @@ def _open_log(path: Path, packs: Iterable[Pack], reading: Reading, error: BadInp
     Raises:
         BadInput: it is neither, which is why lm-eval's reader refused it.
     """
-    run = read_log(path, packs) or read_tool_run(path, reading)
+    run = read_log(path, packs) or _read_tool_run(path, reading)
     if run is not None:
         return run
     if not path.exists():
@@ -99,6 +105,8 @@ def _open_log(path: Path, packs: Iterable[Pack], reading: Reading, error: BadInp
 
 def _with_appearance(problem: Problem, path: Path) -> Problem:
     """The problem of a place that nothing reads, with what it looks like."""
+    from evalprep.results.readers.tools import FORMATS, appearance
+
     if not problem.allowed:
         return problem
     others = f"{problem.allowed}; a log that a pack reads; or results of {', '.join(FORMATS)}"
@@ -211,6 +219,8 @@ def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:
         is_below = len(logs) == 1 and logs[0].is_dir() and logs[0] != Path(path)
         if len(logs) > 1 or is_below:
             return [*logs]
+    from evalprep.results.tool_runs import places_of_models
+
     return [*places_of_models(Path(path), chosen_reading())]
 
 

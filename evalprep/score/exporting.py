@@ -51,9 +51,11 @@ def export(
 
 def _takes(pack: Pack, run: ExportRun) -> bool:
     """Returns whether a pack writes files about tasks of lm-eval itself that the run has."""
-    patterns = (
-        getattr(pack.module("export"), "ALSO", ()) if (pack.folder / "export.py").is_file() else ()
-    )
+    file = pack.folder / "export.py"
+    # Few packs do, and to import the modules of all takes as long as to score a run.
+    if not file.is_file() or "ALSO" not in file.read_text(encoding="utf-8"):
+        return False
+    patterns = getattr(pack.module("export"), "ALSO", ())
     return any(fnmatch.fnmatchcase(name, pattern) for name in run.lines for pattern in patterns)
 
 

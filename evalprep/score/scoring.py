@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalprep.annotate import judge_efforts, ratings_of_run
+from evalprep.annotate import JudgeEffort, Ratings, ledger_of
 from evalprep.files import as_mapping
 from evalprep.numbers import finite_number
 from evalprep.packs import Pack, ScoreSpec
@@ -65,7 +65,7 @@ def score_run(
         _place_beside_tasks(published, tasks, pack, run)
         suite += _suite_scores(walked, published, run)
         notes += walked.walk.notes
-    ratings = ratings_of_run(run, owners)
+    ratings, judges = _judged(run, owners)
     return Scores(
         run=run.label,
         model=run.model,
@@ -83,8 +83,17 @@ def score_run(
         ratings=ratings,
         stored=stored_scores(run),
         efforts=run.efforts,
-        judges=judge_efforts(run),
+        judges=judges,
     )
+
+
+def _judged(run: Run, packs: Sequence[Pack]) -> tuple[Ratings, list[JudgeEffort]]:
+    """What judges said of a run, and what they took."""
+    if ledger_of(run) is None:
+        return Ratings(), []
+    from evalprep.annotate import judge_efforts, ratings_of_run
+
+    return ratings_of_run(run, packs), judge_efforts(run)
 
 
 def partial_rows(run: Run, names: Iterable[str]) -> str:

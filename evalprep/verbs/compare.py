@@ -89,15 +89,14 @@ def configure(parser: Parser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Compares, prints, writes the flips."""
-    from evalprep.results import label_runs
-    from evalprep.score import Scores
+    from evalprep.results import Run, label_runs
 
     if args.published is not None:
         return _compare_published(args)
     sides = _open(args)
-    if any(isinstance(side, Scores) for side in sides):
+    runs = [side for side in sides if isinstance(side, Run)]
+    if len(runs) < len(sides):
         return _compare_stored(sides, args)
-    runs = [side for side in sides if not isinstance(side, Scores)]
     label_runs(runs, args.label)
     name_foreign_answers(runs, accept=args.accept_ledger)
     run, other = runs[0], runs[1] if len(runs) > 1 else None
@@ -168,13 +167,14 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
     """The candidate and, where it is named, the baseline, read by the rule that is asked for."""
     from evalprep.packs import find_packs, on_demand
     from evalprep.results import by_rule, open_run
-    from evalprep.score import open_side, sides_by_rule
 
     packs = partial(find_packs, args.template_dir)
     known = packs() if args.rule else {}
     if args.other is None:
         run = open_run(args.run, on_demand(args.template_dir), timestamp=args.timestamp)
         return [*by_rule([run], args.rule, known)]
+    from evalprep.score import open_side, sides_by_rule
+
     sides = [
         open_side(args.run, packs, timestamp=args.timestamp),
         open_side(args.other, packs, timestamp=args.baseline_timestamp),

@@ -416,12 +416,12 @@ def configured_packs(config: Path = Path("eval_config.yaml")) -> list[Path]:
 
     A config with mistakes names none: verbs after the run do not depend on it.
     """
+    if not config.is_file():
+        return []
     from evalprep.errors import BadInput
     from evalprep.places import place
     from evalprep.yamlfile import load_yaml
 
-    if not config.is_file():
-        return []
     try:
         source = load_yaml(config)
     except BadInput:

@@ -192,15 +192,15 @@ def _is_free(folder: Path, origin: str) -> bool:
 
 def _score(place: str, run: Run, args: argparse.Namespace, packs: Mapping[str, Pack]) -> _Scored:
     """Runs the free annotators, then scores by every rule, and by the chosen one what is shown."""
-    from evalprep.annotate import compute, show_computing
     from evalprep.results import by_rule
     from evalprep.score import cluster_by, of_rule, packs_of, score_run
 
     reference = _reference(run, args, packs)
     run.accepts_ledger = args.accept_ledger
     computed: list[str] = []
-    if not args.no_write:
-        own_packs = packs_of(run, packs)
+    if not args.no_write and (own_packs := packs_of(run, packs)):
+        from evalprep.annotate import compute, show_computing
+
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)
     name_foreign_answers([run], accept=args.accept_ledger)
     scores = score_run(run, packs, reference=reference)

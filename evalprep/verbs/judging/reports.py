@@ -21,14 +21,13 @@ from evalprep.annotate import (
     TaskTally,
     Use,
     agreement,
-    find_ledger,
+    ledger_of,
     now,
     open_filled,
     opened,
     plan,
     preferences,
     ratings_of,
-    run_folders,
     show,
     show_plan,
     show_sum,
@@ -184,7 +183,7 @@ def _ledger_of(run: Run) -> Path:
     Raises:
         BadInput: there is none, or an empty one.
     """
-    place = find_ledger(run_folders(run))
+    place = ledger_of(run)
     ledger = None if place is None else open_filled(place)
     if place is None or ledger is None:
         fix = "evalprep judge RUN --model NAME"

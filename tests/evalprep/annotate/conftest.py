@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.cli import main
 from evalprep.packs.ownership import remember_file
 from tests.packs.science.runs import write_run

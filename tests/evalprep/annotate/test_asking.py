@@ -12,7 +12,8 @@ import pytest
 
 from evalprep.annotate.answers import Who
 from evalprep.annotate.asking import Asker, Stopped
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.annotate.prices import Budget, Price
 from evalprep.annotate.providers import pace
 from evalprep.annotate.providers.body import retry_after

@@ -6,7 +6,8 @@ import json
 import pytest
 
 from evalprep.annotate.batch import Desk, batches_of, changed_inputs
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.annotate.providers.service import WIRES, Service
 from evalprep.annotate.providers.wire import RefusedError, UnansweredError
 from tests.evalprep.annotate.plain import questions

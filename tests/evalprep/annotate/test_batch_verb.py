@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from tests.evalprep.annotate.conftest import SUMMARY, change_reply
 from tests.evalprep.annotate.services import serve
 

@@ -9,7 +9,8 @@ import pytest
 
 from evalprep.annotate.answers import Who, questions_of
 from evalprep.annotate.collection import chosen_tasks
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.annotate.prices import Budget, Price
 from evalprep.annotate.providers.batches import BATCHES, read_lines
 from evalprep.annotate.providers.body import BODY_LIMIT

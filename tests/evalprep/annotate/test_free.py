@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalprep.annotate.ledger import FILE
+from evalprep.annotate.place import FILE
 from evalprep.cli import main
 
 PACK = """\

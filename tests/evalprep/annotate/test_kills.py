@@ -7,7 +7,8 @@ import time
 import pytest
 
 from evalprep.annotate.attachment import kept_judgements
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
 from tests import PROJECT_ROOT, processes

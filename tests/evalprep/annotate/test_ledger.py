@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalprep.annotate.ledger import FILE, Attempt, Chosen, Ledger, Use, find_ledger, ledger_place
+from evalprep.annotate.ledger import Attempt, Chosen, Ledger, Use
+from evalprep.annotate.place import FILE, find_ledger, ledger_place
 from evalprep.annotate.schema import STEPS, VERSION
 from evalprep.errors import BadInput
 from tests import PROJECT_ROOT

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
 from evalprep.annotate.local import LocalJudge
+from evalprep.annotate.place import FILE
 from evalprep.annotate.providers.wire import Request
 from evalprep.backends import BACKENDS
 from evalprep.cli import main

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from evalprep.annotate import writer
-from evalprep.annotate.ledger import FILE, Attempt, Ledger
+from evalprep.annotate.ledger import Attempt, Ledger
+from evalprep.annotate.place import FILE
 from evalprep.annotate.seal import KEY, own_seal
 from evalprep.annotate.writer import Writer
 from evalprep.cli import main

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.packs.rubric import Rubric
 from evalprep.packs.rubricfile import read_rubric
 from tests import PROJECT_ROOT

@@ -82,12 +82,21 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_small_comparison_does_not_load_what_it_does_not_use(tmp_path):
+#: What no verb needs for a small run of lm-eval that nothing was asked about.
+UNUSED = (
+    *("pandas", "pyarrow", "scipy", "torch", "lm_eval", "datasets", "email", "asyncio", "sqlite3"),
+    *("evalprep.annotate.ledger", "evalprep.results.readers.tools.formats", "evalprep.backends"),
+    *("evalprep.packapi.context", "evalprep.leaderboard.building"),
+)
+
+
+@pytest.mark.parametrize("words", ["compare --no_write", "score", "samples"])
+def test_a_look_at_a_small_run_loads_nothing_that_it_does_not_use(tmp_path, words):
     home = write_run(tmp_path, {"t": ROWS})
     code = (
         "import sys\nfrom evalprep.cli import main\n"
-        f"main(['compare', {str(home)!r}, '--exit-zero', '--no-flips', '--json'])\n"
-        "print([n for n in ('pandas', 'pyarrow', 'scipy', 'torch', 'lm_eval', 'datasets') if n in sys.modules])"
+        f"main([*{words.split()!r}, {str(home)!r}, '--json'])\n"
+        f"print([name for name in {UNUSED!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

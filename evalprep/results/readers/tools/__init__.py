@@ -16,10 +16,22 @@ Each reader yields `Row`s; `results.tool_runs` makes a run of them.
 
 from __future__ import annotations
 
-from evalprep.results.readers.tools.finding import appearance, logs_at
-from evalprep.results.readers.tools.formats import FORMATS
-from evalprep.results.readers.tools.reading import Reading, chosen_reading, no_samples, reading_as
-from evalprep.results.readers.tools.row import Row, Status, TaskFacts, ToolLog
+from typing import TYPE_CHECKING
+
+from evalprep.surface import offered
+
+if TYPE_CHECKING:
+    from evalprep.results.readers.tools.finding import appearance, logs_at
+    from evalprep.results.readers.tools.formats import FORMATS
+    from evalprep.results.readers.tools.reading import (
+        Reading,
+        chosen_reading,
+        no_samples,
+        reading_as,
+    )
+    from evalprep.results.readers.tools.row import Row, Status, TaskFacts, ToolLog
+else:
+    __getattr__ = offered(__name__)
 
 __all__ = [
     "FORMATS",

@@ -1,0 +1,112 @@
+"""Tables over many models in the manner of a pack.
+
+The leaderboard's rows, written by the pack's `export.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from evalprep.leaderboard.board import Board, Cell, Row
+from evalprep.leaderboard.columns import Column, Columns
+from evalprep.leaderboard.page import render
+from evalprep.packapi import ExportBoard, ExportCell, ExportDifference, ExportRow
+from evalprep.packs import Pack
+from evalprep.tables import harmless
+
+
+def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[Path]:
+    """Let each pack of the board's scores write its own table (`export_board` in its `export.py`).
+
+    A pack whose export fails is named in `board.notes`; the others still write theirs.
+
+    Args:
+        board: The leaderboard.
+        packs: All packs.
+        folder: Where to; made if it does not exist.
+
+    Returns:
+        What was written.
+
+    Raises:
+        OSError: `folder` cannot be written.
+    """
+    written: list[Path] = []
+    for pack in packs.values():
+        columns = [column for column in board.columns.all if column.of(pack.name)]
+        module = pack.module("export") if columns else None
+        write = getattr(module, "export_board", None)
+        if write is None:
+            continue
+        shown = _board_of_pack(board, pack, columns)
+        try:
+            written += [Path(path) for path in write(board=shown, out_dir=folder)]
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the leaderboard is there; a pack's own files must not cost it
+            board.notes.append(
+                f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}"
+            )
+    return written
+
+
+def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> ExportBoard:
+    """The part of the leaderboard that a pack exports.
+
+    Its columns, and the rows with a value in one of them.
+    """
+    rows = [
+        row
+        for row in board.rows
+        if any(row.cells[column.id].value is not None for column in columns)
+    ]
+    own = Board(
+        _headline(pack, columns), rows, board.anchor, board.unmarked, board.notes, board.sort
+    )
+    return ExportBoard(
+        [_row(row, pack, columns) for row in rows],
+        partial(render, own),
+        tuple(board.notes),
+        _differences(board, pack) if rows == board.rows else {},
+    )
+
+
+def _headline(pack: Pack, columns: Sequence[Column]) -> Columns:
+    """The pack's own columns, its headline first to be shown."""
+    places: dict[str, int] = {}
+    for place, name in enumerate(pack.leaderboard.columns):
+        places.setdefault(f"{pack.name}/{name}", place)
+    named = [column for column in columns if column.id in places]
+    named.sort(key=lambda column: places[column.id])
+    return Columns(list(columns), named or list(columns))
+
+
+def _differences(board: Board, pack: Pack) -> dict[str, ExportDifference]:
+    """The conclusions on a pack's scores, of a table of two runs."""
+    differences = {}
+    for name, conclusion in board.differences.items():
+        owner, _, own_name = name.partition("/")
+        if owner == pack.name and own_name:
+            item = conclusion.difference
+            differences[own_name] = ExportDifference(
+                item.delta, item.low, item.high, conclusion.words
+            )
+    return differences
+
+
+def _row(row: Row, pack: Pack, columns: Sequence[Column]) -> ExportRow:
+    cells = {
+        column.id.removeprefix(f"{pack.name}/"): _cell(row.cells[column.id]) for column in columns
+    }
+    return ExportRow(str(harmless(row.label)), str(harmless(row.model)), cells, trial=row.trial)
+
+
+def _cell(cell: Cell) -> ExportCell:
+    return ExportCell(
+        cell.value,
+        cell.reason,
+        tuple(f"{cell.standing}: {why}" for why in cell.why),
+        tuple(cell.notes),
+    )
