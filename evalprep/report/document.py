@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from evalprep import __version__
 from evalprep.compare import (
@@ -25,6 +25,16 @@ from evalprep.packs import Pack
 from evalprep.places import without_home
 from evalprep.report.align import TaskRows, align
 from evalprep.report.browser import Browser, Flips
+from evalprep.report.content import (
+    ComparisonPart,
+    Document,
+    Head,
+    Parts,
+    RatingsPart,
+    RunPart,
+    SampleCounts,
+    TaskPart,
+)
 from evalprep.report.facts import facts_of
 from evalprep.report.judgements import Judgements
 from evalprep.report.scores import groups_of, groups_without_value, stored_of, suite_of
@@ -50,7 +60,7 @@ class Report:
         judgements: What judges said of the samples of each run.
     """
 
-    document: dict[str, Any] = field(repr=False)
+    document: Document = field(repr=False)
     index: str = field(repr=False)
     chunks: list[str] = field(repr=False)
     rows: list[TaskRows] = field(default_factory=list, repr=False)
@@ -67,9 +77,9 @@ class _Compared:
     comparison: Comparison
     flips: Flips
 
-    def to_dict(self) -> dict[str, Any]:
-        places = {"now": self.candidate, "before": self.baseline}
-        return {**places, **self.comparison.to_dict()}
+    def part(self) -> ComparisonPart:
+        """The comparison as a part of the document."""
+        return _comparison_part(self.candidate, self.baseline, self.comparison)
 
 
 @dataclass(frozen=True)
@@ -80,10 +90,10 @@ class _Samples:
     """
 
     rows: list[TaskRows]
-    tasks: list[dict[str, Any]]
+    tasks: list[TaskPart]
     index: str = field(repr=False)
     chunks: list[str] = field(repr=False)
-    counts: Mapping[str, int]
+    counts: SampleCounts
 
 
 def build_report(
@@ -131,21 +141,21 @@ def build_report(
     )
     samples = _read_samples(runs, browser)
     models = (run.model.rstrip("/").rpartition("/")[2] for run in runs)
-    document = {
+    parts: Parts = {
         **_head(models, created),
         "runs": _runs(runs, labels),
         "tasks": samples.tasks,
         "stored": stored_of(runs),
         "scores": suite_of(scores, notes),
         "groups": groups_of(scores),
-        "ratings": [run_scores.ratings.to_dict() for run_scores in scores],
-        "comparisons": [item.to_dict() for item in compared],
+        "ratings": [_ratings(side) for side in scores],
+        "comparisons": [item.part() for item in compared],
         "samples": samples.counts,
     }
-    for run, run_scores in zip(document["runs"], scores, strict=False):  # no scores, no groups
+    for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
         run["notes"] += groups_without_value(run_scores)
     judged = judgements or [{} for _ in runs]
-    return Report(_with_texts(document), samples.index, samples.chunks, samples.rows, flips, judged)
+    return Report(_with_texts(parts), samples.index, samples.chunks, samples.rows, flips, judged)
 
 
 def build_scores_report(
@@ -160,24 +170,23 @@ def build_scores_report(
     """
     *candidates, baseline = scores
     comparisons = [compare_scores(candidate, baseline) for candidate in candidates]
-    places = {"before": len(candidates)}
     index, chunks = Browser([], []).finish()
-    document = {
+    parts: Parts = {
         **_head((side.run for side in scores), created),
         "runs": [_run_of_scores(side) for side in scores],
         "tasks": [],
         "stored": [],
         "scores": suite_of(scores, notes),
         "groups": [],
-        "ratings": [side.ratings.to_dict() for side in scores],
+        "ratings": [_ratings(side) for side in scores],
         "comparisons": [
-            {"now": place, **places, **comparison.to_dict()}
+            _comparison_part(place, len(candidates), comparison)
             for place, comparison in enumerate(comparisons)
         ],
         "samples": {"rows": 0, "shown": 0, "max_chars": 0},
     }
     no_flips = [Flips() for _ in comparisons]
-    return Report(_with_texts(document), index, chunks, [], no_flips, [{} for _ in scores])
+    return Report(_with_texts(parts), index, chunks, [], no_flips, [{} for _ in scores])
 
 
 # --- comparisons
@@ -230,7 +239,19 @@ def _compare_suites(
         )
 
 
+def _comparison_part(
+    candidate: int, baseline: int | None, comparison: Comparison
+) -> ComparisonPart:
+    """A comparison of two runs by their places; None for published verdicts."""
+    part = {"now": candidate, "before": baseline, **comparison.to_dict()}
+    return cast(ComparisonPart, part)
+
+
 # --- parts of the document
+
+
+def _ratings(side: Scores) -> RatingsPart:
+    return cast(RatingsPart, side.ratings.to_dict())
 
 
 def _read_samples(runs: Sequence[Run], browser: Browser) -> _Samples:
@@ -242,7 +263,7 @@ def _read_samples(runs: Sequence[Run], browser: Browser) -> _Samples:
         browser.add(number, task)
         tasks.append(task_of(task))
     index, chunks = browser.finish()
-    counts = {
+    counts: SampleCounts = {
         "rows": browser.total,
         "shown": len(browser.columns["task"]),
         "max_chars": browser.max_chars,
@@ -250,7 +271,7 @@ def _read_samples(runs: Sequence[Run], browser: Browser) -> _Samples:
     return _Samples(rows, tasks, index, chunks, counts)
 
 
-def _head(names: Iterable[str], created: str) -> dict[str, Any]:
+def _head(names: Iterable[str], created: str) -> Head:
     return {
         "schema": SCHEMA,
         "evalprep": __version__,
@@ -265,7 +286,7 @@ def _labels(runs: Sequence[Run]) -> list[str]:
     return label_runs(runs)
 
 
-def _runs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
+def _runs(runs: Sequence[Run], labels: Sequence[str]) -> list[RunPart]:
     return [
         {
             "label": label,
@@ -285,11 +306,11 @@ def _notes_of(run: Run) -> list[str]:
     )
 
 
-def _run_of_scores(side: Scores) -> dict[str, Any]:
+def _run_of_scores(side: Scores) -> RunPart:
     return {"label": side.run, "model": side.model, "stamp": "", "notes": side.notes, "facts": []}
 
 
-def _with_texts(document: dict[str, Any]) -> dict[str, Any]:
+def _with_texts(parts: Parts) -> Document:
     """The document as strict JSON, and how its numbers are written."""
-    strict: dict[str, Any] = plain(document)
+    strict = cast(Parts, plain(parts))
     return {**strict, "shown": shown_of(strict)}

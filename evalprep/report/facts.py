@@ -14,14 +14,16 @@ from typing import Any
 from evalprep.credentials import without_secrets
 from evalprep.packs import Prepared, PreparedSource
 from evalprep.places import shareable_folder, shareable_text
+from evalprep.report.content import Fact
 from evalprep.results import Run, prepared_work
 from evalprep.score import labelled, written
 
-Fact = tuple[str, str, Any]
+#: Group, name and value of a fact, as it is found.
+RawFact = tuple[str, str, Any]
 _TIME = "Time (of a task without loading the model)"
 
 
-def facts_of(run: Run) -> list[dict[str, str]]:
+def facts_of(run: Run) -> list[Fact]:
     """Returns every fact that the run's files state, as group, name and value; secrets are masked.
 
     Facts of the preparation (sources and their revisions, the printed command) come from the
@@ -40,7 +42,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _facts_of_call(run: Run) -> Iterator[Fact]:
+def _facts_of_call(run: Run) -> Iterator[RawFact]:
     settings = run.settings
     yield "Run", "model", run.model
     yield "Run", "folder", shareable_folder(run.files.folder)
@@ -50,14 +52,14 @@ def _facts_of_call(run: Run) -> Iterator[Fact]:
     yield from settings.shown
 
 
-def _facts_of_tasks(run: Run) -> Iterator[Fact]:
+def _facts_of_tasks(run: Run) -> Iterator[RawFact]:
     for name, task in run.logged.tasks.items():
         yield "Task versions", name, task.version
     for name, task in run.logged.tasks.items():
         yield "Task hashes", name, task.hash
 
 
-def _facts_of_preparation(run: Run) -> Iterator[Fact]:
+def _facts_of_preparation(run: Run) -> Iterator[RawFact]:
     work = prepared_work(run)
     if work is None:
         return
@@ -72,7 +74,7 @@ def _facts_of_preparation(run: Run) -> Iterator[Fact]:
         yield _source(source)
 
 
-def _source(source: PreparedSource) -> Fact:
+def _source(source: PreparedSource) -> RawFact:
     """A source with its rows and its revision, else the digests of its files."""
     pinned = source.revision or ", ".join(digest[:16] for digest in source.digests)
     name = " ".join(filter(None, (source.location, source.config, source.split)))

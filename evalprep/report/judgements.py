@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalprep.packs import Pack
+from evalprep.report.content import JudgementPart
 from evalprep.results import Run
 
-Judgements = Mapping[
-    str, Mapping[int, dict[str, Any]]
-]  # task -> position in the split -> judgement
+#: Task -> position in the split -> judgement.
+Judgements = Mapping[str, Mapping[int, JudgementPart]]
 
 
 def judgements_of(run: Run, packs: Mapping[str, Pack]) -> Judgements:
@@ -21,7 +21,7 @@ def judgements_of(run: Run, packs: Mapping[str, Pack]) -> Judgements:
     Each has `judge` (the model), `status`, `ratings`, `reply` and `reason`. What judges said by
     rubrics of the user's is put beside it, its ratings under `RUBRIC.NAME`.
     """
-    by_task: dict[str, dict[int, dict[str, Any]]] = {}
+    by_task: dict[str, dict[int, JudgementPart]] = {}
     for task in run.tasks:
         by_index, notes = _judgements_of_task(run, task, packs)
         run.notes += [note for note in notes if note and note not in run.notes]
@@ -56,7 +56,7 @@ def _judgements_of_task(
     return by_index, notes
 
 
-def _combined(judgements: Sequence[tuple[str, Any]]) -> dict[str, Any] | None:
+def _combined(judgements: Sequence[tuple[str, Any]]) -> JudgementPart | None:
     """The judgements of one sample as one; None where no judge was asked."""
     from evalprep.annotate import together
     from evalprep.packs import NOT_ASKED

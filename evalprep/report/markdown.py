@@ -7,10 +7,18 @@ from typing import Any
 
 from evalprep.compare import POINTS, RATIO, Unit
 from evalprep.numbers import number, percent, probability
+from evalprep.report.content import (
+    ComparisonPart,
+    ConclusionPart,
+    Document,
+    LoggedMetric,
+    StoredPart,
+    StoredValue,
+    SuiteRunPart,
+    TaskRunPart,
+)
 from evalprep.report.document import Report
 from evalprep.report.tables import (
-    Document,
-    Fields,
     comparison_names,
     conclusions_of,
     draws_of,
@@ -22,7 +30,6 @@ from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, mark
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # scores that a note names one by one
-_REPLY_COUNTS = ("rows", "unparsed", "truncated", "empty", "damaged")
 _PAIRED = frozenset(
     {"task", "secondary", "overall"}
 )  # kinds that gained and lost rows stand behind
@@ -101,7 +108,7 @@ def _score_table(document: Document) -> Table:
     return table
 
 
-def _score_cell(run: Fields | None, *, in_percent: bool) -> Entry:
+def _score_cell(run: TaskRunPart | None, *, in_percent: bool) -> Entry:
     if run is None:
         return "-"
     score = run["score"]
@@ -122,13 +129,13 @@ def _draws_table(document: Document) -> Table:
     return table
 
 
-def _named(score: Fields) -> str:
+def _named(score: LoggedMetric | StoredPart) -> str:
     """A metric, with its filter where that is a choice."""
     filter_name = score["filter"]
     return str(score["metric"]) + ("" if filter_name == "none" else f" ({filter_name})")
 
 
-def _draws_cell(entry: Fields | None) -> Entry:
+def _draws_cell(entry: LoggedMetric | None) -> Entry:
     if entry is None:
         return "-"
     low, high = entry["interval"] or (None, None)
@@ -148,7 +155,7 @@ def _stored_table(document: Document) -> Table:
     return table
 
 
-def _stored_cell(run: Fields | None, *, in_percent: bool) -> Entry:
+def _stored_cell(run: StoredValue | None, *, in_percent: bool) -> Entry:
     if run is None:
         return "-"
     error = run["stderr"]
@@ -174,17 +181,17 @@ def _notes_of_scores(document: Document) -> list[Note]:
     """The notes of suite scores with a value, each once with the scores that it is about."""
     names_of: dict[str, dict[str, None]] = {}
     for score in document["scores"]:
-        for run in filter(_has_value, score["runs"]):
+        for run in filter(_has_value, filter(None, score["runs"])):
             for note in run["notes"]:
                 names_of.setdefault(note, {})[score["name"]] = None
     return [Note(f"{shortlist(list(names), _NAMED)}: {note}") for note, names in names_of.items()]
 
 
-def _has_value(run: Fields | None) -> bool:
-    return run is not None and run["agg_value"] is not None
+def _has_value(run: SuiteRunPart) -> bool:
+    return run["agg_value"] is not None
 
 
-def _suite_cell(run: Fields | None, unit: str) -> Entry:
+def _suite_cell(run: SuiteRunPart | None, unit: str) -> Entry:
     if run is None:
         return "-"
     if run["agg_value"] is None:
@@ -198,7 +205,7 @@ def _suite_cell(run: Fields | None, unit: str) -> Entry:
 # --- comparisons
 
 
-def _comparison_lines(name: str, comparison: Fields) -> Iterator[str]:
+def _comparison_lines(name: str, comparison: ComparisonPart) -> Iterator[str]:
     yield f"## {escape(name[0].upper() + name[1:])}"
     yield ""
     for line in comparison["closing"]:
@@ -224,7 +231,7 @@ def _comparison_lines(name: str, comparison: Fields) -> Iterator[str]:
         yield ""
 
 
-def _conclusion_row(item: Fields, published: bool) -> list[Entry]:
+def _conclusion_row(item: ConclusionPart, published: bool) -> list[Entry]:
     unit = Unit(item["unit"], item["binary"])
     # Published verdicts are right or wrong, whatever the metric of the run is.
     of_baseline = Unit(POINTS) if published and item["kind"] == "task" else unit
@@ -243,7 +250,7 @@ def _conclusion_row(item: Fields, published: bool) -> list[Entry]:
     ]
 
 
-def _difference_cell(item: Fields, unit: Unit) -> Cell:
+def _difference_cell(item: ConclusionPart, unit: Unit) -> Cell:
     """The difference with its unit, and its interval."""
     if item["delta"] is None:
         return Cell(None)
@@ -275,13 +282,19 @@ def _reply_table(document: Document) -> Table:
     table = Table("Replies", [*columns, *(Column(name, Kind.MEASURE) for name in counts)])
     for task in document["tasks"]:
         for label, run in of_runs(document, task["runs"]):
-            cells = [_known(run[name]) for name in _REPLY_COUNTS]
-            cells[_REPLY_COUNTS.index("truncated")] = _truncated(run)
-            table.add(task["name"], label, *cells)
+            table.add(
+                task["name"],
+                label,
+                str(run["rows"]),
+                _known(run["unparsed"]),
+                _truncated(run),
+                str(run["empty"]),
+                str(run["damaged"]),
+            )
     return table
 
 
-def _truncated(run: Fields) -> str:
+def _truncated(run: TaskRunPart) -> str:
     text = _known(run["truncated"])
     if run["truncated"] is not None and run["truncated_unknown"]:
         text += f" ({run['truncated_unknown']} not known)"

@@ -13,9 +13,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 from evalprep.numbers import finite_number
+from evalprep.report.content import (
+    CategoryPart,
+    Distribution,
+    GroupPart,
+    GroupRunPart,
+    PublishedPart,
+    RecordPart,
+    StoredPart,
+    StoredValue,
+    SuitePart,
+    SuiteRunPart,
+)
 from evalprep.report.text import plain
 from evalprep.results import Run
 from evalprep.score import (
@@ -31,9 +43,7 @@ from evalprep.score import (
 _DRAWN = 1000  # values of a distribution that are kept; a curve of more looks the same
 
 
-def suite_of(
-    scores: Sequence[Scores], notes: Mapping[str, str] | None = None
-) -> list[dict[str, Any]]:
+def suite_of(scores: Sequence[Scores], notes: Mapping[str, str] | None = None) -> list[SuitePart]:
     """Every suite score of any run, with its result per run; None where a run does not have it.
 
     Args:
@@ -48,7 +58,7 @@ def suite_of(
     ]
 
 
-def _line_up(scores: Sequence[SuiteScore | None], note: str) -> dict[str, Any]:
+def _line_up(scores: Sequence[SuiteScore | None], note: str) -> SuitePart:
     first = next(score for score in scores if score is not None)
     explain = next((score.explain for score in scores if score and score.explain), note)
     return {
@@ -59,21 +69,22 @@ def _line_up(scores: Sequence[SuiteScore | None], note: str) -> dict[str, Any]:
         "range": list(first.range),
         "unit": first.unit,
         "explain": explain,
-        "published": plain(_published_values(scores)),
+        "published": _published_values(scores),
         "runs": [None if score is None else _result(score) for score in scores],
     }
 
 
-def _published_values(scores: Sequence[SuiteScore | None]) -> list[dict[str, Any]]:
+def _published_values(scores: Sequence[SuiteScore | None]) -> list[PublishedPart]:
     """The published values of all runs, each once."""
-    published: dict[tuple[Any, ...], dict[str, Any]] = {}
+    published: dict[tuple[Any, ...], PublishedPart] = {}
     for score in scores:
         for entry in score.published if score else ():
-            published.setdefault((entry.value, entry.source, entry.note), asdict(entry))
+            part = cast(PublishedPart, plain(asdict(entry)))
+            published.setdefault((entry.value, entry.source, entry.note), part)
     return list(published.values())
 
 
-def _result(score: SuiteScore) -> dict[str, Any]:
+def _result(score: SuiteScore) -> SuiteRunPart:
     result = score.result
     shown = {
         "agg_value": result.value,
@@ -94,7 +105,7 @@ def _result(score: SuiteScore) -> dict[str, Any]:
     known["agg_value"] = None if score.is_undefined else score.value
     known["reference"] = score.reference
     drawn = result.distributions or _by_index(result.value_by_index)
-    return {
+    part = {
         **plain(known),
         "few_read": score.few_read,
         "notes": score.notes,
@@ -102,28 +113,23 @@ def _result(score: SuiteScore) -> dict[str, Any]:
         "categories": _categories(result.categories),
         "records": _records(result.records),
     }
+    return cast(SuiteRunPart, part)
 
 
-def _categories(categories: Any) -> list[dict[str, Any]]:
+def _categories(categories: Any) -> list[CategoryPart]:
     """The categories of a score, the highest first; those without a value are left out."""
-    entries = []
+    entries: list[CategoryPart] = []
     for name, category in categories.items() if isinstance(categories, Mapping) else ():
         value = category.get("agg_value") if isinstance(category, Mapping) else None
         if finite_number(value) is not None:
             low, high = category.get("interval") or (None, None)
-            entries.append(
-                {
-                    "name": str(name),
-                    "agg_value": value,
-                    "low": low,
-                    "high": high,
-                    "n": category.get("n"),
-                }
-            )
-    return [dict(plain(entry)) for entry in sorted(entries, key=lambda entry: -entry["agg_value"])]
+            count = category.get("n")
+            entry = {"name": str(name), "agg_value": value, "low": low, "high": high, "n": count}
+            entries.append(cast(CategoryPart, plain(entry)))
+    return sorted(entries, key=lambda entry: -entry["agg_value"])
 
 
-def _records(records: Any) -> dict[str, list[dict[str, Any]]]:
+def _records(records: Any) -> dict[str, list[RecordPart]]:
     """The best and the worst records of a score, with the keys that the page shows."""
     keys = ("sample_id", "value", "prompt", "target", "reply")
     lists = (
@@ -131,7 +137,7 @@ def _records(records: Any) -> dict[str, list[dict[str, Any]]]:
     )
     return {
         end: [
-            dict(plain({key: record.get(key) for key in keys}))
+            cast(RecordPart, plain({key: record.get(key) for key in keys}))
             for record in several
             if isinstance(record, Mapping)
         ]
@@ -155,7 +161,7 @@ def _by_index(rows: Any) -> dict[str, list[float]]:
     return graded if len(columns) == 1 else {}
 
 
-def thin(values: Iterable[Any]) -> dict[str, Any]:
+def thin(values: Iterable[Any]) -> Distribution:
     """A distribution as its size and at most 1,000 of its sorted values, both ends kept.
 
     >>> thin([3, 1, 2])
@@ -168,7 +174,7 @@ def thin(values: Iterable[Any]) -> dict[str, Any]:
     return {"n": size, "values": [float(f"{value:.6g}") for value in known]}
 
 
-def stored_of(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def stored_of(runs: Sequence[Run]) -> list[StoredPart]:
     """Stored scores of tasks without samples, lined up by task, metric and filter."""
     by_name = [
         {
@@ -186,21 +192,22 @@ def stored_of(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 def _stored_entry(
     task: str, metric: str, filter_name: str, scores: Sequence[StoredScore | None]
-) -> dict[str, Any]:
+) -> StoredPart:
     """One stored score of all runs; None for a run without it."""
     return {
         "task": task,
         "metric": metric,
         "filter": filter_name,
         "percent": all(score.unit == SHARE for score in scores if score is not None),
-        "runs": [
-            score and {"value": score.value, "stderr": score.stderr, "n": score.n}
-            for score in scores
-        ],
+        "runs": [None if score is None else _stored_value(score) for score in scores],
     }
 
 
-def groups_of(scores: Sequence[Scores]) -> list[dict[str, Any]]:
+def _stored_value(score: StoredScore) -> StoredValue:
+    return {"value": score.value, "stderr": score.stderr, "n": score.n}
+
+
+def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
     """The harness' groups that have a value: all rows pooled, and the mean of the tasks' means.
 
     Of the others `groups_without_value` tells the reason.
@@ -228,11 +235,11 @@ def _has_value(group: GroupScore) -> bool:
     return group.micro.value is not None or group.macro.value is not None
 
 
-def _group(group: GroupScore | None) -> dict[str, Any] | None:
+def _group(group: GroupScore | None) -> GroupRunPart | None:
     if group is None:
         return None
     parts = {"micro": _fields_of(group.micro), "macro": _fields_of(group.macro)}
-    return dict(plain({"tasks": group.tasks, **parts}))
+    return cast(GroupRunPart, plain({"tasks": group.tasks, **parts}))
 
 
 def _fields_of(estimate: Estimate) -> dict[str, Any]:

@@ -14,11 +14,25 @@ from typing import Any
 
 from evalprep.compare import Unit
 from evalprep.numbers import count, number, percent, probability
+from evalprep.report.content import (
+    ComparisonPart,
+    ConclusionPart,
+    GroupRunPart,
+    GroupValue,
+    LoggedMetric,
+    Parts,
+    PreferencePart,
+    RatingPart,
+    StoredPart,
+    SuitePart,
+    SuiteRunPart,
+    TaskPart,
+    TaskRunPart,
+)
 from evalprep.score import SHARE
 
 Form = Callable[[Any], str]
 _NOTHING = re.compile(r"[+-]?[0.]*")
-_WHOLE_TABLES = ("metrics", "further", "stored", "suite")
 
 
 def typeset(text: str) -> str:
@@ -60,12 +74,12 @@ def _share(node: Mapping[str, Any] | None, form: Form) -> dict[str, Any]:
     return _texts(node, value=form, low=form, high=form, n=count)
 
 
-def _task(task: Mapping[str, Any]) -> dict[str, Any]:
+def _task(task: TaskPart) -> dict[str, Any]:
     form = percent if task["percent"] else number
     return {"runs": [{} if run is None else _run(run, form) for run in task["runs"]]}
 
 
-def _run(run: Mapping[str, Any], form: Form) -> dict[str, Any]:
+def _run(run: TaskRunPart, form: Form) -> dict[str, Any]:
     counts = (
         "rows",
         "unparsed",
@@ -99,19 +113,19 @@ def _run(run: Mapping[str, Any], form: Form) -> dict[str, Any]:
     }
 
 
-def _metric(metric: Mapping[str, Any]) -> dict[str, Any]:
+def _metric(metric: LoggedMetric) -> dict[str, Any]:
     """A value of lm-eval's own table."""
     form = percent if metric["unit"] == SHARE else number
     return _texts(metric, value=form, stderr=form, interval=form)
 
 
-def _stored(score: Mapping[str, Any]) -> dict[str, Any]:
+def _stored(score: StoredPart) -> dict[str, Any]:
     """A score of a task without samples."""
     form = percent if score["percent"] else number
     return {"runs": [_texts(run, value=form, stderr=form, n=count) for run in score["runs"]]}
 
 
-def _score(score: Mapping[str, Any]) -> dict[str, Any]:
+def _score(score: SuitePart) -> dict[str, Any]:
     form = percent if score.get("unit") == SHARE else number
     return {
         "runs": [{} if run is None else _score_of_run(run, form) for run in score["runs"]],
@@ -119,7 +133,7 @@ def _score(score: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _score_of_run(run: Mapping[str, Any], form: Form) -> dict[str, Any]:
+def _score_of_run(run: SuiteRunPart, form: Form) -> dict[str, Any]:
     values = dict.fromkeys(("agg_value", "interval", "reference", "stderr"), form)
     return {
         **_texts(run, **values, parts=number, n=count, skipped=count),
@@ -137,7 +151,7 @@ def _score_of_run(run: Mapping[str, Any], form: Form) -> dict[str, Any]:
     }
 
 
-def _conclusion(item: Mapping[str, Any] | None, published: bool) -> dict[str, Any]:
+def _conclusion(item: ConclusionPart | None, published: bool) -> dict[str, Any]:
     """The numbers of a conclusion, as `compare` writes them.
 
     Published verdicts are right or wrong, whatever our own metric is.
@@ -159,29 +173,36 @@ def _conclusion(item: Mapping[str, Any] | None, published: bool) -> dict[str, An
     )
 
 
-def _comparison(comparison: Mapping[str, Any]) -> dict[str, Any]:
+def _comparison(comparison: ComparisonPart) -> dict[str, Any]:
     published = comparison["before"] is None
     return {
         "confidence": f"{comparison['confidence']:.0%}".replace("%", " %"),
         "tasks": [_conclusion(conclusion, published) for conclusion in comparison["tasks"]],
-        **{part: _conclusion(comparison[part], published) for part in ("overall", "pooled")},
-        **{
-            part: [_conclusion(item, published=False) for item in comparison.get(part, ())]
-            for part in _WHOLE_TABLES
-        },
+        "overall": _conclusion(comparison["overall"], published),
+        "pooled": _conclusion(comparison["pooled"], published),
+        "metrics": [_own_scale(item) for item in comparison["metrics"]],
+        "further": [_own_scale(item) for item in comparison["further"]],
+        "stored": [_own_scale(item) for item in comparison["stored"]],
+        "suite": [_own_scale(item) for item in comparison["suite"]],
     }
 
 
-def _group(run: Mapping[str, Any] | None) -> dict[str, Any]:
-    parts = ("micro", "macro") if run else ()
-    return {
-        part: _texts(run[part], agg_value=percent, interval=percent, n=count)
-        for part in parts
-        if run
-    }
+def _own_scale(item: ConclusionPart) -> dict[str, Any]:
+    """A conclusion of which both sides have the same scale."""
+    return _conclusion(item, published=False)
 
 
-def _rated(rating: Mapping[str, Any]) -> dict[str, Any]:
+def _group(run: GroupRunPart | None) -> dict[str, Any]:
+    if run is None:
+        return {}
+    return {"micro": _group_value(run["micro"]), "macro": _group_value(run["macro"])}
+
+
+def _group_value(value: GroupValue) -> dict[str, Any]:
+    return _texts(value, agg_value=percent, interval=percent, n=count)
+
+
+def _rated(rating: RatingPart) -> dict[str, Any]:
     """A rating: what judges gave, and the samples on which they differ."""
     counts = dict.fromkeys(("n", "equal", "both", "distribution"), count)
     plain = dict.fromkeys(("mean", "low", "high", "alpha"), number)
@@ -192,7 +213,7 @@ def _rated(rating: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _preferred(preference: Mapping[str, Any]) -> dict[str, Any]:
+def _preferred(preference: PreferencePart) -> dict[str, Any]:
     result = preference["found"]
     shares = {
         name: _share(result.get(name), percent) for name in ("win_rate", "first_place", "longer")
@@ -208,7 +229,7 @@ def _preferred(preference: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def shown_of(document: Mapping[str, Any]) -> dict[str, Any]:
+def shown_of(document: Parts) -> dict[str, Any]:
     """Texts of the numbers of a document, at the places of the numbers."""
     return {
         "tasks": [_task(task) for task in document["tasks"]],

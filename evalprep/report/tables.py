@@ -6,15 +6,22 @@ Scores, conclusions, ratings of judges, facts of the runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from evalprep.compare import NOT_ENOUGH
+from evalprep.report.content import (
+    ComparisonPart,
+    ConclusionPart,
+    Document,
+    LoggedMetric,
+    ScoreBesidePublished,
+    TaskRunPart,
+)
 from evalprep.results import is_of_draws
 from evalprep.score import WITHOUT_SAMPLES
 from evalprep.tables import Column, Entry, Table
 
-Document = Mapping[str, Any]
-Fields = Mapping[str, Any]
+Part = TypeVar("Part")
 
 _SCORE_COLUMNS = (
     *("run", "kind", "name", "part", "metric", "n", "value", "low", "high", "stderr"),
@@ -40,8 +47,6 @@ _PREFERENCE_COLUMNS = (
     *("low", "high", "follow the place", "verdicts for the first place"),
     "verdicts for the longer reply",
 )
-#: The lists of conclusions in a comparison, in the order in which they are shown.
-_CONCLUSIONS = ("tasks", "metrics", "further", "stored", "suite")
 
 
 def data_table(title: str, names: Sequence[str], rows: Iterable[Sequence[Entry]]) -> Table:
@@ -49,7 +54,7 @@ def data_table(title: str, names: Sequence[str], rows: Iterable[Sequence[Entry]]
     return Table(title, [Column(name) for name in names], rows)
 
 
-def of_runs(document: Document, runs: Sequence[Fields | None]) -> Iterator[tuple[str, Fields]]:
+def of_runs(document: Document, runs: Sequence[Part | None]) -> Iterator[tuple[str, Part]]:
     """Yields the label of each run with what belongs to it, without the runs that lack it."""
     for run, part in zip(document["runs"], runs, strict=False):
         if part is not None:
@@ -69,7 +74,7 @@ def _task_rows(document: Document) -> Iterator[list[Entry]]:
     for task in document["tasks"]:
         for label, run in of_runs(document, task["runs"]):
             metric = f"{run['metric']},{run['filter']}"
-            whole = {**run["score"], "published": run["published"]}
+            whole: ScoreBesidePublished = {**run["score"], "published": run["published"]}
             yield [label, "task", task["name"], "", metric, *_estimate(whole)]
             for subtask in run["subtasks"]:
                 name = subtask["name"]
@@ -77,7 +82,7 @@ def _task_rows(document: Document) -> Iterator[list[Entry]]:
             yield from _draws_rows(label, task["name"], run)
 
 
-def _draws_rows(label: str, task: str, run: Fields) -> Iterator[list[Entry]]:
+def _draws_rows(label: str, task: str, run: TaskRunPart) -> Iterator[list[Entry]]:
     """What several replies to each prompt give together: pass@k, maj@k, mean and variance."""
     for entry in draws_of(run):
         low, high = entry["interval"] or (None, None)
@@ -86,12 +91,12 @@ def _draws_rows(label: str, task: str, run: Fields) -> Iterator[list[Entry]]:
         yield [label, "several replies", task, "", metric, *numbers]
 
 
-def draws_of(run: Fields) -> list[Fields]:
+def draws_of(run: TaskRunPart) -> list[LoggedMetric]:
     """The metrics of a task that several replies to each prompt give together."""
     return [entry for entry in run["metrics"] if is_of_draws(entry["metric"])]
 
 
-def _estimate(score: Fields) -> list[Entry]:
+def _estimate(score: ScoreBesidePublished) -> list[Entry]:
     """Rows, value, interval, standard error, published value, and no reason for a missing value."""
     published = score["published"]
     numbers = [score[key] for key in ("n", "value", "low", "high", "stderr")]
@@ -131,18 +136,21 @@ def comparison_names(document: Document) -> list[str]:
     return names
 
 
-def conclusions_of(comparison: Fields) -> Iterator[Fields]:
+def conclusions_of(comparison: ComparisonPart) -> Iterator[ConclusionPart]:
     """Yields every conclusion of a comparison; those over all tasks where there are several."""
-    for part in _CONCLUSIONS:
-        yield from comparison.get(part, ())
+    yield from comparison["tasks"]
+    yield from comparison["metrics"]
+    yield from comparison["further"]
+    yield from comparison["stored"]
+    yield from comparison["suite"]
     if len(comparison["tasks"]) > 1:
-        yield from (comparison[part] for part in ("overall", "pooled") if comparison[part])
+        yield from filter(None, (comparison["overall"], comparison["pooled"]))
 
 
 def comparison_table(document: Document) -> Table:
     """Every conclusion of every comparison, one per row."""
     rows = [
-        [name, conclusion["kind"], conclusion["name"], *(conclusion[key] for key in _COMPARED)]
+        [name, conclusion["kind"], conclusion["name"], *_compared_values(conclusion)]
         for name, comparison in zip(
             comparison_names(document), document["comparisons"], strict=True
         )
@@ -152,14 +160,22 @@ def comparison_table(document: Document) -> Table:
     return data_table("Comparisons", _COMPARISON_COLUMNS, rows)
 
 
+def _compared_values(conclusion: ConclusionPart) -> list[Entry]:
+    values: Mapping[str, Any] = conclusion
+    return [values[key] for key in _COMPARED]
+
+
 def _missing_rows(document: Document) -> Iterator[list[Entry]]:
     """A row for each task and metric that one side of a comparison lacks."""
     names = comparison_names(document)
     empty = [None] * (len(_COMPARED) - 2)
     for name, comparison in zip(names, document["comparisons"], strict=True):
-        for side, key in (("candidate", "missing"), ("baseline", "extra")):
-            sentences = [f"the {side} has no {task}" for task in comparison[f"{key}_tasks"]]
-            for sentence in [*sentences, *comparison[f"{key}_metrics"]]:
+        sides = (
+            ("candidate", comparison["missing_tasks"], comparison["missing_metrics"]),
+            ("baseline", comparison["extra_tasks"], comparison["extra_metrics"]),
+        )
+        for side, tasks, metrics in sides:
+            for sentence in [*(f"the {side} has no {task}" for task in tasks), *metrics]:
                 yield [name, "missing", sentence.partition(" no ")[2], *empty, NOT_ENOUGH, sentence]
 
 

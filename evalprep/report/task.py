@@ -6,16 +6,36 @@ Score with interval, published verdicts, subtasks, extraction and length of its 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.report.align import EMPTY, OTHER_PROMPT, UNSURE, Replies, TaskRows
+from evalprep.report.content import (
+    DamagedLine,
+    FilterPart,
+    Lengths,
+    LoggedMetric,
+    OpinionPart,
+    Share,
+    Subtask,
+    TaskPart,
+    TaskRunPart,
+)
 from evalprep.report.text import plain
 from evalprep.results import UNKNOWN, Table, TaskRun, knows_parsing
-from evalprep.score import SHARE, Scored, TaskScore, collect, micro, score_task, unit_of
+from evalprep.score import (
+    SHARE,
+    Numbers,
+    Opinion,
+    Scored,
+    TaskScore,
+    collect,
+    micro,
+    score_task,
+    unit_of,
+)
 
 _BINS = 24  # of the histogram of reply lengths
 _NAMED_LINES = 20  # damaged lines that are named
@@ -23,7 +43,7 @@ _NAMED_SAMPLES = 20  # samples that are named where scorers disagree
 Mask = NDArray[np.bool_]
 
 
-def estimate(scored: Scored, mask: Mask | None = None) -> dict[str, Any]:
+def estimate(scored: Scored, mask: Mask | None = None) -> Numbers:
     """Mean over rows, or over some of them, with its 95 % interval.
 
     What `evalprep score` says of the same rows.
@@ -40,10 +60,10 @@ def estimate(scored: Scored, mask: Mask | None = None) -> dict[str, Any]:
             clusters,
             0,
         )
-    return dict(plain(micro(scored).numbers()))
+    return cast(Numbers, plain(micro(scored).numbers()))
 
 
-def _published(table: Table, mask: Mask | None = None) -> dict[str, Any] | None:
+def _published(table: Table, mask: Mask | None = None) -> Share | None:
     flags = table.previous if mask is None else table.previous[mask]
     known = flags[flags >= 0]
     return {"n": int(known.size), "value": float(np.mean(known))} if known.size else None
@@ -55,22 +75,24 @@ def _unparsed(table: Table, mask: Mask | None = None) -> int | None:
     return int((flags == 1).sum()) if knows_parsing(table) else None
 
 
-def _subtasks(table: Table, scored: Scored) -> list[dict[str, Any]]:
-    entries = []
+def _subtasks(table: Table, scored: Scored) -> list[Subtask]:
+    entries: list[Subtask] = []
     for code, name in enumerate(table.subtasks):
         mask = table.subtask == code
-        entry = {
+        entry: Subtask = {
             "name": name,
             **estimate(scored, scored.groups == code),
             "published": _published(table, mask),
+            "unparsed": _unparsed(table, mask),
+            "rows": int(mask.sum()),
         }
-        entries.append(entry | {"unparsed": _unparsed(table, mask), "rows": int(mask.sum())})
+        entries.append(entry)
     return sorted(entries, key=lambda entry: entry["name"])
 
 
-def _filters(replies: Replies, metric: str) -> list[dict[str, Any]]:
+def _filters(replies: Replies, metric: str) -> list[FilterPart]:
     """How each filter did on the same replies, the primary one first."""
-    entries = []
+    entries: list[FilterPart] = []
     for name in sorted(
         replies.table.filters, key=lambda filter_name: filter_name != replies.table.filter
     ):
@@ -86,7 +108,7 @@ def _filters(replies: Replies, metric: str) -> list[dict[str, Any]]:
     return entries
 
 
-def _lengths(lengths: list[int]) -> dict[str, Any]:
+def _lengths(lengths: list[int]) -> Lengths:
     """Histogram of reply lengths in characters, in logarithmic steps."""
     known = np.array([value for value in lengths if value != UNKNOWN])
     if not known.size:
@@ -102,11 +124,11 @@ def _lengths(lengths: list[int]) -> dict[str, Any]:
     }
 
 
-def _one_run(replies: Replies) -> dict[str, Any]:
+def _one_run(replies: Replies) -> TaskRunPart:
     task, table = replies.task, replies.table
     scored = collect({task.name: task}, {})
     score = score_task(task.name, task)
-    damage = [{"line": item.line, "why": item.why} for item in table.damage]
+    damage: list[DamagedLine] = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),
         "metric": score.metric,
@@ -118,10 +140,7 @@ def _one_run(replies: Replies) -> dict[str, Any]:
         "metrics": _logged(task, score),
         "subtasks": _subtasks(table, scored),
         "filters": _filters(replies, score.metric),
-        "opinions": [
-            asdict(opinion) | {"samples": opinion.samples[:_NAMED_SAMPLES]}
-            for opinion in score.opinions
-        ],
+        "opinions": [_opinion(opinion) for opinion in score.opinions],
         "unparsed": replies.unparsed,
         "truncated": replies.cut_off,
         "truncated_unknown": replies.count(UNSURE),
@@ -135,7 +154,18 @@ def _one_run(replies: Replies) -> dict[str, Any]:
     }
 
 
-def _logged(task: TaskRun, score: TaskScore) -> list[dict[str, Any]]:
+def _opinion(opinion: Opinion) -> OpinionPart:
+    return {
+        "scorer": opinion.scorer,
+        "n": opinion.n,
+        "value": opinion.value,
+        "only_it": opinion.only_it,
+        "only_ours": opinion.only_ours,
+        "samples": opinion.samples[:_NAMED_SAMPLES],
+    }
+
+
+def _logged(task: TaskRun, score: TaskScore) -> list[LoggedMetric]:
     """lm-eval's own table of a task: metric, filter, value, standard error.
 
     A mean over rows has its interval too.
@@ -156,7 +186,7 @@ def _logged(task: TaskRun, score: TaskScore) -> list[dict[str, Any]]:
     ]
 
 
-def task_of(rows: TaskRows) -> dict[str, Any]:
+def task_of(rows: TaskRows) -> TaskPart:
     """A task's part of the document. The samples must have been read before: `Browser.add`."""
     first = next(replies for replies in rows.replies if replies is not None)
     values = first.table.metrics.get(first.task.primary.metric)

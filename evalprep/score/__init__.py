@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from evalprep.score.builtin import Scored, collect, micro
     from evalprep.score.documents import cluster_by
     from evalprep.score.efforts import labelled, written
-    from evalprep.score.estimate import Estimate
+    from evalprep.score.estimate import Estimate, Numbers
     from evalprep.score.exporting import export
+    from evalprep.score.opinions import Opinion
     from evalprep.score.owners import packs_of
     from evalprep.score.published import Published, published_for
     from evalprep.score.reference import Remembered, may_be_opened, open_reference, references_named

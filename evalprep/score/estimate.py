@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypedDict
+
+
+class Numbers(TypedDict):
+    """A value with its uncertainty and its rows, for a line of a table."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    stderr: float | None
+    n: int | None
 
 
 @dataclass(frozen=True)
@@ -47,7 +57,7 @@ class Estimate:
         """The upper end of the interval."""
         return self.interval[1] if self.interval else None
 
-    def numbers(self) -> dict[str, float | int | None]:
+    def numbers(self) -> Numbers:
         """Returns the value with its uncertainty and its rows, for a line of a table."""
         return {
             "value": self.value,

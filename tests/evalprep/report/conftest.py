@@ -1,11 +1,28 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from evalprep.report import Report, build_report
+from evalprep.report import Report, build_report, document
+from evalprep.report.content import Document
 from evalprep.results import Run, load_run
 from evalprep.score import score_run
 from tests.evalprep.report.runs import capitals, hostile, summaries, write_run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def documents_of_their_types():
+    """Holds every document that a test makes against the types that it is made and read by."""
+    with_texts = document._with_texts
+
+    def checked(parts):
+        whole = with_texts(parts)
+        msgspec.convert(whole, Document)  # which leaves out what no type names
+        return whole
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "_with_texts", checked)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,7 @@ def test_differences_have_their_sign_and_unit(unit, delta, text, two_report):
         "p_holm": 0.0,
     }
     comparison = {"before": 1, "confidence": 0.95, "tasks": [], "overall": None, "pooled": None}
-    comparison |= {"metrics": [item], "stored": [], "suite": []}
+    comparison |= {"metrics": [item], "further": [], "stored": [], "suite": []}
     document = two_report.document | {"comparisons": [comparison]}
     (shown,) = shown_of(document)["comparisons"]
     assert shown["confidence"] == "95 %"

@@ -1,0 +1,414 @@
+"""The document of a report, part by part: the content of `report.json` and of the page.
+
+It is plain JSON. Who makes a part and who shows it share these types; a part of a run is null where
+the run does not have it. Places in a list of runs are those of `Document.runs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from evalprep.score import Numbers
+
+
+class Fact(TypedDict):
+    """Something that the files of a run state."""
+
+    group: str
+    name: str
+    value: str
+
+
+class RunPart(TypedDict):
+    """What is said of a run as a whole."""
+
+    label: str
+    model: str
+    stamp: str
+    notes: list[str]
+    facts: list[Fact]
+
+
+# --- tasks
+
+
+class Share(TypedDict):
+    """The share of published verdicts that are right, and of how many."""
+
+    n: int
+    value: float
+
+
+class ScoreBesidePublished(Numbers):
+    """A score, and the published verdicts on the same rows."""
+
+    published: Share | None
+
+
+class Subtask(ScoreBesidePublished):
+    """The score of a part of a task."""
+
+    name: str
+    unparsed: int | None
+    rows: int
+
+
+class FilterPart(TypedDict):
+    """How a filter did on the replies of a task."""
+
+    name: str
+    n: int
+    value: float | None
+    unparsed: int | None
+
+
+class LoggedMetric(TypedDict):
+    """A line of lm-eval's own table, with the interval of a mean over rows."""
+
+    metric: str
+    filter: str
+    value: float | None
+    stderr: float | None
+    unit: str
+    interval: list[float] | None
+
+
+class OpinionPart(TypedDict):
+    """Another scorer's verdicts beside those of the primary metric."""
+
+    scorer: str
+    n: int
+    value: float
+    only_it: int
+    only_ours: int
+    samples: list[str]
+
+
+class Lengths(TypedDict):
+    """A histogram of reply lengths in characters."""
+
+    n: int
+    median: float | None
+    max: int | None
+    edges: list[float]
+    counts: list[int]
+
+
+class DamagedLine(TypedDict):
+    """A line of a samples file that could not be used."""
+
+    line: int
+    why: str
+
+
+class TaskRunPart(TypedDict):
+    """A task in one run. Counts of replies are null where the task does not tell them."""
+
+    rows: int
+    metric: str
+    filter: str
+    declared: bool
+    score: Numbers
+    macro: float | None
+    published: Share | None
+    metrics: list[LoggedMetric]
+    subtasks: list[Subtask]
+    filters: list[FilterPart]
+    opinions: list[OpinionPart]
+    unparsed: int | None
+    truncated: int | None
+    truncated_unknown: int
+    truncated_suspected: int
+    empty: int
+    other_prompt: int
+    not_as_prepared: int
+    lengths: Lengths
+    damaged: int
+    damage: list[DamagedLine]
+
+
+class TaskPart(TypedDict):
+    """A task that some run has samples of."""
+
+    name: str
+    title: str
+    description: str
+    pack: str
+    direction: str
+    one_is_right: bool
+    percent: bool
+    graded: bool
+    rows: int
+    runs: list[TaskRunPart | None]
+
+
+class StoredValue(TypedDict):
+    """A score that lm-eval stored, in one run."""
+
+    value: float | None
+    stderr: float | None
+    n: int | None
+
+
+class StoredPart(TypedDict):
+    """A stored score of a task without samples."""
+
+    task: str
+    metric: str
+    filter: str
+    percent: bool
+    runs: list[StoredValue | None]
+
+
+# --- suite scores
+
+
+class PublishedPart(TypedDict):
+    """A published value that a suite score is held against."""
+
+    score: str
+    value: float
+    source: str
+    note: str
+    sanity: bool
+    rule: str
+    settings: dict[str, Any]
+
+
+class Distribution(TypedDict):
+    """The size of a distribution, and some of its sorted values."""
+
+    n: int
+    values: list[float]
+
+
+class CategoryPart(TypedDict):
+    """The value of one category of a suite score."""
+
+    name: str
+    agg_value: float
+    low: float | None
+    high: float | None
+    n: int | None
+
+
+class RecordPart(TypedDict):
+    """A sample that a suite score calls one of its best or worst."""
+
+    sample_id: Any
+    value: Any
+    prompt: Any
+    target: Any
+    reply: Any
+
+
+class SuiteRunPart(TypedDict):
+    """A suite score in one run; keys that say nothing are left out."""
+
+    agg_value: float | None
+    interval: NotRequired[list[float] | None]
+    stderr: NotRequired[float]
+    n: NotRequired[int]
+    read: NotRequired[list[int]]
+    rule: NotRequired[str]
+    clusters: NotRequired[int]
+    reason: NotRequired[str]
+    parts: NotRequired[dict[str, float | None]]
+    skipped: NotRequired[dict[str, int]]
+    reference: float | None
+    few_read: str
+    notes: list[str]
+    distributions: dict[str, Distribution]
+    categories: list[CategoryPart]
+    records: dict[str, list[RecordPart]]
+
+
+class SuitePart(TypedDict):
+    """A suite score of some run."""
+
+    name: str
+    title: str
+    pack: str
+    better: str
+    range: list[float | None]
+    unit: str
+    explain: str
+    published: list[PublishedPart]
+    runs: list[SuiteRunPart | None]
+
+
+class GroupValue(TypedDict):
+    """One way to put the tasks of a group together."""
+
+    agg_value: float | None
+    interval: list[float] | None
+    n: int | None
+    rule: str | None
+
+
+class GroupRunPart(TypedDict):
+    """A group in one run: all rows pooled, and the mean of the tasks' means."""
+
+    tasks: list[str]
+    micro: GroupValue
+    macro: GroupValue
+
+
+class GroupPart(TypedDict):
+    """A group of lm-eval."""
+
+    name: str
+    runs: list[GroupRunPart | None]
+
+
+# --- judges
+
+
+class RaterPart(TypedDict):
+    """The ratings of one judge in sum."""
+
+    judge: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    distribution: dict[str, int]
+    both: int | None
+    equal: int | None
+    alpha: float | None
+
+
+class DisputedPart(TypedDict):
+    """A sample on which raters or votes differ."""
+
+    sample_id: str
+    spread: float
+    votes: dict[str, list[float]]
+
+
+class RatingPart(TypedDict):
+    """One rating of a rubric over the samples of a task."""
+
+    task: str
+    rubric: str
+    name: str
+    asked: int
+    raters: list[RaterPart]
+    differing: int
+    apart: list[DisputedPart]
+
+
+class PreferencePart(TypedDict):
+    """A judge's comparison of two runs; `found` is what it came to."""
+
+    task: str
+    rubric: str
+    judge: str
+    other: str
+    asked: int
+    found: dict[str, Any]
+    apart: list[str]
+
+
+class RatingsPart(TypedDict):
+    """What judges said of a run."""
+
+    values: list[RatingPart]
+    preferences: list[PreferencePart]
+
+
+class JudgementPart(TypedDict):
+    """What judges said of one sample."""
+
+    judge: str
+    status: str
+    ratings: Mapping[str, float] | None
+    reply: str | None
+    reason: str | None
+
+
+# --- comparisons
+
+
+class ConclusionPart(TypedDict):
+    """What is said about one quantity of two runs; `evalprep.compare.Conclusion` explains each."""
+
+    name: str
+    kind: str
+    n: int
+    now: float | None
+    previous: float | None
+    delta: float | None
+    low: float | None
+    high: float | None
+    gained: int
+    lost: int
+    agreement: float | None
+    p: float | None
+    p_holm: float | None
+    mde: float | None
+    verdict: str
+    words: str
+    unit: str
+    binary: bool
+    made_of: str
+    decides: bool
+
+
+class ComparisonPart(TypedDict):
+    """The comparison of a run with another one, or with its published verdicts (`before` null)."""
+
+    now: int
+    before: int | None
+    confidence: float
+    tasks: list[ConclusionPart]
+    metrics: list[ConclusionPart]
+    further: list[ConclusionPart]
+    stored: list[ConclusionPart]
+    suite: list[ConclusionPart]
+    overall: ConclusionPart | None
+    pooled: ConclusionPart | None
+    missing_tasks: list[str]
+    extra_tasks: list[str]
+    missing_metrics: list[str]
+    extra_metrics: list[str]
+    warnings: list[str]
+    remarks: list[str]
+    closing: list[str]
+
+
+class SampleCounts(TypedDict):
+    """How many samples there are, how many the page holds, and how long their texts may be."""
+
+    rows: int
+    shown: int
+    max_chars: int
+
+
+class Head(TypedDict):
+    """What wrote a report, when, and about which models."""
+
+    schema: int
+    evalprep: str
+    created: str
+    title: str
+
+
+class Parts(Head):
+    """A whole report but its samples."""
+
+    runs: list[RunPart]
+    tasks: list[TaskPart]
+    stored: list[StoredPart]
+    scores: list[SuitePart]
+    groups: list[GroupPart]
+    ratings: list[RatingsPart]
+    comparisons: list[ComparisonPart]
+    samples: SampleCounts
+
+
+class Document(Parts):
+    """The parts with the texts of their numbers, which are at the same places."""
+
+    shown: dict[str, Any]
