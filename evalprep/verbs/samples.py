@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +20,7 @@ from evalprep.terminal import counted
 from evalprep.verbs.options import Parser, add_options, print_next
 
 if TYPE_CHECKING:
+    from evalprep.compare import Comparison
     from evalprep.results import Run, SampleView, Which
 
 _MOST = 5
@@ -120,8 +122,17 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
             )
         )
     comparison = compare_runs(run, baseline, tasks=args.tasks)
+    for doubt in _doubts(comparison):
+        print(f"warning: {doubt}", file=sys.stderr)
     counts = {task.task: task.count_lost() for task in comparison.tasks}
     return _Chosen(comparison.lost(), counts)
+
+
+def _doubts(comparison: Comparison) -> list[str]:
+    """Why samples that look lost may not be, and others not be seen."""
+    reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
+    doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
+    return [*comparison.warnings, *doubts]
 
 
 def _lines(view: SampleView, *, whole: bool) -> list[str]:

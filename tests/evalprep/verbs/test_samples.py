@@ -71,3 +71,13 @@ def test_long_texts_lose_their_middle_and_json_has_them_whole(tmp_path, capsys):
     assert "x" * 5_000 in printed(capsys, home, "--all")
     (sample,) = json.loads(printed(capsys, home, "--json"))
     assert len(sample["reply"]) == 5_000
+
+
+def test_doubts_about_a_comparison_stand_beside_its_lost_samples(tmp_path, capsys):
+    now = write_run(tmp_path / "now", {"t": [Row("a", 0.0, prompt="One?")]})
+    before = write_run(tmp_path / "before", {"t": [Row("a", prompt="Two?")], "u": [Row("a")]})
+    assert main(["samples", str(now), "--lost", "--baseline", str(before), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)[0]["sample_id"] == "a"
+    assert "warning: the candidate has no u" in captured.err
+    assert "warning: t: the prompt differs on 1 of 1 rows" in captured.err
