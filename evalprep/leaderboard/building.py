@@ -31,7 +31,7 @@ from evalprep.leaderboard.columns import (
 )
 from evalprep.leaderboard.notes import notes_on_runs
 from evalprep.leaderboard.pairs import Pairs
-from evalprep.leaderboard.seeds import merge_seeds
+from evalprep.leaderboard.seeds import merge_seeds, notes_on_seeds
 from evalprep.leaderboard.steps import place_of
 from evalprep.numbers import finite_number
 from evalprep.packs import Pack
@@ -81,7 +81,7 @@ def build_board(
     if not each_seed:
         rows = merge_seeds(rows, runs, columns.all)
     notes = [*turned_notes(turned_in(runs)), *_pack_notes(packs, columns.all)]
-    notes += notes_on_runs(runs)
+    notes += [*notes_on_runs(runs), *notes_on_seeds(rows)]
     board = Board(columns, rows, runs[pairs.anchor].label, sort=sort, notes=notes)
     for column in tracked(columns.all, "columns tested", len(columns.all)):
         _mark(column, board, pairs)

@@ -32,6 +32,24 @@ def merge_seeds(rows: Sequence[Row], runs: Sequence[Run], columns: Sequence[Colu
     return [merged[place] for place in sorted(merged)]
 
 
+def notes_on_seeds(rows: Sequence[Row]) -> list[str]:
+    """Returns a note on the rows of several seeds that differ in no value.
+
+    Replies without sampling are the same for every seed, and nothing is learned of the noise.
+    """
+    return [
+        f"{row.label}: every seed has the same values, as without sampling; their standard "
+        "deviation of 0 says nothing of the noise"
+        for row in rows
+        if _is_without_spread(row)
+    ]
+
+
+def _is_without_spread(row: Row) -> bool:
+    spreads = [cell.sd for cell in row.cells.values() if cell.sd is not None]
+    return bool(spreads) and not any(spreads)
+
+
 def _row_of_group(
     single: Mapping[int, Row], members: tuple[int, ...], first: Run, columns: Sequence[Column]
 ) -> Row:

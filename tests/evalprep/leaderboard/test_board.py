@@ -286,6 +286,17 @@ def test_seeds_of_one_model_are_one_row(tmp_path, capsys):
     assert "(sd " in (tmp_path / "out" / "leaderboard.md").read_text()
 
 
+def test_seeds_that_change_nothing_are_no_measure_of_noise(tmp_path, capsys):
+    for seed in (1, 2):
+        write(tmp_path, f"/saves/npo-seed{seed}", rows(0.4, 1), rows(0.5, 2))
+    sentence = "every seed has the same values"
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    assert sentence in capsys.readouterr().out
+    write(tmp_path, "/saves/npo-seed3", rows(0.6, 1), rows(0.5, 2))
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    assert sentence not in capsys.readouterr().out
+
+
 def test_nothing_there_and_nothing_scored(tmp_path, capsys):
     assert main(["leaderboard", str(tmp_path / "nowhere"), "--json"]) == 2
     assert main(["leaderboard", str(tmp_path), "--format", "pdf", "--json"]) == 2
