@@ -79,11 +79,13 @@ _EITHER = re.compile(
     r"[\s*_`\"'”’)\]}]{0,8}(?:\bor\b|\band\b|/)\W{0,8}(?:yes|no|true|false|valid|invalid|not)\b",
     re.IGNORECASE,
 )
+_MATTER = r"\b(?:argument|reasoning|deduction|inference|expression|result|value)\b"
+_IS = r"(?:\b(?:is|are|be|to|isn['’]t)\b|[=:])"
 # Verdicts on the matter itself; an equation, or "it is true that ...", may as well be a step of a
 # reasoning cut off.
 _VERDICT = re.compile(
-    r"(?:\b(?:argument|reasoning|deduction|inference|expression|result|value)\b[^.\n]{0,40}?"
-    rf"(?:\b(?:is|are|be|to|isn['’]t)\b|[=:])|\A[^.\n]{{0,80}}=)\s{{0,4}}(?:therefore\s|thus\s)?{_NOISE}",
+    rf"(?:{_MATTER}[^.\n]{{0,40}}?{_IS}|\A[^.\n]{{0,80}}=)\s{{0,4}}"
+    rf"(?:therefore\s|thus\s)?{_NOISE}",
     re.IGNORECASE,
 )
 _MAX_EQUATION = 120

@@ -18,6 +18,7 @@ from custom_metrics.extract.wording import (
     FOREIGN_IS,
     FOREIGN_WORDS,
 )
+from custom_metrics.patterns import any_of
 
 _TAG = r"</?(?:b|strong|em|i|u|code|p|span|center)>"
 # What may stand between a phrase and its letter: blanks, Markdown marks, quotes, opening brackets,
@@ -27,47 +28,64 @@ OPEN = (
     r"|\\(?:text|textbf|textit|mathbf|mathrm|mathit|rm|bf)\b)"
 )
 # Particles and nouns that follow a letter without a blank where none is written between words.
-_GLUED = r"(?:选项|選項|项|項|です|だ|である|となり|を選|が正|が最|ではなく|입니다|이다|이에요|번)"
+_GLUED = any_of(
+    "选项 選項 项 項",  # Chinese
+    "です だ である となり を選 が正 が最 ではなく",  # Japanese
+    "입니다 이다 이에요 번",  # Korean
+)
 # Not a letter that chooses: the start of a word, an abbreviation (e.g., D.C.), vitamin B-12, a
 # grade B+, C#, "A = 5".
 _ALONE = rf"(?:(?={_GLUED})|(?![^\W_]|['’]\w|-\w|[+#^]|_\{{|\.[A-Za-z]\b|\s{{0,2}}=))"
 LETTER = rf"{OPEN}{{0,16}}(?P<letter>[A-Za-z]){_ALONE}"
 CLOSE = rf"(?:[\s*_`\"'”’».)\]}}$）】>!✓✔✅\u200b]|\\[)\]]|{_TAG})"
 
-_LABEL = (
-    r"(?:(?:the\s+|la\s+|el\s+|le\s+|die\s+|a\s+|l['’])?"
-    r"(?:option|choice|letter|statement|answer|réponse|respuesta|risposta|antwort|opción|opzione|opção|letra|lettera|lettre|selection|selected|Buchstabe|"
-    r"вариант|буква|选项|選項|選択肢|الخيار|الإجابة)(?!\w)\s*|la\s+|el\s+)"
+_ARTICLE = any_of(r"the\s+ la\s+ el\s+ le\s+ die\s+ a\s+ l['’]")
+# "option", "letter", "answer" before a letter.
+_LABEL_NOUN = any_of(
+    "option choice letter statement answer",
+    "réponse respuesta risposta antwort opción opzione opção letra lettera lettre",
+    "selection selected Buchstabe",
+    "вариант буква",  # Russian
+    "选项 選項 選択肢",  # Chinese, Japanese
+    "الخيار الإجابة",  # Arabic
 )
+_LABEL = rf"(?:{_ARTICLE}?{_LABEL_NOUN}(?!\w)\s*|la\s+|el\s+)"
 ENGLISH_LABEL = r"(?:the\s+)?(?:option|choice|letter|statement|answer)\b\s*"
-_BE = (
-    r"(?:is|was|(?:must|would|should|will|can\s+only|might|may|could|has\s+to)\s+be|(?:seems"
-    r"|appears)\s+to\s+be)\b"
-)
+_MODAL = any_of(r"must would should will can\s+only might may could has\s+to")
+_BE = rf"(?:is|was|{_MODAL}\s+be|(?:seems|appears)\s+to\s+be)\b"
 _SEPARATOR = rf"(?:{_BE}|['’]s\b|[:：=|→⇒]|[-=]>|\s[-–—]{{1,2}}(?=\s))"
-_LINK = (
-    r"(?:[\s*_:：=…—]|\.{2,3}|,?\s*I\s+(?:think|believe|guess|would\s+say),?"
-    r"|\b(?:is|was|be|to|must|clearly|definitely|therefore|thus|then|indeed|probably|most|likely|actually|still|really)\b)"
+# What may stand between "the answer is" and the letter: "clearly", "most likely", "I think".
+_LINK_WORD = any_of(
+    "is was be to must clearly definitely therefore thus then indeed probably most likely",
+    "actually still really",
 )
-_HEAD = (
-    r"(?:answer(?:\(?s\)?)?|ans|correction|(?:correct|right|best|final|appropriate|accurate|my)\s+"
-    r"(?:option|choice|letter|selection|statement|response|one))"
+_OPINION = r",?\s*I\s+(?:think|believe|guess|would\s+say),?"
+_LINK = rf"(?:[\s*_:：=…—]|\.{{2,3}}|{_OPINION}|\b{_LINK_WORD}\b)"
+# "answer", "answer(s)", "correct option", "my choice"
+_HEAD_ADJECTIVE = any_of("correct right best final appropriate accurate my")
+_HEAD_NOUN = any_of("option choice letter selection statement response one")
+_HEAD = rf"(?:answer(?:\(?s\)?)?|ans|correction|{_HEAD_ADJECTIVE}\s+{_HEAD_NOUN})"
+_BEFORE_SUBJECT = any_of(
+    "so thus hence therefore that think believe say then because since and but while only",
+    "conclude means shows implies",
 )
 # The letter is the subject of a sentence, and not the name of something: "vitamin D", "plan C",
 # "student B".
 _SUBJECT = (
-    r"(?:\b(?:option|choice|statement|answer|letter)\s+|(?:^|[^\w\s*_(`\"'’\\-]|\b(?:so|thus|hence|therefore|that|think|"
-    r"believe|say|then|because|since|and|but|while|only|conclude|means|shows|implies)\b)\s{0,3})"
+    r"(?:\b(?:option|choice|statement|answer|letter)\s+"
+    rf"|(?:^|[^\w\s*_(`\"'’\\-]|\b{_BEFORE_SUBJECT}\b)\s{{0,3}})"
 )
 _ADVERB = r"(?:(?:clearly|therefore|thus|indeed|definitely|actually|really|still)\s+)?"
 
 _EASTERN_CHOICE = r"(?<![不没未别勿])(?:选择|選擇|选(?!项)|選(?!項))(?:选项|項|项|是|为|[:：])?"
 
 _EASTERN_LABEL = r"(?:选项|選項|選択肢)"
-_FOREIGN_LABEL = (
-    r"(?:la\s+|l['’]|die\s+|der\s+|el\s+)?(?:antwort|option|lösung|aussage|réponse|opción|respuesta|alternativa|opção|risposta"
-    r"|lettre|letra|الخيار|الإجابة)\s+"
+_FOREIGN_NOUN = any_of(
+    "antwort option lösung aussage réponse opción respuesta alternativa opção risposta",
+    "lettre letra",
+    "الخيار الإجابة",  # Arabic
 )
+_FOREIGN_LABEL = rf"(?:la\s+|l['’]|die\s+|der\s+|el\s+)?{_FOREIGN_NOUN}\s+"
 _FOREIGN_ARTICLE = r"la\s+|el\s+|die\s+|le\s+|a\s+|il\s+"
 
 
@@ -77,12 +95,13 @@ class Phrase:
     Attributes:
         text: The pattern, which has one group, `letter`.
         words: A text in lower case that holds none of these has no match; empty for no such test.
+            Blanks separate them in the call.
         cue: A text without a match of this one has none of the pattern either; None for no such
             test.
     """
 
-    def __init__(self, text: str, *words: str, cue: re.Pattern[str] | None = None) -> None:
-        self.text, self.words, self.cue = text, words, cue
+    def __init__(self, text: str, words: str = "", *, cue: re.Pattern[str] | None = None) -> None:
+        self.text, self.words, self.cue = text, words.split(), cue
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -102,25 +121,33 @@ class Phrase:
 
 
 # Before the slow patterns that begin with any subject: a letter, "is", and praise behind it.
-_PRAISE = (
-    "correct|right|best|final|accurate|appropriate|suitable|likely|logical|plausible|probable"
-    "|reasonable|answer|choice|option|one|response"
+_PRAISE = any_of(
+    "correct right best final accurate appropriate suitable likely logical plausible probable",
+    "reasonable answer choice option one response",
 )
 # "Option C (42.30%) is ...": the text of the option in brackets.
 _TEXT_IN_BRACKETS = r"(?:\s\([^()\n]{1,60}\))?"
+_LETTER_IS = rf"{_TEXT_IN_BRACKETS}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
 _PRAISED_LETTER = re.compile(
-    rf"(?<![^\W_])[A-Z]{_TEXT_IN_BRACKETS}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}(?:(?:the|my)\s+)?(?:(?:most|only)\s+)?"
-    rf"(?:{_PRAISE})\b",
+    rf"(?<![^\W_])[A-Z]{_LETTER_IS}(?:(?:the|my)\s+)?(?:(?:most|only)\s+)?{_PRAISE}\b",
     re.IGNORECASE,
 )
 
+# "the answer to this question", "the answer, based on the text,"
+_HEAD_DETAIL = (
+    r"(?:,?\s+(?:to|for|of|here|in|from|among|therefore|thus)\b[^.:\n]{0,80}?"
+    r"|,\s(?:focusing|based|considering|given|according)\b[^.,:\n]{1,60},)"
+)
+_CORRECT = any_of(
+    "correct right best final accurate appropriate suitable",
+    "likely logical plausible probable reasonable",
+)
+_IT_IS = r"(?:['’]s|\s+(?:is|was|should\s+be|must\s+be))"
 STATEMENTS = (
     # "the best answer is B", "Answer: (B)", "the answer to this question is option **B**",
     # "Answer 1: B"
     Phrase(
-        rf"\b{_HEAD}(?!\w)(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?"
-        r"(?:,?\s+(?:to|for|of|here|in|from|among|therefore|thus)\b[^.:\n]{0,80}?"
-        r"|,\s(?:focusing|based|considering|given|according)\b[^.,:\n]{1,60},)?"
+        rf"\b{_HEAD}(?!\w)(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?{_HEAD_DETAIL}?"
         rf"[*_\"'”’)]{{0,4}}\??\s{{0,4}}{_SEPARATOR}{_LINK}{{0,12}}(?:{ENGLISH_LABEL})?{LETTER}"
     ),
     Phrase(rf"\bans\.\s{LETTER}", "ans."),
@@ -137,16 +164,11 @@ STATEMENTS = (
     Phrase(
         r"[\"'](?:\w{1,20}_)?(?:answer|choice|option|letter)(?:_\w{1,20})?[\"']"
         rf"\s{{0,4}}:\s{{0,4}}[\"']{LETTER}",
-        "answer",
-        "choice",
-        "option",
-        "letter",
+        "answer choice option letter",
     ),
     # "B is the right answer"
     Phrase(
-        rf"{_SUBJECT}{LETTER}{_TEXT_IN_BRACKETS}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}(?:the|my)\s+"
-        r"(?:most\s+|only\s+)?(?:(?:correct|right|best|final|accurate|appropriate|suitable"
-        r"|likely|logical|plausible|probable|reasonable)\s+)*"
+        rf"{_SUBJECT}{LETTER}{_LETTER_IS}(?:the|my)\s+(?:most\s+|only\s+)?(?:{_CORRECT}\s+)*"
         r"(?:answer|choice|option|one|response)\b",
         cue=_PRAISED_LETTER,
     ),
@@ -158,19 +180,15 @@ STATEMENTS = (
     ),
     # "but it is actually C"
     Phrase(
-        r"\b(?:(?:it|that|which)(?:['’]s|\s+(?:is|was|should\s+be|must\s+be))"
-        r"\s+(?:actually|really|in\s+fact)"
-        r"|(?:actually|in\s+fact),?\s+(?:it|that)(?:['’]s|\s+(?:is|was|should\s+be|must\s+be)))"
-        rf"\s+(?:{ENGLISH_LABEL})?{LETTER}",
-        "actually",
-        "really",
-        "fact",
+        rf"\b(?:(?:it|that|which){_IT_IS}\s+(?:actually|really|in\s+fact)"
+        rf"|(?:actually|in\s+fact),?\s+(?:it|that){_IT_IS})\s+(?:{ENGLISH_LABEL})?{LETTER}",
+        "actually really fact",
     ),
     # "Die richtige Antwort ist B", "La respuesta correcta es la opción C", "정답은 B입니다"
     Phrase(
         rf"\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}[\s*_]{{0,6}}"
         rf"(?:(?:donc|also|daher|entonces)\s)?{_LABEL}?{LETTER}",
-        *FOREIGN_ANSWER_STEMS,
+        " ".join(FOREIGN_ANSWER_STEMS),
     ),
     Phrase(
         r"\bRichtig\s{1,3}ist\s{1,3}(?:die\s{1,3})?(?:Antwort|Option|Lösung)?\s{0,3}" + LETTER,
@@ -219,52 +237,32 @@ EASTERN_STATEMENTS = (
 """The same in other scripts; texts in ASCII need not be searched for them."""
 EASTERN_CLAIMS = (Phrase(r"(?<![A-Za-z])(?P<letter>[A-Z])\s?を選(?:び|択|ぶ)", "を選"),)
 
+_WHO_CHOOSES = any_of(r"I we I['’](?:d|ll|m|ve) you let['’]?s let\s+us so thus therefore hence")
+_CHOOSES = any_of(
+    r"choo?se choosing lean(?:ing)?\s+towards? select(?:ed|ing)? pick(?:ed|ing)?",
+    r"go(?:ing)?\s+with opt(?:ed|ing)?\s+for say guess settle\s+(?:on|for)",
+)
 CLAIMS = (
     # "I choose (B)", "we select option B", "I would say D"
     Phrase(
-        r"(?:\b(?:I|we|I['’](?:d|ll|m|ve)|you|let['’]?s|let\s+us|so|thus|therefore|hence)"
-        r"\s+(?:[a-z]{2,9}\s+){0,2}?|^)"
-        r"(?:choo?se|choosing|lean(?:ing)?\s+towards?|select(?:ed|ing)?|pick(?:ed|ing)?"
-        r"|go(?:ing)?\s+with|opt(?:ed|ing)?\s+for|say|guess|settle\s+(?:on|for))\s+"
+        rf"(?:\b{_WHO_CHOOSES}\s+(?:[a-z]{{2,9}}\s+){{0,2}}?|^){_CHOOSES}\s+"
         rf"(?:{ENGLISH_LABEL})?{LETTER}",
-        "choose",
-        "chose",
-        "choosing",
-        "lean",
-        "select",
-        "pick",
-        "with",
-        "opt",
-        "say",
-        "guess",
-        "settle",
+        "choose chose choosing lean select pick with opt say guess settle",
     ),
     # "Ich wähle B", "Je choisis B", "Elijo B", "أختار الإجابة D", "Bを選びます"
     Phrase(
         r"\b(?:ich\s+wähle|je\s+choisis|elijo|escolho|scelgo|أختار)\s+"
         rf"(?:{_FOREIGN_LABEL})?{LETTER}",
-        "wähle",
-        "choisis",
-        "elijo",
-        "escolho",
-        "scelgo",
-        "أختار",
+        "wähle choisis elijo escolho scelgo أختار",
     ),
-    # "Option D ist korrekt", "L'option D est correcte", "C'est la réponse C", "الخيار D هو
-    # الصحيح"
+    # "Option D ist korrekt", "L'option D est correcte", "C'est la réponse C"
+    # "الخيار D هو الصحيح"
     Phrase(
         rf"\b(?:{_FOREIGN_LABEL}){LETTER}\s(?:ist|est|es|é|è|هو)?\s?(?:daher\s|donc\s|also\s|la\s)?"
         r"(?:richtig|korrekt|correcta?e?|correta|corretta|juste|bonne|الصحيح|صحيح)\b",
-        "richtig",
-        "korrekt",
-        "correct",
-        "corretta",
-        "correta",
-        "juste",
-        "bonne",
-        "صحيح",
+        "richtig korrekt correct corretta correta juste bonne صحيح",
     ),
-    Phrase(rf"\bc['’]est\s+(?:donc\s+)?(?:{_FOREIGN_LABEL}){LETTER}", "c'est", "c’est"),
+    Phrase(rf"\bc['’]est\s+(?:donc\s+)?(?:{_FOREIGN_LABEL}){LETTER}", "c'est c’est"),
     # "option B is correct", "only (B) fits"
     Phrase(
         rf"{_SUBJECT}{LETTER}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
@@ -280,77 +278,102 @@ CLAIMS = (
     Phrase(
         r"\b(?:match(?:es)?|agrees?\s+with|consistent\s+with|corresponds?\s+to)\s+(?:with\s+)?"
         rf"(?:the\s+)?(?:option|choice|answer)\s+{LETTER}",
-        "option",
-        "choice",
-        "answer",
+        "option choice answer",
     ),
     Phrase(rf"\bcorresponds?\s+to\s+{LETTER}(?=[.)*\s]{{0,6}}$)", "correspond"),
 )
 """Phrases that favour a letter, also while options are weighed; they count where they agree."""
 
+# "The correct answer is: "
+_BOX_LABEL = r"(?:the\s+)?(?:(?:correct|best|final)\s+)?(?:answer|option|choice)(?:\s+is)?\s*:?\s*"
+_CLOSE_IN_BOX = r"(?:[\s*_)\]}$]|\\[)\] ,;!]|\\\Z)*"
+_TEXT_IN_BOX = r"(?:(?<=[)\]}*]\s).*|[.:,](?:\s.*)?)?"
+# The content of a box: "B", "The answer is (B)", "\text{(B) 12 m/s}"
 BOXED = re.compile(
-    rf"(?:{OPEN}{{0,4}}(?i:(?:the\s+)?(?:(?:correct|best|final)\s+)?(?:answer|option|choice)(?:\s+is)?\s*:?\s*))?{LETTER}"
-    r"(?:[\s*_)\]}$]|\\[)\] ,;!]|\\\Z)*(?:(?<=[)\]}*]\s).*|[.:,](?:\s.*)?)?",
-    re.DOTALL,
+    rf"(?:{OPEN}{{0,4}}(?i:{_BOX_LABEL}))?{LETTER}{_CLOSE_IN_BOX}{_TEXT_IN_BOX}", re.DOTALL
 )
 OR_BOX = re.compile(r"[\s$*]{0,6}(?:or|and)[\s$*]{0,6}\\(?:boxed|fbox)")
 BOX_OR = re.compile(r"\}[\s$*]{0,6}(?:or|and)[\s$*]{0,6}\Z")
 
 _BULLET = r"[#*>\s•✅✔✓☑️👉➡🔹→-]{0,8}"
-# "A: ..." opens an answer in a question-and-answer text and names no letter.
+# A full stop, a comma, a dash, "because"; "A: ..." opens an answer in a question-and-answer text
+# and names no letter.
+_LETTER_ENDS = r"(?:(?<=[).])\s|(?<!A):|[,;、。，]|$|\n|\s[-–—]\s|\s(?:because|since|due\s+to)\b)"
+# "**B**", "Option B. The cell divides", "C because ..."; not {"answer": ...
 OPENING = re.compile(
-    rf"\A(?!\{{\s*[\"']){_BULLET}(?i:{ENGLISH_LABEL})?{LETTER}(?={CLOSE}{{0,8}}(?:(?<=[).])\s|(?<!A):|[,;、。，]|$|\n|\s[-–—]\s"
-    r"|\s(?:because|since|due\s+to)\b))"
+    rf"\A(?!\{{\s*[\"']){_BULLET}(?i:{ENGLISH_LABEL})?{LETTER}(?={CLOSE}{{0,8}}{_LETTER_ENDS})"
 )
+# Behind a prompt that ends in "The best answer is": " B", ": clearly option B"
 DIRECT = re.compile(
     r"\A(?:[\s:：]|\b(?:clearly|definitely|probably|I\s+think|option|(?:the\s+)?letter)\b){0,4}"
     + LETTER,
     re.IGNORECASE,
 )
 OPTION_LINE = re.compile(r"^[^\w\n]{0,4}([A-Za-z])[).:]", re.MULTILINE)
+_LINE_LABEL = (
+    rf"(?:{ENGLISH_LABEL}|(?:solution|correct|letter|choice|option|selection)\s{{0,2}}[:：])"
+)
+# "- **B**", "1. Option B", "Correct: (B)"
 WHOLE_LINE = re.compile(
-    r"\A[#>\s|•*-]{0,8}(?:\d{1,2}[.)]\s{1,3})?"
-    rf"(?:(?:{ENGLISH_LABEL}|(?:solution|correct|letter|choice|option|selection)\s{{0,2}}[:：])\s{{0,3}})?"
-    rf"{LETTER}{CLOSE}*\Z",
+    rf"\A[#>\s|•*-]{{0,8}}(?:\d{{1,2}}[.)]\s{{1,3}})?(?:{_LINE_LABEL}\s{{0,3}})?{LETTER}{CLOSE}*\Z",
     re.IGNORECASE,
 )
-CONCLUSION = re.compile(
-    r"(?:\b(?i:so|thus|therefore|hence|consequently|conclude|implies|gives|leaves|leaving|guess|say|option|choice|answer|is|be|"
-    r"elimination|probably|definitely|obviously|clearly)|['’]s|→|⇒|[-=]>|\w(?<!one)(?<!from):)[\s,:]{1,4}"
-    rf"(?i:{ENGLISH_LABEL})?{OPEN}{{0,16}}(?P<letter>[A-HJ-Z]|I(?=[.)\]}}*])){_ALONE}{CLOSE}{{0,8}}$"
+# "I" is a pronoun far more often than an option.
+_CAPITAL = r"(?P<letter>[A-HJ-Z])"
+_CONCLUDES = any_of(
+    "so thus therefore hence consequently conclude implies gives leaves leaving guess say option",
+    "choice answer is be elimination probably definitely obviously clearly",
 )
+# "Therefore, B.", "This leaves option (C)", "2 + 2 = 4 → **D**"
+CONCLUSION = re.compile(
+    rf"(?:\b(?i:{_CONCLUDES})|['’]s|→|⇒|[-=]>|\w(?<!one)(?<!from):)[\s,:]{{1,4}}"
+    rf"(?i:{ENGLISH_LABEL})?{OPEN}{{0,16}}(?P<letter>[A-HJ-Z]|I(?=[.)\]}}*])){_ALONE}"
+    rf"{CLOSE}{{0,8}}$"
+)
+_IS_COLON = r"\b(?i:is|are|was|be)\s?[:：]\s{0,3}"
+_SO_IT_IS_THE = r"\b(?i:so|thus|therefore|hence)\b[^.\n]{1,120}\b(?:is|are|was|be)\s+the\s+"
 # "Therefore, the stage is: D. Prophase", "So the process is the B. anaphase stage."
 CONCLUDED_OPTION = re.compile(
-    rf"(?:\b(?i:is|are|was|be)\s?[:：]\s{{0,3}}|\b(?i:so|thus|therefore|hence)\b[^.\n]{{1,120}}\b(?:is|are|was|be)\s+the\s+)"
-    rf"{OPEN}{{0,8}}(?P<letter>[A-HJ-Z])[.)][)*_]{{0,4}}\s+(?=[^\W_]|[\\$\"'])"
+    rf"(?:{_IS_COLON}|{_SO_IT_IS_THE}){OPEN}{{0,8}}{_CAPITAL}[.)][)*_]{{0,4}}\s+"
+    r"(?=[^\W_]|[\\$\"'])"
 )
+_ANNOUNCES = any_of("is was be answer option choice conclusion therefore thus hence")
 # "The product would be:" and the option on a line of its own, whatever is explained behind it.
 ANNOUNCED_OPTION = re.compile(
-    rf"\b(?:is|was|be|answer|option|choice|conclusion|therefore|thus"
-    rf"|hence)(?:\s?[:：])[*_ ]{{0,4}}\n\s{{0,8}}"
-    rf"(?:[#>•-]\s)?{OPEN}{{0,4}}(?P<letter>[A-HJ-Z])[.)][)*_]{{0,4}}\s{{1,8}}(?=[^\W_]|[\\$\"'(])"
+    rf"\b{_ANNOUNCES}(?:\s?[:：])[*_ ]{{0,4}}\n\s{{0,8}}"
+    rf"(?:[#>•-]\s)?{OPEN}{{0,4}}{_CAPITAL}[.)][)*_]{{0,4}}\s{{1,8}}(?=[^\W_]|[\\$\"'(])"
     rf"(?![^\n]*\n\s{{0,8}}{OPEN}{{0,4}}[A-J][.)])",
     re.IGNORECASE,
 )
 # "the pH is closest to **A. 12.62**": an option in bold with its text, behind a verb.
 BOLD_OPTION = re.compile(
-    r"\b(?:is|are|was|be|as|to|therefore|thus|hence)\s{1,2}\*\*\(?(?P<letter>[A-HJ-Z])[.)]\)?\s[^*\n]{1,200}\*\*"
+    r"\b(?:is|are|was|be|as|to|therefore|thus|hence)\s{1,2}"
+    rf"\*\*\(?{_CAPITAL}[.)]\)?\s[^*\n]{{1,200}}\*\*"
 )
+# "(B)", "**B.**", "\textbf{(B)}"
 MARKED = re.compile(
     r"(?:[(（\[【]\s?|\*\*\(?|\\text(?:bf)?\{\(?)(?P<letter>[A-Z])(?=\s?[)）\]】]|\)?[.:]?\*\*|\)?\})"
 )
 
+_CALLED = any_of("described classified known considered categori[sz]ed called identified regarded")
+_STATED = any_of("described shown found stated given listed expressed mentioned")
+_SUPPORTED = any_of(
+    "illustrated described shown represented explained exemplified supported captured"
+)
+_DESCRIBES = (
+    rf"(?:is|are|be|{_CALLED}\s+as|(?:example|instance|case)\s+of|{_STATED}\s+in|{_SUPPORTED}\s+by)"
+)
 # "The best reason is C. There was ...", "best described as B, wry resignation", "an example of C."
 DESCRIBED = re.compile(
-    r"\b(?:is|are|be|(?:described|classified|known|considered|categori[sz]ed|called|identified|regarded)\s+as|"
-    r"(?:example|instance|case)\s+of|(?:described|shown|found|stated|given|listed|expressed|mentioned)\s+in|"
-    r"(?:illustrated|described|shown|represented|explained|exemplified|supported|captured)\s+by)\s{1,2}"
-    rf"(?i:{ENGLISH_LABEL})?{OPEN}{{0,8}}(?P<letter>[A-HJ-Z]){_ALONE}(?={CLOSE}{{0,4}}(?:[.:,;)]|$))(?![.)]?\s[a-z])"
+    rf"\b{_DESCRIBES}\s{{1,2}}(?i:{ENGLISH_LABEL})?{OPEN}{{0,8}}{_CAPITAL}{_ALONE}"
+    rf"(?={CLOSE}{{0,4}}(?:[.:,;)]|$))(?![.)]?\s[a-z])"
 )
+_GOOD = r"(?P<good>correct|yes|true|right|✓|✔|✅)"
+_BAD = r"(?P<bad>incorrect|no|false|wrong|not|✗|✘|❌)"
 # "C) yes", "B. Correct.", "A ✓" among lines that reject the other options.
 VERDICT_LINE = re.compile(
-    r"^[^\w\n]{0,6}(?:Option\s)?(?P<letter>[A-Z])[).:*]{1,4}\W{0,6}?(?:(?P<good>correct|yes|true|right|✓|✔|✅)|(?P<bad>incorrect|no|false|wrong|not|✗|✘|❌))"
-    r"(?![\w-])",
+    r"^[^\w\n]{0,6}(?:Option\s)?(?P<letter>[A-Z])[).:*]{1,4}\W{0,6}?"
+    rf"(?:{_GOOD}|{_BAD})(?![\w-])",
     re.IGNORECASE | re.MULTILINE,
 )
 PART = re.compile(r"(?:^|[\s,;])\(?([a-h])\)\s", re.MULTILINE)

@@ -37,12 +37,13 @@ _LIKE_ARRAY = re.compile(
 
 
 _BEGINS_VALUE = re.compile(r"\{\s{0,200}(?:\"|\Z)|\[\s{0,200}(?:[\"\[{]|-?\d|\Z)")
-_HALF_LITERAL = re.compile(r"-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
+_HALF = r"-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?"
+_HALF_LITERAL = re.compile(_HALF)
 _HALF_LITERAL_MAX = "false "
+_OPEN_KEY = r"\{\s{0,40}\"[^\"\n]{0,200}"
+_KEY_ALONE = rf"\"[^\"\n]{{0,200}}\"\s{{0,40}}:\s{{0,40}}(?:{_HALF})?"
 # A key without its value, or the half of one, at the end of a text that was cut off.
-_DANGLING = re.compile(
-    r",?\s{0,40}(?:\{\s{0,40}\"[^\"\n]{0,200}|\"[^\"\n]{0,200}\"\s{0,40}:\s{0,40}(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)?)\s{0,40}\Z"
-)
+_DANGLING = re.compile(rf",?\s{{0,40}}(?:{_OPEN_KEY}|{_KEY_ALONE})\s{{0,40}}\Z")
 _MAX_DANGLING = 400
 # Program text: statements at the beginning of a line, in a fenced block or a paragraph of its own.
 _PROGRAM_LINE = re.compile(

@@ -52,12 +52,16 @@ from custom_metrics.number_names import (
     NUMBER_NAMES,
     chinese_number,
 )
+from custom_metrics.patterns import any_of
 
 _CHINESE = re.compile(rf"[\s*:：「]{{0,6}}({CHINESE_NUMERAL})(?=[\s。、，,.*」]|です|である|だ|\Z)")
 
+# "#### 12", "The answer is 12", "Ans: 12", "The final total of all boxes: 12", "A: 12"
 _STATED = re.compile(
-    r"####|<answer>|\banswers?\b[^.\n]{0,60}?(?:\bis\b|\bare\b|:|=)|\bans(?:\s?[:=]|\.\s)|\bcorrection\s?:"
-    r"|\bfinal\s+(?:result|number|total)\b[^.\n]{0,30}?(?:\bis\b|:|=)|\banswer\s(?:should|must)\sbe\b"
+    r"####|<answer>"
+    r"|\banswers?\b[^.\n]{0,60}?(?:\bis\b|\bare\b|:|=)|\bans(?:\s?[:=]|\.\s)|\bcorrection\s?:"
+    r"|\bfinal\s+(?:result|number|total)\b[^.\n]{0,30}?(?:\bis\b|:|=)"
+    r"|\banswer\s(?:should|must)\sbe\b"
     r"|^A:|^#{1,6}\s(?:final\s)?answer\W{0,4}$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -70,46 +74,64 @@ _STRICT = re.compile(
     r"####\Z|<answer>\Z|A:\Z|(?:[:：=]|\b(?:is|ist|lautet|es|est))\Z|(?:答案|正解|答え)\S{0,3}\Z",
     re.IGNORECASE,
 )
+_LEAD_WORD = any_of(
+    "about around approximately roughly exactly only simply just now also",
+    r"therefore equal\s+to indeed actually probably [a-z]\s?=",
+)
+# What may stand before the number of an answer: " **$", " about ", " x = "
 _LEAD = re.compile(
-    rf"(?:[\s*_:：=~≈\"'“`(\[{{…]|\.(?!\d)|\\[(\[]|\\?{CURRENCY}|\b(?:about|around|approximately|roughly|exactly|only|simply|just|now|also|"
-    r"therefore|equal\s+to|indeed|actually|probably|[a-z]\s?=)(?=[\s$=]))*+",
+    rf"(?:[\s*_:：=~≈\"'“`(\[{{…]|\.(?!\d)|\\[(\[]|\\?{CURRENCY}|\b{_LEAD_WORD}(?=[\s$=]))*+",
     re.IGNORECASE,
 )
 # The rest of a sum stands before an equals sign, with no clause between: "144 miles - 90 miles = 54
 # miles".
 _SUM = re.compile(r"(?:[^=,;\n]|,(?=\d)){0,120}=")
-_NO_STATEMENT = re.compile(
-    r"\s{0,4}(?:as\s+follows|found|obtained|given|calculated|correct|right|wrong|incorrect|reasonable|consistent|based|in\s+the|"
-    r"what\b|the\s+(?:value|result|answer|sum|difference|product|total|number|amount|same|one)\b|clear|to\b|not\b|asked|expected|required|simple|just\b|represented|"
-    r"derived|determined|provided|stored|_{2,}|supposed|an?\s+(?:integer|number|string|whole|natural|positive|numeric|approx|estimate|rounded))",
-    re.IGNORECASE,
+_JUDGED = any_of(
+    r"as\s+follows found obtained given calculated correct right wrong incorrect reasonable",
+    r"consistent based in\s+the what\b",
+    r"the\s+(?:value|result|answer|sum|difference|product|total|number|amount|same|one)\b",
+    r"clear to\b not\b asked expected required simple just\b represented",
+    r"derived determined provided stored _{2,} supposed",
+    r"an?\s+(?:integer|number|string|whole|natural|positive|numeric|approx|estimate|rounded)",
+)
+# Behind "the answer is": " as follows", " the sum of both", " an integer"
+_NO_STATEMENT = re.compile(rf"\s{{0,4}}{_JUDGED}", re.IGNORECASE)
+_BE_SOLVED = any_of("answered determined solved known found calculated computed said split done")
+_CANNOT = any_of(
+    rf"be\s+(?:\w+\s)?{_BE_SOLVED} answer determine solve help open see tell say provide compute",
+    "calculate give",
 )
 _NO_ANSWER = (
-    r"can(?:not|['’]t)\s+(?:be\s+(?:\w+\s)?(?:answered|determined|solved|known|found|calculated|computed|said|split|done)|answer|determine|"
-    r"solve|help|open|see|tell|say|provide|compute|calculate|give)|not\s+(?:enough|sufficient)\s+information|insufficient|not\s+solvable|"
-    r"n/a\b|no\s+solution|does\s+not\s+exist|(?:is|are|was)\s+missing|"
-    r"not\s+(?:given|specified|provided)|kann\s+man\s+nicht|unbestimmt|无法|不能|не\s+хватает"
+    rf"can(?:not|['’]t)\s+{_CANNOT} not\s+(?:enough|sufficient)\s+information insufficient",
+    r"not\s+solvable n/a\b no\s+solution does\s+not\s+exist (?:is|are|was)\s+missing",
+    r"not\s+(?:given|specified|provided)",
+    r"kann\s+man\s+nicht unbestimmt",  # German
+    r"无法 不能 не\s+хватает",  # Chinese, Russian
 )
 _WITHOUT_VALUE = r"(?:impossible|unknown|undefined|undetermined|indeterminate|infinit)"
-_REFUSAL = re.compile(
-    rf"{_NO_ANSWER}|(?:\b(?:is|are|remains?)|['’]s)\s+{_WITHOUT_VALUE}"
-    r"|\bsorry,?\s+(?:but|i)\b|\bas\s+an\s+ai\b|\bplease\s+(?:tell|provide|give|specify|clarify)\b",
-    re.IGNORECASE,
+_REFUSES = any_of(
+    *_NO_ANSWER,
+    rf"(?:\b(?:is|are|remains?)|['’]s)\s+{_WITHOUT_VALUE}",
+    r"\bsorry,?\s+(?:but|i)\b \bas\s+an\s+ai\b \bplease\s+(?:tell|provide|give|specify|clarify)\b",
 )
-_REFUSED_ANSWER = re.compile(rf"[^.\n]{{0,60}}?(?:{_NO_ANSWER}|{_WITHOUT_VALUE})", re.IGNORECASE)
+# "There is not enough information", "Sorry, but", "Please provide the price."
+_REFUSAL = re.compile(_REFUSES, re.IGNORECASE)
+_NO_VALUE = any_of(*_NO_ANSWER, _WITHOUT_VALUE)
+_REFUSED_ANSWER = re.compile(rf"[^.\n]{{0,60}}?{_NO_VALUE}", re.IGNORECASE)
+_CLOSES = any_of(
+    r"i\s+hope hope\s+this let\s+me\s+know feel\s+free thank please\s+note note\b",
+    r"if\s+you\s+(?:have|need) is\s+there\s+any do\s+you\s+(?:have|need|want) would\s+you",
+    r"\d+\s+of\s+(?:those|these|them|which)",
+)
 # Closing words that are no conclusion, and the details that may follow one.
-_CLOSING = re.compile(
-    r"(?:i\s+hope|hope\s+this|let\s+me\s+know|feel\s+free|thank|please\s+note|note\b|if\s+you\s+(?:have|need)|is\s+there\s+any|"
-    r"do\s+you\s+(?:have|need|want)|would\s+you|\d+\s+of\s+(?:those|these|them|which))\b",
-    re.IGNORECASE,
-)
+_CLOSING = re.compile(rf"{_CLOSES}\b", re.IGNORECASE)
 _CONCLUDES = re.compile(
     r"(?:so|therefore|thus|hence|in\s+conclusion|consequently)\b", re.IGNORECASE
 )
+_TOTAL = any_of("total sum answer result final income profit left")
+# "- Cost of the apples: $12"
 _BULLET_LABEL = re.compile(
-    r"[-*•]\s+(?!.{0,40}\b(?:total|sum|answer|result|final|income|profit"
-    r"|left)\b)[A-Z][\w ]{0,30}:\s[^=\n]{1,40}\Z",
-    re.IGNORECASE,
+    rf"[-*•]\s+(?!.{{0,40}}\b{_TOTAL}\b)[A-Z][\w ]{{0,30}}:\s[^=\n]{{1,40}}\Z", re.IGNORECASE
 )
 _MINUS = re.compile(rf"[-−–]\s?{CURRENCY}?\s?(?=\.?\d)")
 _THOUSANDS = re.compile(r"\s?[kK]\b")
@@ -119,11 +141,13 @@ _LABEL_OF_JSON = re.compile(r"\"\s?:\Z")
 # `ans = acceleration(t)`, `answer = a + b`: code, and no statement.
 _CODE = re.compile(r"\s{0,4}[A-Za-z_][\w.]*\s?(?:[(\[]|[-+*/%]|\Z|\n)")
 _CODE_LINE = re.compile(r"[A-Za-z_][\w.]*\s?=\s?[A-Za-z_][\w.]*\([A-Za-z_\"'\[]")
+_FILL_IN = r"(?:\s?(?:insert|your|the|final|numeric(?:al)?|correct)){0,3}"
+_VALUE_IN_BRACKETS = (
+    rf"[\[{{<(]+{_FILL_IN}\s?(?:answer|number|value|result)\b[^\]}}>)\n]{{0,40}}[\]}}>)]"
+)
 # A place in a template that the reply did not fill: "[number]", "<your answer>", "____".
 _BLANK = re.compile(
-    r"[\s*:$]{0,8}(?:[\[{<(]+(?:\s?(?:insert|your|the|final|numeric(?:al)?|correct)){0,3}\s?(?:answer|number|value|result)\b"
-    r"[^\]}>)\n]{0,40}[\]}>)]|_{2,}|\.{4,}|\\_\\_)",
-    re.IGNORECASE,
+    rf"[\s*:$]{{0,8}}(?:{_VALUE_IN_BRACKETS}|_{{2,}}|\.{{4,}}|\\_\\_)", re.IGNORECASE
 )
 _BLANK_WITHIN = re.compile(r"_{4,}")
 # "The answer is 8!" is a factorial; behind it a further sentence makes it an exclamation, and so

@@ -13,6 +13,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Literal
 
+from custom_metrics.patterns import any_of
+
 MAX_CHARS = 200_000
 MAX_DIGITS = 400
 """A number with more digits, or with an exponent beyond this, is compared as text."""
@@ -23,22 +25,33 @@ _SUPERSCRIPTS = {ord(mark): str(value) for value, mark in enumerate("⁰¹²³�
     ord("\u2212"): "-",
 }
 # A comma belongs to a number only between groups of digits, so that "10,11" is two numbers; a full
-# stop only before a digit. 1,234 | 1 234 | 1'234 | 1_234; 1,00,000 (Indian); 1.234.567 and 1.234,56
-# (continental); 12; .5
-_BODY = (
-    r"(?P<grouped>\d{1,3}(?P<mark>,|\{,\}|\\,|\\ "
-    r"|[ '’_\u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3}){0,60}(?!\d)"
-    r"(?:\.\d+)?"
+# stop only before a digit.
+_MARK_OF_GROUPS = r"(?P<mark>,|\{,\}|\\,|\\ |[ '’_\u00a0\u2009\u202f])"
+_GROUPED = (
+    r"(?P<grouped>"
+    rf"\d{{1,3}}{_MARK_OF_GROUPS}\d{{3}}(?:(?P=mark)\d{{3}}){{0,60}}(?!\d)(?:\.\d+)?"
     r"|\d{1,2}(?:,\d{2}){1,20},\d{3}(?!\d)(?:\.\d+)?)"
-    r"|(?P<continental>\d{1,3}(?:\.\d{3}){1,40},\d{1,2}(?!\d)|\d{1,3}(?:\.\d{3}){2,40}(?!\d))"
-    r"|(?P<mixed>\d{1,20}(?:\s|\\\s|\s?and\s)\d{1,20}\s?/\s?\d{1,20}(?!\d))"
-    r"|(?P<plain>\d+(?:\.\d+)?|\.\d+)"
 )
+_CONTINENTAL = (
+    r"(?P<continental>\d{1,3}(?:\.\d{3}){1,40},\d{1,2}(?!\d)|\d{1,3}(?:\.\d{3}){2,40}(?!\d))"
+)
+_MIXED = r"(?P<mixed>\d{1,20}(?:\s|\\\s|\s?and\s)\d{1,20}\s?/\s?\d{1,20}(?!\d))"
+_PLAIN = r"(?P<plain>\d+(?:\.\d+)?|\.\d+)"
+_BODY = (
+    rf"(?:{_GROUPED}"  # 1,234 | 1 234 | 1'234 | 1_234; 1,00,000 (Indian)
+    rf"|{_CONTINENTAL}"  # 1.234.567 | 1.234,56
+    rf"|{_MIXED}"  # 3 1/2
+    rf"|{_PLAIN})"  # 12 | 1.5 | .5
+)
+_EXPONENT = r"[eE](?P<exponent>[-+]?\d{1,4})(?![\w.]\d?)"  # 1e5
+_TIMES_TEN = r"\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?"
+_POWER = (
+    r"(?:\^\s?\{?\s?(?P<power>[-+\u2212]?\d{1,4})\s?\}?|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,4}))"  # ^{5} | ⁵
+)
+_BOTTOM = r"\s?/\s?(?P<bottom>\d+)(?!\d)"  # the 4 of 3/4
 NUMBER = re.compile(
-    rf"(?<![A-Za-z\u00c0-\u024f\d_.])(?<!\.\d)(?:{_BODY})"
-    r"(?:[eE](?P<exponent>[-+]?\d{1,4})(?![\w.]\d?)"
-    r"|\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?(?:\^\s?\{?\s?(?P<power>[-+\u2212]?\d{1,4})\s?\}?|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,4}))"
-    r"|\s?/\s?(?P<bottom>\d+)(?!\d))?"
+    rf"(?<![A-Za-z\u00c0-\u024f\d_.])(?<!\.\d){_BODY}"
+    rf"(?:{_EXPONENT}|{_TIMES_TEN}{_POWER}|{_BOTTOM})?"
 )
 _SIGN = re.compile(rf"(?P<sign>[-+\u2212–])(?P<gap>\s?){CURRENCY}?\s?\Z")
 _BEFORE_A_SIGN = re.compile(
@@ -47,29 +60,39 @@ _BEFORE_A_SIGN = re.compile(
 _OPERAND_BEFORE = re.compile(r"(?:[^\W_]|[)\]}.,%]|[\d)]\s+)\Z")
 """Behind these a dash is a subtraction."""
 
+_REFERS = r"(?:from|(?:calculated|obtained|found|computed|shown)\sin|of|see|using|by|with)"
+_STEP = rf"\b{_REFERS}\s(?i:steps?|equation|figure|table)\s\(?"
 # An exponent, an index, the 19 of COVID-19, Real Estate #1, "from step 3": no number of its own.
-_INDEX = re.compile(
-    r"(?:[\^_]\{?\s?[-\u2212]?|[A-Za-z][-–]|(?<!#)#"
-    r"|\b(?:from|(?:calculated|obtained|found|computed|shown)\sin|of|see|using|by|with)\s(?i:steps?|equation|figure|table)\s\(?)\Z"
-)
+_INDEX = re.compile(rf"(?:[\^_]\{{?\s?[-\u2212]?|[A-Za-z][-–]|(?<!#)#|{_STEP})\Z")
 # Times, dates, ranges, versions, lists, powers, roots, unknowns: more than a number, and not one
 # number.
 _AFTER_PART = re.compile(
-    r"\d[:.,/–—-]\Z|\d\s?(?:,|;|and|or)\s{1,2}[A-Za-z]\w?\s?=\s?[-\u2212]?\Z|\}\{\Z|\\sqrt(?:\[\d\])?\{?\s?\Z|√\s?\Z|(?:±|\\pm)\s?\Z|(?<![A-Za-z])[A-Za-z]\s?/\s?\Z|[})]\s?/\s?\Z"
+    r"\d[:.,/–—-]\Z"  # 12:30
+    r"|\d\s?(?:,|;|and|or)\s{1,2}[A-Za-z]\w?\s?=\s?[-\u2212]?\Z"  # x = 2, y = 3
+    r"|\}\{\Z"  # \frac{x}{2}
+    r"|\\sqrt(?:\[\d\])?\{?\s?\Z|√\s?\Z"
+    r"|(?:±|\\pm)\s?\Z"
+    r"|(?<![A-Za-z])[A-Za-z]\s?/\s?\Z|[})]\s?/\s?\Z"  # x/2, (x + 1)/2
 )
 _BEFORE_PART = re.compile(
-    r"[:.,/–—-]\d|\s?/\s?\d|\s?\^(?!\s?\{?\s?\\circ)|_\{?\d|[⁰¹²³⁴-⁹]|\s?\\(?:pi|sqrt|frac)\b|[xyznkBπ√](?![A-Za-z])|\s?\+\s?[A-Za-z]|\s?[/*]\s?[a-z](?![A-Za-z])|\(\d|\)\s?\\(?:sqrt|pi|frac)\b"
+    r"[:.,/–—-]\d|\s?/\s?\d"  # 12:30, 3/4
+    r"|\s?\^(?!\s?\{?\s?\\circ)|_\{?\d|[⁰¹²³⁴-⁹]"  # 2^n, 10_2; not 90^\circ
+    r"|\s?\\(?:pi|sqrt|frac)\b|[xyznkBπ√](?![A-Za-z])"  # 2\pi, 2x
+    r"|\s?\+\s?[A-Za-z]|\s?[/*]\s?[a-z](?![A-Za-z])"  # 2 + x, 2/x
+    r"|\(\d|\)\s?\\(?:sqrt|pi|frac)\b"  # 2(3), (2)\sqrt
 )
 # Every way in which LaTeX sets digits in groups of three: 1,\\!375, 1{,}375, 1\\,375, 1\\;375,
 # 1~375.
 _LATEX_GROUP = re.compile(
     r"(?<=\d)(?:,\\!|\\!,|\{,\}|\{\\,\}|\{,\\!\}|\\[,;:! ]|\\thinspace\s?|~)(?=\d{3}(?!\d))"
 )
+_CURRENCY_CODE = any_of(
+    "USD EUR GBP CHF JPY CNY RMB INR AUD CAD NZD HKD SGD SEK NOK DKK ZAR BRL MXN KRW PLN CZK THB"
+)
 # A currency's letters right before an amount: CHF2,000, USD 58.33, US$5.
 _CURRENCY_LETTERS = re.compile(
     r"(?<![A-Za-z])(?:(?:US|HK|NT|AU|CA|NZ|[ACRS])(?=\\?\$\s?\d)"
-    r"|(?:USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|AUD|CAD|NZD|HKD|SGD|SEK|NOK|DKK|ZAR|BRL|MXN|KRW|PLN|CZK|THB)"
-    r"(?P<gap>[ \u00a0]?)(?=\d))"
+    rf"|{_CURRENCY_CODE}(?P<gap>[ \u00a0]?)(?=\d))"
 )
 _LATEX_CURRENCY = re.compile(r"\\(?:text|mathrm|mbox)\s?\{\s?(?P<sign>\\?\$|[€£¥₹])\s?\}")
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?(?:\{\s?([-+]?\d+)\s?\}\s?\{\s?(\d+)\s?\}|(\d)(\d))")
@@ -91,11 +114,13 @@ _FULL_WIDTH_MINUS = re.compile(r"\uff0d(?=\d)")
 _FULL_WIDTH_POINT = re.compile(r"(?<=\d)\uff0e(?=\d)")
 
 # Languages that write 1.234,50: their words, and no English ones.
-_CONTINENTAL_WORD = re.compile(
-    r"\b(?:antwort|lautet|lösung|ergebnis|insgesamt|beträgt|réponse|résultat|au\s+total|respuesta|resultado|solución|en\s+total"
-    r"|resposta|risposta|ответ|antwoord|odpowiedź|euros?)\b",
-    re.IGNORECASE,
+_CONTINENTAL_RESULT = any_of(
+    "antwort lautet lösung ergebnis insgesamt beträgt",  # German
+    r"réponse résultat au\s+total",  # French
+    r"respuesta resultado solución en\s+total",  # Spanish
+    "resposta risposta ответ antwoord odpowiedź euros?",
 )
+_CONTINENTAL_WORD = re.compile(rf"\b{_CONTINENTAL_RESULT}\b", re.IGNORECASE)
 _ENGLISH_WORD = re.compile(r"\b(?:the|and|of|are|answer|is|for)\b", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:[. \u00a0\u202f]\d{3}){1,6}|\d{1,15}),(\d{1,2}|\d{4,15})(?![\d,])"

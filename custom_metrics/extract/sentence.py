@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from custom_metrics.extract.numeral import CURRENCY, NUMBER, Unclear, is_one_value, read
+from custom_metrics.patterns import any_of
 
 MAX_SENTENCE = 400
 MOST_READ = 4 * MAX_SENTENCE
@@ -20,43 +21,61 @@ SENTENCE_END = re.compile(
     rf"{_ABBREVIATED}[.!?]{{1,3}}(?=[\"'”’)*_\]}}`$]{{0,4}}(?:\s(?!\s?=)|\Z))|[。！？।]|\n"
 )
 _LIST_MARK = re.compile(r"[\s>#]{0,8}(?:\d{1,3}[.)](?=\s)|[-*•](?=\s))?\s{0,4}")
+# "= -5", "is -5", "roughly -5": a sign of the number, and no operator.
+_NO_SIGN = r"(?<!\A)(?<!\A\s)(?<!\b(?:is|be)\s)(?<!\b(?:are|was)\s)(?<!ly\s)(?<![:=≈]\s)"
+_OPERATOR = rf"(?:{_NO_SIGN}[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)"
+# "3 * 4 boxes, or", "(3 * 4) or"
+_FORMULA_OR = rf"{_OPERATOR}\d[\d.,]{{0,12}}(?:\s[a-z]{{1,12}})?,?\s+or\b|\),?\s+or\b"
+_RESULTS_IN = any_of(
+    r"so therefore thus hence meaning leaving leaves? giving gives? to\s+get we\s+get",
+    r"resulting\s+in results\s+in makes? making equals? equal\s+to comes?\s+to amounts?\s+to",
+    r"totall?ing (?:which|that|this)\s+(?:is|means) (?:a|the)\s+(?:grand\s+)?total\s+of",
+    r"for\s+a\s+total\s+of i\.e\.,?",
+)
 # What the number of the sentence comes behind, where a sentence has several: the last of these with
 # a number after it.
-_RESULT = re.compile(
-    r"[=≈]|(?:(?<!\A)(?<!\A\s)(?<!\b(?:is|be)\s)(?<!\b(?:are|was)\s)(?<!ly\s)(?<![:=≈]\s)[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)\d[\d.,]{0,12}(?:\s[a-z]{1,12})?,?\s+or\b|\),?\s+or\b|\b(?:so|therefore|thus|hence|meaning|leaving|leaves?|giving|gives?|to\s+get|we\s+get|resulting\s+in|results\s+in|"
-    r"makes?|making|equals?|equal\s+to|comes?\s+to|amounts?\s+to|totall?ing|(?:which|that|this)\s+(?:is|means)|"
-    r"(?:a|the)\s+(?:grand\s+)?total\s+of|for\s+a\s+total\s+of|i\.e\.,?)(?!\w)",
-    re.IGNORECASE,
+_RESULT = re.compile(rf"[=≈]|{_FORMULA_OR}|\b{_RESULTS_IN}(?!\w)", re.IGNORECASE)
+_VERB_OF_VALUE = any_of(
+    r"is are was were (?:would|will|should|must)\s+be equals (?:comes|amounts)\s+(?:out\s+)?to"
 )
+_ADVERB = any_of(
+    r"now then thus therefore also about around approximately roughly exactly only just equal\s+to"
+)
+_AMOUNT_AHEAD = rf"(?=(?:[-−–]\s?)?{CURRENCY}?\s?(?:[-−–]\s?)?\.?\d)"
 # "The ratio of the sales in 2004 to those in 2007 is 1": what the subject counts or dates is no
 # answer, where a number follows the verb at once.
 _VALUE_BEHIND_VERB = re.compile(
-    r"\b(?:is|are|was|were|(?:would|will|should|must)\s+be|equals|(?:comes|amounts)\s+(?:out\s+)?to)"
-    r"(?:\s(?:now|then|thus|therefore|also|about|around|approximately|roughly|exactly|only|just|equal\s+to))?"
-    rf"(?:\s?[:=≈])?\s[\s*_(\\~≈]{{0,6}}(?=(?:[-−–]\s?)?{CURRENCY}?\s?(?:[-−–]\s?)?\.?\d)",
+    rf"\b{_VERB_OF_VALUE}(?:\s{_ADVERB})?(?:\s?[:=≈])?\s[\s*_(\\~≈]{{0,6}}{_AMOUNT_AHEAD}",
     re.IGNORECASE,
 )
-_OF_WHAT = (
-    "total|sum|average|mean|amount|cost|price|profit|distance|height|length|width|weight|area|volume|value|loss|gain|score|"
-    "speed|rate|balance|number|maximum|minimum|bill|income|salary|discount|change|percentage|capacity|age|perimeter|"
-    "temperature|increase|decrease|difference|probability|chance|ratio|revenue|savings|earnings|raise|reduction"
+_OF_WHAT = any_of(
+    "total sum average mean amount cost price profit distance height length width weight area",
+    "volume value loss gain score speed rate balance number maximum minimum bill income salary",
+    "discount change percentage capacity age perimeter temperature increase decrease difference",
+    "probability chance ratio revenue savings earnings raise reduction",
 )
+# "a total of about $"
 _MEASURED = re.compile(
-    rf"\b(?:{_OF_WHAT})\s(?:[a-z]{{3,9}}\s)?of\s(?:about\s|only\s)?{CURRENCY}?\s?\Z", re.IGNORECASE
+    rf"\b{_OF_WHAT}\s(?:[a-z]{{3,9}}\s)?of\s(?:about\s|only\s)?{CURRENCY}?\s?\Z", re.IGNORECASE
 )
+_BEFORE_BACKGROUND = any_of(
+    "after in on for within per all over every each during between than of among through since",
+    "until before with from at by the these those this his its their our my your first last next",
+    "other if when because",
+    "steps? questions? parts? days? weeks? months? years? grades? rooms? problems? chapters?",
+    "equations? level phase figure table aged?",
+)
+_DETERMINER = any_of("the all each these those his her their its about another only")
 # What a number in the background stands behind: "in 2010", "for the 16 glasses", "all 54 sacks",
 # "step 3".
 _BACKGROUND = re.compile(
-    r"(?:\b(?:after|in|on|for|within|per|all|over|every|each|during|between|than|of|among|through|since|until|before|"
-    r"with|from|at|by|the|these|those|this|his|its|their|our|my|your|first|last|next|other|if|when|because|"
-    r"steps?|questions?|parts?|days?|weeks?|months?|years?|grades?|rooms?|problems?|chapters?|equations?|level|phase|figure|"
-    rf"table|aged?)\s{{1,2}}(?:(?:the|all|each|these|those|his|her|their|its|about|another|only)\s)?{CURRENCY}?\s?)\Z",
-    re.IGNORECASE,
+    rf"(?:\b{_BEFORE_BACKGROUND}\s{{1,2}}(?:{_DETERMINER}\s)?{CURRENCY}?\s?)\Z", re.IGNORECASE
 )
-_SUBORDINATE = re.compile(
-    r"[\s*_]{0,4}(?:since|as|because|if|when|given\s+that|after|for|in|on|over|with|at|by|of|from)\b[^,\n]{1,160},\s",
-    re.IGNORECASE,
+_SUBORDINATES = any_of(
+    r"since as because if when given\s+that after for in on over with at by of from"
 )
+# "Since each of the 5 friends gets 3, "
+_SUBORDINATE = re.compile(rf"[\s*_]{{0,4}}{_SUBORDINATES}\b[^,\n]{{1,160}},\s", re.IGNORECASE)
 _BRACKETED = re.compile(r"\W{0,8}?[\[{](?P<items>[^\[\]{}:]{1,400})[\]}]")
 _LIST_SEPARATOR = re.compile(r"[,;](?!\d{3}(?!\d))")
 _ANOTHER_FORM = re.compile(
@@ -67,25 +86,29 @@ _ANOTHER_FORM = re.compile(
 _PERCENT = re.compile(r"\s?(?:\\?%|percent\b)")
 _ADJECTIVE = re.compile(r"-[A-Za-z]")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
+# What makes the number before it part of a formula: "12 boxes + ", " * (", "- 3", "/ 4", " in 5"
 _OPERAND = re.compile(
-    r"\s?(?:%|[A-Za-z]{1,12})?\s?(?:[+×÷]|\*\s?[\w$(]|\\times|\\cdot|\\div|[-−–]\s?[$€£]?\d|/\s?\d)|\sin\s\d"
+    r"\s?(?:%|[A-Za-z]{1,12})?\s?"
+    r"(?:[+×÷]|\*\s?[\w$(]|\\times|\\cdot|\\div|[-−–]\s?[$€£]?\d|/\s?\d)|\sin\s\d"
 )
+_AND_OR = any_of("and or to oder ou o или أو")
+_JOINED = rf"(?:,|\b{_AND_OR}\b|或|または|[+×*÷]|\s-\s|\\times|\\cdot)"
+_UNIT = any_of("hours? h feet foot ft pounds? lbs? years? weeks? days? minutes? dollars?")
+# ", 15", " or $15"; " hours and 20 m", the minutes of "3 hours and 20 minutes"
 AND_MORE = re.compile(
-    rf"[^\w\n]{{0,4}}(?:,|\b(?:and|or|to|oder|ou|o|или|أو)\b|或|または|[+×*÷]|\s-\s|\\times|\\cdot)\s?{CURRENCY}?\d"
-    r"|\s?(?:hours?|h|feet|foot|ft|pounds?|lbs?|years?|weeks?|days?|minutes?|dollars?)(?:,|\s+and)?\s+\d+\s?[a-z]",
-    re.IGNORECASE,
+    rf"[^\w\n]{{0,4}}{_JOINED}\s?{CURRENCY}?\d|\s?{_UNIT}(?:,|\s+and)?\s+\d+\s?[a-z]", re.IGNORECASE
 )
 _MORE_AND = re.compile(
     rf"\d[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷])\s?{CURRENCY}?\Z", re.IGNORECASE
 )
+_BLANK_AND_WORD = r"(?:\s[^\W\d_][\w'’-]*)"
 # "341 pencils and 297 crayons": two answers, with no verb between them.
 PAIRED = re.compile(
-    rf"(?:\s[^\W\d_][\w'’-]*){{1,3}}(?:,?\s(?:and|or)\s{CURRENCY}?\d|,\s{CURRENCY}?\d[\d.,]{{0,20}}\s[a-z]{{3,20}}\W{{0,4}}\Z)"
+    rf"{_BLANK_AND_WORD}{{1,3}}"
+    rf"(?:,?\s(?:and|or)\s{CURRENCY}?\d|,\s{CURRENCY}?\d[\d.,]{{0,20}}\s[a-z]{{3,20}}\W{{0,4}}\Z)"
 )
-_PAIR = re.compile(
-    rf"(?:\s[^\W\d_][\w'’-]*){{1,4}},?\s(?:and|or|but)\s(?:also\s|only\s)?{CURRENCY}?\Z"
-)
-_LISTED = re.compile(rf"(?:\s[^\W\d_][\w'’-]*){{1,4}},\s{CURRENCY}?\Z")
+_PAIR = re.compile(rf"{_BLANK_AND_WORD}{{1,4}},?\s(?:and|or|but)\s(?:also\s|only\s)?{CURRENCY}?\Z")
+_LISTED = re.compile(rf"{_BLANK_AND_WORD}{{1,4}},\s{CURRENCY}?\Z")
 _LEFT = re.compile(
     r"\b(?:left|remaining|in\s+total|altogether|in\s+all)\b(?!\s+over)", re.IGNORECASE
 )

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import re
 
+from custom_metrics.patterns import any_of
+
 MAX_CHARS = 200_000
 MAX_ANSWER_CHARS = 400
 
+# "the final answer is", "Answer to the question: "
 _STATEMENT = re.compile(
-    r"\b(?:final|correct)?\s?answer\b(?:\s{1,4}to\b[^.\n:]{0,80}?)?[*_]{0,3}\s{0,4}(?:is\b|:|：|=)[\s*_:]{0,8}",
+    r"\b(?:final|correct)?\s?answer\b(?:\s{1,4}to\b[^.\n:]{0,80}?)?"
+    r"[*_]{0,3}\s{0,4}(?:is\b|:|：|=)[\s*_:]{0,8}",
     re.IGNORECASE,
 )
 # "**Final Answer**" as a heading, with the answer on a later line.
@@ -21,12 +25,13 @@ _HEADING = re.compile(
     r"^[#*_> ]{0,8}(?:the\s)?(?:final|correct)?\s?answer[*_:：# ]{0,8}\n\s{0,8}",
     re.IGNORECASE | re.MULTILINE,
 )
-# Sentences about the answer, which state none.
-_ABOUT = re.compile(
-    r"(?:correct|right|wrong|incorrect|consistent|reasonable|verified|as\s+follows|found|obtained|given|in\s|clear|not\s"
-    r"|the\s+(?:value|result|same|one|number|sum)\b(?![^.\n]{0,60}\d)|what\b|therefore\W{0,3}$)",
-    re.IGNORECASE,
+_JUDGED = any_of(
+    r"correct right wrong incorrect consistent reasonable verified as\s+follows found obtained",
+    r"given in\s clear not\s",
+    r"the\s+(?:value|result|same|one|number|sum)\b(?![^.\n]{0,60}\d) what\b therefore\W{0,3}$",
 )
+# Sentences about the answer, which state none: "correct.", "the same as above"
+_ABOUT = re.compile(_JUDGED, re.IGNORECASE)
 _MAX_STATEMENTS = 50
 # "I hope it is correct" and reasons are no part of an answer.
 _CLOSING_PHRASE = re.compile(

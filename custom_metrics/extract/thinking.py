@@ -5,25 +5,31 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from custom_metrics.patterns import any_of
+
 TraceStatus = Literal["none", "stripped", "unclosed"]
 
 # The marks that open-weight reasoning models use; a chat template may already have opened the trace
 # in the prompt, so a closing mark can come without its opening one.
+_TAG = any_of(
+    "think thinking thought thoughts reasoning reflection scratchpad seed:think longcat_think"
+)
 _OPENING = (
-    r"<(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think|longcat_think)>|\[THINK\]|◁think▷"
+    rf"<{_TAG}>|\[THINK\]|◁think▷"
     r"|<\|(?:begin_of_thought|START_THINKING|think_start)\|>"
     r"|<\|channel\|>(?:analysis|commentary)(?:<\|message\|>|\b)"
 )
 _CLOSING = (
-    r"</(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|seed:think|longcat_think)>|\[/THINK\]|◁/think▷"
-    r"|<\|(?:end_of_thought|END_THINKING|think_end)\|>|<\|channel\|>final(?:<\|message\|>|\b)|(?-i:assistantfinal(?=[A-Z]|\W|\Z))"
+    rf"</{_TAG}>|\[/THINK\]|◁/think▷"
+    r"|<\|(?:end_of_thought|END_THINKING|think_end)\|>"
+    r"|<\|channel\|>final(?:<\|message\|>|\b)|(?-i:assistantfinal(?=[A-Z]|\W|\Z))"
 )
 _MARK = re.compile(rf"(?P<opens>{_OPENING})|(?P<closes>{_CLOSING})", re.IGNORECASE)
-# What frames the answer itself in the same chat formats.
-_FRAME = re.compile(
-    r"<\|(?:start\|>assistant|(?:begin|end)_of_solution\|>|(?:START|END)_RESPONSE\|>|return\|>|end\|>)",
-    re.IGNORECASE,
+_FRAMES = any_of(
+    r"start\|>assistant (?:begin|end)_of_solution\|> (?:START|END)_RESPONSE\|> return\|> end\|>"
 )
+# What frames the answer itself in the same chat formats.
+_FRAME = re.compile(rf"<\|{_FRAMES}", re.IGNORECASE)
 
 
 def strip_thinking(text: str) -> tuple[str, TraceStatus]:

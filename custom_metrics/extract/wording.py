@@ -8,24 +8,35 @@ from __future__ import annotations
 
 import re
 
-FOREIGN_ANSWER = (
-    r"(?:antwort|lösung|richtig|(?:korrekte|richtige)\s+option|réponse|respuesta|opción\s+correcta|alternativa\s+correc?t[ao]|risposta|resposta|ответ|antwoord|odpowiedź|jawaban|"
-    r"cevap|đáp\s+án|उत्तर|উত্তর|คำตอบ|الإجابة|الجواب|الناتج|الخيار\s+الصحيح)"
+from custom_metrics.patterns import any_of
+
+FOREIGN_ANSWER = any_of(
+    r"antwort lösung richtig (?:korrekte|richtige)\s+option",  # German
+    "réponse",  # French
+    r"respuesta opción\s+correcta alternativa\s+correc?t[ao]",  # Spanish, Portuguese
+    "risposta resposta",  # Italian, Portuguese
+    "ответ",  # Russian
+    "antwoord odpowiedź",  # Dutch, Polish
+    r"jawaban cevap đáp\s+án",  # Indonesian, Turkish, Vietnamese
+    "उत्तर উত্তর คำตอบ",  # Hindi, Bengali, Thai
+    r"الإجابة الجواب الناتج الخيار\s+الصحيح",  # Arabic
 )
 """The noun "answer" in languages that put blanks between words."""
+_FOREIGN_NEGATION = any_of("no nicht non não не pas keine? không", "ليست ليس")
 # Up to three words between noun and verb ("la respuesta correcta es"), none of them a negation.
-FOREIGN_WORDS = (
-    r"(?:ที่ถูกต้อง|\s{1,2}(?!(?:no|nicht|non|não|не|pas|keine?|không|ليست"
-    r"|ليس)\s)[^\W\d_]{2,14}(?=\s)){0,3}"
+FOREIGN_WORDS = rf"(?:ที่ถูกต้อง|\s{{1,2}}(?!{_FOREIGN_NEGATION}\s)[^\W\d_]{{2,14}}(?=\s)){{0,3}}"
+# A dash, or "is" with blanks around it.
+_FOREIGN_VERB = any_of(
+    "[–—-]",
+    "ist lautet est es sería è é is to",  # German, French, Spanish, Italian, Portuguese, Polish
+    "adalah là",  # Indonesian, Vietnamese
+    "هي هو",  # Arabic
 )
-FOREIGN_IS = (
-    r"(?:\s{0,2}(?:[:：=]|คือ)|\s{1,2}(?:[–—-]|ist|lautet|est|es|sería|è|é|is|to|adalah|là|هي"
-    r"|هو)(?:\s?:|(?=\s)))"
-)
-EASTERN_ANSWER = (
-    r"(?:答案|正解|答え|回答|解答|정답|답변)】?\s?(?:은|는|이|は|应该|应当|应)?"
-    r"(?:是|为|為|选|選|[:：=]){0,2}"
-)
+FOREIGN_IS = rf"(?:\s{{0,2}}(?:[:：=]|คือ)|\s{{1,2}}{_FOREIGN_VERB}(?:\s?:|(?=\s)))"
+_EASTERN_NOUN = any_of("答案 正解 答え 回答 解答 정답 답변")
+_EASTERN_PARTICLE = any_of("은 는 이 は", "应该 应当 应")  # topic markers; "should" in Chinese
+_EASTERN_IS = any_of("是 为 為 选 選 [:：=]")
+EASTERN_ANSWER = rf"{_EASTERN_NOUN}】?\s?{_EASTERN_PARTICLE}?{_EASTERN_IS}{{0,2}}"
 """The same in languages without blanks, its verb included."""
 
 FOREIGN_ANSWER_STEMS = (
@@ -83,11 +94,12 @@ INVENTED_QUESTION = re.compile(
 _GIVEN = re.compile(r"[\s#*]{0,12}(?:Given|Restat|Let\s+me\s+restate|I\s+restate)", re.IGNORECASE)
 _FINAL_ANSWER = re.compile(r"\banswer\b[\s*]{0,4}(?:\bis\b|:)", re.IGNORECASE)
 
-BOX = re.compile(
-    r"\\(?:boxed|fbox)\s{0,4}\{(?P<content>(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,100}\}){0,200}\}){0,200})\}"
-)
+_BOX_START = r"\\(?:boxed|fbox)\s{0,4}\{"
+_INNER_BRACES = r"\{[^{}]{0,100}\}"
+_OUTER_BRACES = r"\{(?:[^{}]|" + _INNER_BRACES + r"){0,200}\}"
+BOX = re.compile(_BOX_START + r"(?P<content>(?:[^{}]|" + _OUTER_BRACES + r"){0,200})\}")
 """A box of LaTeX with its content, braces in it up to two levels deep."""
-OPEN_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{")
+OPEN_BOX = re.compile(_BOX_START)
 """The beginning of a box, whose end may lack."""
 
 
@@ -95,20 +107,25 @@ OPEN_BOX = re.compile(r"\\(?:boxed|fbox)\s{0,4}\{")
 _SENTENCE_CLOSED = re.compile(r"(?:[.!?…。！？।؟｡]|[)\]}>|」』】）`*$✓✔✅☑\"”’])\Z")
 _OPEN_NUMBER = re.compile(r"\d\s?(?:[+*×÷·]|\s[-−–]|\\(?:times|cdot|div))\s{0,2}\$?\d{0,20}\.\Z")
 _OPEN_PRODUCT = re.compile(r"[\d)%]\s\*\Z")
-# A line of its own that ends in a result: "Total: 255 miles", "= 255 miles", "12. 35 + 70 = 105".
-_RESULT_LINE = re.compile(
-    r"(?:[=≈:：]|\b(?:is|are|gives|equals|comes\s+to))\s{0,3}(?:\\?\$|[€£¥₹*_-]){0,4}\d+(?:[.,]\d+){0,9}(?:\s?/\s?\d+)?"
-    r"(?:\s?[%°/]|\s?(?!(?:and|or|but|so|that|which|who|if|when|because|since|to|of|by|per|for|with|in|from|the|an?|has|have|"
-    r"been|is|are)\b)[^\W\d_][\w'’/²³-]{0,20}){0,6}\Z"
+_EQUALS = any_of(r"is are gives equals comes\s+to")
+_AMOUNT = r"(?:\\?\$|[€£¥₹*_-]){0,4}\d+(?:[.,]\d+){0,9}(?:\s?/\s?\d+)?"
+# Words behind a number that are no unit of it.
+_CONTINUES = any_of(
+    "and or but so that which who if when because since to of by per for with in from",
+    "the an? has have been is are",
 )
+_UNITS = rf"(?:\s?[%°/]|\s?(?!{_CONTINUES}\b)[^\W\d_][\w'’/²³-]{{0,20}}){{0,6}}"
+# A line of its own that ends in a result: "Total: 255 miles", "= 255 miles", "12. 35 + 70 = 105".
+_RESULT_LINE = re.compile(rf"(?:[=≈:：]|\b{_EQUALS})\s{{0,3}}{_AMOUNT}{_UNITS}\Z")
 _UNIT_RATE = re.compile(r"(?<![\d.])\d{1,9}\s[a-z]{2,12}\s?=\s?\d{1,9}\s?/\s?\d{1,9}\Z")
 _ALONE = re.compile(r"[\W_]{0,12}\d[\d.,]{0,30}(?:\s?[^\W\d_]{1,12}){0,2}[\W_]{0,8}")
 _SENTENCE_WITHIN = re.compile(r"[^\W\d](?<!\b[A-J])[.!?]\s+[A-Z]|\d[.!?]\s+[A-Z][a-z]")
 _MAX_SHORT = 60
 _MAX_RESULT_LINE = 240
-_UNFINISHED = re.compile(
-    r"(?:[-+*/=×÷·,(\[{:$]|\b(?:[Tt]he|a|an|of|to|by|is|are|and|or|for|with|in|from|than|that|which|so|as|at|per|bring))\s*\Z"
+_EXPECTS_MORE = any_of(
+    "[Tt]he a an of to by is are and or for with in from than that which so as at per bring"
 )
+_UNFINISHED = re.compile(rf"(?:[-+*/=×÷·,(\[{{:$]|\b{_EXPECTS_MORE})\s*\Z")
 
 
 def without_end_tokens(text: str) -> str:
