@@ -19,6 +19,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
+from custom_metrics.patterns import any_of
+
 HIDDEN = "***"
 
 
@@ -51,31 +53,39 @@ class _Pattern:
         return self._compiled.sub(by, text)
 
 
-_SUFFIX = (
-    r"(?:_?(?:value|text|string|plain|raw|b64|base64|hash|read|write|prod|dev|test|old|new|base)"
-    r"|_?\d{1,3})?"
+_KIND = any_of("value text string plain raw b64 base64 hash read write prod dev test old new base")
+_SUFFIX = rf"(?:_?{_KIND}|_?\d{{1,3}})?"
+_WHAT_A_KEY_OPENS = any_of(
+    "access secret private account storage subscription signing encryption master service deploy",
+    "admin license client",
 )
-# Names whose last words say that the value is secret, whatever stands before.
-_SECRET_NAME = _Pattern(
-    r"(?:(?:^|_|(?<=[a-z]))(?:pass(?:word|wd|phrase)|passwort|api_?keys?)|(?:^|_)(?:"  # PGPASSWORD
-    r"passcode|pwd|secrets?|credentials?|authorization|cookies?|jwt|bearer"
-    r"|(?:access|secret|private|account|storage|subscription|signing|encryption|master|service|deploy|admin"
-    r"|license|client)_?keys?"
-    r"|kennwort|mot_de_passe|contra[s]e[ñn]a|senha|wachtwoord|salasana|lösenord|пароль|密码|密钥|パスワード|비밀번호"
-    r"|(?:auth|access|bearer|refresh|session|api|id|personal|security|secret|service|user|csrf|private|deploy|bot|ad|aad"
-    r"|oauth|client|app)_?tokens?"
-    r"|signature|sig|sas|connection_?string|(?:basic|http|proxy|digest)_?auth"
-    rf")){_SUFFIX}$"
+_WHAT_A_TOKEN_OPENS = any_of(
+    "auth access bearer refresh session api id personal security secret service user csrf private",
+    "deploy bot ad aad oauth client app",
 )
+_SECRET_PART = any_of("pass(?:word|wd|phrase) passwort api_?keys?")
+_SECRET_WORD = any_of(
+    "passcode pwd secrets? credentials? authorization cookies? jwt bearer",
+    f"{_WHAT_A_KEY_OPENS}_?keys?",
+    "kennwort mot_de_passe contra[s]e[ñn]a senha",  # German, French, Spanish, Portuguese
+    "wachtwoord salasana lösenord пароль",  # Dutch, Finnish, Swedish, Russian
+    "密码 密钥 パスワード 비밀번호",  # Chinese, Japanese, Korean
+    f"{_WHAT_A_TOKEN_OPENS}_?tokens?",
+    "signature sig sas connection_?string (?:basic|http|proxy|digest)_?auth",
+)
+# Names whose last words say that the value is secret, whatever stands before: openai_api_key,
+# PGPASSWORD, client_secret_2.
+_SECRET_NAME = _Pattern(rf"(?:(?:^|_|(?<=[a-z])){_SECRET_PART}|(?:^|_){_SECRET_WORD}){_SUFFIX}$")
 # As the name of a setting, or before an equals sign, these hold a secret too; "auth: none" in a
 # sentence does not.
 _SHORT_NAME = _Pattern(r"(?:^|_)(?:pass|pw|auth)$")
-_SERVICES = (
-    r"(?:hf|hugging_?face|hub|open_?ai|anthropic|claude|azure|aws|google|gemini|vertex|cohere|mistral|groq|together|fireworks"
-    r"|deep_?seek|replicate|nvidia|nim|perplexity|xai|open_?router|databricks|wand_?b|comet|github|gh|gitlab|slack|discord"
-    r"|telegram|stripe|twilio|sendgrid|pinecone|modal|runpod|vllm|litellm|langsmith|serp|tavily|kaggle|npm|pypi|docker"
-    r"|vault|linear|notion|jina|voyage|e2b|nebius|figma|atlassian|cloudflare"
-    r"|ibm|watsonx|ai21|cerebras|sambanova|anyscale|octo|dashscope|zhipu|moonshot|minimax|baidu|proxy)"
+_SERVICES = any_of(
+    "ai21 anthropic anyscale atlassian aws azure baidu cerebras claude cloudflare cohere comet",
+    "dashscope databricks deep_?seek discord docker e2b figma fireworks gemini gh github gitlab",
+    "google groq hf hub hugging_?face ibm jina kaggle langsmith linear litellm minimax mistral",
+    "modal moonshot nebius nim notion npm nvidia octo open_?ai open_?router perplexity pinecone",
+    "proxy pypi replicate runpod sambanova sendgrid serp slack stripe tavily telegram together",
+    "twilio vault vertex vllm voyage wand_?b watsonx xai zhipu",
 )
 _OF_A_SERVICE = _Pattern(rf"(?:^|_){_SERVICES}_?(?:keys?|tokens?|pat|auth|secrets?){_SUFFIX}$")
 _FOR_A_SERVICE = _Pattern(rf"(?:^|_)(?:api_?key|token|secret|password)_{_SERVICES}$")
@@ -97,53 +107,84 @@ _LOOKALIKES = str.maketrans(
     "аеіјкорсѕтухԁΑΕΙΚΟΡΤΥΧАЕІЈКОРСЅТУХ", "aeijkopcstyxdAEIKOPTYXAEIJKOPCSTYX"
 )
 
-# Forms of the keys of providers, as their documentation or public scanners name them.
-_FORMS = _Pattern(
-    r"(?<![A-Za-z0-9])(?:"
-    # OpenAI, Anthropic
-    r"sk-(?:[a-z0-9]{2,10}-){0,3}(?=[A-Za-z_]{0,60}\d)[A-Za-z0-9_]{10,200}(?:-[\w-]{1,100})?"
-    r"|hf_(?:(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{16,100}|[A-Za-z0-9]{30,100})|api_org_[A-Za-z0-9]{20,100}"
-    r"|github_pat_[A-Za-z0-9_]{10,200}|gh[oprsu]_[A-Za-z0-9]{16,255}|gl(?:pat|ptt|dt|rt|cbt|ft|soat|oas|imt|agent)-[\w-]{16,100}"
-    r"|(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{12,24}"
-    r"|AIza[\w-]{20,60}|ya29\.[\w-]{20,400}|GOCSPX-[\w-]{16,60}"
-    r"|xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[A-Za-z0-9-]{10,250}"
-    r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,250}|SG\.[\w-]{16,80}\.[\w-]{16,80}"
-    r"|npm_[A-Za-z0-9]{20,60}|pypi-[\w-]{30,400}|dop_v1_[0-9a-f]{40,70}|hvs\.[\w-]{20,200}"
-    r"|nvapi-[\w-]{16,100}|gsk_[A-Za-z0-9]{16,100}|xai-[A-Za-z0-9]{16,120}|pplx-[A-Za-z0-9]{16,100}|r8_[A-Za-z0-9]{16,60}"
-    r"|dapi[0-9a-f]{32}|lsv2_[a-z]{2}_[0-9a-f_]{20,80}|AGE-SECRET-KEY-1[A-Z0-9]{20,80}"
-    r"|tgp_v1_[\w-]{16,100}|fw_[A-Za-z0-9]{20,60}|csk-[A-Za-z0-9]{20,80}|tvly-[\w-]{16,80}"
-    r"|dckr_pat_[\w-]{20,80}|rpa_[A-Za-z0-9]{30,80}|sbp_[0-9a-f]{40}"
-    r"|\d{8,10}:AA[\w-]{30,40}"  # Telegram
-    r"|[A-Za-z0-9]{40,80}JQQJ99[A-Za-z0-9]{20,40}"  # Azure
-    r"|lin_api_[A-Za-z0-9]{30,60}|ntn_[A-Za-z0-9]{30,60}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|figd_[\w-]{30,60}"
-    r"|PMAK-[0-9a-f]{24}-[0-9a-f]{30,40}|do[or]_v1_[0-9a-f]{40,70}|vc[kpr]_[A-Za-z0-9]{24,80}|e2b_[0-9a-f]{40}"
-    r"|pa-(?=[A-Za-z_-]{0,40}\d)[\w-]{40,60}|jina_[A-Za-z0-9]{40,80}|a[ks]-(?=[A-Za-z]{0,21}\d)[A-Za-z0-9]{22}"
-    r"|hooks\.slack\.com/services/[\w/]{20,100}|discord(?:app)?\.com/api/webhooks/\d{10,25}/[\w-]{30,100}"
-    r"|eyJ[\w-]{6,4000}\.eyJ[\w-]{6,4000}\.?[\w-]{0,4000}"  # JSON web token
-    r")"
-)
-# Each form holds one of these, which are found faster.
-_MARKS = (
-    *("sk-", "hf_", "api_org_", "github_pat_", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "glpat-"),
-    *("glptt-", "gldt-", "glrt-", "glcbt-", "glft-", "glsoat-", "gloas-", "glimt-", "glagent-"),
-    *("AKIA", "ASIA", "ABIA", "ACCA", "AGPA", "AIDA", "AIPA", "ANPA", "ANVA", "AROA", "AIza"),
-    *("ya29.", "GOCSPX-", "xox", "xapp-", "_live_", "_test_", "SG.", "npm_", "pypi-", "dop_v1_"),
-    *("hvs.", "nvapi-", "gsk_", "xai-", "pplx-", "r8_", "dapi", "lsv2_", "AGE-SECRET-KEY-1"),
-    *("tgp_v1_", "fw_", "csk-", "tvly-", "dckr_pat_", "rpa_", "sbp_", ":AA", "eyJ"),
-    *("JQQJ99", "lin_api_", "ntn_", "shpat_", "shpca_", "shppa_", "shpss_", "figd_", "PMAK-"),
-    *("doo_v1_", "dor_v1_", "vck_", "vcp_", "vcr_", "e2b_", "pa-", "jina_", "ak-", "as-"),
-    *("hooks.slack.com/", "/api/webhooks/"),
-)
+# Provider -> texts of which each of its keys holds one, which are found fast, and the form of its
+# keys, as the provider's documentation or public scanners name it.
+_KEYS = {
+    "OpenAI, Anthropic": (
+        "sk-",
+        r"sk-(?:[a-z0-9]{2,10}-){0,3}(?=[A-Za-z_]{0,60}\d)[A-Za-z0-9_]{10,200}(?:-[\w-]{1,100})?",
+    ),
+    "Hugging Face": (
+        "hf_",
+        r"hf_(?:(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{16,100}|[A-Za-z0-9]{30,100})",
+    ),
+    "Hugging Face, organizations": ("api_org_", r"api_org_[A-Za-z0-9]{20,100}"),
+    "GitHub, fine-grained": ("github_pat_", r"github_pat_[A-Za-z0-9_]{10,200}"),
+    "GitHub": ("gho_ ghp_ ghr_ ghs_ ghu_", r"gh[oprsu]_[A-Za-z0-9]{16,255}"),
+    "GitLab": (
+        "glpat- glptt- gldt- glrt- glcbt- glft- glsoat- gloas- glimt- glagent-",
+        r"gl(?:pat|ptt|dt|rt|cbt|ft|soat|oas|imt|agent)-[\w-]{16,100}",
+    ),
+    "AWS": (
+        "AKIA ASIA ABIA ACCA AGPA AIDA AIPA ANPA ANVA AROA",
+        r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{12,24}",
+    ),
+    "Google": ("AIza", r"AIza[\w-]{20,60}"),
+    "Google, access tokens": ("ya29.", r"ya29\.[\w-]{20,400}"),
+    "Google, client secrets": ("GOCSPX-", r"GOCSPX-[\w-]{16,60}"),
+    "Slack": ("xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,250}"),
+    "Slack, apps": ("xapp-", r"xapp-[A-Za-z0-9-]{10,250}"),
+    "Stripe": ("_live_ _test_", r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,250}"),
+    "SendGrid": ("SG.", r"SG\.[\w-]{16,80}\.[\w-]{16,80}"),
+    "npm": ("npm_", r"npm_[A-Za-z0-9]{20,60}"),
+    "PyPI": ("pypi-", r"pypi-[\w-]{30,400}"),
+    "DigitalOcean": ("dop_v1_", r"dop_v1_[0-9a-f]{40,70}"),
+    "HashiCorp Vault": ("hvs.", r"hvs\.[\w-]{20,200}"),
+    "NVIDIA": ("nvapi-", r"nvapi-[\w-]{16,100}"),
+    "Groq": ("gsk_", r"gsk_[A-Za-z0-9]{16,100}"),
+    "xAI": ("xai-", r"xai-[A-Za-z0-9]{16,120}"),
+    "Perplexity": ("pplx-", r"pplx-[A-Za-z0-9]{16,100}"),
+    "Replicate": ("r8_", r"r8_[A-Za-z0-9]{16,60}"),
+    "Databricks": ("dapi", r"dapi[0-9a-f]{32}"),
+    "LangSmith": ("lsv2_", r"lsv2_[a-z]{2}_[0-9a-f_]{20,80}"),
+    "age": ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{20,80}"),
+    "Together": ("tgp_v1_", r"tgp_v1_[\w-]{16,100}"),
+    "Fireworks": ("fw_", r"fw_[A-Za-z0-9]{20,60}"),
+    "Cerebras": ("csk-", r"csk-[A-Za-z0-9]{20,80}"),
+    "Tavily": ("tvly-", r"tvly-[\w-]{16,80}"),
+    "Docker": ("dckr_pat_", r"dckr_pat_[\w-]{20,80}"),
+    "RunPod": ("rpa_", r"rpa_[A-Za-z0-9]{30,80}"),
+    "Supabase": ("sbp_", r"sbp_[0-9a-f]{40}"),
+    "Telegram": (":AA", r"\d{8,10}:AA[\w-]{30,40}"),
+    "Azure": ("JQQJ99", r"[A-Za-z0-9]{40,80}JQQJ99[A-Za-z0-9]{20,40}"),
+    "Linear": ("lin_api_", r"lin_api_[A-Za-z0-9]{30,60}"),
+    "Notion": ("ntn_", r"ntn_[A-Za-z0-9]{30,60}"),
+    "Shopify": ("shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    "Figma": ("figd_", r"figd_[\w-]{30,60}"),
+    "Postman": ("PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{30,40}"),
+    "DigitalOcean, OAuth": ("doo_v1_ dor_v1_", r"do[or]_v1_[0-9a-f]{40,70}"),
+    "Vercel": ("vck_ vcp_ vcr_", r"vc[kpr]_[A-Za-z0-9]{24,80}"),
+    "E2B": ("e2b_", r"e2b_[0-9a-f]{40}"),
+    "Voyage": ("pa-", r"pa-(?=[A-Za-z_-]{0,40}\d)[\w-]{40,60}"),
+    "Jina": ("jina_", r"jina_[A-Za-z0-9]{40,80}"),
+    "Modal": ("ak- as-", r"a[ks]-(?=[A-Za-z]{0,21}\d)[A-Za-z0-9]{22}"),
+    "Slack, webhooks": ("hooks.slack.com/", r"hooks\.slack\.com/services/[\w/]{20,100}"),
+    "Discord, webhooks": (
+        "/api/webhooks/",
+        r"discord(?:app)?\.com/api/webhooks/\d{10,25}/[\w-]{30,100}",
+    ),
+    "JSON web token": ("eyJ", r"eyJ[\w-]{6,4000}\.eyJ[\w-]{6,4000}\.?[\w-]{0,4000}"),
+}
+_FORMS = _Pattern("(?<![A-Za-z0-9])" + any_of(*(form for _, form in _KEYS.values())))
+_MARKS = tuple(mark for marks, _ in _KEYS.values() for mark in marks.split())
 # As the whole value the shorter ones are keys too; inside of a text they may be the name of a model
 # or a folder.
 _WHOLE = _Pattern(r"(?i)(?:hf_[a-z0-9]{8,}|sk-[a-z0-9_-]{8,})")
-_PEM = _Pattern(
-    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]{0,10000}(?:-----END [A-Z "
-    r"]{0,30}PRIVATE KEY(?: BLOCK)?-----)?"
-)
+_KEY_BLOCK = r"[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+_PEM = _Pattern(rf"-----BEGIN {_KEY_BLOCK}[^-]{{0,10000}}(?:-----END {_KEY_BLOCK})?")
 _BEARER = _Pattern(
-    r"(?i)(?<![A-Za-z0-9])(bearer|basic|apikey|negotiate)[ "
-    r"\t]{1,4}(?=[^\s\d]{0,60}\d)[\w.~+/-]{8,4000}={0,2}"
+    r"(?i)(?<![A-Za-z0-9])(bearer|basic|apikey|negotiate)"
+    r"[ \t]{1,4}(?=[^\s\d]{0,60}\d)[\w.~+/-]{8,4000}={0,2}"
 )
 _BASIC = _Pattern(r"(?i)(?<![A-Za-z0-9])(basic[ \t]{1,4})([A-Za-z0-9+/]{6,2000}={0,2})")
 _USERINFO = _Pattern(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)([^\s/?#'\"<>]{1,1000})@")
@@ -161,13 +202,16 @@ _UNSEEN = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066
 _ESCAPED = r"\\(?:u[0-9a-f]{4}|xad)"  # as Python shows them
 _UNSEEN_LETTERS = _Pattern(rf"[{_UNSEEN}]")
 _WITHOUT_WIDTH = _Pattern(rf"[{_UNSEEN}]|{_ESCAPED}")
+_NAME_PART = rf"(?:[\w.%\uff3f\uff0d{_UNSEEN}-]|{_ESCAPED})"
+# "OpenAI key", "Access Token"
+_SECOND_WORD = any_of("[Kk]eys? [Tt]okens? [Pp]assword [Ss]ecrets? KEY TOKEN PASSWORD SECRET")
+_SIGN = r"""\\{0,8}["']?[ \t]{0,2}(?:[=:\uff1d\uff1a]>?|->)[ \t]{0,2}\\{0,8}(?:[bru](?=["']))?"""
 # `name=value`, `name: value`, `"name": "value"`, as in model arguments, query strings, headers and
 # JSON in a text.
 _NAME = _Pattern(
-    rf"""(?P<start>[?&;#]?)(?<![\w.-])(?:--?)?(?P<name>[^\W\d_](?:[\w.%\uff3f\uff0d{_UNSEEN}-]|{_ESCAPED}){{0,60}}"""
-    r"""(?:[ \t](?:[Kk]eys?|[Tt]okens?|[Pp]assword|[Ss]ecrets?|KEY|TOKEN|PASSWORD|SECRET))?)"""
-    r"""(?P<between>\\{0,8}["']?[ \t]{0,2}(?:[=:\uff1d\uff1a]>?|->)[ \t]{0,2}\\{0,8}"""
-    r"""(?:[bru](?=["']))?(?P<quote>["']?))"""
+    r"(?P<start>[?&;#]?)(?<![\w.-])(?:--?)?"
+    rf"(?P<name>[^\W\d_]{_NAME_PART}{{0,60}}(?:[ \t]{_SECOND_WORD})?)"
+    rf"""(?P<between>{_SIGN}(?P<quote>["']?))"""
 )
 # What a quote opens ends where it closes, spaces included.
 _QUOTED = {quote: _Pattern(rf"[^\n{quote}\\]{{1,4000}}(?={quote})") for quote in "\"'"}
