@@ -41,11 +41,13 @@ _SCALE = re.compile(
     r"[\s*_`'\"\])}>$]{0,6}(?:/|out of|of)[\s*_`]{0,3}(\d{1,6}(?!\.*\d)|five\b|ten\b)",
     re.IGNORECASE,
 )
+_TO_ANOTHER = (
+    r"(?:-{1,2}>?|[\u2010-\u2015\u2192~,&+\u00b1]|\.{2,3}|\u2026"
+    r"|/?or\b|to\b|and\b|vs\b\.?|versus\b|through\b)"
+)
 #: What makes it a range or a choice: `3-4`, `3 or 4`, `3 -> 4`, `3, 4`.
 _RANGE = re.compile(
-    r"\s{0,3}(?:-{1,2}>?|[\u2010-\u2015\u2192~,&+\u00b1]|\.{2,3}|\u2026|/?or\b|to\b|and\b|vs\b\.?|versus\b|through\b)"
-    rf"\s{{0,3}}(?:\d|(?:{'|'.join(_WORDS)})\b)",
-    re.IGNORECASE,
+    rf"\s{{0,3}}{_TO_ANOTHER}\s{{0,3}}(?:\d|(?:{'|'.join(_WORDS)})\b)", re.IGNORECASE
 )
 _WHOLE_PERCENT = 100
 _PERCENT = re.compile(r"\s?%")
@@ -202,8 +204,10 @@ _VERDICT_NAMES = r"\b(?:verdict|preference|better|winner)\b"
 _VERDICT = re.compile(
     rf"{_VERDICT_NAMES}{_DECORATION}[:=\uff1a]{_DECORATION}{_SAID}", re.IGNORECASE
 )
+#: `Verdict - A`, `preference is B`, `**Winner**` above `A`
 _LOOSE_VERDICT = re.compile(
-    rf"\b(?:verdict|preference|winner)\b[*_`]{{0,4}}(?:\s[-\u2013\u2014]\s|\sis\s|[*_`]{{0,4}}\n{{1,3}}){_DECORATION}{_SAID}",
+    r"\b(?:verdict|preference|winner)\b[*_`]{0,4}"
+    rf"(?:\s[-\u2013\u2014]\s|\sis\s|[*_`]{{0,4}}\n{{1,3}}){_DECORATION}{_SAID}",
     re.IGNORECASE,
 )
 _VERDICT_ALONE = re.compile(
@@ -285,7 +289,8 @@ def _number(value: Any, high: float) -> float | str:
 def _labelled(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
     """What labelled numbers in the text say."""
     label = re.compile(
-        rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
+        rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}"
+        rf"{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
         re.IGNORECASE,
     )
     return _beside(label, text, low, high)
@@ -295,7 +300,8 @@ def _loosely(text: str, spellings: set[str], low: float, high: float) -> Iterato
     """What less usual forms say: a dash or `is` for the colon, a heading above the number."""
     names = _names(spellings)
     label = re.compile(
-        rf"(?<![\w-])(?:{names})[*_`]{{0,3}}{_ASIDE}(?:\s[-\u2013\u2014]\s{{1,3}}|\sis\s{{1,3}}|[*_`]{{0,3}}\n{{1,3}})"
+        rf"(?<![\w-])(?:{names})[*_`]{{0,3}}{_ASIDE}"
+        r"(?:\s[-\u2013\u2014]\s{1,3}|\sis\s{1,3}|[*_`]{0,3}\n{1,3})"
         rf"[\s*_`'\"\[(<$]{{0,6}}{_BOXED}{_NUMBER}",
         re.IGNORECASE,
     )

@@ -107,9 +107,12 @@ _PRODUCTS = {name for name in _NAMES if name.isascii() and name.islower() and le
 
 _UNIT = r"[A-Za-z\u00b5\u03bc\u03a9\u2126\u00c5\u212b]{1,5}"
 _POWER = r"(?:\^\{?-?\d\}?|[\u207b\u2212]?[\u00b9\u00b2\u00b3\u2074])"
+_RAISED_UNIT = rf"{_UNIT}{_POWER}?"
+_UNITS = rf"{_RAISED_UNIT}(?:\s?[/\u00b7\u22c5*]\s?{_RAISED_UNIT}|\s{_RAISED_UNIT})*"
+# The unit of "12 m/s", "3 kg m^2", "5~N"
 _TAIL = re.compile(
     rf"(?<=[\d)}}\u2070\u00b9\u00b2\u00b3\u2074-\u2079])(?P<gap>\s*|~|\\[,; ])"
-    rf"(?P<unit>{_UNIT}{_POWER}?(?:\s?[/\u00b7\u22c5*]\s?{_UNIT}{_POWER}?|\s{_UNIT}{_POWER}?)*)\s*\.?\s*$"
+    rf"(?P<unit>{_UNITS})\s*\.?\s*$"
 )
 _PART = re.compile(rf"(?P<name>{_UNIT})(?P<power>{_POWER}?)")
 _NUMBER = re.compile(

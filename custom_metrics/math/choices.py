@@ -8,8 +8,10 @@ _TEXT = r"\\(?:text|textbf|textrm|mathrm|mathbf)"
 _BOLD = re.compile(
     rf"\s*{_TEXT}\s*\{{\s*(?:\\textbf\s*\{{)?(?:\(?([A-J])[).:]|\(([a-j])\))(?:\s|~|\\[ ,;:])*\}}+"
 )
+# "(B) 12 m", "\text{C. } x = 3", "D) The energy is conserved"
 _WITH_WORDS = re.compile(
-    rf"\s*(?P<macro>{_TEXT}\s*\{{\s*)?(?:\((?P<round>[A-Ja-j])\)|(?P<half>[A-J])\)|(?P<stop>[A-J])[.:])"
+    rf"\s*(?P<macro>{_TEXT}\s*\{{\s*)?"
+    r"(?:\((?P<round>[A-Ja-j])\)|(?P<half>[A-J])\)|(?P<stop>[A-J])[.:])"
     r"(?:(?:\s|~|\\[ ,;:]|\\q?quad(?![a-zA-Z]))+|(?<=\))(?=[\d\\$]))"
     r"(?P<rest>(?:[A-Z][A-Za-z]|\d|\$|\\(?:text|mathrm|[dt]?frac|sqrt|pi|\()|-\s?\d|[a-z]{3}).*)",
     re.DOTALL,

@@ -22,6 +22,7 @@ from custom_metrics.math.rewrite import tidy
 from custom_metrics.math.tokens import TooComplex
 from custom_metrics.math.tree import SHAPES, Node
 from custom_metrics.math.verdict import Method, Verdict
+from custom_metrics.patterns import any_of
 
 CPU_SECONDS = 1.0
 """CPU time that the worker may spend on one answer."""
@@ -42,10 +43,10 @@ _DIGITS_WITH_LETTERS = re.compile(
     r"\(?([0-9A-F]*(?:[0-9][A-F]|[A-F][0-9]|[A-F]{2})[0-9A-F]*)\)?(?:_\{?(1[1-6])\}?)?"
 )
 
-_RELATION_SIGN = re.compile(
-    r"(?:[=<>≈≤≥]|\\(?:approx|simeq|cong|sim|equiv|leq?|geq?|neq?|lesssim|gtrsim|propto|triangleq|doteq|ll|gg)"
-    r"(?![A-Za-z]))\s*"
+_RELATION = any_of(
+    "approx simeq cong sim equiv leq? geq? neq? lesssim gtrsim propto triangleq doteq ll gg"
 )
+_RELATION_SIGN = re.compile(rf"(?:[=<>≈≤≥]|\\{_RELATION}(?![A-Za-z]))\s*")
 
 FAILURE = "the grader failed"
 """Begins the reason of a verdict that hides a defect of the grader;

@@ -15,6 +15,7 @@ from functools import cache
 from custom_metrics.math import words
 from custom_metrics.math.token_stream import spell
 from custom_metrics.math.tokens import Token
+from custom_metrics.patterns import any_of
 
 MAX_NAME = 60
 """Tokens of a left side that may be a name."""
@@ -58,9 +59,9 @@ _ACCENT = r"<(?:hat|overline|tilde|dot|vec|widehat)>(?:\{[^{}]{1,12}\}|[A-Za-z])
 _LONG = r"(?:[A-Z]{2,5}|\"[^\"]{1,60}\"|\\Delta [A-Za-z]{1,2})"
 _INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]{0,40}\)){0,60}\)){1,120}\)"
 _ARGUMENTS = rf"\((?:{_SYM}{_SUB}?|\d{{1,6}})(?:,(?:{_SYM}{_SUB}?|\d{{1,6}})){{0,5}}\)"
-_FUNCTION = (
-    r"(?:[f-hF-HPQRSTVWE]|\\(?:phi|psi|Phi|Psi|Gamma|zeta)|Pr|Var|Cov|<(?:Pr|Re|Im|arg|gcd|det|mathbb:[EP])>"
-    r"|\"[^\"]{1,30}\")"
+_FUNCTION = any_of(
+    r"[f-hF-HPQRSTVWE] \\(?:phi|psi|Phi|Psi|Gamma|zeta) Pr Var Cov",
+    r"<(?:Pr|Re|Im|arg|gcd|det|mathbb:[EP])> \"[^\"]{1,30}\"",
 )
 _CALL = (
     rf"(?:{_FUNCTION}{_SUB}?'{{0,3}}(?:{_INSIDE}|\[[^\[\]=]{{1,80}}\])"
@@ -70,9 +71,10 @@ _TERM = (
     rf"(?:{_CALL}|{_LONG}{_SUB}?{_STAR}?|{_SYM}{_SUB}?{_STAR}{_SUB}?|{_ACCENT}{_SUB}?"
     rf"|{_SYM}{_SUB}?)"
 )
+# BC, \overline{BC}, |x_1|, |BC|, ||v||, |\vec{v}|
 _LENGTH = (
-    rf"(?:[A-Z]{{2}}|<overline>\{{[A-Z]{{2}}\}}|\|{_SYM}{_SUB}?\||\|[A-Z]{{2}}\||\|\|[^|=]{{1,20}}\|\|"
-    r"|\|<vec>\{[^{}]{1,6}\}\|)"
+    r"(?:[A-Z]{2}|<overline>\{[A-Z]{2}\}"
+    rf"|\|{_SYM}{_SUB}?\||\|[A-Z]{{2}}\||\|\|[^|=]{{1,20}}\|\||\|<vec>\{{[^{{}}]{{1,6}}\}}\|)"
 )
 _LONGER = (
     _CALL,  # V_o(s), P(A|B), E[X]

@@ -12,7 +12,8 @@ from custom_metrics.math.tree import Node, number
 
 _RANGE = re.compile(
     r"\$?\s*(?P<low>\d{1,40}(?:\.\d{1,40})?)\s*\$?\s*"
-    r"(?P<sign>--?|[\u2013\u2014~\uff5e\u301c\u223c]|\\sim(?![A-Za-z])|\\text\s*\{\s*(?:--?|[\u2013\u2014~])\s*\})"
+    r"(?P<sign>--?|[\u2013\u2014~\uff5e\u301c\u223c]|\\sim(?![A-Za-z])"
+    r"|\\text\s*\{\s*(?:--?|[\u2013\u2014~])\s*\})"
     r"\s*\$?\s*(?P<high>\d{1,40}(?:\.\d{1,40})?)\s*\$?\s*\.?"
 )
 

@@ -131,18 +131,18 @@ _SPELLINGS = [
     (re.compile(r"(?<![A-Za-z\\])(?:np|numpy|math)\.(?=[a-z])"), ""),
     (re.compile(r"\\AA(?![A-Za-z])|\\mathring\s*\{?\s*A\s*\}?"), r"\\text{angstrom}"),
 ]
-_BARE_POINT = re.compile(
-    r"(?<![\d.])(\d{1,400})\.(?=\s*(?:[/*+^)\]}]|-\s*[\dA-Za-z\\(]|\\(?:cdot|times|div)(?![A-Za-z])))"
-)
+_OPERATOR_AHEAD = r"(?=\s*(?:[/*+^)\]}]|-\s*[\dA-Za-z\\(]|\\(?:cdot|times|div)(?![A-Za-z])))"
+_BARE_POINT = re.compile(r"(?<![\d.])(\d{1,400})\." + _OPERATOR_AHEAD)
 """A decimal point without digits behind it, `3./2`."""
 _MICRO = re.compile(
-    r"(?<=[\d)}])\s*(?:\\[ ,;:]|~)?\s*\\mu\s*\\(?:mathrm|text"
-    r"|textrm)\s*\{\s*([A-Za-z]{1,3})\s*\}(?=\s*\.?\s*$)"
+    r"(?<=[\d)}])\s*(?:\\[ ,;:]|~)?\s*\\mu\s*"
+    r"\\(?:mathrm|text|textrm)\s*\{\s*([A-Za-z]{1,3})\s*\}(?=\s*\.?\s*$)"
 )
 _FORMULAS = re.compile(r"(?<!\\)\$ *\n\s*\$")
 """One formula ends and the next one begins in another line."""
 _PIECES = re.compile(
-    r"\\left\s*\\\{\s*\\begin\{array\}\s*\{[a-z|\s]{0,12}\}(?P<lines>.*?)\\end\{array\}\s*(?:\\right\s*\.)?",
+    r"\\left\s*\\\{\s*\\begin\{array\}\s*\{[a-z|\s]{0,12}\}"
+    r"(?P<lines>.*?)\\end\{array\}\s*(?:\\right\s*\.)?",
     re.DOTALL,
 )
 _PRIME_BEFORE_INDEX = re.compile(r"(?<=[A-Za-z])('{1,4})(_(?:\{[^{}]{0,40}\}|\w))")
@@ -194,15 +194,20 @@ _GAP = r"(?:\s|[,;~]|\\q?quad(?![A-Za-z])|\\[,;:! ])*"
 _WORDS = r"(?:where|for|for all|for any|for every|for each|for some|with|and)?"
 _WHOLE = r"\\mathbb\s?\{?\s?[ZN]\s?\}?(?:_\{?[^{}\s]{1,6}\}?|\^\{?[+*]\}?)?"
 _CONDITIONS = [
+    # "for all n \in \mathbb{Z}"
     re.compile(
-        rf"{_GAP}(?:\\text\{{[\s,]*{_WORDS}\s*\}}|\\forall|\()?{_GAP}(?P<name>[a-z])\s*\\in\s*{_WHOLE}\s*\)?\s*\.?\s*$"
+        rf"{_GAP}(?:\\text\{{[\s,]*{_WORDS}\s*\}}|\\forall|\()?"
+        rf"{_GAP}(?P<name>[a-z])\s*\\in\s*{_WHOLE}\s*\)?\s*\.?\s*$"
     ),
+    # "where n is an integer"
     re.compile(
         rf"{_GAP}\(?(?:\\text\{{[\s,]*{_WORDS}\s*\}})?{_GAP}(?P<name>[a-z])\s*"
         r"\\text\{[\s,]*(?:is )?(?:an|any) integer\s*\.?\s*\}\)?\s*\.?\s*$"
     ),
+    # "for every integer n"
     re.compile(
-        rf"{_GAP}\(?\\text\{{[\s,]*(?:where|for|with)?\s*(?:all|any|every|some|an|each)?\s*integers?\s*\}}{_GAP}(?P<name>[a-z])\)?\s*\.?\s*$"
+        rf"{_GAP}\(?\\text\{{[\s,]*(?:where|for|with)?\s*(?:all|any|every|some|an|each)?\s*"
+        rf"integers?\s*\}}{_GAP}(?P<name>[a-z])\)?\s*\.?\s*$"
     ),
 ]
 _REALS = r"\s*\\in\s*\\mathbb\s?\{?\s?R\s?\}?"
@@ -214,8 +219,10 @@ _FOR_ALL = re.compile(
     rf"{_GAP}\(?(?:{_EVERY}{_GAP})?(?P<name>[a-z])(?(spoken)(?:{_REALS})?|{_REALS})\s*\)?\s*\.?\s*$"
 )
 """`for all x`, and `for all real x`: what a formula for a function says anyway."""
+# Between two values; not before "(1)", the number of an equation, or a text.
 _WIDE_SPACE = re.compile(
-    r"(?<=[\d)\]}])\s*(?:\\q{1,2}uad(?![A-Za-z])\s*)+(?=[-+]?\d|\((?!\s*(?:\d+\s*\)|\\text|\\mathrm))|[A-Za-z]\s*=)"
+    r"(?<=[\d)\]}])\s*(?:\\q{1,2}uad(?![A-Za-z])\s*)+"
+    r"(?=[-+]?\d|\((?!\s*(?:\d+\s*\)|\\text|\\mathrm))|[A-Za-z]\s*=)"
 )
 _ENDS_WITH_WORDS = re.compile(r"\\(?:text[a-z]{0,6}|mathrm|mbox)\s*\{[^{}]*\}\s*$")
 _RELATION = re.compile(r"[<>|]|\\(?:le|ge|ne|leq|geq|neq|lt|gt|mid|leqslant|geqslant)(?![A-Za-z])")

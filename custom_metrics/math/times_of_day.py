@@ -12,9 +12,11 @@ HALF_DAY = 12 * 3600
 _LAYOUT = re.compile(
     r"\\(?:text(?:bf|rm|it|sf)?|mathrm|mbox|left|right|quad|[,;:! ])|[{}$~\s]|(?<=:)\\!|at(?=\d)"
 )
+_HALF = r"[ap]\.?m\.{0,2}|[ap]\.{1,2}|noon|midnight|morning|afternoon|evening"
+# "3:45p.m.", "12noon", "7o'clockinthemorning": blanks are gone
 _TIME = re.compile(
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?"
-    r"(?:o'?clock)?(?:inthe)?(?P<half>[ap]\.?m\.{0,2}|[ap]\.{1,2}|noon|midnight|morning|afternoon|evening)?\.?"
+    rf"(?:o'?clock)?(?:inthe)?(?P<half>{_HALF})?\.?"
 )
 _MARK = re.compile(r"(?<![a-z])[ap](?:m(?![a-z])|\.)|noon|midnight|morning|afternoon|evening")
 """A mark as it is written; `10 a m` is a product."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from custom_metrics.patterns import any_of
 from evalprep.check.data import BATCH_ROWS, LISTED, listed
 from evalprep.check.finding import Findings
 from evalprep.check.generation import reply_length, stop_strings
@@ -17,12 +18,13 @@ from evalprep.check.scoring import CREDIT
 from evalprep.check.settings import RunSettings
 from evalprep.model import Tokenizer
 
+_TOKEN = any_of(
+    "start_header_id end_header_id eot_id im_start im_end begin_of_text start_of_role",
+    "user assistant system turn_end header_start header_end eot",
+)
 # Turn markers of common chat formats, each a single special token in the vocabulary of its own
 # family.
-MARKUP = re.compile(
-    r"<\|(?:start_header_id|end_header_id|eot_id|im_start|im_end|begin_of_text|start_of_role|user|assistant|system|turn_end"
-    r"|header_start|header_end|eot)\|>|<(?:start|end)_of_turn>"
-)
+MARKUP = re.compile(rf"<\|{_TOKEN}\|>|<(?:start|end)_of_turn>")
 #: A chat prompt that ends in the opening of the model's turn.
 _TURN_OPENED = re.compile(rf"(?:{MARKUP.pattern})(?:assistant|model)?\Z")
 _TWO_BREAKS = (

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from evalprep.errors import BadInput, Problem, near
 
+_LOW = r"(?P<low>-?[\d_]+)(?P<low_percent>%)?"
+_HIGH = r"(?P<high>-?[\d_]+)(?P<high_percent>%)?"
+# train, train[:100], test[10%:20%](closest)
 _PART = re.compile(
-    r"(?P<split>\w+(?:\.\w+)*)"
-    r"(?:\[(?:(?P<low>-?[\d_]+)(?P<low_percent>%)?)?:(?:(?P<high>-?[\d_]+)(?P<high_percent>%)?)?\])?"
-    r"(?:\((?P<rounding>[^)]*)\))?"
+    rf"(?P<split>\w+(?:\.\w+)*)(?:\[(?:{_LOW})?:(?:{_HIGH})?\])?(?:\((?P<rounding>[^)]*)\))?"
 )
 CLOSEST, WHOLE_PERCENTS = "closest", "pct1_dropremainder"
 ALL = "all"
