@@ -175,7 +175,8 @@ def measure(name: str, cases: list[Case]) -> dict[str, object]:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 verdict, missing = judge(str(case["gold"]), str(case["response"]))
-        except Exception:  # noqa: BLE001 - the graders of others may raise; that is part of the result
+        except Exception:  # noqa: BLE001
+            # The graders of others may raise; that is part of the result.
             raised += 1
             verdict, missing = False, None
         verdicts.append(verdict)

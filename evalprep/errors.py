@@ -48,7 +48,8 @@ class Problem:
         return {key: redacted(text) for key, text in texts.items()}
 
 
-class BadInput(Exception):  # noqa: N818 - it reads as what it says: the input is bad, nothing in the tool failed
+# It reads as what it says: the input is bad, nothing in the tool failed.
+class BadInput(Exception):  # noqa: N818
     """Raised with every mistake that was found; the command line prints them and exits with 2."""
 
     def __init__(self, problems: Iterable[Problem] | Problem) -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 def place(text: str | Path, folder: Path) -> Path:
     """The absolute path that a text means; `~user` stays as it is where there is no such user."""
-    return folder / os.path.expanduser(text)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    # Path.expanduser raises for an unknown user.
+    return folder / os.path.expanduser(text)  # noqa: PTH111
 
 
 def exists(path: Path) -> bool:

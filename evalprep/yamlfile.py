@@ -24,7 +24,8 @@ MAX_DEPTH = 60
 MAX_NODES = 1_000_000  # with every alias written out
 
 
-class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the class depends on the build
+# The class depends on the build.
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """A safe loader of the values that JSON has.
 
     A date stays the text that it is, binary and set tags are refused.

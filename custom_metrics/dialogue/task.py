@@ -95,7 +95,8 @@ class Talking:
         del ctx
         for name in ("apply_chat_template", "chat_template"):
             kwargs.pop(name, None)
-        generation = dict(self.config.generation_kwargs or {})  # type: ignore[attr-defined] # lm_eval's
+        # `config` is an attribute of the other base, lm_eval's task.
+        generation = dict(self.config.generation_kwargs or {})  # type: ignore[attr-defined]
         # The harness hashes and logs the first argument as the prompt, which has to be a text.
         messages = json.dumps(
             [dict(message) for message in doc[self._messages]], ensure_ascii=False

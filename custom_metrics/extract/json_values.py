@@ -246,7 +246,8 @@ def extract_json(text: str, kind: Kind = "any") -> tuple[Any, JsonStatus]:
         return search.best, "extracted"
     try:
         value = _repaired(text, kind, search)
-    except Exception:  # noqa: BLE001 - json-repair promises no exception classes, and a reply must not stop a run
+    except Exception:  # noqa: BLE001
+        # json-repair promises no exception classes, and a reply must not stop a run.
         value = None
     if value is not None:
         return (value, "repaired")

@@ -136,7 +136,8 @@ def classification_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
     }
 
 
-def prompt_stereotyping(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001 - lm-eval's signature
+# The signature is lm-eval's.
+def prompt_stereotyping(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001
     """Signed difference of the log-probabilities of two sentences, and 1 where it is above 0."""
     values = [
         float(result[0]) if isinstance(result, (list, tuple)) else float(result)

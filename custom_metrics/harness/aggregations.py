@@ -53,7 +53,8 @@ def macro_mean(items: Iterable[Sequence[object]]) -> float:
     """
     by_subtask: dict[object, list[float]] = {}
     for subtask, value in items:
-        by_subtask.setdefault(subtask, []).append(float(value))  # type: ignore[arg-type]  # a score is a number
+        # A score is a number.
+        by_subtask.setdefault(subtask, []).append(float(value))  # type: ignore[arg-type]
     if not by_subtask:
         return 0.0
     means = [sum(values) / len(values) for values in by_subtask.values()]

@@ -83,7 +83,8 @@ def _apply(
         for reply in replies:
             try:
                 answer = extract(thinking.strip_thinking(str(reply or ""))[0], doc)
-            except Exception:  # noqa: BLE001 - one odd row must not cost the run; it is counted as unparsed
+            except Exception:  # noqa: BLE001
+                # One odd row must not cost the run; it is counted as unparsed.
                 answer = None
             of_doc.append(INVALID if answer is None or not answer.strip() else answer)
         answers.append(of_doc)

@@ -26,7 +26,8 @@ def clean_arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in (arguments or {}).items()
-        if value is not None and value == value  # noqa: PLR0124 - NaN, which pandas writes for an absent number
+        # NaN, which pandas writes for an absent number.
+        if value is not None and value == value  # noqa: PLR0124
     }
 
 

@@ -47,7 +47,8 @@ def registry() -> Mapping[str, Any]:
     with _IMPORT_LOCK, _no_download():
         from lm_eval.tasks.ifeval import instructions_registry
 
-        return instructions_registry.INSTRUCTION_DICT  # type: ignore[no-any-return]  # lm-eval has no stubs
+        # lm-eval has no stubs.
+        return instructions_registry.INSTRUCTION_DICT  # type: ignore[no-any-return]
 
 
 def _compare(count: int, relation: str, threshold: int) -> bool:

@@ -53,7 +53,8 @@ def _check(
         try:
             follows = build(name, arguments[position], prompt, rule)
             strict[position], loose[position] = _followed(follows, response)
-        except Exception as error:  # noqa: BLE001 - any failure of a checker is this instruction's and is reported
+        except Exception as error:  # noqa: BLE001
+            # Any failure of a checker is this instruction's and is reported.
             errors.append(f"{name}: {error or type(error).__name__}")
     return {"strict": strict, "loose": loose, "errors": errors, "approximated": approximated}
 

@@ -216,7 +216,8 @@ class _Field:
         self.prime = prime
         self.point = point
 
-    def image(self, node: Node) -> tuple[int, int]:  # noqa: PLR0911 - a dispatch over the kinds of an expression
+    # A dispatch over the kinds of an expression.
+    def image(self, node: Node) -> tuple[int, int]:  # noqa: PLR0911
         """Return the image as a fraction that is not cancelled.
 
         Zeros of denominators stay visible.

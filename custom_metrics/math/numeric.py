@@ -82,7 +82,8 @@ class _Evaluation:
             self.is_real = False
         return number
 
-    def _value(self, node: Node) -> Any:  # noqa: PLR0911 - a dispatch over the kinds of an expression
+    # A dispatch over the kinds of an expression.
+    def _value(self, node: Node) -> Any:  # noqa: PLR0911
         match node.op:
             case "num":
                 return mpf(node.value.numerator) / node.value.denominator  # type: ignore[union-attr]

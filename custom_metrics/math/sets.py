@@ -51,7 +51,8 @@ def as_real_set(node: Node, order: Order) -> RealSet | None:
         return None
 
 
-def _read(node: Node, order: Order) -> RealSet | None:  # noqa: PLR0911 - one return for each kind of value
+# One return for each kind of value.
+def _read(node: Node, order: Order) -> RealSet | None:  # noqa: PLR0911
     match node.op:
         case "tuple":
             return _interval(node, order)

@@ -128,7 +128,8 @@ def main() -> None:
         _set_timer(request["cpu_seconds"])
         try:
             reply = work(request)
-        except (Exception, RecursionError) as error:  # noqa: BLE001 - a case must never end the worker
+        except (Exception, RecursionError) as error:  # noqa: BLE001
+            # A case must never end the worker.
             reply = {"equal": False, "why": f"{type(error).__name__} in the algebra system"}
         _set_timer(0)
         if _is_full(memory):

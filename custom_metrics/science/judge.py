@@ -100,7 +100,8 @@ def judge_sample_indices(
     [0, 1, 2, 3, 4]
     """
     is_compat(mode)
-    return sorted(random.Random(seed).sample(range(n), min(n_samples, n)))  # noqa: S311 - a sample, not a secret
+    # This draws a sample, no secret.
+    return sorted(random.Random(seed).sample(range(n), min(n_samples, n)))  # noqa: S311
 
 
 def mup_prompt_fields(prompt: str, mode: str = CORRECTED) -> dict[str, str | None]:

@@ -58,7 +58,8 @@ def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
                 inputs[line, : len(context)] = torch.tensor(context)
             # Padding on the right cannot reach a causal model's earlier positions, so no mask is
             # needed.
-            logits = lm._model_call(inputs.to(lm.device))  # noqa: SLF001 - the harness' own single forward pass
+            # The harness' own single forward pass.
+            logits = lm._model_call(inputs.to(lm.device))  # noqa: SLF001
             for line, position in enumerate(batch):
                 answers[position] = _read(lm, rows[position], logits[line])
             progress.update(len(batch))

@@ -40,7 +40,8 @@ def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
         sum(len(context) for _, context, _ in requests),
         len(rows),
     )
-    results = list(lm._loglikelihood_tokens(requests))  # noqa: SLF001 - the harness' method behind loglikelihood
+    # The harness' method behind loglikelihood.
+    results = list(lm._loglikelihood_tokens(requests))  # noqa: SLF001
     if len(results) != len(requests):
         # Servers' failed requests are left out of the list, and nothing tells which: no value can
         # be trusted.

@@ -18,8 +18,13 @@ def build_wheel(
     project = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text())["project"]
     stem = f"{project['name']}-{project['version']}"
     contents = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n",
-        "WHEEL": "Wheel-Version: 1.0\nGenerator: metadata_wheel\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "METADATA": (
+            f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        ),
+        "WHEEL": (
+            "Wheel-Version: 1.0\nGenerator: metadata_wheel\n"
+            "Root-Is-Purelib: true\nTag: py3-none-any\n"
+        ),
     }
     rows = []
     file_name = f"{stem}-py3-none-any.whl"

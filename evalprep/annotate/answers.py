@@ -240,7 +240,8 @@ def read_reply(
     text, trace = strip_thinking(reply)
     try:
         status, values = annotator.read(item, text if trace == "stripped" else reply)
-    except Exception as error:  # noqa: BLE001 - a rubric of the user's may raise; its rows must not stop the others
+    except Exception as error:  # noqa: BLE001
+        # A rubric of the user's may raise; its rows must not stop the others.
         return "parse_error", None, f"{annotator.name}.read fails: {type(error).__name__}: {error}"
     if status not in OUTCOMES or (status == "ok") != (values is not None):
         return "parse_error", None, f"{annotator.name}.read breaks its contract: {status!r}"

@@ -107,7 +107,8 @@ def kept_judgements(
                 models[who.model or annotator.name] = None
     except BadInput as error:
         return "", {}, f"ratings are not used: {error.problems[0].what}"
-    except Exception as error:  # noqa: BLE001 - a broken annotators.py must not take scores that need none with it
+    except Exception as error:  # noqa: BLE001
+        # A broken annotators.py must not take scores that need none with it.
         return "", {}, f"ratings are not used: {type(error).__name__}: {error}"
     return ", ".join(models), by_sample(questions), ""
 
@@ -133,7 +134,8 @@ def rubric_judgements(
                     by_rubric[name] = judged
     except BadInput as error:
         return {}, f"ratings are not used: {error.problems[0].what}"
-    except Exception as error:  # noqa: BLE001 - a ledger from elsewhere may hold anything, and must not stop the scores
+    except Exception as error:  # noqa: BLE001
+        # A ledger from elsewhere may hold anything, and must not stop the scores.
         return (
             {},
             (

@@ -110,7 +110,8 @@ def _compute(
         return _answer_all(ledger, stamp, task, annotator, unanswered, progress)
     except BadInput as error:
         return [f"{annotator.name} was not run on {task}: {error.problems[0].what}"]
-    except Exception as error:  # noqa: BLE001 - a missing package or model must not take the other scores with it
+    except Exception as error:  # noqa: BLE001
+        # A missing package or model must not take the other scores with it.
         return [f"{annotator.name} was not run on {task}: {type(error).__name__}: {error}"]
 
 

@@ -49,7 +49,8 @@ def ratings_of_run(run: Run, packs: Iterable[Pack]) -> Ratings:
                     _of_task(ratings, run, packs, task, kept)
         except BadInput as error:
             ratings.notes.append(f"ratings of {task} are not shown: {error.problems[0].what}")
-        except Exception as error:  # noqa: BLE001 - a ledger from elsewhere may hold anything, and must not stop a report
+        except Exception as error:  # noqa: BLE001
+            # A ledger from elsewhere may hold anything, and must not stop a report.
             ratings.notes.append(
                 f"ratings of {task} are not shown: {type(error).__name__}: {error}"
             )

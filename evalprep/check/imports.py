@@ -54,7 +54,8 @@ def absent(*names: str) -> Iterator[None]:
     """
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
-        sys.modules[name] = None  # type: ignore[assignment]  # Python's mark of a module that cannot be imported
+        # Python's mark of a module that cannot be imported.
+        sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -243,7 +243,8 @@ def _load_alone(manager: Any, leaf: Leaf, findings: Findings) -> Any:
             return manager.load([leaf.name])["tasks"].get(leaf.name)
     except TimeBoundError:
         _report_endless(leaf, findings)
-    except Exception as error:  # noqa: BLE001 - whatever a task's code raises is what we are here to report
+    except Exception as error:  # noqa: BLE001
+        # Whatever a task's code raises is what we are here to report.
         if _is_absent_data(error, leaf):
             what = f"{leaf.config.get('dataset_path')}: {first_line(error)}"
             findings.add_at("EP302", leaf, "dataset_path", what)

@@ -44,7 +44,8 @@ def gold_texts(task: Any, doc: Mapping[str, Any]) -> list[str]:
     """The gold answers of a row as texts; empty when the row has none."""
     try:
         gold = _gold(task, doc)
-    except Exception:  # noqa: BLE001 - a row whose gold cannot be read is reported where prompts are built
+    except Exception:  # noqa: BLE001
+        # A row whose gold cannot be read is reported where prompts are built.
         return []
     golds = gold if isinstance(gold, list) else [gold]
     texts = [str(answer) for answer in golds if answer is not None and str(answer).strip()]

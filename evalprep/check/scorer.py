@@ -45,7 +45,8 @@ class Scorer:
         self.loaded, self.task = loaded, loaded.task
         self.slowest = (0.0, "", "")
         metadata = loaded.leaf.metadata
-        self.filters: list[str] = [ensemble.name for ensemble in self.task._filters]  # noqa: SLF001 - lm-eval has no public name for them
+        # lm-eval has no public name for them.
+        self.filters: list[str] = [ensemble.name for ensemble in self.task._filters]  # noqa: SLF001
         names = metric_names(loaded.leaf) or list(self.task.aggregation())
         metrics = metrics_of_filters(names, self.filters, self.task.higher_is_better())
         primary = choose_primary(metadata, metrics, filters=self.filters)

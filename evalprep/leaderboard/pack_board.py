@@ -45,7 +45,8 @@ def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[
             written += [Path(path) for path in write(board=shown, out_dir=folder)]
         except OSError:
             raise
-        except Exception as error:  # noqa: BLE001 - the leaderboard is there; a pack's own files must not cost it
+        except Exception as error:  # noqa: BLE001
+            # The leaderboard is there; a pack's own files must not cost it.
             board.notes.append(
                 f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}"
             )

@@ -55,7 +55,8 @@ def _tasks_folder() -> str | None:
     spec = importlib.util.find_spec("lm_eval")
     if spec is None or spec.origin is None:
         return None
-    return os.path.join(os.path.dirname(spec.origin), "tasks")  # noqa: PTH118, PTH120 - 14,000 files: os.walk is twice as fast
+    # 14,000 files: os.walk is twice as fast.
+    return os.path.join(os.path.dirname(spec.origin), "tasks")  # noqa: PTH118, PTH120
 
 
 @cache
@@ -112,7 +113,8 @@ def _scan() -> set[str]:
         for file in files:
             # What is only included bears names like _arc_yaml, and may hold the tags.
             if file.endswith((".yaml", "yaml")):
-                with open(os.path.join(folder, file), "rb") as handle:  # noqa: PTH118, PTH123 - as above
+                # For speed, too.
+                with open(os.path.join(folder, file), "rb") as handle:  # noqa: PTH118, PTH123
                     text = handle.read()
                 names |= _names_in(text, only_tags=not file.endswith(".yaml"))
     return names

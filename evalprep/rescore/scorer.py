@@ -131,5 +131,6 @@ def _fill(outcome: Outcome, scorer: Scorer, sample: Sample) -> None:
             and len(sample.resps) == 1
         ):
             outcome.replay, _ = _score(scorer, sample, [[published]])
-    except Exception as error:  # noqa: BLE001 - a scorer that fails on one reply must not hide the others
+    except Exception as error:  # noqa: BLE001
+        # A scorer that fails on one reply must not hide the others.
         outcome.error = f"{type(error).__name__}: {error}"

@@ -107,7 +107,8 @@ def primary_of(task: TaskRun, fresh: Any) -> Metric:
 
     A `--predict_only` run has no metric.
     """
-    filters = [ensemble.name for ensemble in fresh._filters]  # noqa: SLF001 - lm-eval has no public name for them
+    # lm-eval has no public name for them.
+    filters = [ensemble.name for ensemble in fresh._filters]  # noqa: SLF001
     declared = fresh.config.metadata or {}
     if task.primary.metric:
         declared = {"primary_metric": task.primary.metric, "primary_filter": task.primary.filter}

@@ -37,7 +37,8 @@ class RunWriter:
 
     def __init__(self, run: Run, folder: Path, within: Path) -> None:
         self.run, self.folder = run, folder
-        self.stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005 - as lm-eval names its files
+        # As lm-eval names its files.
+        self.stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005
         self.tasks: dict[str, TaskResults] = {}
         try:
             make_folder(folder, within=within)
@@ -55,7 +56,8 @@ class RunWriter:
 
         Keeps the scores of the other task.
         """
-        filters = [ensemble.name for ensemble in task._filters]  # noqa: SLF001 - the harness offers no public access
+        # The harness offers no public access.
+        filters = [ensemble.name for ensemble in task._filters]  # noqa: SLF001
         parts = _FilterParts(self.folder, self.stamp, filters)
         with parts:
             for sample, outcome in pairs:
@@ -159,7 +161,8 @@ def _aggregated(
     """The value of a metric over all rows, or what stands in its place."""
     try:
         value = aggregation[metric](values)
-    except Exception as error:  # noqa: BLE001 - an aggregation that fails leaves its score out, not the run
+    except Exception as error:  # noqa: BLE001
+        # An aggregation that fails leaves its score out, not the run.
         return None, f"{type(error).__name__}: {error}"
     number = finite_number(value.item() if hasattr(value, "item") else value)
     return number, "" if number is not None else str(value)

@@ -60,7 +60,8 @@ def token_counter(model: str) -> CountTokens | None:
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(file))
-    except Exception:  # noqa: BLE001 - not installed, or a tokenizer of a newer format: estimate instead
+    except Exception:  # noqa: BLE001
+        # Not installed, or a tokenizer of a newer format: estimate instead.
         return None
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 

@@ -51,7 +51,8 @@ class _Collector(LM):  # type: ignore[misc]
         """The prompt that the back end would send."""
         return self._interface.render(chat_history, add_generation_prompt=add_generation_prompt)
 
-    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002 - lm-eval's signature
+    # The signature is lm-eval's.
+    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002
         """Not logged anywhere."""
         return ""
 

@@ -238,7 +238,8 @@ class ChatInterface:
         """None: the server tokenizes."""
         return
 
-    def cut(self, text: str, arguments: Mapping[str, Any]) -> str:  # noqa: ARG002 - as the other interface
+    # The signature is the other interface's.
+    def cut(self, text: str, arguments: Mapping[str, Any]) -> str:  # noqa: ARG002
         """As lm-eval reads a choice."""
         from lm_eval.models.utils import postprocess_generated_text
 

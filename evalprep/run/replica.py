@@ -132,7 +132,8 @@ class Replica:
             folder.units.mkdir()
             try:
                 run_unit(folder, unit, self._call, self._engine)
-            except Exception as error:  # noqa: BLE001 - one task that fails must not cost the others
+            except Exception as error:  # noqa: BLE001
+                # One task that fails must not cost the others.
                 return self._failure(unit, error)
             self._engine.served += 1
             home = folder.folder(unit)

@@ -71,7 +71,8 @@ class _Answers(LM):  # type: ignore[misc]
         """The prompt that the back end would send."""
         return self._interface.render(chat_history, add_generation_prompt=add_generation_prompt)
 
-    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002 - lm-eval's signature
+    # The signature is lm-eval's.
+    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002
         """The template, for the results file."""
         return self._interface.template
 

@@ -280,6 +280,7 @@ class Replay(LM):  # type: ignore[misc]
         """Plain text: the arguments that were sent replace it."""
         return "\n".join(str(message["content"]) for message in chat_history)
 
-    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002 - lm-eval's signature
+    # The signature is lm-eval's.
+    def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002
         """None of its own."""
         return ""

@@ -55,7 +55,8 @@ class _Loader(yaml.SafeLoader):
 
 
 def _function(loader: _Loader, node: yaml.Node) -> Any:
-    module, _, name = str(loader.construct_scalar(node)).rpartition(".")  # type: ignore[arg-type]  # a scalar by its tag
+    # A scalar by its tag.
+    module, _, name = str(loader.construct_scalar(node)).rpartition(".")  # type: ignore[arg-type]
     beside = loader.folder / f"{module}.py"
     if not beside.is_file():
         return getattr(importlib.import_module(module), name)
@@ -232,7 +233,8 @@ def aggregated(
         entry = declared.get(name, {})
         function: Callable[[Sequence[Any]], Any] | str = entry.get("aggregation", "mean")
         is_mean = function == "mean"
-        whole = _mean(of_rows) if is_mean else function(of_rows)  # type: ignore[operator]  # not a text
+        # The only text is "mean".
+        whole = _mean(of_rows) if is_mean else function(of_rows)  # type: ignore[operator]
         number = finite_number(whole)
         metrics.append(
             Metric(
@@ -272,7 +274,8 @@ def score_stored(
     Raises:
         BadInput: a task or a row cannot be scored; nothing of this run is left then.
     """
-    stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005 - lm-eval names its files by local time
+    # lm-eval names its files by local time.
+    stamp = datetime.now().isoformat().replace(":", "-")  # noqa: DTZ005
     name = f"stored__{_UNSAFE.sub('__', model)}"
     folder = output_path / name
     make_folder(folder, within=output_path)

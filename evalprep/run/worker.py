@@ -83,7 +83,8 @@ def _serve(request: dict[str, Any], engine: Engine) -> int:
     except KeyboardInterrupt:
         _end(folder, state, "interrupted", "")
         return 130
-    except BaseException as error:  # noqa: BLE001 - whatever ends the command is what the state must say
+    except BaseException as error:  # noqa: BLE001
+        # Whatever ends the command is what the state must say.
         traceback.print_exc()
         _end(folder, state, "failed", f"{type(error).__name__}: {error}")
         return 1

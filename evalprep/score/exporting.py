@@ -81,7 +81,8 @@ def export_as(
             written += [Path(path) for path in module.export(scores=own, run=shown, out_dir=place)]
         except OSError:
             raise
-        except Exception as error:  # noqa: BLE001 - the scores are computed; a pack's own files must not cost them
+        except Exception as error:  # noqa: BLE001
+            # The scores are computed; a pack's own files must not cost them.
             scores.notes.append(
                 f"export.py of pack {pack.name} failed: {type(error).__name__}: {error}"
             )

@@ -220,7 +220,8 @@ class Walk:
         params = dict(spec.params)
         try:
             returned = function(rows=rows, inputs=inputs, reference=reference, params=params)
-        except Exception as error:  # noqa: BLE001 - one broken score must not take the others with it
+        except Exception as error:  # noqa: BLE001
+            # One broken score must not take the others with it.
             return _failed(spec.function, error)
         result = checked(returned, spec.function)
         result = result.with_notes(self._k_of_n(spec, tasks))
@@ -241,7 +242,8 @@ class Walk:
         function = resolve(spec, self.pack, "of_stored")
         try:
             result = checked(function(tasks=values, params=dict(spec.params)), spec.of_stored)
-        except Exception as error:  # noqa: BLE001 - one broken score must not take the others with it
+        except Exception as error:  # noqa: BLE001
+            # One broken score must not take the others with it.
             return _failed(spec.of_stored, error)
         return result.with_notes(["of the values that lm-eval stored: samples are not here"])
 
@@ -260,7 +262,8 @@ class Walk:
         try:
             lines = np.asarray(counts(rows), dtype=np.float64).reshape(size, -1)
             value = float(value_of(lines.sum(axis=0)))
-        except Exception as error:  # noqa: BLE001 - one broken score must not take the others with it
+        except Exception as error:  # noqa: BLE001
+            # One broken score must not take the others with it.
             return _failed(spec.counts, error)
         if not math.isfinite(value):
             return Result.without_value(f"{spec.value} gives no number for these rows")

@@ -572,7 +572,8 @@ def _variables(text: str, problems: Problems) -> set[str]:
     from jinja2 import Environment, TemplateSyntaxError, meta
 
     try:
-        return meta.find_undeclared_variables(Environment(autoescape=False).parse(text))  # noqa: S701 - no HTML
+        # A prompt is no HTML.
+        return meta.find_undeclared_variables(Environment(autoescape=False).parse(text))  # noqa: S701
     except TemplateSyntaxError as error:
         problems.add(
             f"is no Jinja text: {error.message}",

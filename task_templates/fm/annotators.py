@@ -112,7 +112,8 @@ class Detector(_Local):
                 replies[place] = json.dumps({"logits": logits, "labels": model.labels})
         return replies
 
-    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:  # noqa: ARG002 - the contract's signature
+    # The signature is the contract's.
+    def read(self, item: Item, reply: str) -> tuple[str, Values | None]:  # noqa: ARG002
         """Probabilities out of logits."""
         try:
             data = json.loads(reply)

@@ -329,7 +329,8 @@ def _jinja(context: Context, data: DataSet, template: str) -> Fill:
         values |= dict.fromkeys(_inputs(row, data), text)
         try:
             return compiled.render(values)
-        except Exception as error:  # noqa: BLE001 - a template may fail in any way over values that it did not expect
+        except Exception as error:  # noqa: BLE001
+            # A template may fail in any way over values that it did not expect.
             known = ", ".join(str(name) for name in values)
             raise BadInput(
                 Problem(

@@ -50,7 +50,8 @@ class Dataset:
 def families() -> dict[str, Any]:
     """The table of families."""
     with (HERE / "families.yaml").open(encoding="utf-8") as handle:
-        return yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        # Either is a safe loader.
+        return yaml.load(handle, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
 
 
 def known_names() -> list[str]:

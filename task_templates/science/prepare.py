@@ -31,11 +31,16 @@ WRAPPERS = {
     "llama2": (
         f"<s>[INST] <<SYS>>\nYou are a helpful and honest assistant.\n<</SYS>>\n\n{PLACE} [/INST]"
     ),
-    "llama3": "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n"
-    "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n<|eot_id|>"
-    f"<|start_header_id|>user<|end_header_id|>\n\n{PLACE}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
-    "qwen": "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
-    f"<|im_start|>user\n{PLACE}<|im_end|>\n<|im_start|>assistant\n",
+    "llama3": (
+        "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\n"
+        "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n<|eot_id|>"
+        f"<|start_header_id|>user<|end_header_id|>\n\n{PLACE}<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n"
+    ),
+    "qwen": (
+        "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
+        f"<|im_start|>user\n{PLACE}<|im_end|>\n<|im_start|>assistant\n"
+    ),
 }
 
 # (input, output) pairs of worked examples and the input of the question -> the prompt.

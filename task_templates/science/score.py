@@ -229,7 +229,8 @@ def _by_the_original(
     try:
         rows = score_rows(kind, texts, COMPAT)
         return (rows, flat_metrics(kind, task_metrics(kind, rows, COMPAT)), "")
-    except Exception as error:  # noqa: BLE001 - reproducing the original's exceptions is what the mode is for
+    except Exception as error:  # noqa: BLE001
+        # Reproducing the original's exceptions is what the mode is for.
         return (
             None,
             {},

@@ -62,7 +62,8 @@ class Plain:
         tags = self.tags
         return tags["user_start"] + question + tags["user_end"] + tags["assistant_start"]
 
-    def continuation(self, question: str, answer: str) -> str:  # noqa: ARG002 - the other styles need the question
+    # The other styles need the question.
+    def continuation(self, question: str, answer: str) -> str:  # noqa: ARG002
         """The answer as it is."""
         return answer
 
@@ -78,11 +79,13 @@ class Harness:
     options: dict[str, Any] = field(default_factory=lambda: {"append_eos": True})
     until: list[str] = field(default_factory=list)
 
-    def prompt(self, question: str, shots: Sequence[Shot] = ()) -> str:  # noqa: ARG002 - lm-eval adds the shots
+    # lm-eval adds the shots.
+    def prompt(self, question: str, shots: Sequence[Shot] = ()) -> str:  # noqa: ARG002
         """The question."""
         return question
 
-    def continuation(self, question: str, answer: str) -> str:  # noqa: ARG002 - the other styles need the question
+    # The other styles need the question.
+    def continuation(self, question: str, answer: str) -> str:  # noqa: ARG002
         """The answer as it is."""
         return answer
 

@@ -219,7 +219,8 @@ class AnthropicBatches:
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
         """Send the requests."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": tag}
-        headers["Content-Length"] = str(file.stat().st_size)  # noqa: ASYNC240 - a name on a local disk
+        # The file lies on a local disk.
+        headers["Content-Length"] = str(file.stat().st_size)  # noqa: ASYNC240
         response = await service.http.request(
             "POST", "/messages/batches", _pieces(file), headers, deadline=TRANSFER
         )

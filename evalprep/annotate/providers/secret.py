@@ -47,7 +47,8 @@ def read_key(
 def _from_file(file: Path, problems: Problems) -> str | None:
     try:
         # Without waiting: a pipe in its place must not stop the program.
-        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as handle:  # noqa: PTH123 - a descriptor
+        # `Path.open` takes no descriptor.
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as handle:  # noqa: PTH123
             mode = os.fstat(handle.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 problems.add("is no regular file", where=str(file))

@@ -273,7 +273,8 @@ class MetricConfig(BaseModel):
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError("a bound is a number, Infinity or -Infinity")  # noqa: TRY004 - pydantic reports ValueError alone
+            # pydantic reports ValueError alone.
+            raise ValueError("a bound is a number, Infinity or -Infinity")  # noqa: TRY004
         return value
 
     @model_validator(mode="after")

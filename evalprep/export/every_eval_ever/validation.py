@@ -211,7 +211,8 @@ def _lines_of(text: str) -> _Lines:
         except ValueError as error:
             raise ValueError(f"line {number} is not JSON: {error}") from error
         if not isinstance(row, dict):
-            raise ValueError(f"line {number} is not an object")  # noqa: TRY004 - read from a file, not an argument
+            # Read from a file, not an argument.
+            raise ValueError(f"line {number} is not an object")  # noqa: TRY004
         rows.append(row)
     return _summary(rows, len(rows))
 

@@ -106,7 +106,8 @@ def _template(script: str, pod: Pod, gpus: int) -> dict[str, Any]:
         "name": "evalprep",
         "image": pod.image,
         "command": ["sh", "-c", script],
-        "env": [{"name": "HF_DATASETS_CACHE", "value": "/tmp/evalprep"}],  # noqa: S108 - of the container alone
+        # A path of the container alone.
+        "env": [{"name": "HF_DATASETS_CACHE", "value": "/tmp/evalprep"}],  # noqa: S108
         "volumeMounts": [
             {"name": "project", "mountPath": pod.mount},
             {"name": _SHARED_MEMORY["name"], "mountPath": "/dev/shm"},  # noqa: S108 - a mount point
