@@ -21,6 +21,7 @@ from evalprep.annotate import (
     ratings_of,
     read_labels,
 )
+from evalprep.errors import BadInput, Problem
 from evalprep.packs import Item, Pack, Rubric, SampleRef, text_at
 from evalprep.results import Run, row_mappings
 from evalprep.verbs.judging.arguments import Settings
@@ -36,9 +37,21 @@ def compared(
     question_set: Asked,
     settings: Settings,
 ) -> int:
-    """Kept ratings of a judge beside another judge's, or a person's."""
+    """Kept ratings of a judge beside another judge's, or a person's.
+
+    Raises:
+        BadInput: the other judge is the same.
+    """
     mine = ratings_of(question_set.every)
     file = Path(args.agreement)
+    if args.agreement == settings.who.model and not file.is_file():
+        raise BadInput(
+            Problem(
+                what=f"{args.agreement} is the judge itself, which agrees with itself",
+                where="--agreement",
+                fix="name another judge, or a file of labels",
+            )
+        )
     if file.is_file():
         theirs: RowRatings = read_labels(file)
     else:

@@ -203,6 +203,11 @@ class TestTrust:
         assert len(found["furthest_apart"]) == 3
         assert found["length"]["judge_rating"]["n"] == 12
 
+    def test_a_judge_is_not_held_against_itself(self, science_run, judge):
+        options = ("--tasks", SUMMARY, "--agreement", "one")
+        code, outcome, _ = judge(science_run, "http://127.0.0.1:9/v1", *options, model="one")
+        assert (code, "agrees with itself" in outcome["problems"][0]["what"]) == (2, True)
+
     def test_agreement_in_words(self, capsys):
         mine = {("qa", str(at)): {"clarity": at % 3} for at in range(9)}
         show_agreement(agreement(mine, mine))
