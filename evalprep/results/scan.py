@@ -90,7 +90,7 @@ class _Block:
         """
         letters = np.frombuffer(self.content, dtype=np.uint8)
         openings, endings = letters[self.starts], letters[self.ends - len("}\n")]
-        are_braces = bool(np.all(openings == ord("{")) and np.all(endings == ord("}")))
+        are_braces = bool((openings == ord("{")).all() and (endings == ord("}")).all())
         return are_braces and letters[self.size - 1] == ord("\n")
 
 
