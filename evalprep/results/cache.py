@@ -14,6 +14,7 @@ import hashlib
 import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,12 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
     dtype: str
     start: int
     size: int
+
+
+class _Places(msgspec.Struct, frozen=True):
+    """Where the columns of an entry lie, of its first line alone."""
+
+    columns: dict[str, _Place]
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -92,8 +99,7 @@ def cached_table(
     if entry is not None:
         with contextlib.suppress(Exception):  # read-only home, full disk: go without
             _store(table, entry)
-            # Columns that lie in a file take memory only where they are looked at.
-            return _load(entry, path, ids=table.ids)
+            return _with_columns_of(entry, table)
     return table
 
 
@@ -184,34 +190,52 @@ def _named(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray
     }
 
 
-def _load(entry: Path, path: Path, *, ids: list[str] | None = None) -> Table:
-    """The table of an entry, with ids that are known already or those of the entry."""
-    with entry.open("rb") as file:
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def _load(entry: Path, path: Path) -> Table:
+    """The table of an entry."""
+    content = _mapped(entry)
     begin = content.find(b"\n") + 1
     head = msgspec.json.decode(content[:begin], type=_Head)
-    if ids is None:
-        lists = _ids.decode_lines(memoryview(content)[begin + head.ids :])
-        ids = list(chain.from_iterable(lists))
-    arrays = {
-        name: np.frombuffer(content, np.dtype(place.dtype), place.size, begin + place.start)
-        for name, place in head.columns.items()
-    }
+    lists = _ids.decode_lines(memoryview(content)[begin + head.ids :])
     return Table(
         path=path,
         filter=head.filter,
-        ids=ids,
+        ids=list(chain.from_iterable(lists)),
         id_source=head.id_source,
-        **{name: arrays[name] for name in _FIXED},
         subtasks=head.subtasks,
         clusters=head.clusters,
-        metrics=_named(arrays, "metric "),
-        weights=_named(arrays, "weight "),
-        pairs={
-            name: (first, arrays[f"second {name}"])
-            for name, first in _named(arrays, "first ").items()
-        },
-        documents=_named(arrays, "document "),
         filters=head.filters,
         damage=head.damage,
+        **_columns_in(content, begin, head.columns),
     )
+
+
+def _with_columns_of(entry: Path, table: Table) -> Table:
+    """The table of an entry that was just written, without reading its names again.
+
+    Columns that lie in a file take memory only where they are looked at.
+    """
+    content = _mapped(entry)
+    begin = content.find(b"\n") + 1
+    places = msgspec.json.decode(memoryview(content)[:begin], type=_Places)
+    return replace(table, **_columns_in(content, begin, places.columns))
+
+
+def _mapped(entry: Path) -> mmap.mmap:
+    with entry.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _columns_in(content: mmap.mmap, begin: int, places: Mapping[str, _Place]) -> dict[str, Any]:
+    """All numbers of a table by the names of its fields; the other way round than `_columns_of`."""
+    arrays = {
+        name: np.frombuffer(content, np.dtype(place.dtype), place.size, begin + place.start)
+        for name, place in places.items()
+    }
+    firsts = _named(arrays, "first ")
+    return {
+        **{name: arrays[name] for name in _FIXED},
+        "metrics": _named(arrays, "metric "),
+        "weights": _named(arrays, "weight "),
+        "pairs": {name: (first, arrays[f"second {name}"]) for name, first in firsts.items()},
+        "documents": _named(arrays, "document "),
+    }

@@ -229,7 +229,7 @@ class _MetricColumns:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.numbers, self.weights = _Column(np.float64, np.nan), _Column(np.float64)
+        self.numbers, self.weights = _Column(np.float64, np.nan), _Column(np.int32)
         self.pairs = (_Column(np.float64, np.nan), _Column(np.float64, np.nan))
         self.listed = False
         self._only_pairs = True
@@ -239,12 +239,12 @@ class _MetricColumns:
         kinds = set(map(type, values))
         if kinds <= {float, bool} and self.name not in OVER_ALL_ROWS:
             self.numbers.put(start, values)
-            self.weights.put(start, np.ones(len(values)))
+            self.weights.put(start, np.ones(len(values), dtype=np.int32))
             self._only_pairs = False
             return
         numbers = [number_of(value, self.name) for value in values]
         self.numbers.put(start, [number for number, _ in numbers])
-        self.weights.put(start, [float(weight) for _, weight in numbers])
+        self.weights.put(start, [weight for _, weight in numbers])
         self.listed = self.listed or list in kinds
         if self._only_pairs:
             self._put_pairs(start, values)
@@ -372,7 +372,7 @@ class TableBuilder:
             clusters=self.clusters.names,
             metrics={name: metric.whole(size) for name, metric in self.metrics.items()},
             weights={
-                name: metric.weights.whole(size)
+                name: metric.weights.whole(size).astype(np.float64)
                 for name, metric in sorted(self.metrics.items())
                 if metric.listed
             },
