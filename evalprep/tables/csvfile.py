@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -28,40 +28,55 @@ def harmless(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
-def csv_line(cells: Sequence[Any]) -> str:
-    r"""Returns a line as `csv.writer` writes it, with texts made harmless.
+def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    r"""Yields lines as `csv.writer` writes them, with texts made harmless.
 
-    Long texts take a tenth of its time: it looks at each character by itself.
+    Column by column, which takes a tenth of its time: it looks at each character by itself.
 
-    >>> csv_line(["a", None, 0.5, "b, c"])
-    'a,,0.5,"b, c"\r\n'
+    >>> list(csv_lines([["a", None, 0.5, "b, c"]]))
+    ['a,,0.5,"b, c"\r\n']
     """
-    line = ",".join(map(_written, cells))
-    return f"{line or _ONE_EMPTY_CELL}\r\n"
+    for _, alike in groupby(rows, len):
+        columns = map(_written_column, zip(*alike, strict=True))
+        for line in map(",".join, zip(*columns, strict=True)):
+            yield f"{line or _ONE_EMPTY_CELL}\r\n"
+
+
+def _written_column(cells: Sequence[Any]) -> Sequence[str]:
+    """Cells as they stand between commas; texts at once where none is quoted or a formula."""
+    if set(map(type, cells)) == {str}:
+        beginnings = "".join([cell[:1] for cell in cells])
+        has_no_formula = beginnings.isalnum() or not beginnings
+        if has_no_formula and not _is_quoted("".join(cells)):
+            return cells
+    return list(map(_written, cells))
 
 
 def _written(cell: Any) -> str:
     """A cell, made harmless, as it stands between commas."""
     if not isinstance(cell, str):
         text = "" if cell is None else str(cell)
-    elif not cell or cell.isalnum():  # nothing in it to be quoted
-        return cell
-    elif cell[0].isalnum():  # as most texts begin, and no formula does
+    elif cell[:1].isalnum():  # as most texts begin, and no formula does
         text = cell
     else:
         text = harmless(cell)
     if '"' in text:
         return '"' + text.replace('"', '""') + '"'
-    return f'"{text}"' if "," in text or "\n" in text or "\r" in text else text
+    return f'"{text}"' if _is_quoted(text) else text
+
+
+def _is_quoted(text: str) -> bool:
+    """Returns whether a cell stands in quotes."""
+    return "," in text or "\n" in text or '"' in text or "\r" in text
 
 
 def write_rows(rows: Iterable[Sequence[Any]], path: Path) -> int:
     """Writes lines of cells, the headings first; returns the number of lines below them."""
     count = -1
-    lines = map(csv_line, rows)
+    remaining = iter(rows)
     with open_atomically(path, errors="replace", newline="") as file:
-        while piece := list(islice(lines, _LINES_AT_ONCE)):
-            file.write("".join(piece))
+        while piece := list(islice(remaining, _LINES_AT_ONCE)):
+            file.write("".join(csv_lines(piece)))
             count += len(piece)
     return count
 

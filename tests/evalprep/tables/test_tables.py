@@ -23,7 +23,7 @@ from evalprep.tables import (
     print_table,
     write_csv,
 )
-from evalprep.tables.csvfile import csv_line
+from evalprep.tables.csvfile import csv_lines
 from evalprep.tables.workbook import sheet_name
 from evalprep.terminal import console
 from tests.evalprep.report.test_files import sheets
@@ -92,20 +92,17 @@ def test_csv_writes_raw_values_and_no_formula(tmp_path):
     assert rows[3] == ["mean", "", "", "", "", ""]
 
 
-@given(
-    st.lists(
-        st.one_of(
-            *(st.text('a,"\r\n =é\ud800\x00', max_size=6), st.none(), st.booleans()),
-            *(st.integers(), st.floats()),
-        ),
-        min_size=1,
-        max_size=4,
-    )
+CELLS = st.one_of(
+    *(st.text('a,"\r\n =é\ud800\x00', max_size=6), st.none(), st.booleans()),
+    *(st.integers(), st.floats()),
 )
-def test_a_line_is_that_of_the_standard_library(cells):
+
+
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=4), max_size=6))
+def test_lines_are_those_of_the_standard_library(rows):
     expected = io.StringIO(newline="")
-    csv.writer(expected).writerow([harmless(cell) for cell in cells])
-    assert csv_line(cells) == expected.getvalue()
+    csv.writer(expected).writerows([[harmless(cell) for cell in cells] for cells in rows])
+    assert "".join(csv_lines(rows)) == expected.getvalue()
 
 
 def test_a_workbook_holds_numbers_as_numbers_and_texts_as_texts(tmp_path):
