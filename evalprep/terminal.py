@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, TypeVar
 
 Item = TypeVar("Item")
-_SHORT, _LOOK = (
-    2.0,
-    0.2,
-)  # seconds: what is over before is shown no progress; between two looks at the clock
+# Seconds: what is over before is shown no progress; between two looks at the clock.
+_SHORT, _LOOK = (2.0, 0.2)
 # Control characters but for newline and tab, and those that change the direction or the lines of a
 # text.
 _ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")

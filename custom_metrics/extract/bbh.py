@@ -58,8 +58,9 @@ _MAX_LINE = 400
 
 _NEXT_QUESTION = re.compile(r"\n\s{0,4}Q: ")
 _STATEMENT = re.compile(
-    r"<answer>|\banswers?\b(?:\s+to\b[^.\n]{0,60}?)?[\"'*_”’)]{0,4}(?:\s+is\b"
-    r"|\s{0,2}[:：=])[ \t]{0,4}[:：]?"
+    r"<answer>"
+    r"|\banswers?\b(?:\s+to\b[^.\n]{0,60}?)?"
+    r"[\"'*_”’)]{0,4}(?:\s+is\b|\s{0,2}[:：=])[ \t]{0,4}[:：]?"
     r"|\bsorted\b(?:\s+(?:list|words|order)\b)?[^.\n:]{0,20}(?:\bis\b|:)"
     r"|^[#*_ ]{0,8}(?:final\s+)?answer[*_ ]{0,8}$",
     re.IGNORECASE | re.MULTILINE,

@@ -78,10 +78,10 @@ _SUBORDINATES = any_of(
 _SUBORDINATE = re.compile(rf"[\s*_]{{0,4}}{_SUBORDINATES}\b[^,\n]{{1,160}},\s", re.IGNORECASE)
 _BRACKETED = re.compile(r"\W{0,8}?[\[{](?P<items>[^\[\]{}:]{1,400})[\]}]")
 _LIST_SEPARATOR = re.compile(r"[,;](?!\d{3}(?!\d))")
+_OR_ELSE = r"(?:,?\s?\bor\b|\(\s?(?:or|i\.e\.,?|=|≈)?|,?\s?i\.e\.,?|\\text\s?\{\s?,?\s?or\s?\})"
+# Between "14.4%" and "0.144": "% or ", " (", ", i.e., "
 _ANOTHER_FORM = re.compile(
-    r"\s?(?P<percent>\\?%)?[\s*$)\\]{0,4}(?:,?\s?\bor\b|\(\s?(?:or|i\.e\.,?|=|≈)?|,?\s?i\.e\.,?"
-    r"|\\text\s?\{\s?,?\s?or\s?\})[\s*$(\\]{0,4}[-−–]?",
-    re.IGNORECASE,
+    rf"\s?(?P<percent>\\?%)?[\s*$)\\]{{0,4}}{_OR_ELSE}[\s*$(\\]{{0,4}}[-−–]?", re.IGNORECASE
 )
 _PERCENT = re.compile(r"\s?(?:\\?%|percent\b)")
 _ADJECTIVE = re.compile(r"-[A-Za-z]")

@@ -35,8 +35,8 @@ _ABOUT = re.compile(_JUDGED, re.IGNORECASE)
 _MAX_STATEMENTS = 50
 # "I hope it is correct" and reasons are no part of an answer.
 _CLOSING_PHRASE = re.compile(
-    r"\.?\s{1,4}I hope (?:it|this) is correct\b.*|,?\s{1,4}(?:because|since|as (?:shown"
-    r"|required|desired))\b.*",
+    r"\.?\s{1,4}I hope (?:it|this) is correct\b.*"
+    r"|,?\s{1,4}(?:because|since|as (?:shown|required|desired))\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _ANOTHER_FORMULA = re.compile(r"\s{0,4}(?:,|\bor\b|\band\b|,\s?(?:or|and)\b)\s{0,4}(?:\$|\\[(\[])")

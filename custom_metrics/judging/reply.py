@@ -216,8 +216,8 @@ _VERDICT_ALONE = re.compile(
 )
 #: Both of them after one: `A or B`, `A/B`.
 _CHOICE = re.compile(
-    r"[\s*_`'\")\]]{0,4}(?:/|,|&|or\b|and\b)[\s*_`'\"(\[]{0,4}(?:answer |response |reply )?(?:a"
-    r"|b|tie)\b",
+    r"[\s*_`'\")\]]{0,4}(?:/|,|&|or\b|and\b)"
+    r"[\s*_`'\"(\[]{0,4}(?:answer |response |reply )?(?:a|b|tie)\b",
     re.IGNORECASE,
 )
 

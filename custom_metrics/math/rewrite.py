@@ -163,8 +163,8 @@ _MEGA = re.compile(
 )
 """Mega, which is not milli; nothing else in a unit depends on case."""
 _UPRIGHT_UNIT = re.compile(
-    r"(?<=[\d})])\s*(?:\\[ ,;:]|~"
-    r"|\\text\{\s+\})\s*\\mathrm\s*\{\s*([AJKLNVWghms])\s*\}(?=\s*(?:\^|/|\.?\s*$))"
+    r"(?<=[\d})])\s*(?:\\[ ,;:]|~|\\text\{\s+\})\s*"
+    r"\\mathrm\s*\{\s*([AJKLNVWghms])\s*\}(?=\s*(?:\^|/|\.?\s*$))"
 )
 """One upright letter behind a number and a space, as units are set."""
 _OHM = re.compile(
@@ -212,8 +212,8 @@ _CONDITIONS = [
 ]
 _REALS = r"\s*\\in\s*\\mathbb\s?\{?\s?R\s?\}?"
 _EVERY = (
-    r"(?P<spoken>\\text\{[\s,]*for (?:all|any|every|each)\s*(?:real(?: numbers?"
-    r"| values of)?)?\s*\}|\\forall)"
+    r"(?P<spoken>\\text\{[\s,]*for (?:all|any|every|each)\s*"
+    r"(?:real(?: numbers?| values of)?)?\s*\}|\\forall)"
 )
 _FOR_ALL = re.compile(
     rf"{_GAP}\(?(?:{_EVERY}{_GAP})?(?P<name>[a-z])(?(spoken)(?:{_REALS})?|{_REALS})\s*\)?\s*\.?\s*$"

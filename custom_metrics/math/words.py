@@ -231,8 +231,8 @@ _NUMBERS = {"real": "R", "integer": "Z", "natural": "N", "rational": "Q", "compl
 _ALL_NUMBERS = re.compile(
     r"(?:[a-z] is )?(?:(?:all|any|every)(?: of)? ?|set of (?:all )?|of all )?"
     r"(?P<sign>positive |negative |non-?negative |non ?negative |non-?positive )?"
-    r"(?P<set>real|integer|natural|rational|complex)s?(?: ?numbers?| ?values?)?(?: [a-z]"
-    r"| of [a-z])?"
+    r"(?P<set>real|integer|natural|rational|complex)s?(?: ?numbers?| ?values?)?"
+    r"(?: [a-z]| of [a-z])?"
 )
 _SIGNS = {"positive": ">0", "negative": "<0", "nonnegative": ">=0", "nonpositive": "<=0"}
 _EMPTY = re.compile(

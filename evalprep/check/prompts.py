@@ -27,10 +27,8 @@ _TOKEN = any_of(
 MARKUP = re.compile(rf"<\|{_TOKEN}\|>|<(?:start|end)_of_turn>")
 #: A chat prompt that ends in the opening of the model's turn.
 _TURN_OPENED = re.compile(rf"(?:{MARKUP.pattern})(?:assistant|model)?\Z")
-_TWO_BREAKS = (
-    "<|end_header_id|>",
-    "<|header_end|>",
-)  # what Llama 3 and 4 write between header and text
+# Behind these Llama 3 and 4 write two line breaks, between header and text.
+_TWO_BREAKS = ("<|end_header_id|>", "<|header_end|>")
 _SPECIAL_LOOK = re.compile(r"<\|[^|<>]+\|>|<(?:start|end)_of_turn>|</s>")
 LONGEST = 3
 #: Characters at the start of a prompt in which begin-of-text tokens are looked for, and how many

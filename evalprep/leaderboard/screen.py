@@ -58,9 +58,8 @@ def text(board: Board, width: int | None = None) -> str:
 
 def _first_columns(board: Board, count: int) -> Board:
     """The leaderboard with its first columns alone, that by which it is sorted among them."""
-    shown = sorted(
-        board.columns.shown, key=lambda column: column.name != board.sort
-    )  # stable: the others keep their order
+    # Stable: the others keep their order.
+    shown = sorted(board.columns.shown, key=lambda column: column.name != board.sort)
     return replace(board, columns=replace(board.columns, shown=shown[:count]))
 
 

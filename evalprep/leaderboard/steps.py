@@ -14,9 +14,8 @@ from evalprep.results import Run
 # checkpoint-500, step_100, step3000-tokens6B, global_step200, iter_0000100, epoch-3, ckpt 7
 _NAMES = "checkpoint|ckpt|global[-_ ]?step|step|iteration|iter|epoch"
 _STEP = re.compile(rf"(?i)(?<![a-z])(?:{_NAMES})(?:s?[-_= ])?(\d{{1,12}})(?!\d)")
-_TOKENS = re.compile(
-    r"(?i)^[-_]tokens?[-_]?[\d.]+[kmbt]?(?![a-z0-9])"
-)  # step3000-tokens6B says the step twice
+# step3000-tokens6B says the step twice.
+_TOKENS = re.compile(r"(?i)^[-_]tokens?[-_]?[\d.]+[kmbt]?(?![a-z0-9])")
 _SEPARATORS = "/-_@ "
 _RATE = re.compile(r"(?i)(?<![a-z])lr[-_=]?\d")
 # Parts of a path that may name a step: `global_step200/hf`. What lies above is where somebody keeps

@@ -25,9 +25,8 @@ def suited_backend() -> tuple[Backend, str]:
     except PackageNotFoundError:
         return HF, "this machine shows no GPU"
     try:
-        ctypes.CDLL(
-            "libnuma.so.1"
-        )  # vLLM's CPU kernels are linked against it, and no wheel carries it
+        # vLLM's CPU kernels are linked against it, and no wheel carries it.
+        ctypes.CDLL("libnuma.so.1")
     except OSError:
         return HF, "vLLM lacks the system library libnuma (`apt-get install libnuma1`)"
     return VLLM, "vLLM is installed"

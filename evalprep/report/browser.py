@@ -103,9 +103,8 @@ class Browser:
         self.by_run: dict[str, list[list[Any]]] = {
             name: [[] for _ in runs] for name in ("score", "flags")
         }
-        self.graded: list[dict[int, str]] = [
-            {} for _ in runs
-        ]  # row -> its score as text, where that is no verdict
+        # Row -> its score as text, where that is no verdict.
+        self.graded: list[dict[int, str]] = [{} for _ in runs]
         self.by_comparison: dict[str, list[list[int]]] = {
             name: [[] for _ in flips] for name in ("flip", "cause")
         }

@@ -30,9 +30,8 @@ from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, mark
 from evalprep.terminal import shortlist
 
 _NAMED = 4  # scores that a note names one by one
-_PAIRED = frozenset(
-    {"task", "secondary", "overall"}
-)  # kinds that gained and lost rows stand behind
+# Kinds that gained and lost rows stand behind.
+_PAIRED = frozenset({"task", "secondary", "overall"})
 
 
 def render_markdown(report: Report) -> str:

@@ -146,9 +146,8 @@ class Layout(_Decoding):
 
 
 def _raw(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(
-        json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    )  # as lm-eval writes it
+    # As lm-eval writes it.
+    return msgspec.Raw(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 class SampleReader:

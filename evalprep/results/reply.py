@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from evalprep.results.run import Run
     from evalprep.results.table import Table
 
-_LENGTH_KEYS = (
-    "max_gen_toks",
-    "max_new_tokens",
-    "max_tokens",
-    "max_completion_tokens",
-)  # as the harness ranks them
+# As the harness ranks them.
+_LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 # A budget this small is spent on purpose (one letter, ten tokens); running into it means nothing by
 # itself.
 _SHORT_BUDGET = 64
@@ -34,10 +30,8 @@ _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 #: Share of the answers below which a score that is made of the readable ones says little of the
 # model.
 LEAST_READ = 0.5
-PARSE_RATES = (
-    "unparsed",
-    "not_parsed",
-)  # metrics that are 1 where nothing could be read from a reply
+#: Metrics that are 1 where nothing could be read from a reply.
+PARSE_RATES = ("unparsed", "not_parsed")
 _DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
 #: lm-eval's models that use that limit, by the names that a log has of them.
 _WITH_DEFAULT = frozenset(

@@ -123,9 +123,8 @@ class Worker:
             while self.process.poll() is None and time.monotonic() < end and not at_once():
                 time.sleep(0.05)
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(
-                self.process.pid, signal.SIGKILL
-            )  # also engine processes that outlived the worker
+            # Also engine processes that outlived the worker.
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._channel.socket.close()
         self._log.end()

@@ -258,9 +258,8 @@ class Replay(LM):  # type: ignore[misc]
                     "generated; generate it again: `evalprep run --restart`"
                 )
             with contextlib.suppress(ValueError):  # an image or the like: the request's own stays
-                request.arguments = restored(
-                    answer.arguments
-                )  # as they were sent, chat template included
+                # As they were sent, chat template included.
+                request.arguments = restored(answer.arguments)
             answers.append(restored(answer.response))
         return answers
 

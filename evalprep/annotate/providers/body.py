@@ -24,11 +24,8 @@ BODY_LIMIT = 16 * 2**20
 ERROR_LIMIT = 64 * 2**10
 #: Bytes that are read or sent at a time.
 PIECE = 64 * 2**10
-_COMPRESSED = {
-    "gzip": 31,
-    "x-gzip": 31,
-    "deflate": 47,
-}  # window bits for zlib: gzip; zlib or gzip by its header
+#: Window bits for zlib: gzip; zlib or gzip by its header.
+_COMPRESSED = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 
 
 @dataclass(frozen=True)

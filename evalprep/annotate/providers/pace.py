@@ -9,10 +9,8 @@ import asyncio
 import random
 import time
 
-FIRST_WAIT, LONGEST_WAIT = (
-    1.0,
-    60.0,
-)  # seconds between attempts; doubled each time, and varied by up to a quarter
+#: Seconds between attempts; doubled each time, and varied by up to a quarter.
+FIRST_WAIT, LONGEST_WAIT = (1.0, 60.0)
 #: A service that asks for more than this is left alone.
 LONGEST_ASKED = 600.0
 
