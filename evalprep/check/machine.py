@@ -73,11 +73,8 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
     if not settings.ours and _is_relative(name):
         findings.add("EP701", "model_name", f"the model is written {name!r}")
     folder = model_folder(name, settings.folder)
-    path = place(name, settings.folder)
-    if folder is None and is_file(path):
-        findings.add("EP702", "model_name", f"{path} is a single file", fix=_weights_file(path))
-    elif folder is None:
-        _check_absent(name, settings.destination, findings)
+    if folder is None:
+        _check_absent(name, settings, findings)
     elif not (folder / "config.json").is_file():
         _check_weights(folder, settings, findings)
     else:
@@ -113,10 +110,13 @@ def _is_relative(name: str) -> bool:
     return name.startswith("./") or (name.endswith("/") and name != "/")
 
 
-def _check_absent(name: str, machine: Destination, findings: Findings) -> None:
-    """A name that looks like a folder which is not here."""
+def _check_absent(name: str, settings: RunSettings, findings: Findings) -> None:
+    """A name of no folder here: a single file, or what looks like a folder."""
+    path = place(name, settings.folder)
     looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1
-    if looks_local and not machine.here:
+    if is_file(path):
+        findings.add("EP702", "model_name", f"{path} is a single file", fix=_weights_file(path))
+    elif looks_local and not settings.destination.here:
         findings.add("EP730", "model_name", f"{name} is no folder here")
     elif looks_local:
         findings.add("EP702", "model_name", f"{name} is no folder", fix=_ELSEWHERE)

@@ -246,16 +246,17 @@ class Prepared:
         if prepared is None:
             return []
         own = [name for name in (prepared.yaml, prepared.data) if name in self.files]
-        alone = {other.yaml for other in self.tasks.values()}
-        shared = [
-            name
-            for name in self.files
-            if Path(name).suffix in YAML_SUFFIXES
-            and Path(name).parent == Path(prepared.yaml).parent
-            and name not in alone
-            and Path(name).stem not in self.groups
-        ]
-        return own + shared if prepared.yaml else own
+        if not prepared.yaml:
+            return own
+        beside = Path(prepared.yaml).parent
+        return own + [name for name in self._shared_yamls if Path(name).parent == beside]
+
+    @cached_property
+    def _shared_yamls(self) -> list[str]:
+        """The YAMLs that are of no single task or group, which tasks beside them may include."""
+        own = {task.yaml for task in self.tasks.values()}
+        shared = [name for name in self.files if Path(name).suffix in YAML_SUFFIXES]
+        return [name for name in shared if name not in own and Path(name).stem not in self.groups]
 
     def _is_edited_since(self, name: str, moment: float) -> bool:
         path = self.folder / name

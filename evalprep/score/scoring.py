@@ -131,28 +131,24 @@ def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
     names = walk.applicable()
     needed = {name for parent in names for name in walk.specs[parent].reference}
     walk.reference = _reference_results(pack, reference, needed)
-    notes = _notes_on_reference(pack, reference, walk)
-    walk.notes |= dict.fromkeys(notes)
+    other = reference.run if isinstance(reference, Remembered) else reference
+    if isinstance(other, Run):
+        notes = [_ITS_OWN_REFERENCE] if needed and _is_same_run(run, other) else []
+        notes += _notes_on_unmatched(pack, other, walk)
+        walk.notes |= dict.fromkeys(notes)
     results = walk.evaluate(names)
     if run.stated:
         names = [name for name in names if _is_shown_of_log(walk, name, results[name])]
     return _Walked(walk, names, results)
 
 
-def _notes_on_reference(pack: Pack, reference: Reference | None, walk: Walk) -> list[str]:
-    """That the run is its own reference, and what of a reference stands beside nothing.
-
-    The latter where the pack's `references.py` names it.
-    """
-    run = reference.run if isinstance(reference, Remembered) else reference
-    compares = any(walk.specs[name].reference for name in walk.applicable())
-    if compares and isinstance(run, Run) and _is_same_run(walk.run, run):
-        return [_ITS_OWN_REFERENCE]
+def _notes_on_unmatched(pack: Pack, reference: Run, walk: Walk) -> list[str]:
+    """What of a log as reference stands beside nothing, where the pack's `references.py` says."""
     notes_on_unmatched = getattr(pack.module("references"), "notes_on_unmatched", None)
-    if not isinstance(run, Run) or not run.stated or notes_on_unmatched is None:
+    if not reference.stated or notes_on_unmatched is None:
         return []
     own = f"{pack.name}/"
-    stated = [name.removeprefix(own) for name in run.stated if name.startswith(own)]
+    stated = [name.removeprefix(own) for name in reference.stated if name.startswith(own)]
     try:
         return [str(note) for note in notes_on_unmatched(stated, walk.applicable())]
     except Exception as error:  # noqa: BLE001 - the scores are there; a note must not cost them

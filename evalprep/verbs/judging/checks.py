@@ -44,17 +44,10 @@ def compared(
     """
     mine = ratings_of(question_set.every)
     file = Path(args.agreement)
-    if args.agreement == settings.who.model and not file.is_file():
-        raise BadInput(
-            Problem(
-                what=f"{args.agreement} is the judge itself, which agrees with itself",
-                where="--agreement",
-                fix="name another judge, or a file of labels",
-            )
-        )
     if file.is_file():
         theirs: RowRatings = read_labels(file)
     else:
+        _refuse_itself(args.agreement, settings.who)
         who = Who(args.agreement, settings.who.overrides)
         tasks = list(question_set.of_task)
         other_set = collect(
@@ -92,6 +85,14 @@ def compared(
                 f"{sample['value']} {numbers}"
             )
     return 0 if any(entry.n for entry in agreements) else 3
+
+
+def _refuse_itself(judge: str, who: Who) -> None:
+    """Raises `BadInput` for the judge whose ratings are held against another's."""
+    if judge == who.model:
+        what = f"{judge} is the judge itself, which agrees with itself"
+        fix = "name another judge, or a file of labels"
+        raise BadInput(Problem(what=what, where="--agreement", fix=fix))
 
 
 def _apart(mine: RowRatings, theirs: RowRatings) -> list[dict[str, Any]]:
