@@ -71,6 +71,7 @@ _GROUND = {
     "errors",
     "files",
     "yamlfile",
+    "yamltext",
     "numbers",
     "terminal",
     "credentials",

@@ -14,7 +14,7 @@ from typing import Any
 from evalprep.annotate.providers.wire import Answer, Request, Wire
 from evalprep.errors import BadInput, Problem, Problems, near
 from evalprep.packs import Message
-from evalprep.yamlfile import NotYaml, yaml_value
+from evalprep.yamltext import NotYaml, yaml_value
 
 _MILLION = 1_000_000
 _KEYS = {"input", "output", "batch", "currency"}

@@ -17,7 +17,7 @@ import yaml
 
 from evalprep.check.finding import Findings
 from evalprep.files import as_mapping
-from evalprep.yamlfile import NotYaml, compose, entries
+from evalprep.yamltext import NotYaml, compose, entries
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _IGNORED = {"__pycache__", ".ipynb_checkpoints"}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
 from evalprep.compare.closing import closing_lines
 from evalprep.compare.conclusion import SECONDARY, WORSE, Conclusion, conclude, missing_rows
 from evalprep.compare.flips import Flip, FlipCause
 from evalprep.compare.overall import overall
-from evalprep.compare.reproduction import Reproduction
 from evalprep.compare.same_outputs import mark_same_files, same_outputs
 from evalprep.compare.settings import ALL, PRIMARY, Settings
 from evalprep.compare.sides import (
@@ -40,6 +39,9 @@ from evalprep.results import (
     refuse_undecided,
 )
 from evalprep.terminal import shortlist
+
+if TYPE_CHECKING:
+    from evalprep.compare.reproduction import Reproduction
 
 PUBLISHED = "published verdicts"
 _NAMED = 4  # quantities, tasks or metrics that a sentence names

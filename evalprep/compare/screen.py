@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from evalprep.compare.comparison import PUBLISHED, Comparison
 from evalprep.compare.conclusion import BETTER, NOT_COMPARABLE, NOT_ENOUGH, WORSE, Conclusion
 from evalprep.compare.difference import BITS, POINTS, RATIO, Difference
-from evalprep.compare.reproduction import Reproduction, sentence
 from evalprep.compare.task import TaskComparison
 from evalprep.compare.units import Unit
 from evalprep.numbers import number, percent
@@ -16,6 +15,9 @@ from evalprep.results import is_mean_of_draws, is_of_draws
 from evalprep.tables import Cell, Column, Kind, Note, Table, Tone, print_notes, print_table
 from evalprep.terminal import console as screen
 from evalprep.terminal import shortlist
+
+if TYPE_CHECKING:
+    from evalprep.compare.reproduction import Reproduction
 
 _NAMED = 4  # scores that a remark names one by one
 _TONES = {
@@ -170,6 +172,8 @@ def _hundredths(value: float | None) -> str:
 
 def _reproduction_notes(reproduction: Reproduction) -> list[Note]:
     """The average, whether each benchmark is reproduced (None: not known), and further notes."""
+    from evalprep.compare.reproduction import sentence
+
     own, published = map(_hundredths, (reproduction.average, reproduction.published_average))
     average = f"average: {own}, published {published}"
     tones = {True: Tone.GOOD, False: Tone.BAD, None: Tone.DOUBTFUL}

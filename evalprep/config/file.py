@@ -19,7 +19,8 @@ from evalprep.credentials import redacted
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packs import Pack, find_packs, holds_packs
 from evalprep.places import exists, place
-from evalprep.yamlfile import NotYaml, YamlFile, load_yaml, yaml_value
+from evalprep.yamlfile import YamlFile, load_yaml
+from evalprep.yamltext import NotYaml, yaml_value
 
 
 def load_config(

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalprep.data.layout import Card
 from evalprep.errors import BadInput, Problem
-from evalprep.yamlfile import NotYaml, yaml_value
+from evalprep.yamltext import NotYaml, yaml_value
 
 #: The files that `read_card` looks at.
 CARD_FILES = ("README.md", ".huggingface.yaml")

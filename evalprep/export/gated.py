@@ -54,7 +54,7 @@ class GatedDataset:
 @lru_cache(maxsize=1)
 def gated_datasets() -> tuple[GatedDataset, ...]:
     """The known gated data sets."""
-    from evalprep.yamlfile import yaml_value
+    from evalprep.yamltext import yaml_value
 
     entries = yaml_value(_FILE.read_text(encoding="utf-8"))
     return tuple(GatedDataset(entry["dataset"], tuple(entry["tasks"])) for entry in entries)

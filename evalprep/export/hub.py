@@ -16,7 +16,8 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, write_atomically
 from evalprep.results import Metric, TaskRun
-from evalprep.yamlfile import load_yaml, yaml_text
+from evalprep.yamlfile import load_yaml
+from evalprep.yamltext import yaml_text
 
 FOLDER = ".eval_results"
 _UNITS = {"percent": 100.0, "fraction": 1.0}

@@ -21,7 +21,7 @@ from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomica
 from evalprep.numbers import finite_number
 from evalprep.results import Metric, TaskRun
 from evalprep.score import SHARE, unit_of
-from evalprep.yamlfile import NotYaml, compose, yaml_text, yaml_value
+from evalprep.yamltext import NotYaml, compose, yaml_text, yaml_value
 
 FILE = "model-index.yaml"
 KEY = "model-index"

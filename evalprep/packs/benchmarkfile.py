@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalprep.packs.numbered import ONLY_LETTERS
-from evalprep.yamlfile import yaml_text
+from evalprep.yamltext import yaml_text
 
 if TYPE_CHECKING:
     from evalprep.packs.skeletons import Questions

@@ -11,7 +11,7 @@ from typing import Any
 from evalprep.packs import Prepared, content_digest
 from evalprep.rescore.placeholders import PLACEHOLDER, filled
 from evalprep.results import SCORER_KEYS
-from evalprep.yamlfile import Loader, NotYaml, compose
+from evalprep.yamltext import Loader, NotYaml, compose
 
 
 def change_of_pack(prepared: Prepared, task: str) -> str:

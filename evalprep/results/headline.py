@@ -11,15 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from evalprep.yamlfile import load_remembered_yaml
+
 _FILE = Path(__file__).with_name("headline_metrics.yaml")
 
 
 @lru_cache(maxsize=1)
 def _metrics() -> dict[str, str]:
     """Task name or pattern -> metric."""
-    from evalprep.yamlfile import yaml_value
-
-    entries = yaml_value(_FILE.read_text(encoding="utf-8"))
+    entries = load_remembered_yaml(_FILE).data["metrics"]
     return {pattern: str(entry["metric"]) for entry in entries for pattern in entry["tasks"]}
 
 

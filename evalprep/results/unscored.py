@@ -30,7 +30,6 @@ from evalprep.results.sample import Sample, loads, parse
 from evalprep.results.sample_layouts import kept_lines
 from evalprep.results.scan import first_line
 from evalprep.results.task import TaskRun
-from evalprep.yamlfile import Loader, NotYaml, compose
 
 _FORMULAS = "custom_metrics"
 Scorer = Callable[[Mapping[str, Any], list[Any]], Mapping[str, Any]]
@@ -138,6 +137,8 @@ def _template_of(pack: Pack, name: str) -> dict[str, Any] | None:
     """The template of a task of a pack; None where there is none that can be read."""
     if name not in pack.tasks or not pack.tasks[name].template:
         return None
+    from evalprep.yamltext import Loader, NotYaml, compose
+
     try:
         text = (pack.folder / pack.tasks[name].template).read_text(encoding="utf-8")
         content, _ = compose(text, Loader, {"!function": lambda _, node: str(node.value)})

@@ -12,7 +12,7 @@ from typing import Any
 from evalprep.errors import BadInput, Problem
 from evalprep.files import unchanged_sha256
 from evalprep.packs import Command, Prepared, PreparedModel, require_prepared, run_id, subject_of
-from evalprep.yamlfile import NotYaml, yaml_value
+from evalprep.yamltext import NotYaml, yaml_value
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from evalprep.files import as_mapping
 from evalprep.packs import load_prepared
 from evalprep.results import DONE
 from evalprep.status.lines import TaskStatus
-from evalprep.yamlfile import NotYaml, yaml_value
+from evalprep.yamltext import NotYaml, yaml_value
 
 #: Last parts of the words that start lm_eval; the last ones are modules of ours.
 _PROGRAMS = frozenset(

@@ -184,7 +184,7 @@ def _open(args: argparse.Namespace) -> list[Run | Scores]:
 
 def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Comparison:
     """The comparison, with suite scores where all tasks are compared by their own metrics."""
-    from evalprep.compare import Settings, compare_runs, tasks_without_mean
+    from evalprep.compare import Settings, compare_runs
 
     packs = {} if other is None else _packs(args)
     settings = Settings(
@@ -194,14 +194,18 @@ def _compare(run: Run, other: Run | None, args: argparse.Namespace) -> Compariso
         cluster=args.cluster or "",
         pairing=pair_rules(args),
     )
-    runs = [run] if other is None else [run, other]
+    without_mean: set[str] = set()
+    if other is not None:
+        from evalprep.compare import tasks_without_mean
+
+        without_mean = tasks_without_mean([run, other], packs)
     comparison = compare_runs(
         run,
         other,
         tasks=args.tasks,
         choices=metric_choices(args),
         settings=settings,
-        without_mean=tasks_without_mean(runs, packs),
+        without_mean=without_mean,
     )
     if other is not None and not (args.tasks or args.metric):
         _add_suite(comparison, run, other, packs, args)

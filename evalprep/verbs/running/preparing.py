@@ -74,7 +74,7 @@ def _usual_place(options: Mapping[str, Any]) -> Path | None:
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Key of the config -> value, of the options that stand for keys."""
-    from evalprep.yamlfile import yaml_value
+    from evalprep.yamltext import yaml_value
 
     limit = None if args.limit is None else yaml_value(args.limit)
     out = None if args.out is None else str(args.out.absolute())

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalprep.cli import main
-from evalprep.yamlfile import Loader, compose
+from evalprep.yamltext import Loader, compose
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 ROWS = "country,capital\nFrance,Paris\nPeru,Lima\nKenya,Nairobi\n"
