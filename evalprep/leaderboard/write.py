@@ -8,9 +8,7 @@ from pathlib import Path
 
 from evalprep.files import write_atomically
 from evalprep.leaderboard.board import Board
-from evalprep.leaderboard.page import render
 from evalprep.leaderboard.tables import render_markdown, write_csv, write_xlsx
-from evalprep.report import plain
 
 FORMATS = ("html", "csv", "md", "xlsx", "json")
 
@@ -35,10 +33,14 @@ def write_board(
         if kind == "xlsx":
             write_xlsx(board, path)
         elif kind == "html":
+            from evalprep.leaderboard.page import render
+
             write_atomically(path, render(board))
         elif kind == "md":
             write_atomically(path, render_markdown(board))
         else:
+            from evalprep.report import plain
+
             write_atomically(
                 path, json.dumps(plain(board.to_dict()), indent=2, ensure_ascii=False) + "\n"
             )

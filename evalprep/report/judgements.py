@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalprep.annotate import ledger_of
 from evalprep.packs import Pack
 from evalprep.report.content import JudgementPart
 from evalprep.results import Run
@@ -22,6 +23,8 @@ def judgements_of(run: Run, packs: Mapping[str, Pack]) -> Judgements:
     rubrics of the user's is put beside it, its ratings under `RUBRIC.NAME`.
     """
     by_task: dict[str, dict[int, JudgementPart]] = {}
+    if ledger_of(run) is None:
+        return by_task
     for task in run.tasks:
         by_index, notes = _judgements_of_task(run, task, packs)
         run.notes += [note for note in notes if note and note not in run.notes]

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from evalprep.errors import Problems, near
 from evalprep.files import open_atomically, write_atomically
 from evalprep.report.document import Report
 from evalprep.report.markdown import render_markdown
@@ -14,33 +13,6 @@ from evalprep.report.page import render
 from evalprep.report.samples import all_samples_table, sample_table
 from evalprep.report.tables import comparison_table, fact_table, rating_tables, score_table
 from evalprep.tables import Table, Workbook, write_csv
-
-
-def check_formats(formats: Sequence[str], known: Sequence[str], problems: Problems) -> None:
-    """Notes formats that do not exist, or that cannot be written here, before any work is done.
-
-    Args:
-        formats: Those of the user; none is a mistake as well.
-        known: Those that exist.
-        problems: Gets the mistakes.
-    """
-    for name in formats or [""]:
-        if name not in known:
-            problems.add(
-                f"unknown format {name!r}",
-                where="--format",
-                allowed=", ".join(known),
-                fix=near(name, known),
-            )
-    if "xlsx" in formats:
-        try:
-            import xlsxwriter  # noqa: F401
-        except ImportError:
-            problems.add(
-                "xlsx needs the package xlsxwriter",
-                where="--format",
-                fix="pip install 'evalprep[report]'",
-            )
 
 
 def write_report(report: Report, folder: Path, formats: Sequence[str] = ("html",)) -> list[Path]:
