@@ -68,6 +68,7 @@ def check_full(
     hard: bool = False,
     every_row: bool = False,
     progress: Callable[[str], None] = lambda _: None,
+    after_files: Callable[[], None] = lambda: None,
 ) -> FullCheck:
     """Check everything that can be known without the model.
 
@@ -82,6 +83,8 @@ def check_full(
             task.
         every_row: Build and score the requests of every row, also of large tasks.
         progress: Told what is being looked at.
+        after_files: Called when the files are checked and nothing is loaded yet; may raise, which
+            ends the check.
     """
     with stdout_is_ours():
         return _check(
@@ -91,6 +94,7 @@ def check_full(
             findings,
             rows,
             progress,
+            after_files=after_files,
             scored=scored,
             hard=hard,
             every_row=every_row or rows is not None,
@@ -105,12 +109,14 @@ def _check(
     rows: int | None,
     progress: Callable[[str], None],
     *,
+    after_files: Callable[[], None],
     scored: int | None,
     hard: bool,
     every_row: bool,
 ) -> FullCheck:
     progress("files")
     static = check_static(roots, requested, settings, findings)
+    after_files()
     tokenizer = find_tokenizer(settings)
     if tokenizer is None:
         _report_no_tokenizer(static, settings, findings)

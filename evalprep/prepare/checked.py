@@ -30,25 +30,45 @@ from evalprep.prepare.build import Built
 SCORED_ROWS = 200
 
 
-def check_built(built: Built, progress: Callable[[str], None] = lambda _: None) -> list[Finding]:
+def check_built(
+    built: Built, progress: Callable[[str], None] = lambda _: None, *, stop: bool = True
+) -> list[Finding]:
     """Check a built tree as `evalprep check` would, through lm-eval.
 
     Args:
         built: The tree.
         progress: Gets the name of each step.
+        stop: Raise what is an error, those of the files before lm-eval is imported.
 
     Returns:
         Findings, errors first; paths in them are those after the swap.
+
+    Raises:
+        BadInput: there is an error, and `stop`.
     """
-    settings = settings_of(built)
     findings = Findings()
     with loadable(built) as copy:
+
+        def moved() -> list[Finding]:
+            final = str(built.joined.work_dir)
+            return [finding.moved(str(copy), final) for finding in findings.sorted()]
+
+        def raise_moved() -> None:
+            if stop:
+                raise_errors(moved())
+
         check_full(
-            [copy], built.requested, settings, findings, scored=SCORED_ROWS, progress=progress
+            [copy],
+            built.requested,
+            settings_of(built),
+            findings,
+            scored=SCORED_ROWS,
+            progress=progress,
+            after_files=raise_moved,
         )
         findings.take(_repeats_the_pack)
-        final = str(built.joined.work_dir)
-        return [finding.moved(str(copy), final) for finding in findings.sorted()]
+        raise_moved()
+        return moved()
 
 
 def _repeats_the_pack(finding: Finding) -> bool:

@@ -211,15 +211,11 @@ def planned(pack: Pack, context: Context) -> Plan:
 def _examine(
     built: Built, *, full: bool, stop: bool, progress: Callable[[str], None]
 ) -> list[Finding]:
-    """The findings on a built folder.
-
-    The quick check comes first, so that its errors are told at once.
-    """
-    findings = check_tree(built.folder, built.joined.config, built.requested)
-    if stop:
-        raise_errors(findings)
+    """The findings on a built folder, through lm-eval (`full`) or of its files alone."""
     if full:
-        findings = check_built(built, progress)
+        findings = check_built(built, progress, stop=stop)
+    else:
+        findings = check_tree(built.folder, built.joined.config, built.requested)
         if stop:
             raise_errors(findings)
     return without_reason_of_command(built, findings)
