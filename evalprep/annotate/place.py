@@ -1,6 +1,6 @@
 """Where the ledger of a run is.
 
-To look costs nothing; the ledger itself is opened by `evalprep.annotate.ledger`.
+Looking for it imports little; `evalprep.annotate.ledger` opens it.
 """
 
 from __future__ import annotations
