@@ -9,6 +9,7 @@ from msgspec import structs
 from evalprep.compare import compare_runs
 from evalprep.results import load_run
 from tests.evalprep.results.writing import STAMP, Row, write_run
+from tests.loops import each
 
 LATER = "2026-03-02T09-30-00.5"
 SAME_FILE = "both sides are read from the same file"
@@ -34,7 +35,7 @@ def other_names_of(home, folder):
 
 def test_gate_never_passes_a_run_that_is_its_own_baseline(tmp_path, policy, run_verb):
     home = write_run(tmp_path / "run", {"t": rows(), "u": rows()})
-    for other in other_names_of(home, tmp_path):
+    for other in each(other_names_of(home, tmp_path)):
         code, text = run_verb("gate", home, other, "--policy", policy)
         assert code == 3, text
         assert f"warning: {SAME_RUN}" in text
