@@ -2,11 +2,13 @@
 
 import base64
 import json
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalprep import credentials
 from evalprep.check.patterns import slowness
 from evalprep.credentials import is_secret, redacted, secret_paths, without_secrets
 from tests.loops import each
@@ -280,3 +282,13 @@ def test_the_patterns_are_linear():
     for name, pattern in each(patterns):
         slow = slowness(pattern)
         assert slow is None, (name, slow)
+
+
+@pytest.mark.parametrize("provider", credentials._KEYS)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_each_key_holds_a_mark_of_its_provider(provider, data):
+    marks, form = credentials._KEYS[provider]
+    without_conditions = re.sub(r"\(\?=[^)]*\)", "", form)  # of more texts than keys
+    key = data.draw(st.from_regex(without_conditions, fullmatch=True))
+    assert any(mark in key for mark in marks.split())
