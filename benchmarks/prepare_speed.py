@@ -19,13 +19,17 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
 from benchmarks.measuring import ROOT, Cost, Measure, Report, finish, measure
 
+Made = TypeVar("Made")
 SHARED = Path(os.environ.get("EVALPREP_SHARED", ROOT.parent / "shared"))
 FIXTURE = SHARED / "vectors" / "meta_evals"
 DEMO = ROOT / "task_templates" / "meta" / "demo"
@@ -125,6 +129,15 @@ def prepare(folder: Path, config: Mapping[str, object], *arguments: str) -> list
     return [str(ROOT / "prepare_eval.py"), "--config_path", str(path), "--force", *arguments]
 
 
+def apart(make: Callable[..., Made], *arguments: object) -> Made:
+    """Makes data in a process of its own.
+
+    The most memory that this process ever had counts for each command that it starts.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(make, *arguments).result()
+
+
 def fixture_lines(folder: Path, repeats: int) -> Iterator[Measure]:
     """Preparation of a small data set of four tasks: mostly what starting costs."""
     is_here = FIXTURE.is_dir()
@@ -150,7 +163,7 @@ def fixture_lines(folder: Path, repeats: int) -> Iterator[Measure]:
 
 def large_lines(folder: Path, count: int) -> Iterator[Measure]:
     """Preparation of one task of many rows, with prompts of four thousand characters."""
-    evals = large_evals(folder, count)
+    evals = apart(large_evals, folder, count)
     config = {
         "model_name": MODEL,
         "evals_dataset": str(evals),
@@ -226,7 +239,7 @@ def join_lines(folder: Path, count: int, repeats: int) -> Iterator[Measure]:
 
     By rows and in columns, which give the same file.
     """
-    left, right = _pairs(folder, count)
+    left, right = apart(_pairs, folder, count)
     files = [str(left), str(right), str(folder / "joined.parquet")]
     in_columns_files = [*files[:2], str(folder / "in_columns.parquet")]
     by_rows = cost(["-c", JOIN, *files], folder, repeats)

@@ -75,7 +75,8 @@ def _tables(batches: Iterable[pa.RecordBatch], rows: int, most_bytes: float) -> 
         while start < batch.num_rows:
             parts.append(batch.slice(start, rows - count))
             start += parts[-1].num_rows
-            count, size = count + parts[-1].num_rows, size + parts[-1].nbytes
+            count += parts[-1].num_rows
+            size += parts[-1].nbytes if most_bytes < math.inf else 0
             if count == rows or size >= most_bytes:
                 yield pa.Table.from_batches(parts)
                 parts, count, size = [], 0, 0

@@ -100,7 +100,7 @@ def _values(column: pa.ChunkedArray) -> Sequence[Any]:
     kind = flat_type(column.type)
     if kind is None:
         return python_values(column)
-    array = column.cast(kind).combine_chunks()
+    array = (column if column.type == kind else column.cast(kind)).combine_chunks()
     values: Sequence[Any] = pa.nulls(len(array)) if array.null_count == len(array) else array
     return values
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evalprep.data.arrays import flags, whole_numbers
 from evalprep.data.batches import batches_of, is_text, regrouped, with_columns, without_views
-from evalprep.data.joining import GroundTruth, JoinReport, count
+from evalprep.data.joining import CHUNK_ROWS, GroundTruth, JoinReport, count
 from evalprep.data.sources import Source
 from evalprep.errors import BadInput, Problem, near
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-CHUNK_ROWS, CHUNK_BYTES = 16_384, 32 << 20
+PART_ROWS, PART_BYTES = 32_768, 32 << 20
 """What is looked up at a time: so many rows, or fewer of so many bytes together."""
 
 
@@ -52,7 +52,7 @@ def join_columns(
     if isinstance(rows, Source):
         rows.require([text])
         rows = rows.batches() or batches_of(rows.rows(), CHUNK_ROWS, of=where)
-    for table in map(without_views, regrouped(rows, CHUNK_ROWS, most_bytes=CHUNK_BYTES)):
+    for table in map(without_views, regrouped(rows, PART_ROWS, most_bytes=PART_BYTES)):
         numbers = _numbers(_texts(table, text, where), truth, report)
         matched = numbers >= 0
         if not matched.any():
@@ -92,9 +92,8 @@ def _texts(table: pa.Table, name: str, where: str) -> pa.Array:
             )
         )
     if column.null_count == len(column):
-        return pa.nulls(len(column), pa.large_string())
-    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    return plain.cast(pa.large_string())
+        return pa.nulls(len(column), pa.string())
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _numbers(texts: pa.Array, truth: GroundTruth, report: JoinReport) -> np.ndarray:
@@ -105,10 +104,11 @@ def _numbers(texts: pa.Array, truth: GroundTruth, report: JoinReport) -> np.ndar
     others = np.flatnonzero(numbers < 0)
     report.rows += len(numbers) - len(others)
     report.exact += len(numbers) - len(others)
-    spellings = [[text] for text in texts.take(whole_numbers(others)).to_pylist()]
-    for place, (text,), match in zip(
-        others.tolist(), spellings, truth.find_all(spellings), strict=True
-    ):
-        count(match, text, truth, report)
-        numbers[place] = match.number
+    for begin in range(0, len(others), CHUNK_ROWS):
+        places = others[begin : begin + CHUNK_ROWS]
+        spellings = [[text] for text in texts.take(whole_numbers(places)).to_pylist()]
+        matches = truth.find_all(spellings)
+        for (text,), match in zip(spellings, matches, strict=True):
+            count(match, text, truth, report)
+        numbers[places] = [match.number for match in matches]
     return numbers

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from evalprep.data.arrays import column_array, large_texts, whole_numbers
+from evalprep.data.arrays import column_array, hashes_of, large_texts, whole_numbers
 from evalprep.data.batches import regrouped
 
 if TYPE_CHECKING:
@@ -150,7 +150,9 @@ class KeyedRows:
             order = np.argsort(candidates, kind="stable")
             places, candidates = places[order], candidates[order]
             stored = self._ascending(candidates, [self._key]).column(0).combine_chunks()
-            asked = texts.take(whole_numbers(places)).cast(stored.type)
+            asked = texts.take(whole_numbers(places))
+            if asked.type != stored.type:
+                asked = asked.cast(stored.type)
             is_same = pc.equal(stored, asked).to_numpy(zero_copy_only=False)
             numbers[places[is_same]] = candidates[is_same]
         return numbers
@@ -246,7 +248,8 @@ class _Index:
     def of(cls, texts: Iterable[list[str]]) -> _Index:
         import numpy as np
 
-        hashes = np.fromiter(map(hash, chain.from_iterable(texts)), dtype=np.int64)
+        parts = [np.empty(0, dtype=np.int64), *map(hashes_of, texts)]
+        hashes = np.concatenate(parts)
         numbers = np.argsort(hashes, kind="stable")
         return cls(hashes[numbers], numbers)
 
@@ -254,7 +257,7 @@ class _Index:
         """The places at which the hash of each text begins and ends."""
         import numpy as np
 
-        hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
+        hashes = hashes_of(texts)
         order = np.argsort(hashes)  # neighbours lie on pages that are in the processor's cache
         ascending = hashes[order]
         begins = np.searchsorted(self.hashes, ascending, side="left")

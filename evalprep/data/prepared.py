@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.data.arrays import ARROW_ERRORS, array_of, unstorable
+from evalprep.data.arrays import ARROW_ERRORS, array_of, hashes_of, unstorable
 from evalprep.data.batches import is_text, with_columns
 from evalprep.data.chunks import Chunk, chunks, no_row, python_values, row_count
 from evalprep.data.rowfiles import STREAMED
@@ -70,7 +70,7 @@ def write_rows(
     hashes = array("q")
     for chunk in chunks(tracked(rows, task, rows=row_count), CHUNK_ROWS, task):
         ids = _checked_ids(chunk, len(hashes), task)
-        hashes.extend(map(hash, ids))
+        hashes.frombytes(hashes_of(ids).tobytes())
         parts.add(_table(chunk, parts.schema, task))
     if not hashes:
         raise BadInput(

@@ -44,7 +44,8 @@ def batches_of(table, sizes):
 @pytest.fixture
 def in_small_parts(monkeypatch):
     """Several chunks, and several batches of the store, for a few rows."""
-    monkeypatch.setattr(columnjoin, "CHUNK_ROWS", 4)
+    monkeypatch.setattr(columnjoin, "PART_ROWS", 4)
+    monkeypatch.setattr(columnjoin, "CHUNK_ROWS", 3)
     monkeypatch.setattr(keyed, "STORED_ROWS", 3)
     monkeypatch.setattr(keyed, "FOUND_ROWS", 2)
     monkeypatch.setattr(keyed, "FEW_ROWS", keyed.FEW_ROWS)  # which examples set
