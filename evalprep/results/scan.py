@@ -23,7 +23,9 @@ from evalprep.results.table import Table
 from evalprep.terminal import tracked
 
 # Bytes that are decoded at once: enough to make calls cheap, few enough for the processor's cache.
+# Long lines come in up to four times as many, so that there are about so many lines in a block.
 _BLOCK = 2**18
+_LINES = 256
 _Places = NDArray[np.int64]
 _METRICS, _FILTER = attrgetter("metrics"), attrgetter("filter")
 
@@ -106,6 +108,8 @@ def _blocks(file: IO[bytes]) -> Iterator[_Block]:
             continue
         file.seek(block.size - len(content), os.SEEK_CUR)
         yield block
+        length = block.size // len(block)
+        wanted = max(_BLOCK, min(_LINES * length, 4 * _BLOCK), 2 * length)
 
 
 def _lines_about(path: Path) -> int | None:
