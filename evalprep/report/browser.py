@@ -18,7 +18,6 @@ from evalprep.report.mathematics import Formulas
 from evalprep.report.messages import messages_of, readable_prompt
 from evalprep.report.shown import typeset
 from evalprep.report.text import (
-    Packer,
     changed_prompt,
     columns_of,
     common_start,
@@ -92,7 +91,7 @@ class Browser:
         self.formulas = Formulas()
         self.room = max_samples
         self.total = 0
-        self._chunks = Packer()
+        self._chunks: list[str] = []
         self._waiting: list[dict[str, Any]] = []
         self._size = 0
         self._subtasks: dict[str, int] = {}
@@ -251,7 +250,7 @@ class Browser:
 
     def _close_chunk(self) -> None:
         if self._waiting:
-            self._chunks.put(self._waiting)
+            self._chunks.append(pack(self._waiting))
             self._waiting, self._size = [], 0
 
     def finish(self) -> tuple[str, list[str]]:
@@ -260,7 +259,7 @@ class Browser:
         causes = [flips.causes for flips in self.flips]
         names = {"subtasks": list(self._subtasks), "causes": causes, "graded": self.graded}
         index = pack({**self.columns, **self.by_run, **self.by_comparison, **names})
-        return index, self._chunks.finish()
+        return index, self._chunks
 
 
 def _texts_with_formulas(texts: dict[str, Any]) -> list[str | None]:

@@ -6,9 +6,7 @@ import base64
 import json
 import math
 import re
-from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -17,7 +15,6 @@ from isal import isal_zlib
 #: Of ISA-L, which takes a quarter of zlib's time for fewer bytes than zlib's level 1 leaves.
 _LEVEL = 2
 _GZIP = 31  # window bits for the gzip container, which browsers can open
-_THREADS = 2  # the compressor works outside of Python's lock; more threads wait for the reader
 _PREVIEW = 110
 _COLUMN = 300  # characters above which a further column of a row is left out
 _SHOWN_ELSEWHERE = frozenset(
@@ -137,39 +134,6 @@ def as_json(value: Any) -> bytes:
 
 def pack(value: Any) -> str:
     """JSON, compressed and in base64: no character of a hostile text ever meets the HTML parser."""
-    return _compressed(as_json(value))
-
-
-def _compressed(raw: bytes) -> str:
     compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP)
-    data = compressor.compress(raw) + compressor.flush()
+    data = compressor.compress(as_json(value)) + compressor.flush()
     return base64.b64encode(data).decode("ascii")
-
-
-class Packer:
-    """Packs values in threads beside the one that reads samples.
-
-    What waits is bounded, so that a reader that is faster than all threads keeps little in memory.
-    """
-
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS)
-        self._waiting: deque[Future[str]] = deque()
-        self._packed: list[str] = []
-
-    def __len__(self) -> int:
-        """Returns how many values were taken."""
-        return len(self._packed) + len(self._waiting)
-
-    def put(self, value: Any) -> None:
-        """Takes the next value; it may change afterwards."""
-        self._waiting.append(self._threads.submit(_compressed, as_json(value)))
-        while len(self._waiting) > 2 * _THREADS:
-            self._packed.append(self._waiting.popleft().result())
-
-    def finish(self) -> list[str]:
-        """Returns all packed values in order; nothing can be put afterwards."""
-        self._packed += [future.result() for future in self._waiting]
-        self._waiting.clear()
-        self._threads.shutdown()
-        return self._packed
