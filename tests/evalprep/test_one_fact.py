@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -64,7 +65,8 @@ class Verbs:
 
 @pytest.fixture
 def verbs(said, capsys):
-    twin, page = str(said.home), str(said.folder / "page")
+    twin, page = str(said.folder.parent / "twin"), str(said.folder / "page")
+    shutil.copytree(said.home, twin, dirs_exist_ok=True)
     return SimpleNamespace(
         run=load_run(said.home),
         score=said(capsys, "score"),
