@@ -157,7 +157,7 @@ def is_outdated(task: str, prepared: Prepared, call: Invocation) -> bool:
     """
     if task not in call.samples or call.run not in {model.run for model in prepared.models}:
         return False
-    return prepared.edited_since(task, call.samples[task].stat().st_mtime)
+    return prepared.edited_since(task, call.results.stat().st_mtime)
 
 
 def _scored_rows(task: str, call: Invocation) -> int:
