@@ -31,7 +31,8 @@ from typing import Any
 from benchmarks.measuring import Cost, Measure, Report, finish
 from evalprep.annotate.answers import Question, Who, questions_of
 from evalprep.annotate.asking import Asker
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 from evalprep.annotate.providers.service import WIRES, Service
 from evalprep.cli import COLLECT_AFTER
 from evalprep.packs.annotator import Item, SampleRef, Value

@@ -31,7 +31,8 @@ from benchmarks.faults.project import (
     write_project,
     write_ready,
 )
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 
 ENDS = {0, 1, 2, 3}
 #: Sizes of the judge's disk in KB beyond the run's own files.

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.faults import Row, chosen, main, timed
-from evalprep.annotate.ledger import FILE
+from evalprep.annotate.place import FILE
 from tests import PROJECT_ROOT
 from tests.evalprep.annotate.services import Said, serve
 from tests.packs.science.runs import write_run

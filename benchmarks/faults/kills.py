@@ -36,7 +36,8 @@ from benchmarks.faults.project import (
     write_project,
     write_ready,
 )
-from evalprep.annotate.ledger import FILE, Ledger
+from evalprep.annotate.ledger import Ledger
+from evalprep.annotate.place import FILE
 
 KILLS = 100
 #: Kills of one project before the verb must come to its end, and a fresh project follows.

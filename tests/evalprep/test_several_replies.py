@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 
 import pytest
 
@@ -155,8 +156,8 @@ tasks:
 VERBS = (
     "run eval_config.yaml",
     "score eval_results",
-    "compare eval_results eval_results",
-    "gate eval_results eval_results --policy policy.yaml",
+    "compare eval_results copy",
+    "gate eval_results copy --policy policy.yaml",
     "leaderboard eval_results",
     "report eval_results --format html,md --out report",
     "rescore eval_results",
@@ -176,6 +177,8 @@ def walk(folder, backend, model):
         # Six rows are not enough for a gate to decide.
         expected = 3 if verb.startswith("gate") else 0
         assert done.returncode == expected, (verb, done.stdout, done.stderr)
+        if verb.startswith("run"):
+            shutil.copytree(folder / "eval_results", folder / "copy")
     (samples,) = folder.glob("eval_results/*/samples_numbers_*.jsonl")
     return [json.loads(line) for line in samples.read_text().splitlines()]
 
