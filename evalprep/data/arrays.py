@@ -60,7 +60,7 @@ def flat_type(kind: pa.DataType) -> pa.DataType | None:
         (types.is_floating, pa.float64),
         (types.is_null, pa.null),
     )
-    return next((made() for fits, made in of_values if fits(kind)), None)
+    return next((to_type() for fits, to_type in of_values if fits(kind)), None)
 
 
 def column_array(

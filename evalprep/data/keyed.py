@@ -150,10 +150,10 @@ class KeyedRows:
             order = np.argsort(candidates, kind="stable")
             places, candidates = places[order], candidates[order]
             stored = self._ascending(candidates, [self._key]).column(0).combine_chunks()
-            asked = texts.take(whole_numbers(places))
-            if asked.type != stored.type:
-                asked = asked.cast(stored.type)
-            is_same = pc.equal(stored, asked).to_numpy(zero_copy_only=False)
+            searched = texts.take(whole_numbers(places))
+            if searched.type != stored.type:
+                searched = searched.cast(stored.type)
+            is_same = pc.equal(stored, searched).to_numpy(zero_copy_only=False)
             numbers[places[is_same]] = candidates[is_same]
         return numbers
 

@@ -98,18 +98,18 @@ class _Block:
 
 def _blocks(file: IO[bytes]) -> Iterator[_Block]:
     """Yields the lines of a file, some at once."""
-    wanted = _BLOCK
-    while content := file.read(wanted):
+    size = _BLOCK
+    while content := file.read(size):
         block = _Block.of(content)
-        is_cut = len(content) == wanted and not content.endswith(b"\n")
-        if is_cut and block.size == wanted:  # not one whole line
-            wanted *= 2
+        is_cut = len(content) == size and not content.endswith(b"\n")
+        if is_cut and block.size == size:  # not one whole line
+            size *= 2
             file.seek(-len(content), os.SEEK_CUR)
             continue
         file.seek(block.size - len(content), os.SEEK_CUR)
         yield block
         length = block.size // len(block)
-        wanted = max(_BLOCK, min(_LINES * length, 4 * _BLOCK), 2 * length)
+        size = max(_BLOCK, min(_LINES * length, 4 * _BLOCK), 2 * length)
 
 
 def _lines_about(path: Path) -> int | None:
