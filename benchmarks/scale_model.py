@@ -199,7 +199,7 @@ def run(folder: Path, replicas: int, shard_rows: int) -> Measured:
     """Run the prepared folder on so many replicas of one core each."""
     words = ["run", "work_dir", "--engine", "ray", "--replicas", str(replicas), "--restart"]
     one_core = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "evalprep", *words, "--shard_rows", str(shard_rows)]
+    command = [sys.executable, "-m", "evalprep", *words, "--shard", str(shard_rows)]
     began = time.time()
     cost = measure(command, cwd=folder, env=one_core)
     state = json.loads(next(folder.glob("out/.evalprep/runs/*/state.json")).read_text())
@@ -267,10 +267,15 @@ def measure_runs(prompts: int) -> dict[str, Any]:
 
 def table(record: dict[str, Any]) -> list[str]:
     """The lines for docs/appendix/scale.md: the check, and the plans."""
+    return [check_line(record), "", *plan_lines(Constants(**record["constants"]), PLANS)]
+
+
+def check_line(record: dict[str, Any]) -> str:
+    """What was measured, and how far the prediction of two replicas is from it."""
     constants = Constants(**record["constants"])
     apart = record["predicted"] / record["measured"] - 1
     same = "the same" if record["same_verdicts"] else "DIFFERENT"
-    check = (
+    return (
         f"Measured with {record['prompts']} prompts, the demo model in float32, one core per "
         f"replica: load {constants.load:.1f} s, unit {constants.unit:.2f} s, prompt "
         f"{constants.prompt:.3f} s, end {constants.conclude:.1f} s and "
@@ -278,13 +283,15 @@ def table(record: dict[str, Any]) -> list[str]:
         f"efficiency {record['efficiency']:.2f} without the start, {same} verdicts; predicted "
         f"{record['predicted']:.0f} s, measured {record['measured']:.0f} s ({apart:+.0%})."
     )
+
+
+def plan_lines(constants: Constants, sizes: Sequence[tuple[int, int]]) -> list[str]:
+    """The table of the best plans for some numbers of replicas and prompts."""
     lines = [
-        check,
-        "",
-        "| replicas | prompts | best `--shard_rows` | makespan | efficiency |",
+        "| replicas | prompts | best `--shard` | makespan | efficiency |",
         "|---:|---:|---:|---:|---:|",
     ]
-    for replicas, prompts in PLANS:
+    for replicas, prompts in sizes:
         plan = best_plan(constants, prompts, replicas)
         lines.append(
             f"| {replicas:,} | {prompts:,} | {plan.shard_rows:,} | {plan.makespan / 3600:.1f} h "

@@ -9,7 +9,16 @@ import pytest
 
 from benchmarks.__main__ import LONG, SCRIPTS, page_of
 from benchmarks.measuring import HEAD, KEPT, Cost, Measure, Report, table, write_docs
-from benchmarks.scale_model import SIZES, Constants, best_plan, latest_end, predict
+from benchmarks.scale_model import (
+    PLANS,
+    SIZES,
+    Constants,
+    best_plan,
+    check_line,
+    latest_end,
+    plan_lines,
+    predict,
+)
 from tests import PROJECT_ROOT
 
 APART = 1 / 3  # by which a ratio of a page may differ from the last one that was measured
@@ -50,6 +59,15 @@ def test_the_plan_is_that_of_the_model_of_cost():
     assert alone.efficiency < 1
     plans = [predict(constants, 100_000, 8, size).makespan for size in SIZES]
     assert best_plan(constants, 100_000, 8).makespan == min(plans)
+
+
+def test_the_page_shows_the_plan_of_the_runs_that_were_measured_last():
+    record = json.loads((KEPT / "scale_model.json").read_text(encoding="utf-8"))
+    page = shown(page_of("scale_model"), "scale_model")
+    smallest = plan_lines(Constants(**record["constants"]), PLANS[:1])
+    assert page[0] == check_line(record)
+    assert page[2 : 2 + len(smallest)] == smallest
+    assert len(page) == 2 + len(smallest) - 1 + len(PLANS)
 
 
 def test_something_was_measured():
