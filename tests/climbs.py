@@ -1,5 +1,6 @@
 """How often the way of a value climbs back up: a measure of whether data goes down through the modules.
 
+    python -m tests.rooms --climbs    # the ways below
     python -m tests.rooms --climbs evalprep/prepare/preparation.py:prepare:config
 
 The value is followed from a parameter of a function: as it is, as an attribute or entry of it, under
@@ -20,6 +21,12 @@ from pathlib import Path
 
 from tests.rooms import FLOORS, PACKAGE, imports_of, room_of
 
+#: The values whose ways are held: a config, and the joined plan by which rows are written.
+WAYS = (
+    "evalprep/prepare/preparation.py:prepare:config",
+    "evalprep/prepare/build.py:build_folder:joined",
+    "evalprep/prepare/taskfiles.py:write_tasks:joined",
+)
 Floor = tuple[int, int]
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

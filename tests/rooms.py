@@ -2,7 +2,7 @@
 
     python -m tests.rooms            # exit code 1 where a room imports upward, or docs/rooms.svg is not current
     python -m tests.rooms --write    # draw docs/rooms.svg anew
-    python -m tests.rooms --climbs FILE:FUNCTION:PARAMETER    # see tests/climbs.py
+    python -m tests.rooms --climbs [FILE:FUNCTION:PARAMETER]    # see tests/climbs.py
 
 Imports inside functions count, and those for types alone. From outside, a room is imported by its
 own name: its `__init__` offers what others may use, and its modules are its own affair.
@@ -220,9 +220,9 @@ def picture(root: Path = PROJECT_ROOT) -> str:
 
 
 def _print_climbs(targets: list[str]) -> None:
-    from tests.climbs import climbs
+    from tests.climbs import WAYS, climbs
 
-    for target in targets:
+    for target in [target for target in targets if target] or WAYS:
         handings = climbs(PROJECT_ROOT, target)
         print(f"{target}: {len(handings)}")
         print("".join(f"    {handing}\n" for handing in handings), end="")
@@ -235,9 +235,12 @@ def main() -> int:
     parser.add_argument(
         "--climbs",
         action="append",
+        nargs="?",
+        const="",
         default=[],
         metavar="FILE:FUNCTION:PARAMETER",
-        help="print how often the way of this value climbs back up; may be repeated",
+        help="print how often the way of this value climbs back up; may be repeated; without a "
+        "value those of a config and of the plan that rows are written by",
     )
     args = parser.parse_args()
     if args.climbs:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalprep.surface import offered
-from tests.climbs import climbs
+from tests.climbs import WAYS, climbs
 from tests.rooms import (
     NOUNS,
     PICTURE,
@@ -110,14 +110,7 @@ def test_what_a_room_does_not_offer_is_no_attribute():
         offered("evalprep.packs")("nothing")
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "evalprep/prepare/preparation.py:prepare:config",
-        "evalprep/prepare/build.py:build_folder:joined",
-        "evalprep/prepare/taskfiles.py:write_tasks:joined",
-    ],
-)
+@pytest.mark.parametrize("target", WAYS)
 def test_data_goes_down(target, project_root):
     assert len(climbs(project_root, target)) < 6, target
 
