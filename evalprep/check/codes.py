@@ -699,6 +699,13 @@ CODES: dict[str, Code] = {
     "EP718": Code(
         "error", "data_parallel_size above 1 needs ray.", "pip install ray, or run shards"
     ),
+    "EP734": Code(
+        "error",
+        "lm-eval refuses enable_expert_parallel together with data_parallel_size above 1: copies "
+        "on Ray share no experts.",
+        "data_parallel_size: 1 and a larger tensor_parallel_size; or start `vllm serve "
+        "--data-parallel-size N --enable-expert-parallel` and use backend: local-completions",
+    ),
     "EP719": Code(
         "error",
         "enable_thinking needs think_end_token, and does not work with likelihood tasks.",

@@ -161,7 +161,15 @@ def _check_gpus(settings: RunSettings, machine: Destination, findings: Findings)
         what = f"{sizes.gpus} GPUs are asked for, there are {machine.gpus}"
         findings.add("EP703", TENSOR_PARALLEL, what)
     if sizes.data > 1:
+        _check_experts(sizes.data, settings, findings)
         _check_ray(sizes.data, machine, findings)
+
+
+def _check_experts(copies: int, settings: RunSettings, findings: Findings) -> None:
+    """Checks that several copies of a model inside lm-eval do not share experts."""
+    if settings.core.model_args.get("enable_expert_parallel"):
+        what = f"is {copies}, and model_args sets enable_expert_parallel"
+        findings.add("EP734", DATA_PARALLEL, what)
 
 
 def _check_served(settings: RunSettings, machine: Destination, findings: Findings) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalprep.compare import PairRules
 
 from evalprep.results import metric_and_filter
-from evalprep.verbs.former import by_todays_names, with_underscores
+from evalprep.verbs.renamed_options import by_todays_names, with_underscores
 
 NEWEST = "newest"
 _TIMESTAMPS = (

@@ -108,12 +108,17 @@ def next_words(jobs: list[Job], path: Path, form: str, work_dir: Path) -> Iterat
     from evalprep.run import OPENAI_BATCH, VERBATIM_TEMPLATE
 
     replies = f"{path.with_suffix('')}-replies{path.suffix}"
-    record = find_backend(jobs[0].model)
-    if form == OPENAI_BATCH and not (record is not None and record.chat_only):
+    if form == OPENAI_BATCH and _is_for_vllm(jobs[0].model):
         engine = engine_words(jobs[0].model_args)
         batch = ["vllm", "run-batch", "-i", str(path), "-o", replies, *engine]
         yield [*batch, "--chat-template", VERBATIM_TEMPLATE, "--generation-config", "vllm"]
     yield ["evalprep", "run", str(work_dir), "--replies", replies]
+
+
+def _is_for_vllm(model_type: str) -> bool:
+    """Returns whether vLLM could load the model of a back end and answer its requests."""
+    record = find_backend(model_type)
+    return record is None or not (record.chat_only or record.stands_in)
 
 
 def reply_files(args: argparse.Namespace) -> list[Path]:

@@ -106,6 +106,18 @@ H100 = "NVIDIA H100 80GB HBM3"
             id="copies with GPUs",
         ),
         pytest.param(
+            {**VLLM, "data_parallel_size": 2, "model_args": {"enable_expert_parallel": True}},
+            {"gpus": [H100] * 2},
+            "EP734",
+            id="experts of copies",
+        ),
+        pytest.param(
+            {**VLLM, "tensor_parallel_size": 2, "model_args": {"enable_expert_parallel": True}},
+            {"gpus": [H100] * 2},
+            "",
+            id="experts of one copy",
+        ),
+        pytest.param(
             {**VLLM, "output_path": ".", "ours": True}, {"free": 2**20}, "EP704", id="full disk"
         ),
         pytest.param(VLLM, {"missing": ["vllm"]}, "EP712", id="no vllm"),

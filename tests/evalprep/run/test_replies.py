@@ -22,6 +22,8 @@ import pytest
 from evalprep.cli import main
 from evalprep.errors import BadInput
 from evalprep.run.replies import Reply, likelihood_of, read_replies
+from evalprep.status import Job
+from evalprep.verbs.running.asking import next_words
 from tests import PROJECT_ROOT
 
 from .conftest import HANG, make_project, task
@@ -402,3 +404,22 @@ def test_rows_without_stored_replies_are_a_mistake_and_not_a_silent_end(project)
     ended = made.command("run", str(made.folder / "work_dir"), "--replies", "rows")
     assert ended.returncode == 2
     assert "no task has stored replies in its rows" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("model_type", "model_args", "names_vllm"),
+    [
+        ("vllm", {"pretrained": "org/m"}, True),
+        ("local-completions", {"model": "org/m"}, True),
+        ("local-chat-completions", {"model": "org/m"}, False),
+        ("dummy", {}, False),
+    ],
+)
+def test_the_next_command_names_an_engine_that_can_load_the_model(
+    model_type, model_args, names_vllm, tmp_path
+):
+    job = Job(name="c1", model=model_type, model_args=model_args, tasks=["t"], options={})
+    words = list(next_words([job], tmp_path / "r.jsonl", "openai-batch", tmp_path))
+    assert ("run-batch" in words[0]) == names_vllm
+    assert words[-1][:2] == ["evalprep", "run"]
+    assert not any("None" in command for command in words)

@@ -102,6 +102,13 @@ def test_an_unknown_option_ends_with_the_nearest_one(capsys):
     ]
 
 
+def test_a_former_option_that_stands_for_none_of_the_verb_keeps_its_name(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["prepare", "--full"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: unknown: --full")
+
+
 def test_a_former_option_without_its_value_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["compare", "X", "--filter"])

@@ -56,13 +56,19 @@ def by_todays_names(words: Iterable[str], known: Container[str]) -> Iterator[str
             yield from rest
             return
         name, equals, value = with_underscores(word).partition("=")
-        today = FORMER.get(name, name) if name not in known else name
+        today = name if name in known else _name_today(name, known)
         if "{}" not in today:
             yield f"{today}{equals}{value}"
             continue
         value = value if equals else next(rest, "")
         option, _, _ = today.partition("=")
         yield today.replace("{}", value) if value else option
+
+
+def _name_today(name: str, known: Container[str]) -> str:
+    """The present spelling of a former option; its own where the verb lacks the present one."""
+    today = FORMER.get(name, name)
+    return today if today.partition("=")[0] in known else name
 
 
 def with_underscores(word: str) -> str:
