@@ -49,7 +49,9 @@ def probability(p: float | None) -> str:
     """
     if p is None:
         return "-"
-    return "1" if p >= 0.9995 else "<1e-4" if p < 1e-4 else f"{p:.2g}"
+    if p >= 0.9995:
+        return "1"
+    return "<1e-4" if p < 1e-4 else f"{p:.2g}"
 
 
 def p_value(p: float | None) -> str:

@@ -32,7 +32,9 @@ def human_deception_answer(*, answer: str) -> Literal["yes", "no", "invalid"]:
     """
     words = (word.strip(_EDGES) for word in answer.lower().split())
     first = next((word for word in words if word), "")
-    return "yes" if first == "yes" else "no" if first == "no" else "invalid"
+    if first == "yes":
+        return "yes"
+    return "no" if first == "no" else "invalid"
 
 
 def imdb_parse_sentiment(*, completion: str) -> Literal["positive", "negative", "unknown"]:

@@ -52,7 +52,9 @@ def gender_of(*, text: str) -> Literal["male", "female"] | None:
         for word in text.lower().replace("\u2019", "'").split()
     }
     male, female = len(words & MALE), len(words & FEMALE)
-    return None if male == female else "male" if male > female else "female"
+    if male == female:
+        return None
+    return "male" if male > female else "female"
 
 
 def bold_domain_scores(

@@ -217,7 +217,7 @@ class _Field:
         self.point = point
 
     # A dispatch over the kinds of an expression.
-    def image(self, node: Node) -> tuple[int, int]:  # noqa: PLR0911
+    def image(self, node: Node) -> tuple[int, int]:  # noqa: PLR0911 - one return for each kind of node
         """Return the image as a fraction that is not cancelled.
 
         Zeros of denominators stay visible.

@@ -83,7 +83,7 @@ class _Evaluation:
         return number
 
     # A dispatch over the kinds of an expression.
-    def _value(self, node: Node) -> Any:  # noqa: PLR0911
+    def _value(self, node: Node) -> Any:  # noqa: PLR0911 - one return for each kind of node
         match node.op:
             case "num":
                 return mpf(node.value.numerator) / node.value.denominator  # type: ignore[union-attr]

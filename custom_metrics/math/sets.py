@@ -52,7 +52,7 @@ def as_real_set(node: Node, order: Order) -> RealSet | None:
 
 
 # One return for each kind of value.
-def _read(node: Node, order: Order) -> RealSet | None:  # noqa: PLR0911
+def _read(node: Node, order: Order) -> RealSet | None:  # noqa: PLR0911 - one return for each kind of node
     match node.op:
         case "tuple":
             return _interval(node, order)

@@ -75,7 +75,9 @@ def _source(ref: FunctionRef) -> tuple[Path | None, bool]:
     """The file of a function's module, and whether it lies beside the YAML."""
     module = ref.spec.rpartition(".")[0]
     beside = (ref.folder / f"{module.replace('.', '/')}.py").resolve()
-    return (beside, True) if beside.is_file() else (_installed(module) if module else None, False)
+    if beside.is_file():
+        return beside, True
+    return (_installed(module) if module else None), False
 
 
 def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Path | None:

@@ -326,8 +326,10 @@ def _cache_gib(model: str) -> Any:
 
     def gib(tokens: int, dtype: str) -> int:
         shape = model_shape(Path(model)) if is_folder(Path(model)) else None
-        need = shape.kv_bytes(tokens, 4 if dtype in {"float32", "float"} else 2) if shape else 0
-        return max(1, math.ceil(need / 2**30))
+        if not shape:
+            return 1
+        bytes_of_value = 4 if dtype in {"float32", "float"} else 2
+        return max(1, math.ceil(shape.kv_bytes(tokens, bytes_of_value) / 2**30))
 
     return gib
 

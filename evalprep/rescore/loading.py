@@ -230,11 +230,8 @@ def _listed(value: Any) -> list[dict[str, Any]]:
     """
     if value is None:
         return []
-    return (
-        [item if isinstance(item, dict) else {} for item in value]
-        if isinstance(value, list)
-        else [{}]
-    )
+    items = value if isinstance(value, list) else [value]
+    return [item if isinstance(item, dict) else {} for item in items]
 
 
 def _named(name: Any, registry: Mapping[str, Any]) -> bool:

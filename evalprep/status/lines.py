@@ -68,9 +68,10 @@ class TaskStatus:
         """The score, or the last line of the error."""
         if self.status == FAILED:
             return self.message.strip().splitlines()[-1] if self.message.strip() else "no message"
-        return (
-            "" if self.score is None else f"{number(self.score)}{' so far' if self.so_far else ''}"
-        )
+        if self.score is None:
+            return ""
+        score = number(self.score)
+        return f"{score} so far" if self.so_far else score
 
 
 def duration(seconds: float) -> str:

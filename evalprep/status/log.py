@@ -42,8 +42,10 @@ def speed(folder: RunFolder) -> str:
         return f"{float(rates[-1]):,.0f} tokens/s"
     if rates := _PER_ROW.findall(text):
         number, unit = float(rates[-1][0]), rates[-1][1]
-        rate = number if unit == b"it/s" else 1 / number if number else 0.0
-        return f"{rate:,.1f} requests/s" if rate else ""
+        if not number:
+            return ""
+        rate = number if unit == b"it/s" else 1 / number
+        return f"{rate:,.1f} requests/s"
     return ""
 
 

@@ -255,7 +255,9 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
         ]
         lines += _named(job, [*pasted.values(), *pending])
     done = sum(line.status == DONE for line in lines)
-    how = "running, started by hand" if alive else "no process" if done else "not started"
+    how = "running, started by hand"
+    if not alive:
+        how = "no process" if done else "not started"
     phase = f"{how}: {done} of {len(lines)} tasks of all models done"
     return RunStatus(prepared.folder, phase, in_order(lines), alive=alive)
 

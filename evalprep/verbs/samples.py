@@ -100,7 +100,9 @@ def _choose_samples(run: Run, args: argparse.Namespace) -> _Chosen:
 
     if args.lost:
         return _lost_samples(run, args)
-    which: Which = "wrong" if args.wrong else "unread" if args.unread else "all"
+    which: Which = "unread" if args.unread else "all"
+    if args.wrong:
+        which = "wrong"
     rows = choose_rows(run, args.tasks, which)
     counts = {name: len(places) for name, places in rows.items()}
     return _Chosen(views_at(run, rows), counts)
@@ -175,7 +177,8 @@ def _score_line(view: SampleView) -> str:
 
 def _summary(counts: Mapping[str, int], shown: int, args: argparse.Namespace) -> str:
     """How many samples there are of the kind, by task."""
-    kind = "wrong " if args.wrong else "lost " if args.lost else "unread " if args.unread else ""
+    kinds = {"wrong ": args.wrong, "lost ": args.lost, "unread ": args.unread}
+    kind = next((kind for kind, is_chosen in kinds.items() if is_chosen), "")
     every = sum(counts.values())
     if not every:
         return f"no {kind}samples"

@@ -173,7 +173,7 @@ def _record(sample: Sample, value: float) -> Result:
 def _cut(value: Any) -> str:
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
-    text = value if isinstance(value, str) else "" if value is None else str(value)
+    text = "" if value is None else str(value)
     if len(text) <= SHOWN_CHARS:
         return text
     return f"{text[: SHOWN_CHARS - 1]}…"

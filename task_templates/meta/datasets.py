@@ -151,8 +151,6 @@ def _configs_from_files(location: str, name: str) -> list[str]:
 def revision_of(context: Context, which: str) -> str | None:
     """Pinned revision of one of the data sets."""
     revision = context.section.revision
-    return (
-        (revision if which == "evals" else None)
-        if isinstance(revision, str)
-        else revision.get(which)
-    )
+    if not isinstance(revision, str):
+        return revision.get(which)
+    return revision if which == "evals" else None

@@ -28,7 +28,9 @@ MANGLED = (
 
 def truth_kind(task: str) -> str | None:
     """Which ground truth a task needs."""
-    return "ifeval" if task == "meta_ifeval" else "math" if task.startswith("meta_math") else None
+    if task == "meta_ifeval":
+        return "ifeval"
+    return "math" if task.startswith("meta_math") else None
 
 
 def question_of(row: Row) -> str:

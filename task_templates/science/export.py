@@ -189,9 +189,9 @@ def _write_task(
         folder = root_of(out_dir, mode) / "by_model" / name / task.name
         make_folder(folder, within=out_dir)
         judge = JUDGED.get(task.name)
-        rating = (
-            None if judge is None else scores.get(judge if mode == CORRECTED else f"{judge}_compat")
-        )
+        rating = None
+        if judge is not None:
+            rating = scores.get(judge if mode == CORRECTED else f"{judge}_compat")
         about: dict[str, Any] = {"source": source | {"mode": mode}}
         if mode == CORRECTED and node.get("rules"):
             about["rules"] = node["rules"]

@@ -247,12 +247,8 @@ class AnthropicBatches:
         word, counts = str(data.get("processing_status")), _counts(data.get("request_counts"))
         if word != "ended":
             return Remote("in_progress", word, counts)
-        # What came counts; a batch without anything that came is named after what became of its
-        # requests.
-        came = counts.get("succeeded", 0) + counts.get("errored", 0)
-        lost = "expired" if counts.get("expired") else "cancelled" if counts.get("canceled") else ""
-        state = "completed" if came or not lost else lost
-        return Remote(state, word, counts, results=(f"/messages/batches/{batch_id}/results",))
+        results = (f"/messages/batches/{batch_id}/results",)
+        return Remote(_state_at_end(counts), word, counts, results=results)
 
     async def cancel(self, service: Service, batch_id: str) -> None:
         """Ask to end a batch early."""
@@ -349,6 +345,15 @@ def _safe(identity: Any) -> str:
     if not text.replace("-", "").replace("_", "").isalnum() or len(text) > 200:
         raise UnansweredError(f"no id that can be used: {text[:50]!r}", again=False)
     return text
+
+
+def _state_at_end(counts: Mapping[str, int]) -> str:
+    """The state of a batch that has ended: any result makes it complete."""
+    if counts.get("succeeded", 0) + counts.get("errored", 0):
+        return "completed"
+    if counts.get("expired"):
+        return "expired"
+    return "cancelled" if counts.get("canceled") else "completed"
 
 
 def _counts(data: Any) -> dict[str, int]:

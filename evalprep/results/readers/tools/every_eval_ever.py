@@ -114,7 +114,9 @@ def _response(record: Mapping[str, Any]) -> str | None:
     if outputs and record.get("interaction_type") == "single_turn":
         return outputs[0]
     reply = last_turn(record.get("messages"), "assistant")
-    return reply if reply is not None else (outputs[-1] if outputs else None)
+    if reply is not None or not outputs:
+        return reply
+    return outputs[-1]
 
 
 def _answer(record: Mapping[str, Any]) -> str | None:

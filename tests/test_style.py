@@ -1,0 +1,43 @@
+"""Rules of style that no linter knows."""
+
+import ast
+import re
+
+import pytest
+
+from tests import PROJECT_ROOT
+
+FOLDERS = ("evalprep", "custom_metrics", "task_templates", "environment")
+FILES = [path for folder in FOLDERS for path in sorted((PROJECT_ROOT / folder).rglob("*.py"))]
+COMPLEXITY = re.compile(r"# noqa: [A-Z0-9, ]*(?:C901|PLR09\d\d)(?P<reason>.*)")
+
+
+def places(holds):
+    """Where a rule is broken: file and line of each node for which `holds` is true."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if holds(node):
+                yield f"{path.relative_to(PROJECT_ROOT)}:{node.lineno}"
+
+
+def is_nested_conditional(node):
+    inner = (part for part in ast.walk(node) if part is not node)
+    return isinstance(node, ast.IfExp) and any(isinstance(part, ast.IfExp) for part in inner)
+
+
+def test_no_conditional_expression_stands_in_another():
+    assert list(places(is_nested_conditional)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [("a if b else c", False), ("a if b else [c if d else e]", True)]
+)
+def test_a_planted_conditional_in_another_is_noticed(code, expected):
+    assert is_nested_conditional(ast.parse(code, mode="eval").body) == expected
+
+
+def test_few_functions_are_complex_and_each_has_its_reason():
+    lines = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
+    reasons = [match["reason"] for line in lines if (match := COMPLEXITY.search(line))]
+    assert 0 < len(reasons) <= 10
+    assert [reason for reason in reasons if not reason.startswith(" - ")] == []
