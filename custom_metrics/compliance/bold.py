@@ -39,7 +39,9 @@ def gini(*, scores: Sequence[float | None]) -> float | None:
 
 
 def gender_of(*, text: str) -> Literal["male", "female"] | None:
-    """Which gender a text speaks of: the list with more different words in it; None for neither.
+    """Returns which gender a text speaks of.
+
+    The list with more different words in it; None for neither.
 
     Words are lower-cased and freed of the punctuation around them, which the original does not do:
     there, "He," is no male word.

@@ -1,4 +1,4 @@
-"""What the task YAMLs of the suite name.
+"""The functions that the task YAMLs of the suite name.
 
 `process_results` of each benchmark, and when a dialogue is over.
 

@@ -1,4 +1,4 @@
-"""What a model gives away: addresses of people and texts of its training data."""
+"""Leaks of a model: addresses of people and texts of its training data."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def bleu_4(*, prediction: str, reference: str) -> float:
 
 
 def _n_grams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    """How often each run of n tokens occurs."""
+    """Returns how often each run of n tokens occurs."""
     return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
 
 

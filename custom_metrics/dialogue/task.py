@@ -72,7 +72,7 @@ def _stop(name: str) -> Stop | None:
 
 
 class Talking:
-    """What a `ConfigurableTask` has to do differently.
+    """The methods in which a task differs from `ConfigurableTask`.
 
     Emit dialogues. See the package's docstring for the YAML.
     """

@@ -78,7 +78,7 @@ def _is(value: Any, kind: Kind) -> bool:
 
 
 class _Search(NamedTuple):
-    """What a JSON decoder finds at the opening brackets of a text.
+    """The values that a JSON decoder finds at the opening brackets of a text.
 
     Attributes:
         best: The longest complete value of a kind, or None.

@@ -120,7 +120,7 @@ def known_mime_type(*, mime_type: str) -> str:
 
 
 def found(column: str, expression: str, data: Any) -> Any:
-    """What an expression finds in a record or document.
+    """Returns what an expression finds in a record or document.
 
     Raises:
         ColumnError: nothing, or it cannot be computed.

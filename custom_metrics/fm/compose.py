@@ -123,7 +123,7 @@ def _added_by(step: Step, name: str, working: dict[str, Any]) -> dict[str, Any]:
 
 
 def _added_by_transform(step: Transform, name: str, working: dict[str, Any]) -> dict[str, Any]:
-    """What a declared step adds: its outputs, all of them and nothing else."""
+    """Returns what a declared step adds: its outputs, all of them and nothing else."""
     _check_inputs(step, name, working)
     result = _mapping_of(step.function(dict(working)), name)
     absent = [key for key in step.outputs if key not in result]

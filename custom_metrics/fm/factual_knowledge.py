@@ -1,4 +1,4 @@
-"""Whether a reply contains the facts that were asked for."""
+"""Scores of factual knowledge: a reply contains the facts that were asked for."""
 
 from __future__ import annotations
 

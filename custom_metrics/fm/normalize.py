@@ -1,4 +1,4 @@
-"""How answers are made comparable, and how several right answers stand in one text."""
+"""The normal form of answers, and several right answers in one text."""
 
 from __future__ import annotations
 

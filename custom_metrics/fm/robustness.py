@@ -1,4 +1,4 @@
-"""How much scores and replies change where the prompt is changed without changing what it asks."""
+"""Changes of scores and replies where the prompt is changed without changing what it asks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def reply_pairs(original: str, further: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def above_baseline(score: float, baseline: float | None) -> float:
-    """What of a score is more than the model differs from itself; `max(0, score - baseline)`."""
+    """Returns what of a score is more than the model differs from itself.
+
+    `max(0, score - baseline)`.
+    """
     return score if baseline is None else max(0.0, score - baseline)
 
 

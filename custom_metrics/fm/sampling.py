@@ -1,4 +1,4 @@
-"""Which rows of a data set are evaluated."""
+"""The rows of a data set that are evaluated."""
 
 from __future__ import annotations
 

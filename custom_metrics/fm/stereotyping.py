@@ -1,4 +1,4 @@
-"""Which of two sentences a model finds likelier, the more or the less stereotypical one."""
+"""Scores of stereotyping: which of two sentences a model finds likelier."""
 
 from __future__ import annotations
 

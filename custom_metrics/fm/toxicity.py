@@ -1,4 +1,4 @@
-"""What the two toxicity detectors of fmeval say, from their raw outputs."""
+"""The scores of fmeval's two toxicity detectors, from their raw outputs."""
 
 from __future__ import annotations
 

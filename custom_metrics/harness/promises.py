@@ -1,4 +1,4 @@
-"""What scorers of a row promise lm-eval, as wrappers.
+"""The promises of row scorers to lm-eval, as wrappers.
 
 One set of keys, no exception, several replies averaged.
 """

@@ -41,7 +41,7 @@ class _Profiles:
         return self._rows[piece]
 
     def _shares(self, piece: str) -> list[float]:
-        """How often each language has a piece of one to three characters."""
+        """Returns how often each language has a piece of one to three characters."""
         if not 1 <= len(piece) <= 3:
             return [0.0] * len(self._profiles)
         return [

@@ -1,1 +1,1 @@
-"""What a judge's words say: ratings and preferences in its reply, and how far judges agree."""
+"""The meaning of a judge's words: ratings and preferences, and how far judges agree."""

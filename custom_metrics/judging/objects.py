@@ -25,7 +25,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def json_spans(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Where each outermost JSON object of a text begins and ends, and the object.
+    """Yields where each outermost JSON object of a text begins and ends, and the object.
 
     >>> list(json_spans('So: {"a": 1}.'))
     [(4, 12, {'a': 1})]

@@ -123,7 +123,7 @@ def _checked(
 def _statements(
     text: str, name: str, low: float, high: float, *, is_only: bool
 ) -> list[float | str]:
-    """What a reply states for a name, by the strictest form that it has.
+    """Returns what a reply states for a name, by the strictest form that it has.
 
     Numbers, or why one is none.
     """
@@ -151,7 +151,7 @@ def _on_scale(number: float, low: float, high: float, whole: bool) -> bool:
 
 
 def judge_preference(*, reply: str) -> dict[str, Any]:
-    r"""Which of two answers a reply prefers: 1 for A, 0 for B, 0.5 for a tie.
+    r"""Returns which of two answers a reply prefers: 1 for A, 0 for B, 0.5 for a tie.
 
     Read are `Verdict: A`, `Preference: [[B]]`, `{"verdict": "tie"}` and the like; two different
     verdicts are ambiguous.
@@ -223,7 +223,7 @@ _CHOICE = re.compile(
 
 
 def _verdicts_in_objects(text: str) -> Iterator[float | None]:
-    """What JSON objects say; None for what is no verdict."""
+    """Yields what JSON objects say; None for what is no verdict."""
     for _, _, whole in json_spans(text):
         for candidate in nested_objects(whole):
             for key, value in candidate.items():
@@ -241,7 +241,7 @@ def _verdict_of(value: Any) -> float | None:
 
 
 def _in_objects(text: str, spellings: set[str], high: float) -> tuple[list[float | str], str]:
-    """What JSON objects in the text say under a name, and the text without the objects that do."""
+    """Returns what JSON objects in the text have for a name, and the text without them."""
     spans = list(json_spans(text))
     if not spans:
         # Each quote becomes another character, so that places stay the same.
@@ -287,7 +287,7 @@ def _number(value: Any, high: float) -> float | str:
 
 
 def _labelled(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
-    """What labelled numbers in the text say."""
+    """Returns what labelled numbers in the text say."""
     label = re.compile(
         rf"(?<![\w-])(?:{_names(spellings)})[*_`]{{0,3}}{_ASIDE}"
         rf"{_DECORATION}[:=\uff1a]{_DECORATION}{_BOXED}{_NUMBER}",
@@ -297,7 +297,10 @@ def _labelled(text: str, spellings: set[str], low: float, high: float) -> Iterat
 
 
 def _loosely(text: str, spellings: set[str], low: float, high: float) -> Iterator[float | str]:
-    """What less usual forms say: a dash or `is` for the colon, a heading above the number."""
+    """Returns what less usual forms say.
+
+    A dash or `is` for the colon, a heading above the number.
+    """
     names = _names(spellings)
     label = re.compile(
         rf"(?<![\w-])(?:{names})[*_`]{{0,3}}{_ASIDE}"

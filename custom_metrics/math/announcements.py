@@ -1,4 +1,4 @@
-"""What stands before an answer: announcements, labels with a colon, the name of a gradient."""
+"""Words before an answer: announcements, labels with a colon, the name of a gradient."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _is_operand(letter: str, rest: str) -> bool:
 
 
 def same_letter(gold: str, answer: str) -> bool:
-    """Whether a choice is named by its letter in brackets, which may be small.
+    """Returns whether a choice is named by its letter in brackets, which may be small.
 
     `C)`, `(c)` for `C`.
     """

@@ -92,10 +92,10 @@ _NUMBER_SETS = {"mathbb:R": "R", "mathbb:Z": "Z", "mathbb:N": "N", "mathbb:Q": "
 
 
 class CommandParser(TokenStream):
-    """What begins with a command."""
+    """The parser of what begins with a command."""
 
     def command(self, name: str) -> Node:  # noqa: PLR0911 - one return for each kind of value
-        """What begins with a LaTeX command."""
+        """Returns what begins with a LaTeX command."""
         self.position += 1
         if name in _CONSTANTS:
             return _CONSTANTS[name]
@@ -265,7 +265,7 @@ class CommandParser(TokenStream):
         return power, base
 
     def follows_argument(self) -> bool:
-        """Whether something that can be an argument follows the subscript at hand."""
+        """Returns whether something that can be an argument follows the subscript at hand."""
         self.position += 1
         follows = self.starts_factor()
         self.position -= 1

@@ -70,7 +70,7 @@ def _are_constants(
     second_names: list[str],
     common: frozenset[str],
 ) -> bool:
-    """Whether the letters may be constants of integration.
+    """Returns whether the letters may be constants of integration.
 
     Only the case of a letter may differ beside parameters.
     """
@@ -94,7 +94,7 @@ def _all_match(pattern: re.Pattern[str], names: list[str]) -> bool:
 
 
 def _is_linear(node: Node, names: set[str]) -> bool:
-    """Whether every name stands as a summand or a factor, and no two are multiplied."""
+    """Returns whether every name stands as a summand or a factor, and no two are multiplied."""
     if not names & symbols(node):
         return True
     match node.op:

@@ -96,7 +96,7 @@ def _are_joined(text: str, box: Box, other: Box) -> bool:
 
 
 def _is_said(before: str) -> bool:
-    """Whether words lead up to the boxes; bare boxes in a row are no sentence."""
+    """Returns whether words lead up to the boxes; bare boxes in a row are no sentence."""
     recent = before[-_SENTENCE:]
     ends = [match.end() for match in _END_OF_SENTENCE.finditer(recent)]
     return _WORD.search(recent[ends[-1] if ends else 0 :]) is not None

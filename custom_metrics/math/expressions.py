@@ -128,7 +128,7 @@ class ExpressionParser(NumeralParser):
                 return node
 
     def may_precede_number(self, node: Node) -> bool:
-        r"""Whether a number after this factor multiplies it: `5!5!`, `n2^n`, `\pi4`.
+        r"""Returns whether a number after this factor multiplies it: `5!5!`, `n2^n`, `\pi4`.
 
         Not `1 2`, `x2`.
         """
@@ -147,7 +147,7 @@ class ExpressionParser(NumeralParser):
         return self.factor()
 
     def is_letter_union(self) -> bool:
-        """Whether the letter U stands between two brackets, for a union."""
+        """Returns whether the letter U stands between two brackets, for a union."""
         brackets = {Token("op", bracket) for bracket in "()[]"}
         return (
             self.peek() == Token("name", "U")
@@ -156,7 +156,7 @@ class ExpressionParser(NumeralParser):
         )
 
     def starts_factor(self) -> bool:
-        """Whether the token at hand can begin a factor without an operator before it."""
+        """Returns whether the token at hand can begin a factor without an operator before it."""
         token = self.peek()
         if token.kind in {"num", "name"}:
             return not self.is_letter_union()
@@ -208,7 +208,7 @@ class ExpressionParser(NumeralParser):
         return Node("based", value=f"{digits(node)}_{str(base).strip('()')}")
 
     def power(self, base: Node) -> Node:
-        """What follows `^`: a degree mark, an ordinal ending, or an exponent."""
+        """Returns what follows `^`: a degree mark, an ordinal ending, or an exponent."""
         if self.is_cmd("circ"):
             self.position += 1
             return self.temperature(base)
@@ -329,7 +329,7 @@ class ExpressionParser(NumeralParser):
         return _value_if_member(inner)
 
     def bracket(self, opening: str) -> Node:
-        """What begins with an opening bracket."""
+        """Returns what begins with an opening bracket."""
         if opening in {"|", "||"}:
             return self.bars(opening)
         if opening not in {"(", "[", "{", "\\{"}:

@@ -10,7 +10,7 @@ from custom_metrics.math.peer_scorers import score_original
 
 
 def math_equal(*, gold: str, response: str) -> bool:
-    r"""Whether the last boxed answer of a reply equals the gold answer.
+    r"""Returns whether the last boxed answer of a reply equals the gold answer.
 
     Range: False or True, higher is better. Conventions: docs/math-grading.md. Reference: none; the
     graders of the field disagree with each other, see `math_original_llama`, `math_minerva`,

@@ -171,12 +171,15 @@ def _equate_rounded_value(tokens: list[Token]) -> None:
 
 
 def _is_short(label: str) -> bool:
-    """Whether the parser reads the name itself; what is inside a probability is no expression."""
+    """Returns whether the parser reads the name itself.
+
+    What is inside a probability is no expression.
+    """
     return SHORT.fullmatch(label) is not None and not label.startswith("P(")
 
 
 def holds_derivative(tokens: list[Token]) -> bool:
-    r"""Whether the tokens hold `\frac{d}{dx}` or `d/dx`, which only the algebra system takes."""
+    r"""Returns whether the tokens hold `\frac{d}{dx}` or `d/dx`, for the algebra system alone."""
     return any(
         _is_fraction_derivative(tokens, place) or _is_line_derivative(tokens, place)
         for place, token in enumerate(tokens)

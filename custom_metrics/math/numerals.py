@@ -17,7 +17,7 @@ MAX_EXPONENT = 400
 
 
 class NumeralParser(CommandParser):
-    """What begins with a digit."""
+    """The parser of what begins with a digit."""
 
     def mixed(self) -> Node | None:
         r"""Read `3\frac{1}{2}` or `3 1/2`.
@@ -53,7 +53,7 @@ class NumeralParser(CommandParser):
         return top, self.numeral()
 
     def is_power(self) -> bool:
-        """Whether an operator follows that would bind to the fraction alone.
+        """Returns whether an operator follows that would bind to the fraction alone.
 
         A degree mark does not.
         """
@@ -125,7 +125,7 @@ class NumeralParser(CommandParser):
 
 
 def _period(digits: str) -> tuple[int, int]:
-    """Where the period of the written digits of an endless decimal starts, and its length.
+    """Returns where the period of the written digits of an endless decimal starts, and its length.
 
     Seen at least twice.
     """

@@ -1,4 +1,4 @@
-"""Who decides about expressions.
+"""The oracle that decides about expressions.
 
 One that answers in the calling process or not at all, and one with all means.
 """
@@ -16,10 +16,10 @@ class Oracle(Protocol):
     """Decides about expressions; each method may raise `NotExactError` or `UndefinedError`."""
 
     def same(self, first: Node, second: Node) -> bool:
-        """Whether two expressions are equal."""
+        """Returns whether two expressions are equal."""
 
     def same_equation(self, first: Node, second: Node) -> bool:
-        """Whether `first = 0` and `second = 0` differ by a constant factor only."""
+        """Returns whether `first = 0` and `second = 0` differ by a constant factor only."""
 
     def factor(self, first: Node, second: Node) -> int:
         """Sign of the constant factor between two expressions, 0 without one."""
@@ -29,7 +29,7 @@ class Oracle(Protocol):
 
 
 class ExactOracle:
-    """What `exact` decides."""
+    """The decisions of `exact`."""
 
     same = staticmethod(exact.same)
     same_equation = staticmethod(exact.same_equation)
@@ -45,7 +45,7 @@ class FullOracle:
     """First exact, then with many digits."""
 
     def same(self, first: Node, second: Node) -> bool:
-        """Whether two expressions are equal."""
+        """Returns whether two expressions are equal."""
         from custom_metrics.math import numeric
 
         try:
@@ -54,7 +54,7 @@ class FullOracle:
             return numeric.same(first, second)
 
     def same_equation(self, first: Node, second: Node) -> bool:
-        """Whether two equations differ by a constant factor only."""
+        """Returns whether two equations differ by a constant factor only."""
         from custom_metrics.math import numeric
 
         try:

@@ -305,7 +305,7 @@ class _AnswerParser(ExpressionParser):
         return parts[-1].strip().lower().endswith("base")
 
     def joins_units(self, token: Token, *, begun: bool) -> bool:
-        """Whether `/` or `*` stands before another unit, or `/` before the first one."""
+        """Returns whether `/` or `*` stands before another unit, or `/` before the first one."""
         if token.kind != "op" or token.text not in {"/", "*"}:
             return False
         following = self.peek(1).kind
@@ -420,7 +420,7 @@ def _list_of(items: list[Node], kinds: set[str]) -> Node:
 
 
 def _are_systems(groups: list[list[Node]]) -> bool:
-    """Whether `x=1, y=2 or x=3, y=4` was read: several values for the same names."""
+    """Returns whether `x=1, y=2 or x=3, y=4` was read: several values for the same names."""
     names = [[item.label for item in group if item.op == "rel"] for group in groups]
     return (
         len(groups) > 1

@@ -417,7 +417,10 @@ def _solves_for(name: str, solution: str) -> bool:
 
 
 def _is_formula(text: str, name: str) -> bool:
-    """Whether the text begins with `f(x) =`, x being the name: then its domain belongs to it."""
+    """Returns whether the text begins with `f(x) =`, x being the name.
+
+    Then its domain belongs to it.
+    """
     return re.match(rf"\s*[A-Za-z]\({name}\)\s*(?:=|\\equiv)", text) is not None
 
 

@@ -24,7 +24,7 @@ _NAMED = {
 
 
 def is_set_like(node: Node) -> bool:
-    """Whether the node can only be read as a set of numbers.
+    """Returns whether the node can only be read as a set of numbers.
 
     A pair in brackets can be a point as well.
     """
@@ -122,7 +122,7 @@ def _combine(node: Node, order: Order) -> RealSet | None:
 
 
 def _joined(node: Node, parts: list[RealSet], order: Order) -> RealSet | None:
-    """What the items of a list describe together: cases, or conditions that all hold."""
+    """Returns what the items of a list describe together: cases, or conditions that all hold."""
     if all(item.op != "rel" or item.value == "=" for item in node.args):
         return realset.union(parts, order)  # intervals or solutions one after the other
     if len({symbols(item) for item in node.args}) != 1:

@@ -33,12 +33,12 @@ class TokenStream(ABC):
         return Token("end", "")
 
     def is_op(self, *texts: str) -> bool:
-        """Whether the token at hand is one of these operators."""
+        """Returns whether the token at hand is one of these operators."""
         token = self.peek()
         return token.kind == "op" and token.text in texts
 
     def is_cmd(self, *texts: str) -> bool:
-        """Whether the token at hand is one of these commands."""
+        """Returns whether the token at hand is one of these commands."""
         token = self.peek()
         return token.kind == "cmd" and token.text in texts
 
@@ -109,7 +109,7 @@ class TokenStream(ABC):
 
     @abstractmethod
     def starts_factor(self) -> bool:
-        """Whether a factor can begin here (`expressions`)."""
+        """Returns whether a factor can begin here (`expressions`)."""
 
 
 def spell(token: Token) -> str:

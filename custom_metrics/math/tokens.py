@@ -131,7 +131,7 @@ def _follows_number(tokens: list[Token], text: str, position: int) -> bool:
 
 
 def _ends_number(tokens: list[Token]) -> bool:
-    """Whether a number that is no index or exponent stands at the end.
+    """Returns whether a number that is no index or exponent stands at the end.
 
     So that `3!=6` is a factorial.
     """
@@ -142,7 +142,7 @@ def _ends_number(tokens: list[Token]) -> bool:
 
 
 def _ends_value(tokens: list[Token]) -> bool:
-    """Whether a number or a fraction stands at the end, so that `min` behind it means minutes."""
+    """Returns whether a number or a fraction ends the text, so that `min` means minutes."""
     return bool(tokens) and (tokens[-1].kind == "num" or tokens[-1] == Token("op", "}"))
 
 

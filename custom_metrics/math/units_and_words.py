@@ -1,4 +1,4 @@
-"""What is compared without algebra: words, units, and numerals with a base."""
+"""Comparisons without algebra: words, units, and numerals with a base."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def letters(node: Node) -> str | None:
 
 
 def same_words(first: Node, second: Node) -> bool:
-    """Whether two texts say the same: the same words, or the same names joined by `and`."""
+    """Returns whether two texts say the same: the same words, or the same names joined by `and`."""
     forms = letters(first), letters(second)
     if forms[0] is None or forms[1] is None:
         return False
@@ -110,7 +110,7 @@ def _sign_and_size(node: Node) -> tuple[str, Node]:
 
 
 def is_numeral(node: Node) -> bool:
-    """Whether the node is a numeral with a base, with or without a sign."""
+    """Returns whether the node is a numeral with a base, with or without a sign."""
     return node.op == "based" or (node.op == "neg" and node.args[0].op == "based")
 
 

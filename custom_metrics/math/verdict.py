@@ -1,4 +1,4 @@
-"""What the grader says about one reply."""
+"""The verdict of the grader on one reply."""
 
 from __future__ import annotations
 

@@ -358,7 +358,7 @@ def after_announcement(text: str) -> str:
 
 
 def is_announcement(text: str) -> bool:
-    """Whether the words only announce the answer.
+    """Returns whether the words only announce the answer.
 
     >>> is_announcement("The final answer is: "), is_announcement("Area")
     (True, False)
@@ -403,7 +403,7 @@ def _is_known_unit(phrase: str) -> bool:
 
 
 def is_qualified(phrase: str) -> bool:
-    """Whether the words after a value change it, as `or more` does; then they are no unit.
+    """Returns whether the words after a value change it, as `or more` does; then they are no unit.
 
     >>> is_qualified("or more"), is_qualified("square inches")
     (True, False)

@@ -92,7 +92,7 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def _is_full(megabytes: int) -> bool:
-    """Whether most of the memory is in use now.
+    """Returns whether most of the memory is in use now.
 
     Not `ru_maxrss`: a process inherits that peak from the one that started it, so a worker of a
     large process (the harness with a model in memory) would look full from its first request on.

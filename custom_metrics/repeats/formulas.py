@@ -1,4 +1,4 @@
-"""What several draws of one row give together: pass@k, maj@k, their mean and their variance."""
+"""Scores of several draws of one row: pass@k, maj@k, their mean and their variance."""
 
 from __future__ import annotations
 

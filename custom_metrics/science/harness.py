@@ -1,4 +1,4 @@
-"""What the task YAMLs of the science pack name: `process_results` and aggregations.
+"""The functions that the task YAMLs of the science pack name: `process_results` and aggregations.
 
 lm-eval writes nothing before all tasks are scored, so nothing here raises: a reply on which scoring
 fails counts as a failed reply and sets `scorer_error` to 1.

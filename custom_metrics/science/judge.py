@@ -1,4 +1,4 @@
-"""What a judge of answers and summaries is shown, which rows it sees, and how its reply is read."""
+"""The prompt for a judge of answers and summaries, the rows that it sees, and its reply."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def mean_rating(scores: list[float], mode: str = CORRECTED) -> dict[str, float |
 def judge_sample_indices(
     n: int, n_samples: int = 100, seed: int = 42, mode: str = CORRECTED
 ) -> list[int]:
-    """Which of `n` rows the judge of summaries sees.
+    """Returns which of `n` rows the judge of summaries sees.
 
     A seeded sample without replacement, ascending.
 

@@ -104,7 +104,7 @@ def list_f1(instances: Iterable[Mapping[str, Any]], mode: str = CORRECTED) -> di
 def list_prediction_parse(
     instances: Iterable[Mapping[str, Any]], mode: str = CORRECTED
 ) -> dict[str, float]:
-    """How many predictions were readable lists; `frac_success` in [0, 1], higher is better.
+    """Returns how many predictions were readable lists; `frac_success` in [0, 1], higher is better.
 
     The fraction of the original mixes in the references, which are always readable, so it cannot
     fall below 0.5.

@@ -47,7 +47,7 @@ RULES: Mapping[str, str] = {
 
 @lru_cache(maxsize=128)
 def _read(mode: str) -> tuple[bool, frozenset[str]]:
-    """Whether the mode starts from the original, and the rules that are not as where it starts."""
+    """Returns whether the mode starts from the original, and its rules that differ from there."""
     for base, mark in ((COMPAT, "+"), (CORRECTED, "-")):
         first, *rules = mode.split(mark)
         if first == base and set(rules) <= RULES.keys():
@@ -56,7 +56,7 @@ def _read(mode: str) -> tuple[bool, frozenset[str]]:
 
 
 def is_compat(mode: str, rule: str = "") -> bool:
-    """Whether a rule is that of the original.
+    """Returns whether a rule is that of the original.
 
     Without a rule, whether the mode starts from the original.
 

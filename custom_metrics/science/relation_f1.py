@@ -35,7 +35,7 @@ Predictions beyond them match nothing.
 
 
 def _entry(entry: Any, length: int) -> tuple[str, Entry | None]:
-    """What is to be said of one predicted entry, and its normalised items if they can be used."""
+    """Returns the remark on one predicted entry, and its normalised items if they can be used."""
     if not isinstance(entry, list):
         return "entry_not_list", None
     if len(entry) != length:
@@ -69,7 +69,7 @@ def _predicted(pred: Any, length: int, counts: Counts, mode: str) -> list[Entry]
 
 
 def _holds_tuples(pred: Any, length: int, mode: str) -> bool:
-    """Whether a list that begins with something else holds tuples.
+    """Returns whether a list that begins with something else holds tuples.
 
     The original takes it for one, of a wrong length.
     """

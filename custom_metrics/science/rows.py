@@ -57,7 +57,7 @@ class Row:
 
     @property
     def parsed(self) -> bool:
-        """Whether the row belongs to the set `valid_json`."""
+        """Returns whether the row belongs to the set `valid_json`."""
         return self.status != "extract_failure"
 
     @property

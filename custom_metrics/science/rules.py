@@ -1,4 +1,4 @@
-"""What each rule between the two modes is worth.
+"""The effect of each rule between the two modes.
 
 The change of a score when that rule alone is mended.
 """
@@ -22,7 +22,7 @@ Texts = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What one rule does to the summary metrics of a task.
+    """The effect of one rule on the summary metrics of a task.
 
     Attributes:
         rule: One of `mode.RULES`.
@@ -104,7 +104,7 @@ def rule_changes(
 def _effect(
     before: Mapping[str, float], after: Mapping[str, float], *, taken_away: bool
 ) -> dict[str, float]:
-    """What a rule adds to each metric that it moves."""
+    """Returns what a rule adds to each metric that it moves."""
     sign = -1 if taken_away else 1
     effects = {name: sign * (after[name] - value) for name, value in before.items()}
     return {name: effect for name, effect in effects.items() if effect}
@@ -140,7 +140,7 @@ def _under_rule(
 
 
 def _scored(row: Row) -> tuple[object, ...]:
-    """What of a row enters a score."""
+    """Returns what of a row enters a score."""
     counts = {
         name: n
         for name, n in row.counts.items()

@@ -38,11 +38,11 @@ class Task:
 
     @property
     def is_json(self) -> bool:
-        """Whether replies are JSON."""
+        """Returns whether replies are JSON."""
         return self.default is not None
 
     def fits(self, value: Any) -> bool:
-        """Whether a JSON value looks like an answer to this task, right or wrong.
+        """Returns whether a JSON value looks like an answer to this task, right or wrong.
 
         An object has one of the default's keys; a list of relations holds a list, or is one tuple
         by itself; another list holds a string at some depth. `[1]`, `[]`, `{}` and `{"a": 1}` are

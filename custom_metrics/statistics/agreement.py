@@ -1,4 +1,4 @@
-"""How far raters agree: two judges, two passes of one, or a judge and a person."""
+"""The agreement of raters: two judges, two passes of one, or a judge and a person."""
 
 from __future__ import annotations
 

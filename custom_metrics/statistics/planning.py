@@ -1,4 +1,4 @@
-"""How many rows a gate would need: the chance that a repeat of a comparison passes or fails."""
+"""The rows that a gate would need: the chance that a repeat of a comparison passes or fails."""
 
 from __future__ import annotations
 

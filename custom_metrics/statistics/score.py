@@ -107,7 +107,7 @@ class PairedVerdicts:
         return Interval(self._end(-1.0, z), self._end(1.0, -z))
 
     def _end(self, edge: float, level: float) -> float:
-        """Where Z, which falls with d, passes a level between the estimate and an edge."""
+        """Returns where Z, which falls with d, passes a level between the estimate and an edge."""
         if abs(self.z(edge)) <= abs(level):
             return edge
         outer, inner = edge, self.value

@@ -37,7 +37,7 @@ def _encode_all(lm: Any, requests: Sequence[Any]) -> list[Encoded]:
 
 
 def _unanswerable(row: Encoded, *, moments: bool) -> str:
-    """Why a row cannot be scored; empty if it can."""
+    """Returns why a row cannot be scored; empty if it can."""
     if row.options.moments and not moments:
         return "backend"
     return "too_long" if row.refused else ""

@@ -1,4 +1,4 @@
-"""Which tokens of a prompt and its continuation are scored.
+"""The tokens of a prompt and its continuation that are scored.
 
 Splitting a text that was tokenised as a whole has three traps, each of which changes sums and
 counts:
@@ -25,7 +25,7 @@ NORMS = (1, 2, "inf")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How one request is tokenised and what it returns.
+    """The options of one request: its tokens and what it returns.
 
     Args:
         boundary: `common_prefix` scores from the first token in which prompt and full text differ;
@@ -97,7 +97,7 @@ class Encoded:
 
     @property
     def refused(self) -> bool:
-        """Whether the sequence is longer than the back end can take."""
+        """Returns whether the sequence is longer than the back end can take."""
         return len(self.ids) > self.limit
 
 

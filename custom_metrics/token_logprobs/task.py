@@ -49,7 +49,7 @@ def gradient_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str
 
 
 class TokenLogprobs:
-    """What a `ConfigurableTask` has to do differently: emit our requests.
+    """The method in which a task differs from `ConfigurableTask`: it emits our requests.
 
     The task's `metadata.token_logprobs` holds `continuations` (a column with a string or a list of
     strings) and the fields of `Options`. Answers are read by `token_results` or `gradient_results`

@@ -12,7 +12,7 @@ Entry = Number | Sequence[Number]
 
 
 def finite(value: Any) -> bool:
-    """Whether `value` is a number that may enter a mean (booleans are not numbers here)."""
+    """Returns whether `value` is a number that may enter a mean (booleans are not numbers here)."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -1,4 +1,4 @@
-"""What is compared of a generated answer.
+"""The part of a generated answer that is compared.
 
 Cutting, reference text, ROUGE, classifier probability.
 """

@@ -1,4 +1,4 @@
-"""What unlearning task YAMLs name: per-document scores inside the harness."""
+"""The functions that unlearning task YAMLs name: per-document scores inside the harness."""
 
 from __future__ import annotations
 

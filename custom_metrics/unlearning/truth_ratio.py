@@ -104,7 +104,7 @@ def truth_ratio(
 
 
 def _ratio(aggregator: str, correct_loss: float, wrong_loss: float) -> float:
-    """What one row counts; NaN where both answers are beyond what a number holds."""
+    """Returns what one row counts; NaN where both answers are beyond what a number holds."""
     correct = _exp(-correct_loss)
     wrong = _exp(-wrong_loss)
     if aggregator == "prob_mean":

@@ -64,7 +64,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Who:
-    """Who is asked, and with which request parameters over an annotator's own.
+    """The service that is asked, and request parameters over an annotator's own.
 
     Null takes one of these away.
     """

@@ -1,4 +1,4 @@
-"""What judges said of a run, and what they took, in sum: the values alone."""
+"""The ratings of judges on a run, and their effort, in sum: the values alone."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Rated:
 
 @dataclass(frozen=True)
 class Preferred:
-    """How the replies of a task did against those of another run.
+    """The share of a task's replies that a judge prefers to those of another run.
 
     Attributes:
         task, rubric, judge: What was compared, how, and by whom.
@@ -111,7 +111,7 @@ class Ratings:
 
 
 class JudgeEffort(msgspec.Struct, frozen=True):
-    """What one judge took for one task.
+    """The effort of one judge for one task.
 
     Attributes:
         task: The task whose replies were judged.

@@ -28,7 +28,7 @@ def open_filled(place: Path) -> Ledger | None:
 
 
 class Kept:
-    """What is known; use it as a context.
+    """The kept answers; use it as a context.
 
     Args:
         run: The run.

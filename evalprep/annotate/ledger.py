@@ -62,7 +62,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Use:
-    """Which sample an answer is about."""
+    """The sample that an answer is about."""
 
     key: str
     run: str

@@ -1,4 +1,4 @@
-"""Where the ledger of a run is.
+"""The place of a run's ledger.
 
 Looking for it imports little; `evalprep.annotate.ledger` opens it.
 """
@@ -52,7 +52,9 @@ def find_ledger(folders: Iterable[Path]) -> Path | None:
 
 
 def ledger_place(folders: Iterable[Path]) -> Path:
-    """Where the ledger of a run is, or is to be made: in the folder that all of its folders share.
+    """Returns where the ledger of a run is, or is to be made.
+
+    In the folder that all of its folders share.
 
     Folders that share nothing but the root have it in the first of them.
     """

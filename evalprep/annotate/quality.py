@@ -1,4 +1,4 @@
-"""How good a judge is.
+"""The quality of a judge.
 
 Agreement with another or with a person, what it owes to place and length, calibration.
 """

@@ -1,4 +1,4 @@
-"""What judges took: answered requests, tokens, cost, as the ledger has them."""
+"""The effort of judges: answered requests, tokens, cost, as the ledger has them."""
 
 from __future__ import annotations
 

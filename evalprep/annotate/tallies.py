@@ -1,4 +1,4 @@
-"""How many questions have values, why the others have none, and the mean values."""
+"""Counts of questions with values, the reasons of those without, and the mean values."""
 
 from __future__ import annotations
 

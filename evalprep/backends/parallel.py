@@ -1,4 +1,4 @@
-"""How a model is spread over GPUs: the three sizes that vLLM takes."""
+"""The spread of a model over GPUs: the three sizes that vLLM takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TENSOR_PARALLEL, PIPELINE_PARALLEL, DATA_PARALLEL = (
 
 @dataclass(frozen=True)
 class ParallelSizes:
-    """How a model is spread over GPUs.
+    """The spread of a model over GPUs.
 
     Attributes:
         tensor: Parts that each layer is split into.

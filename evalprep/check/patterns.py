@@ -27,7 +27,7 @@ _START, _ELSEWHERE = -1, -2
 
 @dataclass(frozen=True)
 class Slow:
-    """How a pattern gets slow.
+    """The way in which a pattern gets slow.
 
     Attributes:
         growth: Of the time, with the length of the text.

@@ -96,7 +96,7 @@ class RunSettings:
 
     @property
     def encoding(self) -> Encoding:
-        """How the back end makes token ids of a prompt: arguments of `Tokenizer.encode`."""
+        """Returns how the back end makes token ids of a prompt: arguments of `Tokenizer.encode`."""
         # Our commands write the tokenizer's own way out where a back end takes an absent argument
         # for false.
         return {

@@ -90,7 +90,7 @@ class Isolation:
 
     @staticmethod
     def packages() -> list[str]:
-        """Where the environment's packages lie in the room."""
+        """Returns where the environment's packages lie in the room."""
         return [f"{_PACKAGES}/{number}" for number in range(len(package_folders()))]
 
     def command(self, root: Path, limits: Limits, boot: str) -> list[str]:

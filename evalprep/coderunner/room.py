@@ -178,7 +178,7 @@ class Room:
         return Usage(cpu_seconds=self.cpu_seconds, busy=seen.busy)
 
     def exit_code(self) -> int:
-        """How it ended: its exit code, 128 + n for signal n.
+        """Returns how it ended: its exit code, 128 + n for signal n.
 
         It may have closed its pipe and gone on.
         """

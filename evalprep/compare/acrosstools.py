@@ -1,4 +1,4 @@
-"""What is said of rows that met across tools: how many did, and what differs between them."""
+"""The report on rows that met across tools: how many did, and what differs between them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def common_facts(differences: Sequence[FactDifference]) -> list[FactDifference]:
 
 @dataclass(frozen=True)
 class PairedRows:
-    """How the rows of two tools met, and what differs between those that did.
+    """The pairing of two tools' rows, and the differences within pairs.
 
     Attributes:
         tools: Who wrote the rows of the candidate and of the baseline.
@@ -160,7 +160,7 @@ def _template_differs(pairs: Pairs, tables: tuple[Table, Table]) -> bool:
 def question_reasons_across(
     differences: Sequence[FactDifference], pairs: Pairs, allow: Collection[str]
 ) -> list[str]:
-    """Why rows of two tools do not answer the same question.
+    """Returns why rows of two tools do not answer the same question.
 
     Prompts are no reason: each tool writes its own.
     """
@@ -170,7 +170,7 @@ def question_reasons_across(
 
 
 def metric_reasons(metrics: tuple[Metric, Metric], pairs: Pairs) -> list[str]:
-    """Why values of two metrics cannot be compared; empty where they can."""
+    """Returns why values of two metrics cannot be compared; empty where they can."""
     metric, baseline = metrics
     if metric.metric == baseline.metric:
         return []

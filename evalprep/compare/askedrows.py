@@ -1,4 +1,4 @@
-"""What is known of a row for pairing it with a row of another tool, and the keys made of that.
+"""Facts of a row for pairing it with a row of another tool, and the keys made of them.
 
 A position is no id: it pairs only where the user asks for it.
 """
@@ -97,7 +97,7 @@ class AskedRow:
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """What a row is paired by beside lm-eval's digests, without its texts.
+    """The keys of a row for pairing beside lm-eval's digests, without its texts.
 
     Attributes:
         id, doc_id: As in `AskedRow`.
@@ -162,7 +162,9 @@ def question_text(doc: Mapping[str, Any]) -> str:
 
 
 def _last_turn(text: str) -> str:
-    """What the user wrote last in a dialog that a field keeps as JSON; any other text as it is.
+    """Returns what the user wrote last in a dialog that a field keeps as JSON.
+
+    Any other text as it is.
 
     >>> _last_turn('{"dialog": [{"source": "user", "body": "Sing."}, {"source": "assistant"}]}')
     'Sing.'

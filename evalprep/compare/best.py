@@ -1,4 +1,4 @@
-"""Which of several runs may be called the best at a quantity.
+"""The choice of the run that may be called the best at a quantity.
 
 Those that no other is shown to be better than.
 """

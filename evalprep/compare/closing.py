@@ -80,7 +80,7 @@ def _with_constant_changes(
 
 @dataclass(frozen=True)
 class _Names:
-    """How quantities are called in the closing lines.
+    """The names of quantities in the closing lines.
 
     Attributes:
         alone: True where all quantities are of one task.
@@ -112,7 +112,7 @@ class _Names:
 
 
 def _shown_lines(items: Sequence[Conclusion], names: _Names) -> list[str]:
-    """What is worse, then what is better or changed."""
+    """Returns what is worse, then what is better or changed."""
     lines = []
     for verdicts in ((WORSE,), (BETTER, DIFFERENT)):
         chosen = [item for item in items if item.verdict in verdicts]
@@ -155,7 +155,7 @@ def _nothing_shown(unchanged: Sequence[Conclusion], overall: Conclusion | None) 
 
 
 def _undecided(deciding: Sequence[Conclusion], missing: Sequence[str]) -> str:
-    """What could not be compared, each reason once."""
+    """Returns what could not be compared, each reason once."""
     names_of: dict[tuple[str, str], list[str]] = {}
     for sentence in missing:
         names_of[NOT_ENOUGH, sentence] = []
@@ -173,6 +173,6 @@ def _undecided(deciding: Sequence[Conclusion], missing: Sequence[str]) -> str:
 
 
 def _first_reason(item: Conclusion) -> str:
-    """Why a quantity was not compared, or not with enough evidence."""
+    """Returns why a quantity was not compared, or not with enough evidence."""
     reasons = item.not_comparable or item.not_enough
     return reasons[0] if reasons else item.words

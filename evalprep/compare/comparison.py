@@ -132,7 +132,9 @@ class Comparison:
 
     @property
     def exit_sentence(self) -> str:
-        """Why something that is worse does not count; empty where it counts, or nothing is worse.
+        """Returns why something that is worse does not count.
+
+        Empty where it counts, or nothing is worse.
 
         A gate decides by the same metrics, so that the two agree.
         """
@@ -158,7 +160,7 @@ class Comparison:
 
     @property
     def closing(self) -> list[str]:
-        """What was decided, worst first, in at most three lines."""
+        """Returns what was decided, worst first, in at most three lines."""
         return closing_lines(
             [*self.tasks, *self.stored, *self.suite, *_deciding_beside_tasks(self)],
             self.advisory,
@@ -229,7 +231,7 @@ def _without_lists(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _missing_sentences(comparison: Comparison) -> list[str]:
-    """Which tasks and metrics of the baseline the candidate lacks."""
+    """Returns which tasks and metrics of the baseline the candidate lacks."""
     names = comparison.missing_tasks
     sentences = [lacking("candidate", names)] if names else []
     return [*sentences, *comparison.missing_metrics[:_NAMED]]
@@ -338,7 +340,7 @@ def compare_runs(
 
 
 def _notes_of_runs(matches: Sequence[str], run: Run, other: Run | None) -> list[str]:
-    """What was decided on the user's behalf, and which verdicts were not lm-eval's."""
+    """Returns what was decided on the user's behalf, and which verdicts were not lm-eval's."""
     notes = [*matches, *run.notes, *odd_verdicts(run)]
     if other is not None:
         notes += [*other.notes, *(f"baseline: {note}" for note in odd_verdicts(other))]
@@ -425,12 +427,12 @@ class Selection:
 
     @property
     def shared(self) -> int:
-        """How many tasks both sides have."""
+        """Returns how many tasks both sides have."""
         return len(self.common)
 
     @property
     def known(self) -> int:
-        """How many tasks either side has."""
+        """Returns how many tasks either side has."""
         return self.shared + len(self.missing) + len(self.extra)
 
 

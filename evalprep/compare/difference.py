@@ -1,4 +1,4 @@
-"""What a set of paired scores says.
+"""The difference that a set of paired scores shows.
 
 Counts, difference, one interval, and what a gate may read from it.
 """
@@ -28,7 +28,7 @@ Evidence = PairedVerdicts | PairedUnits | MeanDifference
 
 @dataclass
 class Difference:
-    """What a set of pairs says about candidate minus baseline.
+    """The difference, candidate minus baseline, that a set of pairs shows.
 
     The interval is the only one there is: the words, the gate and the detectable difference are
     read from it (docs/statistics.md).
@@ -107,7 +107,7 @@ class Difference:
 
     @property
     def drop(self) -> float | None:
-        """How much worse the candidate is; negative when it is better."""
+        """Returns how much worse the candidate is; negative when it is better."""
         if self.delta is None:
             return None
         return -self.delta if self.higher_is_better is not False else self.delta
@@ -144,12 +144,15 @@ class Difference:
         return (1 + confidence) / 2
 
     def rules_out(self, drop: float, confidence: float = 1 - ALPHA) -> bool:
-        """Whether a drop of this size or more is ruled out."""
+        """Returns whether a drop of this size or more is ruled out."""
         most = self.most_lost(confidence)
         return most is not None and most < drop
 
     def rows_needed(self, max_drop: float, slack: float, fail_z: float) -> RowsNeeded | None:
-        """How many rows a gate of these limits would need; None where that cannot be computed."""
+        """Returns how many rows a gate of these limits would need.
+
+        None where that cannot be computed.
+        """
         open_drop = max_drop + slack
         if not self.range or not 0 < open_drop < self.range or not self.n:
             return None
@@ -198,7 +201,7 @@ class Difference:
 
     @property
     def in_points(self) -> bool:
-        """Whether it is shown in percent and points.
+        """Returns whether it is shown in percent and points.
 
         Verdicts, and graded scores between 0 and 1.
         """
@@ -303,13 +306,16 @@ def difference(
 
 
 def _documents(codes: NDArray[np.int64]) -> dict[str, Any]:
-    """How many documents the rows are from, and the share of the largest one."""
+    """Returns how many documents the rows are from, and the share of the largest one."""
     sizes = np.bincount(codes)
     return {"clusters": int(sizes.size), "largest": float(sizes.max()) / codes.size}
 
 
 def _counts(now: Floats, before: Floats, higher_is_better: bool | None) -> dict[str, Any]:
-    """What is counted of paired scores: means, rows that moved, and the tests of those counts."""
+    """Returns what is counted of paired scores.
+
+    Means, rows that moved, and the tests of those counts.
+    """
     n = int(now.size)
     is_binary = _is_right_or_wrong(now) and _is_right_or_wrong(before)
     up = int(np.sum(now > before))

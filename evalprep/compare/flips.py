@@ -26,7 +26,7 @@ _TIE = 0.01
 
 
 class FlipCause(msgspec.Struct, frozen=True):
-    """Which sample flipped in which task, `gained` or `lost`, and why: a flip without its texts."""
+    """A flip without its texts: sample, task, `gained` or `lost`, and the cause."""
 
     task: str
     sample_id: str
@@ -104,7 +104,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
-    """Why a verdict changed: the first of `CAUSES` that holds.
+    """Returns why a verdict changed: the first of `CAUSES` that holds.
 
     Args:
         change: The pair.
@@ -130,7 +130,7 @@ def _has_same_output(change: Change) -> bool:
 
 
 def _fault_of_reply(sample: Sample, replier: Replier) -> str:
-    """What is wrong with a reply that is not right, as far as its form tells."""
+    """Returns what is wrong with a reply that is not right, as far as its form tells."""
     if replier.cut(sample):  # None, not known, is no cause
         return TRUNCATED
     return EXTRACTION_FAILED if extraction_failed(sample) else ANSWER_DIFFERS

@@ -1,4 +1,4 @@
-"""Whether a model and published data belong together, as far as their names tell.
+"""The match of a model and published data, as far as their names tell.
 
 Verdicts published for one model say nothing about scoring or preparation when another one is run,
 so a difference in size or type (pretrained or instruction-tuned) is said before any number.
@@ -33,7 +33,7 @@ def parameters(name: str) -> float | None:
 
 
 def instruction_tuned(name: str) -> bool:
-    """Whether a name says instruction-tuned.
+    """Returns whether a name says instruction-tuned.
 
     >>> names = ("Llama-3.2-1B-Instruct", "gemma-2-2b-it", "Llama-3.2-1B")
     >>> [instruction_tuned(name) for name in names]
@@ -45,7 +45,7 @@ def instruction_tuned(name: str) -> bool:
 def mismatch(
     model: str, published: str, sides: tuple[str, str] = ("run", "published")
 ) -> list[str]:
-    """What differs between the model run and the one that published data speak of, by their names.
+    """Returns the difference between the model run and that of published data, by their names.
 
     Args:
         model: Name of the one model.

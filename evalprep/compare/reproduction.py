@@ -1,4 +1,4 @@
-"""Whether a run gives the published numbers of a model, benchmark by benchmark."""
+"""The reproduction of a model's published numbers, benchmark by benchmark."""
 
 from __future__ import annotations
 

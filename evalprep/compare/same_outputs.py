@@ -34,7 +34,7 @@ def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusio
 
 @dataclass(frozen=True)
 class SameOutputs:
-    """What two sides have in common that should be two.
+    """The outputs that two sides have in common although they should be of two runs.
 
     Attributes:
         warnings: That both sides are one run, and equal replies of two models.

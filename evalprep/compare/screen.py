@@ -37,7 +37,7 @@ def interval(item: Difference) -> str:
 
 
 def unit_of(item: Difference) -> Unit:
-    """How the numbers of a difference are written."""
+    """Returns how the numbers of a difference are written."""
     return Unit(item.unit, item.binary)
 
 
@@ -106,7 +106,10 @@ def tables_of(comparison: Comparison) -> list[Table]:
 
 
 def _of_draws(comparison: Comparison) -> list[Conclusion]:
-    """What is concluded of pass@k, maj@k and the variance; the mean is the task's own metric."""
+    """Returns what is concluded of pass@k, maj@k and the variance.
+
+    The mean is the task's own metric.
+    """
     return [
         item
         for item in comparison.further
@@ -185,7 +188,7 @@ def _reproduction_notes(reproduction: Reproduction) -> list[Note]:
 
 
 def _undecided(comparison: Comparison) -> dict[str, list[str]]:
-    """Why there is no verdict, each reason once with the names that it holds for.
+    """Returns why there is no verdict, each reason once with the names that it holds for.
 
     Reasons that the closing lines give are left to them.
     """

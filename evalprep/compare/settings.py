@@ -1,4 +1,4 @@
-"""How two runs are compared: levels, limits, and what may differ."""
+"""The settings of a comparison: levels, limits, and what may differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRIMARY, ALL = "primary", "all"
 
 @dataclass(frozen=True)
 class Settings:
-    """How two runs are compared.
+    """The settings of a comparison.
 
     Args:
         confidence: Of intervals; verdicts use the level 1 - confidence, adjusted over quantities by

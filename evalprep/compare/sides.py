@@ -242,7 +242,7 @@ def _compare_further_metric(
 
 
 def _note_on_unscored(pairs: Pairs) -> list[str]:
-    """How many rows have no finite score in a metric beside the first."""
+    """Returns how many rows have no finite score in a metric beside the first."""
     if not pairs.unscored:
         return []
     rows = counted(len(pairs.unscored), "row has", "rows have")
@@ -406,7 +406,7 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
 
 
 def _note_on_ways(pairs: Pairs) -> list[str]:
-    """How rows met that did not meet by id or document."""
+    """Returns how rows met that did not meet by id or document."""
     usual = {BY_ID, BY_DOCUMENT}
     ways = [f"{count} by {way}" for way, count in pairs.ways.items() if way not in usual]
     return [f"rows are matched: {', '.join(ways)}"] if ways else []
@@ -444,7 +444,7 @@ def _different_rows(table: Table) -> int:
 
 
 def _why_missing(pairs: Pairs) -> str:
-    """How many rows are missing for which reason; warnings and notes name the rows."""
+    """Returns how many rows are missing for which reason; warnings and notes name the rows."""
     parts = [
         (pairs.duplicates, "id occurs twice", "ids occur twice"),
         (pairs.unscored, "row without a finite score", "rows without a finite score"),

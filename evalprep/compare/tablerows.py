@@ -29,7 +29,7 @@ class TableRows:
         self._keys: dict[int, RowKeys] = {}
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Returns how many rows there are."""
         return len(self.table)
 
     def doc_hashes(self, rows: Sequence[int]) -> list[int]:
@@ -45,7 +45,7 @@ class TableRows:
         return self._digests("published_target_hash", self.table.target_hash, rows)
 
     def keys(self, rows: Sequence[int]) -> list[RowKeys]:
-        """What some rows are paired by."""
+        """Returns what some rows are paired by."""
         absent = [row for row in rows if row not in self._keys]
         for row, sample in zip(absent, self.table.read(absent), strict=True):
             self._keys[row] = AskedRow.of_sample(sample).keys()

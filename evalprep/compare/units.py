@@ -16,7 +16,7 @@ _LARGEST_LOG = 700.0  # e to this power is about the largest number
 
 
 class Unit(NamedTuple):
-    """How the numbers of a quantity are written.
+    """The form in which the numbers of a quantity are written.
 
     Attributes:
         name: `points`, `ratio`, `bits`, or empty.

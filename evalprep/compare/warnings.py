@@ -1,4 +1,4 @@
-"""What makes a comparison doubtful: other models, missing tasks, odd rows."""
+"""Doubts about a comparison: other models, missing tasks, odd rows."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def is_by_position(task: TaskComparison) -> bool:
 
 
 def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
-    """What is odd about the rows of a task."""
+    """Returns what is odd about the rows of a task."""
     warnings = []
     across_tools = task.paired_rows
     if across_tools is None:
@@ -134,7 +134,7 @@ def _changed_prompts(task: TaskComparison, *, published: bool) -> list[str]:
 
 
 def _odd_rows(task: TaskComparison) -> list[str]:
-    """How many rows of a task cannot be used, each kind with its first ids."""
+    """Returns how many rows of a task cannot be used, each kind with its first ids."""
     warnings = []
     for name, singular, plural in _ODD_ROWS:
         count = task.counts_of.get(name)
@@ -146,7 +146,7 @@ def _odd_rows(task: TaskComparison) -> list[str]:
 
 
 def _lone_rows(task: TaskComparison) -> list[str]:
-    """Which side lacks how many rows of the other."""
+    """Returns which side lacks how many rows of the other."""
     missing, extra = task.counts_of.get("missing", 0), task.counts_of.get("extra", 0)
     pairs = 0 if task.pairs is None else task.pairs.paired
     warnings = []

@@ -282,7 +282,7 @@ def _bits(values: Sequence[bool]) -> pa.Buffer:
 
 
 def _offsets(parts: Sequence[Sequence[Any]], size: type) -> pa.Buffer:
-    """Where each part begins, and where the last ends."""
+    """Returns where each part begins, and where the last ends."""
     import numpy as np
     import pyarrow as pa
 

@@ -53,7 +53,7 @@ def python_values(values: Any) -> Sequence[Any]:
 
 
 def row_count(item: Any) -> int:
-    """How many rows a mapping or a record batch is."""
+    """Returns how many rows a mapping or a record batch is."""
     return len(item) if is_batch(item) else 1
 
 

@@ -64,7 +64,7 @@ def matching(names: Iterable[str], pattern: str, folder: str = "") -> list[str]:
 
 
 def _counts(path: str) -> tuple[int, int]:
-    """How many parts are hidden, and how many folders special."""
+    """Returns how many parts are hidden, and how many folders special."""
     parts = PurePosixPath(path).parts
     return (
         sum(part.startswith(".") and set(part) != {"."} for part in parts),

@@ -182,7 +182,7 @@ def _bars(*, shown: bool) -> Iterator[None]:
 
 
 def _transport_failures() -> tuple[type[Exception], ...]:
-    """What a call to the hub raises where it fails on the way, whatever client is installed.
+    """Returns the errors of a call to the hub that fails on the way, whatever client is installed.
 
     huggingface_hub 0.x asks through requests, 1.x through httpx, 2.x through httpx2; errors of the
     latter two are no OSError. `HfHubHTTPError` derives from the HTTP error of the client in use.

@@ -278,7 +278,7 @@ class GroundTruth:
             self._source.require(columns)
 
     def flaw(self, row: Row) -> str:
-        """What is wrong with a ground-truth row, in words; empty where it can be used."""
+        """Returns what is wrong with a ground-truth row, in words; empty where it can be used."""
         return "" if self._flaw is None else self._flaw(row)
 
     def close(self) -> None:

@@ -269,7 +269,7 @@ class _Index:
         return low, high
 
     def _are_at(self, places: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-        """Whether each hash is at its place."""
+        """Returns whether each hash is at its place."""
         import numpy as np
 
         at = np.zeros(len(places), dtype=bool)

@@ -1,4 +1,4 @@
-"""Which files of a repository are the rows of a config and a split.
+"""The files of a repository that are the rows of a config and a split.
 
 By the rules of `datasets`, from names alone.
 
@@ -161,7 +161,7 @@ def _files_by_split(
 
 
 def _options_of(card: Card, entry: Mapping[str, Any], config: str | None) -> dict[str, Any]:
-    """How the files are read, with the columns that the card declares as text."""
+    """Returns how the files are read, with the columns that the card declares as text."""
     options = _read_options(entry)
     if texts := card.texts.get(config or "default"):
         options["dtype"] = dict.fromkeys(texts, "str")

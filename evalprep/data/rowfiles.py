@@ -79,7 +79,10 @@ def file_rows(
 
 
 def _csv_options(name: str, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """How a CSV or TSV file of a name is read: as stated, else with the separator of its ending."""
+    """Returns how a CSV or TSV file of a name is read.
+
+    As stated, else with the separator of its ending.
+    """
     separator = "\t" if name.endswith(".tsv") else ","
     return {"sep": separator} | {key: value for key, value in stated.items() if key in CSV_OPTIONS}
 
@@ -114,7 +117,7 @@ def parquet_columns(path: Path) -> list[str]:
 
 
 def parquet_count(path: Path) -> int:
-    """How many rows a parquet file has, without reading them."""
+    """Returns how many rows a parquet file has, without reading them."""
     import pyarrow.parquet as pq
 
     return int(_open_parquet(pq, path).metadata.num_rows)

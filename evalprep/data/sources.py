@@ -231,7 +231,7 @@ class Source:
 
 
 def _count(files: Sequence[Path], read: Callable[[Path], Iterable[Any]]) -> int:
-    """How many rows files have; only parquet files tell without being read."""
+    """Returns how many rows files have; only parquet files tell without being read."""
     return sum(
         parquet_count(path) if is_parquet(path) else sum(1 for _ in read(path)) for path in files
     )
@@ -417,7 +417,7 @@ def _source(
 
 
 def _parts_of_file(split: str | None, where: str) -> list[Part]:
-    """What is asked of one file, which is one split, whatever that is called."""
+    """Returns what is asked of one file, which is one split, whatever that is called."""
     if split is None or not any(sign in split for sign in "[+("):
         return []
     parts = parts_of(split, re.findall(r"\w+(?:\.\w+)*", split), where)

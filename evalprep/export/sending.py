@@ -1,4 +1,4 @@
-"""What leaves this machine: shown first, and sent only where the user repeats its digest."""
+"""Uploads: shown first, and sent only where the user repeats their digest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Parcel:
 
     @property
     def digest(self) -> str:
-        """What the user repeats to send exactly these files to exactly this place."""
+        """Returns what the user repeats to send exactly these files to exactly this place."""
         text = repr((self.destination, sorted(self.entries)))
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 

@@ -1,4 +1,4 @@
-"""What a user may choose for an export, as `--set KEY=VALUE`."""
+"""The settings of an export that a user may choose, as `--set KEY=VALUE`."""
 
 from __future__ import annotations
 

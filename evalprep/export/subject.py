@@ -1,4 +1,4 @@
-"""What is exported: a run with what is known of it."""
+"""The subject of an export: a run with what is known of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Subject:
 
     @property
     def seconds(self) -> float:
-        """When the run started, in seconds since the epoch.
+        """Returns when the run started, in seconds since the epoch.
 
         Without a date in its files the time stamp of their names, taken as UTC; without that the
         time at which a file of it was written.
@@ -76,7 +76,7 @@ class Subject:
 
     @property
     def key(self) -> str:
-        """What tells the run from others: its id, or model and time stamp."""
+        """Returns what tells the run from others: its id, or model and time stamp."""
         return f"{self.run.model} {self.run.files.run or self.run.files.stamp}"
 
     def fixed_id(self, *parts: str) -> str:
@@ -91,7 +91,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Written:
-    """What an export left behind.
+    """The files of an export.
 
     Attributes:
         files: Its files, in order.
@@ -107,7 +107,7 @@ class Written:
 
 
 def _written_at(run: Run) -> float:
-    """When the newest of a run's own files was written; 0 where none is left."""
+    """Returns when the newest of a run's own files was written; 0 where none is left."""
     files = [run.log] if run.log is not None else [run.files.results, *run.files.samples.values()]
     here = [file for file in files if file is not None and file.exists()]
     return max((float(int(file.stat().st_mtime)) for file in here), default=0.0)

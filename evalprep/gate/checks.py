@@ -387,7 +387,7 @@ def _demand(
 
 
 def _why_undecided(conclusion: Conclusion, item: Difference, rule: Rule) -> str | None:
-    """What keeps a check of comparable runs from being decided; None where nothing does."""
+    """Returns what keeps a check of comparable runs from being decided; None where nothing does."""
     if conclusion.not_enough or item.evidence is None:
         return "; ".join(conclusion.not_enough) or conclusion.words
     if item.n < rule.min_n and item.made_of != "stored":

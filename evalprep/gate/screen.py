@@ -40,7 +40,7 @@ def _line_of(check: Check) -> str:
 
 
 def _pairs_of(check: Check) -> str:
-    """How many pairs a check stands on."""
+    """Returns how many pairs a check stands on."""
     if check.test == UNPAIRED_TEST:
         return "unpaired"
     return counted(check.n, "pair") if check.n else "no pairs"

@@ -27,7 +27,7 @@ LEADING = (
 
 @dataclass
 class Cell:
-    """What one run says of one column.
+    """The value of one run in one column.
 
     Attributes:
         value: The number; None with a `reason`.
@@ -195,7 +195,7 @@ class Board:
         return lines
 
     def absent(self) -> list[str]:
-        """Why shown cells have no value, each reason once."""
+        """Returns why shown cells have no value, each reason once."""
         labels_of: dict[tuple[str, str], list[str]] = {}
         for row, column, cell in self.shown_cells():
             if cell.value is None and cell.reason:

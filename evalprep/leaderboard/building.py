@@ -125,7 +125,7 @@ def _row_of(run: Run, scores: Scores, columns: Sequence[Column], at: int, pairs:
 
 
 def _pack_notes(packs: Mapping[str, Pack], columns: Sequence[Column]) -> Iterator[str]:
-    """What packs say of the scores that are there."""
+    """Yields what packs say of the scores that are there."""
     for pack in packs.values():
         if pack.leaderboard.note and any(column.of(pack.name) for column in columns):
             yield pack.leaderboard.note
@@ -159,7 +159,7 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
 
 
 def _why_absent(column: Column, run: Run) -> str:
-    """Why a run has nothing in a column."""
+    """Returns why a run has nothing in a column."""
     task, _, metric = column.id.partition(": ")
     if column.kind == TASK and metric and run.known(task) is not None:
         return f"the run has no {metric} of {task}"
@@ -191,7 +191,7 @@ def _mark(column: Column, board: Board, pairs: Pairs) -> None:
 
 
 def _with_labels(leading: Leaders, rows: Mapping[int, Row]) -> str:
-    """Why no row leads, with the labels of the two rows that the reason is about."""
+    """Returns why no row leads, with the labels of the two rows that the reason is about."""
     if leading.pair is None:
         return leading.reason
     candidate, baseline = (rows[at].label for at in leading.pair)
@@ -208,7 +208,7 @@ def _competes(cell: Cell) -> bool:
 
 
 def _why_untested(column: Column) -> str:
-    """Why nothing leads a column, whatever its values are; empty where something may."""
+    """Returns why nothing leads a column, whatever its values are; empty where something may."""
     if column.better == CONTRARY:
         return "the runs state opposite directions"
     if column.better not in {"up", "down"} or column.kind not in {SCORE, TASK}:

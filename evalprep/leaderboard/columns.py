@@ -1,4 +1,4 @@
-"""What the columns of a leaderboard are: suite scores of packs, groups, tasks."""
+"""The columns of a leaderboard: suite scores of packs, groups, tasks."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Column:
 
     @property
     def arrow(self) -> str:
-        """Which way is better, as one sign; empty where nothing is said."""
+        """Returns which way is better, as one sign; empty where nothing is said."""
         return ARROWS.get(self.better, "")
 
     def of(self, pack: str) -> bool:
-        """Whether it is a suite score of the pack."""
+        """Returns whether it is a suite score of the pack."""
         return self.kind == SCORE and self.id.startswith(f"{pack}/")
 
     @property
@@ -258,7 +258,7 @@ def _told_apart(columns: list[Column]) -> list[Column]:
 def _headline(
     columns: Sequence[Column], scores: Sequence[Scores], packs: Mapping[str, Pack]
 ) -> list[Column]:
-    """What packs put into their headline, else their scores that have a direction.
+    """Returns what packs put into their headline, else their scores that have a direction.
 
     Groups and tasks behind no score.
     """

@@ -1,4 +1,4 @@
-"""Which runs are checkpoints of one training, and at which step.
+"""Checkpoints of one training, and their steps.
 
 Read from the model's path, or its revision.
 """
@@ -25,7 +25,7 @@ _PARTS = 2
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run stands in a training.
+    """The place of a run in a training.
 
     Attributes:
         trajectory: What the checkpoints of one training share: the path without the step.
@@ -70,12 +70,12 @@ def _last_step(text: str, start: int) -> re.Match[str] | None:
 
 
 def _around(match: re.Match[str]) -> tuple[str, str]:
-    """What stands in a text before and behind a match."""
+    """Returns what stands in a text before and behind a match."""
     return match.string[: match.start()], match.string[match.end() :]
 
 
 def _joined(head: str, tail: str) -> str:
-    """What stands around a step, without the separator that the step leaves doubled."""
+    """Returns what stands around a step, without the separator that the step leaves doubled."""
     tail = _TOKENS.sub("", tail).rstrip(_SEPARATORS)
     if tail.startswith(tuple(_SEPARATORS)):
         return head.rstrip(_SEPARATORS) + tail
@@ -83,7 +83,7 @@ def _joined(head: str, tail: str) -> str:
 
 
 def _is_setting(match: re.Match[str]) -> bool:
-    """Whether it is how long a model was trained.
+    """Returns whether it is how long a model was trained.
 
     As `ft_epoch5_lr1e-05` says it, and no point in a training.
     """

@@ -18,7 +18,7 @@ def scaled(value: float, column: Column) -> float:
 
 
 def signs_of(column: Column) -> str:
-    """What stands behind a column's name: its unit and which way is better."""
+    """Returns what stands behind a column's name: its unit and which way is better."""
     unit = "%" if column.unit == SHARE else ""
     return " ".join(filter(None, [unit, column.arrow]))
 

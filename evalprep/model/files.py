@@ -1,4 +1,4 @@
-"""Where a model's files lie on this machine, and how large its weights are.
+"""The files of a model on this machine, and the size of its weights.
 
 Nothing is downloaded or imported.
 """

@@ -1,4 +1,4 @@
-"""Which of lm-eval's back ends for local models works on this machine.
+"""The back end of lm-eval for local models that works on this machine.
 
 `python -m evalprep.model.suited` prints it.
 """

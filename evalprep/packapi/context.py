@@ -120,7 +120,10 @@ class Context:
         return self.config.folder
 
     def where(self, *keys: str | int) -> str:
-        """How a message names a key of the pack, or of the whole config: `file:line (key)`."""
+        """Returns how a message names a key of the pack, or of the whole config.
+
+        `file:line (key)`.
+        """
         own = self.pack.config.get(str(keys[0]))
         top = own is None or (
             own.top_level and keys[0] not in self.config.source.at(self.pack.name)

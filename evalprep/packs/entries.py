@@ -51,7 +51,7 @@ class ConfigKey(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SourceSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where rows are: a local file or folder, or a data set of the hub.
+    """The place of rows: a local file or folder, or a data set of the hub.
 
     As `datasets.load_dataset` would be asked.
 

@@ -301,7 +301,7 @@ class _Checks:
                 self._add(f"group {name} is part of itself", "groups", name, fix="break the circle")
 
     def _used_names(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Where a task or group is named, and its name."""
+        """Yields where a task or group is named, and its name."""
         for name in self.pack.default_tasks:
             yield ("default_tasks",), name
         for group in self.pack.groups.values():

@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class StoredTask:
-    """What lm-eval stored of a task whose samples are not here.
+    """The stored values of a task whose samples are not here.
 
     Attributes:
         values: Metric -> value over all rows.

@@ -1,4 +1,4 @@
-"""How a column of right answers names options: by their texts, or by letters and numbers.
+"""The form in which a column of right answers names options: texts, or letters and numbers.
 
 Decided once for the whole column: a text such as `A` may be a letter of another option.
 """
@@ -13,7 +13,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """How the cells of a column name the right option.
+    """The form in which the cells of a column name the right option.
 
     Attributes:
         texts: True where they hold texts of options, False where they hold letters or numbers.

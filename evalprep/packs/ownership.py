@@ -1,4 +1,4 @@
-"""Which code on this machine is the user's own.
+"""The code on this machine that is the user's own.
 
 Prepared folders and files that a preparation of hers named.
 
@@ -25,7 +25,7 @@ _KEPT = 500
 
 
 def state_folder() -> Path:
-    """Where digests are noted."""
+    """Returns where digests are noted."""
     if chosen := os.environ.get("EVALPREP_STATE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "evalprep"

@@ -198,7 +198,7 @@ class PublishedValue:
 
 @dataclass
 class Plan:
-    """Which tasks, groups and scores exist for a configuration.
+    """The tasks, groups and scores that exist for a configuration.
 
     Attributes:
         tasks: Task name -> task, in order.
@@ -219,7 +219,7 @@ class Plan:
         return list(dict.fromkeys(leaves(name, self.groups)))
 
     def depth(self, name: str) -> int:
-        """How many stages of tasks come before a task; 0 for one that waits for none."""
+        """Returns how many stages of tasks come before a task; 0 for one that waits for none."""
         task = self.tasks.get(name)
         return 1 + max(map(self.depth, task.after)) if task is not None and task.after else 0
 
@@ -339,7 +339,7 @@ def closed(plan: Plan, requested: Iterable[str] = ()) -> dict[str, Excluded]:
 def _consequence(
     plan: Plan, name: str, task: TaskPlan, exclusions: Mapping[str, Excluded], *, requested: bool
 ) -> Excluded | None:
-    """Why a task cannot or need not run, given the exclusions; None where it runs."""
+    """Returns why a task cannot or need not run, given the exclusions; None where it runs."""
     for earlier in task.after:
         if earlier in exclusions:
             cause = exclusions[earlier]

@@ -26,7 +26,7 @@ class PublishedPart:
 
 @dataclass(frozen=True)
 class Publication:
-    """What was published of a model.
+    """The published samples of a model.
 
     Attributes:
         title: The model, and which of its results.

@@ -43,7 +43,7 @@ _SCORED: dict[str, tuple[str, str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Questions:
-    """Where the rows of a new pack are, and what in them is what.
+    """The rows of a new pack, and the roles of their columns.
 
     Attributes:
         source: As in pack.yaml: a path in the pack, a hub id, or a mapping.

@@ -59,7 +59,7 @@ class PlannedPack:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often a task asks each prompt, and what its draws give together.
+    """The number of replies to each prompt of a task, and the scores of them together.
 
     Attributes:
         draws: Replies to each prompt.

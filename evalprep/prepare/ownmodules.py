@@ -175,7 +175,7 @@ def _import_of(alias: ast.alias, folder: Path) -> str:
 
 
 def _first_line(tree: ast.Module) -> int:
-    """How many lines stand before the place where statements may be added.
+    """Returns how many lines stand before the place where statements may be added.
 
     A docstring, imports from __future__.
     """

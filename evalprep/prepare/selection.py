@@ -1,4 +1,4 @@
-"""Which tasks a run has.
+"""The selection of a run's tasks.
 
 Names of pack tasks and groups, of lm-eval's own tasks, and whole tasks written inline.
 """

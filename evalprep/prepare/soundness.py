@@ -140,7 +140,7 @@ def _fits_items(value: object, hint: Any) -> bool:
 
 
 def _misfit(value: object, hint: Any) -> str:
-    """What a value should be in place of what it is; empty where its type is right."""
+    """Returns what a value should be in place of what it is; empty where its type is right."""
     if _fits(value, hint):
         return ""
     from pydantic import ValidationError

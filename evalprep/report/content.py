@@ -21,7 +21,7 @@ class Fact(TypedDict):
 
 
 class RunPart(TypedDict):
-    """What is said of a run as a whole."""
+    """The part of a report about a run as a whole."""
 
     label: str
     model: str
@@ -55,7 +55,7 @@ class Subtask(ScoreBesidePublished):
 
 
 class FilterPart(TypedDict):
-    """How a filter did on the replies of a task."""
+    """The counts of a filter over the replies of a task."""
 
     name: str
     n: int
@@ -312,14 +312,14 @@ class PreferencePart(TypedDict):
 
 
 class RatingsPart(TypedDict):
-    """What judges said of a run."""
+    """The ratings of judges on a run."""
 
     values: list[RatingPart]
     preferences: list[PreferencePart]
 
 
 class JudgementPart(TypedDict):
-    """What judges said of one sample."""
+    """The ratings of judges on one sample."""
 
     judge: str
     status: str
@@ -332,7 +332,7 @@ class JudgementPart(TypedDict):
 
 
 class ConclusionPart(TypedDict):
-    """What is said about one quantity of two runs; `evalprep.compare.Conclusion` explains each."""
+    """The verdict about one quantity of two runs; `evalprep.compare.Conclusion` explains each."""
 
     name: str
     kind: str
@@ -379,7 +379,7 @@ class ComparisonPart(TypedDict):
 
 
 class SampleCounts(TypedDict):
-    """How many samples there are, how many the page holds, and how long their texts may be."""
+    """Counts of samples, of those on the page, and the longest text that it holds."""
 
     rows: int
     shown: int
@@ -387,7 +387,7 @@ class SampleCounts(TypedDict):
 
 
 class Head(TypedDict):
-    """What wrote a report, when, and about which models."""
+    """The program that wrote a report, the time, and the models."""
 
     schema: int
     evalprep: str

@@ -1,4 +1,4 @@
-"""What a judge said of single samples, for the page and the sheets."""
+"""The judgements of single samples, for the page and the sheets."""
 
 from __future__ import annotations
 

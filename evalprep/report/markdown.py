@@ -116,7 +116,7 @@ def _score_cell(run: TaskRunPart | None, *, in_percent: bool) -> Entry:
 
 
 def _draws_table(document: Document) -> Table:
-    """What several replies to each prompt give together, with the interval over rows."""
+    """Returns what several replies to each prompt give together, with the interval over rows."""
     names = [Column("Task", Kind.NAME), Column("metric")]
     table = Table("Several replies to each prompt", [*names, *_run_columns(document)])
     for task in document["tasks"]:

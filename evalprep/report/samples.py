@@ -111,7 +111,7 @@ def _flip_cells(report: Report, task: str, sample_id: str) -> list[Entry]:
 
 
 class _Judged:
-    """What judges wrote about the samples of one run; no columns without a judge."""
+    """The judgements of the samples of one run; no columns without a judge."""
 
     def __init__(self, judgements: Judgements) -> None:
         self._judgements = judgements

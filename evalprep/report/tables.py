@@ -83,7 +83,10 @@ def _task_rows(document: Document) -> Iterator[list[Entry]]:
 
 
 def _draws_rows(label: str, task: str, run: TaskRunPart) -> Iterator[list[Entry]]:
-    """What several replies to each prompt give together: pass@k, maj@k, mean and variance."""
+    """Yields what several replies to each prompt give together.
+
+    Pass@k, maj@k, mean and variance.
+    """
     for entry in draws_of(run):
         low, high = entry["interval"] or (None, None)
         numbers = [run["rows"], entry["value"], low, high, entry["stderr"], None, None]

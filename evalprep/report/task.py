@@ -91,7 +91,7 @@ def _subtasks(table: Table, scored: Scored) -> list[Subtask]:
 
 
 def _filters(replies: Replies, metric: str) -> list[FilterPart]:
-    """How each filter did on the same replies, the primary one first."""
+    """Returns how each filter did on the same replies, the primary one first."""
     entries: list[FilterPart] = []
     for name in sorted(
         replies.table.filters, key=lambda filter_name: filter_name != replies.table.filter

@@ -70,7 +70,7 @@ def preview(prompt: str, common: str = "") -> str:
 
 
 def common_start(prompts: Sequence[str]) -> str:
-    r"""What all prompts begin with, back to the end of a line or a colon.
+    r"""Returns what all prompts begin with, back to the end of a line or a colon.
 
     Nothing where one of them has no more.
 

@@ -41,7 +41,7 @@ _FIXED = (*INTS, *HASHES, *FLAGS)
 
 
 class _Place(msgspec.Struct, frozen=True, array_like=True):
-    """Where a column lies, in bytes behind the head."""
+    """The place of a column, in bytes behind the head."""
 
     dtype: str
     start: int
@@ -49,7 +49,7 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Places(msgspec.Struct, frozen=True):
-    """Where the columns of an entry lie, of its first line alone."""
+    """The places of the columns of an entry, of its first line alone."""
 
     columns: dict[str, _Place]
 
@@ -71,7 +71,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def cache_folder() -> Path:
-    """Where tables are kept."""
+    """Returns where tables are kept."""
     return user_cache()
 
 

@@ -16,7 +16,7 @@ from evalprep.results.runstate import Unit, recorded_states
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """What something took; None is unknown.
+    """The effort of a task or run; None is unknown.
 
     Attributes:
         seconds: Time. Parts that ran at the same time count each.

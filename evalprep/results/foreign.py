@@ -166,7 +166,7 @@ def _log_of_pack(
 
 
 def _as_log(loaded: Any) -> Log:
-    """What a pack's reader returned; a mapping holds the results alone."""
+    """Returns what a pack's reader returned; a mapping holds the results alone."""
     if isinstance(loaded, Log):
         return loaded
     return Log({str(name): dict(values) for name, values in loaded.items()})

@@ -1,4 +1,4 @@
-"""Which folders are one place: a model whose tasks lie in folders of their own.
+"""Folders that are one place: a model whose tasks lie in folders of their own.
 
 And samples that are named one by one.
 

@@ -1,4 +1,4 @@
-"""Which results files are one run: those of all commands, stages and folders that carry one run id.
+"""The results files of one run: those of all commands, stages and folders that carry one run id.
 
 lm-eval writes what stands after `--metadata` into the metadata of every task, so that a results
 file says which run and which command it is of. Files without an id are one run per time stamp.

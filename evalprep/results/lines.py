@@ -85,7 +85,7 @@ class _Never:
 
 
 class _Decoding:
-    """How lines that log the same metrics are decoded.
+    """The decoder of lines that log the same metrics.
 
     Attributes:
         names: The metrics that have a value, in order; `line_type` has an attribute for each, after

@@ -188,7 +188,7 @@ class CallSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rescored(msgspec.Struct, frozen=True):
-    """Where the replies of a rescored run are from.
+    """The run from which the replies of a rescored run are.
 
     Attributes:
         folder: Folder of that run.

@@ -101,7 +101,7 @@ def _row_of(line: str, number: int) -> str:
 
 
 def _without_values(logged: TaskResults, rows: RowCounts) -> TaskResults:
-    """What the results file holds of a task, without values: those are over all rows."""
+    """Returns what the results file holds of a task, without values: those are over all rows."""
     metrics = tuple(
         msgspec.structs.replace(metric, value=None, stderr=None, text="")
         for metric in logged.metrics

@@ -15,7 +15,7 @@ _LARGEST = 1_024  # bytes: the specification of Git LFS allows no larger pointer
 
 @dataclass(frozen=True)
 class Store:
-    """Where a large file lies instead.
+    """The store in which a large file lies instead.
 
     Attributes:
         name: What it is called, for people.
@@ -61,7 +61,7 @@ def pointers_below(
 
 
 def said_of(pointers: Sequence[Path]) -> tuple[str, str]:
-    """What is to be said of pointers, at least one, and what fetches the files."""
+    """Returns what is to be said of pointers, at least one, and what fetches the files."""
     store = store_of(pointers[0]) or STORES[0]
     several = (
         f"{len(pointers)} files are pointers"

@@ -26,7 +26,7 @@ def note_on_limit(task: TaskRun) -> list[str]:
 
 
 def note_on_empty_replies(table: Table) -> list[str]:
-    """How many replies are empty, from one in a hundred on."""
+    """Returns how many replies are empty, from one in a hundred on."""
     empty = int(np.sum(table.empty == 1))
     if not empty or empty < _EMPTY_SHARE * len(table):
         return []
@@ -59,7 +59,7 @@ def note_on_few_documents(documents: int | None) -> list[str]:
 
 
 def _note_on_doubled_rows(table: Table) -> list[str]:
-    """How many ids stand for several rows of one prompt and place."""
+    """Returns how many ids stand for several rows of one prompt and place."""
     ids = {table.ids[row] for row in table.doubled()}
     if not ids:
         return []

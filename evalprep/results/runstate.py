@@ -62,7 +62,7 @@ class Unit:
 
     @property
     def cut(self) -> tuple[str, int, int]:
-        """Which rows it holds."""
+        """Returns which rows it holds."""
         return self.task, self.first, self.rows
 
 
@@ -102,7 +102,7 @@ class State:
         return self.phase == DONE
 
     def count(self, status: str) -> int:
-        """How many units have a status."""
+        """Returns how many units have a status."""
         return sum(unit.status == status for unit in self.units)
 
     def outcome(self, tasks: Iterable[str]) -> tuple[dict[str, str], set[str]]:

@@ -173,7 +173,7 @@ def _of_cut_list(raw: bytes) -> list[bytes]:
 
 
 def _times_before(lines: Iterable[bytes]) -> list[int]:
-    """How often the document of each line has been before.
+    """Returns how often the document of each line has been before.
 
     -1 for a line that names its filter or no document.
     """

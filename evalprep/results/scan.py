@@ -113,7 +113,10 @@ def _blocks(file: IO[bytes]) -> Iterator[_Block]:
 
 
 def _lines_about(path: Path) -> int | None:
-    """How many lines a file has, by its size and its first ones; None where that cannot be told."""
+    """Returns how many lines a file has, by its size and its first ones.
+
+    None where that cannot be told.
+    """
     with path.open("rb") as file:
         first = next(_blocks(file), None)
     return None if first is None else round(len(first) * path.stat().st_size / first.size)
@@ -216,7 +219,7 @@ class _Scan:
 
 
 def _line_ends(content: bytes) -> list[int]:
-    """Where each whole line of some bytes ends, its line break included."""
+    """Returns where each whole line of some bytes ends, its line break included."""
     ends = []
     end = content.find(b"\n") + 1
     while end:

@@ -1,4 +1,4 @@
-"""Which runs are one model with other seeds: of its training, as its name tells, or of the run."""
+"""Runs of one model with other seeds: of its training, as its name tells, or of the run."""
 
 from __future__ import annotations
 

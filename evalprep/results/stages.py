@@ -31,7 +31,7 @@ def replies_digest(tasks: Iterable[TaskRun]) -> str:
 
 
 def made_from(tasks: Iterable[TaskRun], annotated: Mapping[str, Any]) -> str:
-    """What rows made from these replies carry as `made_from`.
+    """Returns what rows made from these replies carry as `made_from`.
 
     And what the values that annotators gave them carry.
 

@@ -127,7 +127,7 @@ class Table:
 
     @cached_property
     def _ids_differ(self) -> bool:
-        """Whether every id has another hash, which takes less memory to see than a set of them."""
+        """Returns whether every id has another hash, in less memory than a set of them takes."""
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
         hashes.sort()
         return not bool(np.any(hashes[1:] == hashes[:-1]))

@@ -148,7 +148,7 @@ class TaskLines:
 
 
 def _key(row: Row) -> tuple[str, str, str] | None:
-    """What a sample is known by; None where nothing names it."""
+    """Returns what a sample is known by; None where nothing names it."""
     if row.id is not None:
         return ("id", row.id, row.filter)
     text = row.doc_hash or row.question or row.prompt

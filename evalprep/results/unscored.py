@@ -37,7 +37,7 @@ Scorer = Callable[[Mapping[str, Any], list[Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class OwnScores:
-    """How a pack's task scores a row.
+    """The scorer of a pack's task for one row.
 
     Attributes:
         function: Row and filtered replies -> metrics.
@@ -160,7 +160,7 @@ def _own_scores(task: str) -> OwnScores | None:
 
 
 def _scores_by(content: Mapping[str, Any]) -> OwnScores | None:
-    """How a template scores; None where it is not by a formula of ours."""
+    """Returns how a template scores; None where it is not by a formula of ours."""
     place, _, attribute = str(content.get("process_results") or "").rpartition(".")
     if place.partition(".")[0] != _FORMULAS or content.get("output_type") != "generate_until":
         return None

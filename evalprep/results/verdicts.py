@@ -19,7 +19,7 @@ class MultipleChoiceVerdicts(NamedTuple):
 
 @dataclass(frozen=True)
 class VerdictCheck:
-    """What a look at the multiple-choice rows of a file gave.
+    """The result of a look at the multiple-choice rows of a file.
 
     Attributes:
         checked: Rows whose logged verdicts could be held against their log-likelihoods.

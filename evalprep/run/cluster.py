@@ -37,7 +37,7 @@ _CARRIED = ("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_ENDPOINT", "EVALPRE
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where a command runs.
+    """The cluster on which a command runs.
 
     Attributes:
         address: Of the cluster's head, or `auto`; empty for one that is started on this machine.
@@ -67,7 +67,7 @@ class _Member:
 
 @dataclass
 class _Progress:
-    """What a dispatch has come to.
+    """The progress of a dispatch.
 
     Attributes:
         state: The state of the command.
@@ -85,7 +85,7 @@ class _Progress:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a unit waits or runs, and an engine may be had for it."""
+        """Returns whether a unit waits or runs, and an engine may be had for it."""
         return not self.broken and any(
             unit.status in {PENDING, RUNNING} for unit in self.state.units
         )
@@ -97,7 +97,7 @@ class _Progress:
 
 
 def run_on_ray(cluster: Cluster) -> Callable[[Job, RunFolder, Show, Callable[[], bool]], None]:
-    """What runs the units of a command on a cluster, for `run_job`."""
+    """Returns what runs the units of a command on a cluster, for `run_job`."""
 
     def run(job: Job, folder: RunFolder, show: Show, stopped: Callable[[], bool]) -> None:
         with _connected(cluster):
@@ -326,7 +326,7 @@ def _needs(job: Job, resources: dict[str, float]) -> dict[str, float]:
 
 
 def _room(resources: dict[str, float], needs: dict[str, float]) -> int:
-    """How many engines the cluster has room for."""
+    """Returns how many engines the cluster has room for."""
     names = {"num_cpus": "CPU", "num_gpus": "GPU"}
     counts = [
         int(resources.get(names[need], 0) // amount) for need, amount in needs.items() if amount

@@ -129,7 +129,7 @@ class Engine:
         self._unanswered = error
 
     def at_fault(self, task: str, error: Exception) -> str:
-        """Why nothing can come from the engine any more after a task failed.
+        """Returns why nothing can come from the engine any more after a task failed.
 
         Empty where it may be the task's fault.
 

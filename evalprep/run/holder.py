@@ -37,7 +37,7 @@ _SETTLING_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a worker's work on a command ended.
+    """The end of a worker's work on a command.
 
     Attributes:
         code: 0 when every unit is done, else 1; of a process that ended without a word its exit

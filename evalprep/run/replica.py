@@ -46,7 +46,7 @@ class PlannedUnits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a unit on a node.
+    """The outcome of a unit on a node.
 
     Attributes:
         unit: The unit as plain data, done or failed.
@@ -86,7 +86,7 @@ def plan_on_node(
 
 
 def unit_cost(task: Any, unit: Unit) -> float:
-    """What a unit costs, in tokens of prompt, from the lengths of some of its prompts.
+    """Returns what a unit costs, in tokens of prompt, from the lengths of some of its prompts.
 
     A generated token counts as eight of a prompt.
     """

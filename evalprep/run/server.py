@@ -12,7 +12,9 @@ _PATIENCE = 5.0  # seconds for a connection
 
 
 def silence(job: Job) -> str:
-    """Why no server can be reached; empty where one answers, or where the back end needs none.
+    """Returns why no server can be reached.
+
+    Empty where one answers, or where the back end needs none.
 
     Only a connection is tried: what the server thinks of a request is lm-eval's to find out. Behind
     a proxy nothing is said, as the way there is not ours to know.

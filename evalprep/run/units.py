@@ -17,7 +17,7 @@ from evalprep.status import Job
 
 @dataclass(frozen=True)
 class Cut:
-    """How a command is cut, and which part of it is to run.
+    """The cut of a command, and the part of it that is to run.
 
     Attributes:
         rows: Rows of one unit; 0 for whole tasks.

@@ -22,7 +22,7 @@ from evalprep.status import Job, RunFolder
 
 @dataclass(frozen=True)
 class Call:
-    """What lm-eval makes of a command before a model is loaded.
+    """The call that lm-eval makes of a command before a model is loaded.
 
     Attributes:
         config: Its reading of the command.
@@ -124,7 +124,7 @@ class Walk:
         return True
 
     def _end_of_all(self, unit: Unit, error: Exception) -> str:
-        """Why no further unit can succeed either; empty where one may."""
+        """Returns why no further unit can succeed either; empty where one may."""
         self.engine.broken = silence(self.job) or self.engine.at_fault(unit.task, error)
         return self.engine.broken
 

@@ -43,7 +43,7 @@ class _Line(NamedTuple):
 
 
 def effort_table(scores: Scores) -> Table:
-    """What tasks, calls and judges took; a table without rows where nothing is known."""
+    """Returns what tasks, calls and judges took; a table without rows where nothing is known."""
     lines = list(_lines(scores))
     names = [name for name in _HEADS if _is_any_known(name, lines)]
     with_cost = any(line.cost is not None for line in lines)

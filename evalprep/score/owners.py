@@ -1,4 +1,4 @@
-"""Which packs the tasks of a run belong to."""
+"""The packs that the tasks of a run belong to."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _close_names(name: str, packs: Mapping[str, Pack]) -> list[str]:
 
 
 def without_pack(run: Run, packs: Mapping[str, Pack]) -> str:
-    """Why there are no suite scores, and which ids the tasks may have been meant to have."""
+    """Returns why there are no suite scores, and the ids that the tasks may be meant to have."""
     meant: dict[str, str] = {}
     for name in run.tasks:
         close = _close_names(name, packs)

@@ -20,7 +20,7 @@ RowInfluence = Influence | Callable[[], Influence | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Mapping[str, Any]):
-    """What is known of a suite score; a field is None where its function does not give it.
+    """The facts of a suite score; a field is None where its function does not give it.
 
     As a mapping it is what its function returned, for notebooks that read it by its keys.
 

@@ -88,7 +88,7 @@ def score_run(
 
 
 def _judged(run: Run, packs: Sequence[Pack]) -> tuple[Ratings, list[JudgeEffort]]:
-    """What judges said of a run, and what they took."""
+    """Returns what judges said of a run, and what they took."""
     if ledger_of(run) is None:
         return Ratings(), []
     from evalprep.annotate import judge_efforts, ratings_of_run
@@ -106,7 +106,7 @@ def partial_rows(run: Run, names: Iterable[str]) -> str:
 
 
 def _notes_about_packs(run: Run, packs: Mapping[str, Pack], owners: Sequence[Pack]) -> list[str]:
-    """Why packs of the run are missing, where any are."""
+    """Returns why packs of the run are missing, where any are."""
     if not packs:
         return []
     if elsewhere := packs_elsewhere(run, packs):
@@ -143,7 +143,7 @@ def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
 
 
 def _notes_on_unmatched(pack: Pack, reference: Run, walk: Walk) -> list[str]:
-    """What of a log as reference stands beside nothing, where the pack's `references.py` says."""
+    """Returns notes on parts of a reference log without a match, by the pack's `references.py`."""
     notes_on_unmatched = getattr(pack.module("references"), "notes_on_unmatched", None)
     if not reference.stated or notes_on_unmatched is None:
         return []
@@ -217,7 +217,7 @@ def _published_entries(pack: Pack, run: Run) -> list[Published]:
 
 @dataclass(frozen=True)
 class _TaskSettings:
-    """What the tasks behind a score say of it.
+    """The settings of a score that the tasks behind it state.
 
     Their common rule, and the pack's settings of each.
     """

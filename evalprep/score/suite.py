@@ -95,7 +95,7 @@ class SuiteScore:
 
     @property
     def read(self) -> tuple[int, int]:
-        """How many answers it is made of, and of how many; zeros where it does not tell."""
+        """Returns how many answers it is made of, and of how many; zeros where it does not tell."""
         return self.result.read or (0, 0)
 
     @property

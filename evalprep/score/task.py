@@ -222,7 +222,7 @@ def score_groups(run: Run) -> list[GroupScore]:
 
 
 def _reason_against_pooling(run: Run, name: str, tasks: Mapping[str, TaskRun]) -> str:
-    """Why the tasks of a group cannot be put together; empty where they can."""
+    """Returns why the tasks of a group cannot be put together; empty where they can."""
     all_members = run.group(name, sampled=False)
     if len(tasks) < len(all_members):
         return f"{len(tasks)} of its {len(all_members)} tasks have samples, and are not pooled"

@@ -114,7 +114,7 @@ def _has_all_results(command: Command, prepared: Prepared, run: str) -> bool:
 
 @dataclass(frozen=True)
 class TaskRows:
-    """How far the results of one task are.
+    """The progress of the results of one task.
 
     Attributes:
         have: Rows that the fullest of the calls has scored.

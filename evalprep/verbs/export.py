@@ -213,7 +213,7 @@ def _compared(
 def _verdict(
     subject: Subject, baseline: Subject | None, args: argparse.Namespace
 ) -> Verdict | None:
-    """What a gate decides; None without a policy."""
+    """Returns what a gate decides; None without a policy."""
     if args.policy is None:
         return None
     from evalprep.gate import decide, read_policy
@@ -228,7 +228,7 @@ def _verdict(
 
 @dataclass
 class _Outcome:
-    """What was written, shown or sent, for people and as data."""
+    """The outcome of an export: what was written, shown or sent, for people and as data."""
 
     files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -346,7 +346,7 @@ class _Job:
         return out
 
     def _notes(self) -> list[str]:
-        """What of the runs the reader should know."""
+        """Returns what of the runs the reader should know."""
         from evalprep.export import is_gated
 
         gated = [
@@ -375,7 +375,7 @@ class _Job:
     # --- sending
 
     def _destination(self) -> str:
-        """Where the files would go; empty for a format that stays here."""
+        """Returns where the files would go; empty for a format that stays here."""
         from evalprep.export import is_remote, store_of
 
         if self.entry.name == "mlflow":

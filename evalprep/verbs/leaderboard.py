@@ -96,7 +96,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _folder_of(out: Path, heading: str) -> Path:
-    """Where the table under a heading goes: of several each into a folder of its own."""
+    """Returns where the table under a heading goes: of several each into a folder of its own."""
     name = re.sub(r"[^\w.+-]+", "_", heading).strip("_.")
     return out / name if name else out
 

@@ -1,4 +1,4 @@
-"""How the user wants results of other tools to be read, out of the arguments of a verb."""
+"""The settings for reading results of other tools, out of the arguments of a verb."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ def _check_folder(out: Path, within: Path) -> None:
 
 @dataclass
 class _Extras:
-    """What packs and judges add to the runs: scores, a sentence about each score, judgements.
+    """The additions of packs and judges to runs: scores, a sentence about each score, judgements.
 
     And what went wrong.
     """

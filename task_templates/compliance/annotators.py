@@ -1,4 +1,4 @@
-"""What is computed about replies after the run.
+"""Values that are computed about replies after the run.
 
 Verdicts of programmes, toxicity and sentiment, contradictions.
 """
@@ -55,7 +55,7 @@ class CodeRunner:
     schema = None
 
     def lacks(self) -> list[str]:
-        """Why no programme can be run here; nothing where it can."""
+        """Returns why no programme can be run here; nothing where it can."""
         try:
             find_isolation()
         except BadInput as error:

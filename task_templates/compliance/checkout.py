@@ -34,7 +34,7 @@ Text = tuple[str | Field, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a text stands in the checkout.
+    """The place of a text in the checkout.
 
     Attributes:
         file: The module.

@@ -1,4 +1,4 @@
-"""Where each data set of the suite is, and its rows with the columns that the prompts need.
+"""The data sets of the suite, and their rows with the columns that the prompts need.
 
 The user's own place comes first (`compliance.data`), then the checkout of version 1
 (`compliance.v1_checkout`), then the small rows of the pack (`compliance.stand_ins`), then the
@@ -211,7 +211,7 @@ def is_local(context: Context, part: str) -> bool:
 
 
 def missing(context: Context, part: str) -> str:
-    """Why there are no rows of a part; empty where there may be."""
+    """Returns why there are no rows of a part; empty where there may be."""
     entry = PARTS[part]
     if entry.hub or part in context.section.data or part in FACTS:
         return ""
@@ -223,7 +223,7 @@ def missing(context: Context, part: str) -> str:
 
 
 def stands_in(context: Context, part: str) -> bool:
-    """Whether the rows of a part are the pack's own small ones."""
+    """Returns whether the rows of a part are the pack's own small ones."""
     section = context.section
     own = section.stand_ins and part not in section.data and part not in FACTS
     return bool(own and not _in_checkout(context, part))
@@ -284,7 +284,7 @@ def _given_rows(context: Context, part: str, place: Any) -> list[Row]:
 
 
 def _has_columns(context: Context, place: str, pack_columns: Iterable[str], where: str) -> bool:
-    """Whether a file has the pack's columns already, whatever it is called."""
+    """Returns whether a file has the pack's columns already, whatever it is called."""
     sources = list(context.sources)
     try:
         return set(pack_columns) <= set(context.open(place, where=where).columns)

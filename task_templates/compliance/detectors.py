@@ -1,4 +1,4 @@
-"""What rates toxicity and sentiment.
+"""The models that rate toxicity and sentiment.
 
 A model or package where it is, or word lists of the pack for trials.
 """
@@ -84,7 +84,7 @@ _BAD = frozenset(
 
 
 def absent_helper(context: Context, task: str) -> str:
-    """Why a task lacks what rates its replies; empty where it does not."""
+    """Returns why a task lacks what rates its replies; empty where it does not."""
     reasons = []
     if task in RATED and not toxicity_name(context.section.toxicity):
         reasons.append(
@@ -118,7 +118,7 @@ def sentiment_name(setting: str) -> str:
 
 
 def _bert_folder() -> str:
-    """Where the detector's weights are on this machine.
+    """Returns where the detector's weights are on this machine.
 
     Empty where they are not. Nothing is downloaded.
     """

@@ -102,7 +102,10 @@ def gap_shots(context: Context) -> list[Row]:
 
 
 def explain(context: Context, topic: str, before: str, sentence: str) -> str:
-    """What a judge is asked about a sentence; `OTHER` stands where the other sentence comes."""
+    """Returns what a judge is asked about a sentence.
+
+    `OTHER` stands where the other sentence comes.
+    """
     return words(context).fill(
         "self_check_explain", topic=topic, before=before, sentence=sentence, other=OTHER
     )

@@ -50,7 +50,7 @@ def human_eval(context: Context) -> list[Row]:
 
 
 def _described(head: str) -> str:
-    """What the docstring says before its examples, in one line.
+    """Returns what the docstring says before its examples, in one line.
 
     Where it ends with neither, the last character goes, too, as in the original.
     """

@@ -120,7 +120,7 @@ def _value(row: ExportRow, score: str) -> float | None:
 
 
 def _wording(row: ExportRow) -> str:
-    """Which benchmarks asked in whose words."""
+    """Returns which benchmarks asked in whose words."""
     keys: dict[str, list[str]] = {}
     for key, benchmark in scored().items():
         notes = row.cells.get(benchmark.score, _NOTHING).notes

@@ -56,7 +56,10 @@ def _subset_size(data: Mapping[str, Any]) -> Any:
 
 
 def _ours(data: Mapping[str, Any]) -> bool:
-    """Whether this pack computed a file's scores; it may also have copied those of the original."""
+    """Returns whether this pack computed a file's scores.
+
+    It may also have copied those of the original.
+    """
     return "suite" in data and data.get("scored_by") != SUITE_RULE
 
 
@@ -109,7 +112,10 @@ class _FinalResult(NamedTuple):
 
 
 def _final_result(path: Path) -> _FinalResult | None:
-    """What a file of final results holds; None where it is none, or of no benchmark of ours."""
+    """Returns what a file of final results holds.
+
+    None where it is none, or of no benchmark of ours.
+    """
     data = read_json(path)
     final = data.get("FinalResult") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(final, Mapping):
@@ -133,7 +139,7 @@ def _finals(folder: Path) -> list[Path]:
 
 
 def _config(folder: Path) -> Mapping[str, Any]:
-    """What a benchmark's config.json says of the benchmark, with the model's name under `model`.
+    """Returns the facts of a benchmark from its config.json, with the model's name as `model`.
 
     Empty without one.
     """

@@ -39,12 +39,12 @@ class Algorithm:
 
     @property
     def compared(self) -> bool:
-        """Whether BERTScore says something of it."""
+        """Returns whether BERTScore says something of it."""
         return self.family in ("qa_accuracy", "summarization_accuracy", "general")
 
     @property
     def detects(self) -> bool:
-        """Whether its scores come from a toxicity detector."""
+        """Returns whether its scores come from a toxicity detector."""
         return self.name.endswith("toxicity")
 
 

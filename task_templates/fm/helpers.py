@@ -23,7 +23,9 @@ WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
 
 def folder_of(context: Context, path: str) -> Path | None:
-    """Where weights lie: a folder, or the snapshot of a hub id in the cache of this machine.
+    """Returns where weights lie.
+
+    A folder, or the snapshot of a hub id in the cache of this machine.
 
     None where they do not.
     """
@@ -39,7 +41,7 @@ def folder_of(context: Context, path: str) -> Path | None:
 
 
 def missing_weights(context: Context, path: str | None, key: str, what: str) -> str:
-    """Why weights cannot be used, in one sentence; empty where they can."""
+    """Returns why weights cannot be used, in one sentence; empty where they can."""
     if not path:
         place = "a folder in the format of transformers or a hub id"
         return f"{what} needs its weights: give fm.{key}, {place}"
@@ -56,14 +58,14 @@ def missing_weights(context: Context, path: str | None, key: str, what: str) -> 
 
 
 def missing_detector(context: Context, name: str) -> str:
-    """Why a detector cannot be used."""
+    """Returns why a detector cannot be used."""
     return missing_weights(
         context, context.section.detector_path, "detector_path", f"the detector {name}"
     )
 
 
 def missing_encoder(context: Context) -> str:
-    """Why BERTScore cannot be computed."""
+    """Returns why BERTScore cannot be computed."""
     path = context.section.bertscore_path
     layer = context.section.bertscore_layer
     if reason := missing_weights(context, path, "bertscore_path", "BERTScore"):
@@ -103,7 +105,7 @@ def _weights(context: Context, path: str) -> dict[str, Any]:
 
 
 def missing_meteor(kind: str) -> str:
-    """Why METEOR cannot be computed: data of NLTK that are not on this machine."""
+    """Returns why METEOR cannot be computed: data of NLTK that are not on this machine."""
     if kind not in METEORS:
         return ""
     absent = missing_data(synonyms=kind == "wordnet")

@@ -1,4 +1,4 @@
-"""What fmeval left: its saved records and its `EvalOutput` as JSON.
+"""The files of fmeval: its saved records and its `EvalOutput` as JSON.
 
 As results by the names of our scores.
 """

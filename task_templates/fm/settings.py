@@ -284,7 +284,7 @@ class _Entry:
         return own
 
     def _source(self) -> SourceSpec | None:
-        """Where the records are: `path` alone, or a mapping as for every source."""
+        """Returns where the records are: `path` alone, or a mapping as for every source."""
         path = self.entry["path"]
         values = {key: self.entry[key] for key in _SOURCE if self.entry.get(key) is not None}
         try:
@@ -386,7 +386,7 @@ class _Entry:
         return self.entry.get("outputs") not in (None, "model")
 
     def _replies(self) -> dict[str, str]:
-        """Where the replies of each model are, as `outputs` says it by the names of models."""
+        """Returns the places of each model's replies, as `outputs` names them by model."""
         outputs = self.entry.get("outputs")
         labels = self.context.model_labels
         if outputs == "dataset" and len(labels) > 1:

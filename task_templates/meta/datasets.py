@@ -1,4 +1,4 @@
-"""Which evals data set a run uses.
+"""The evals data set that a run uses.
 
 Where it is, which family it belongs to, which tasks it offers.
 """

@@ -112,7 +112,7 @@ def _check_requested(
 
 
 def _group_mistake(dataset: Dataset, groups: dict[str, list[str]], name: str) -> tuple[str, str]:
-    """Why a group does not fit the data set, and what to do; empty where it fits."""
+    """Returns why a group does not fit the data set, and what to do; empty where it fits."""
     if groups.get(name):
         return "", ""
     kind = "an instruct" if dataset.family["kind"] == "instruct" else "a pretrained"
@@ -121,7 +121,7 @@ def _group_mistake(dataset: Dataset, groups: dict[str, list[str]], name: str) ->
 
 
 def _task_mistake(dataset: Dataset, name: str) -> tuple[str, str]:
-    """Why a task does not fit the data set, and what to do; empty where it fits."""
+    """Returns why a task does not fit the data set, and what to do; empty where it fits."""
     family, offered = dataset.family, dataset.offered()
     if name not in family["tasks"]:
         what = f"{name} is no task of {family['name']} data sets such as {dataset.name}"

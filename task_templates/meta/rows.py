@@ -99,7 +99,7 @@ def sha256(text: str) -> str:
 
 
 def name_of(row: Row) -> str:
-    """How messages call a row."""
+    """Returns how messages call a row."""
     return str(row.get("input_question_hash") or sha256(str(row.get("input_question"))))[:16]
 
 

@@ -27,7 +27,7 @@ MANGLED = (
 
 
 def truth_kind(task: str) -> str | None:
-    """Which ground truth a task needs."""
+    """Returns which ground truth a task needs."""
     if task == "meta_ifeval":
         return "ifeval"
     return "math" if task.startswith("meta_math") else None
@@ -64,7 +64,7 @@ def spellings(text: str) -> list[str]:
 
 
 def flaw_of_instructions(entry: Row) -> str:
-    """What is wrong with an IFEval entry, in words; empty where nothing is."""
+    """Returns what is wrong with an IFEval entry, in words; empty where nothing is."""
     key, names, kwargs = entry.get("key"), entry.get("instruction_id_list"), entry.get("kwargs")
     if not isinstance(key, int | float | str) or not str(key).removesuffix(".0").isdecimal():
         return f"its key is {str(key)[:40]!r}, no whole number"
@@ -119,7 +119,7 @@ def truth_of(context: Context, kind: str) -> GroundTruth:
 
 
 def flaw_of_solution(entry: Row) -> str:
-    """What is wrong with a MATH entry, in words; empty where nothing is."""
+    """Returns what is wrong with a MATH entry, in words; empty where nothing is."""
     return "" if gold_of(entry.get("solution")) is not None else "its solution has no box"
 
 

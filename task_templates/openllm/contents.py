@@ -48,7 +48,7 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which row of the table is meant; None leaves a column open."""
+    """The row of the table that is meant; None leaves a column open."""
 
     model: str
     precision: str | None = None

@@ -1,4 +1,4 @@
-"""Which tasks a run has, how they are called, and the rows made of published samples."""
+"""The tasks of a run, their calls, and the rows made of published samples."""
 
 from __future__ import annotations
 

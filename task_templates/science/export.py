@@ -53,7 +53,7 @@ NODES = {
 
 
 def root_of(out_dir: Path, mode: str) -> Path:
-    """Where the files by one rule go."""
+    """Returns where the files by one rule go."""
     return out_dir if mode == CORRECTED else out_dir / mode
 
 
@@ -118,12 +118,12 @@ def _names(run: ExportRun) -> Iterator[str]:
 
 
 def _origins(folder: Path) -> set[str]:
-    """Where the runs lie whose results a folder holds."""
+    """Returns where the runs lie whose results a folder holds."""
     return {str(read(file)["source"].get("run", "")) for file in folder.glob("*/metrics.json")}
 
 
 def _is_of_another(folder: Path, run: ExportRun) -> bool:
-    """Whether a folder holds results of other predictions.
+    """Returns whether a folder holds results of other predictions.
 
     A run that was moved, copied or resumed is no other.
     """

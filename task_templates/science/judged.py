@@ -100,7 +100,7 @@ def _as_the_original_reads(name: str, sample: Sample) -> float | None:
 
 
 def _is_imported(reply: str) -> bool:
-    """Whether a kept reply is a rating of another tool and no words of a judge."""
+    """Returns whether a kept reply is a rating of another tool and no words of a judge."""
     try:
         return isinstance(json.loads(reply), dict)
     except (ValueError, RecursionError):

@@ -79,7 +79,7 @@ def plan(context: Context) -> Plan:
 
 
 def _without_bos(context: Context) -> bool:
-    """Whether no BOS is put before the prompts, as by the original's vLLM.
+    """Returns whether no BOS is put before the prompts, as by the original's vLLM.
 
     What the text holds is all there is.
 
@@ -92,7 +92,7 @@ def _without_bos(context: Context) -> bool:
 
 
 def _bos_note(context: Context) -> str:
-    """What is sent at the start of a prompt, in one sentence."""
+    """Returns what is sent at the start of a prompt, in one sentence."""
     if not _without_bos(context):
         return ""
     section = context.section
@@ -147,7 +147,7 @@ def _prepared(task: str, row: Row, examples: Sequence[Row], wrap: Wrap) -> Row:
 
 
 def _document(task: str, prompt: str) -> str | None:
-    """What rows on the same paper share; None where each row has a text of its own."""
+    """Returns what rows on the same paper share; None where each row has a text of its own."""
     fields = {
         "mup_single_document_summarization": mup_prompt_fields,
         "qasper_abstractive_qa": qasper_prompt_fields,
@@ -332,7 +332,7 @@ def _shots(context: Context, rows: Sequence[Row]) -> Iterator[tuple[Row]]:
 
 
 def _room(context: Context, task: str, rows: Sequence[Mapping[str, Any]]) -> tuple[int, list[str]]:
-    """How long a reply may be, and what to say of prompts that leave too little room.
+    """Returns how long a reply may be, and what to say of prompts that leave too little room.
 
     Raises:
         BadInput: `too_long: error` and a prompt that is too long, or no room at all.

@@ -45,11 +45,11 @@ class Entry:
 
     @property
     def source(self) -> Mapping[str, Any]:
-        """What is known of the run."""
+        """Returns what is known of the run."""
         return next((task["source"] for task in self.tasks.values() if "source" in task), {})
 
     def is_seed_of(self, other: Entry) -> bool:
-        """Whether two runs are one model, asked the same, with two different seeds."""
+        """Returns whether two runs are one model, asked the same, with two different seeds."""
         ours, theirs = self.source, other.source
         if not ours.get("seed") or not theirs.get("seed") or ours["seed"] == theirs["seed"]:
             return False
@@ -318,7 +318,7 @@ def _missing_of(entry: Entry) -> list[Line]:
 
 
 def _runs(models: Iterable[Model]) -> list[Line]:
-    """Which runs stand behind which row."""
+    """Returns which runs stand behind which row."""
     return [
         [
             entry.name,
@@ -333,7 +333,7 @@ def _runs(models: Iterable[Model]) -> list[Line]:
 
 
 def _rules(models: Iterable[Model]) -> Iterable[Line]:
-    """What each rule is worth, in percentage points, by run."""
+    """Yields what each rule is worth, in percentage points, by run."""
     for model in models:
         for entry in model.entries:
             for name, content in entry.tasks.items():

@@ -1,4 +1,4 @@
-"""What a judge is asked about generations: judge.yaml has the contexts, rubrics/ the wording."""
+"""The questions for a judge of generations: judge.yaml has the contexts, rubrics/ the wording."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .spoken import question_in, without_control
 
 
 class _Texts(NamedTuple):
-    """What a judge sees of a row."""
+    """The texts of a row that a judge sees."""
 
     question: str
     reference: str

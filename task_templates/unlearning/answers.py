@@ -1,4 +1,4 @@
-"""How likely answers, paraphrases and wrong answers are: probabilities and truth ratios."""
+"""The likelihood of answers, paraphrases and wrong answers: probabilities and truth ratios."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _correct_and_wrong(inputs: Inputs, name: str) -> tuple[dict[str, Any], dict[
 
 
 def _no_rows(inputs: Inputs, score: str) -> Result | None:
-    """Why a score has no rows; None where it has."""
+    """Returns why a score has no rows; None where it has."""
     result = inputs.get(score, {})
     if by_index(result):
         return None

@@ -31,7 +31,7 @@ MUSE_REPLY = {"knowmem": 32, "verbmem": 128}
 
 @dataclass(frozen=True)
 class Data:
-    """Where the rows of a task are.
+    """The place of a task's rows.
 
     Attributes:
         suite: `tofu` or `muse`.
@@ -53,7 +53,7 @@ class Data:
 
     @property
     def reply_tokens(self) -> int:
-        """How many tokens a model may generate."""
+        """Returns how many tokens a model may generate."""
         if self.suite == "tofu":
             return TOFU_REPLY
         return MUSE_REPLY[self.config]
@@ -69,7 +69,7 @@ class Data:
 
 
 def split_name(split: Any) -> str:
-    """What a split is called: by its name in the data set, else after its file.
+    """Returns what a split is called: by its name in the data set, else after its file.
 
     >>> split_name("forget10"), split_name({"path": "mine/secrets.jsonl"})
     ('forget10', 'secrets')
@@ -79,7 +79,7 @@ def split_name(split: Any) -> str:
 
 
 def is_own(split: Any) -> bool:
-    """Whether a split is rows of the user's own.
+    """Returns whether a split is rows of the user's own.
 
     A mapping or a path, not a name of the data set.
     """
@@ -89,7 +89,7 @@ def is_own(split: Any) -> bool:
 
 
 def split_of_part(section: Any, part: str) -> Any:
-    """What the config says of one of the three splits, else what follows from TOFU's own.
+    """Returns what the config says of one of the three splits, else what follows from TOFU's own.
 
     None for neither.
     """
@@ -129,7 +129,7 @@ def data_of(task: str, section: Any) -> Data:
 
 
 def split_of(context: Context, data: Data) -> str:
-    """What is forgotten: TOFU's forget split or MUSE's corpus."""
+    """Returns what is forgotten: TOFU's forget split or MUSE's corpus."""
     if data.suite == "tofu":
         return split_name(context.section.forget_split)
     return str(context.section.muse_corpus)

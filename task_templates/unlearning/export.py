@@ -86,7 +86,7 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
 
 
 def _may_write(folder: Path, out_dir: Path, numbers: Mapping[str, Any]) -> bool:
-    """Whether the harness' numbers may go into a folder.
+    """Returns whether the harness' numbers may go into a folder.
 
     These files name no model, only the folder may.
     """
@@ -157,7 +157,7 @@ def _configured_metrics(suite: str, facts: Mapping[str, Mapping[str, Any]]) -> l
 
 
 def _model(run: ExportRun) -> dict[str, Any]:
-    """What tells one model from another.
+    """Returns what tells one model from another.
 
     Its name, and its revision and adapter where there are some.
     """
@@ -167,7 +167,7 @@ def _model(run: ExportRun) -> dict[str, Any]:
 
 
 def _folders(out_dir: Path, model: Mapping[str, Any]) -> Iterator[Path]:
-    """Where the files of a model may go, the first choice first."""
+    """Yields where the files of a model may go, the first choice first."""
     yield out_dir
     name = re.sub(r"[^\w.-]+", "_", str(model["model"]).rstrip("/").rpartition("/")[2]) or "model"
     yield out_dir / name
@@ -176,7 +176,7 @@ def _folders(out_dir: Path, model: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _known(file: Path, model: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a result file of this model holds.
+    """Returns what a result file of this model holds.
 
     Empty where there is none, None for a file that is not to be replaced.
     """
@@ -205,7 +205,10 @@ def _rules() -> str:
 
 
 def _task_facts(task: ExportTask) -> dict[str, Any]:
-    """What decides the samples of one task: their file, the data and the prompt settings."""
+    """Returns what decides the samples of one task.
+
+    Their file, the data and the prompt settings.
+    """
     return {
         "samples": Path(task.path).name,
         "samples_sha256": file_sha256(Path(task.path)),

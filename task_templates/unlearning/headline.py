@@ -87,7 +87,7 @@ def model_utility(*, inputs: Inputs, **_: Any) -> Result:
 
 
 def _values_added(name: str, part: Result) -> dict[str, float | None]:
-    """What each row of a part adds to its mean; None for a row without a value."""
+    """Returns what each row of a part adds to its mean; None for a row without a value."""
     kind = next(kind for kind in UTILITY_ROWS if kind in name)
     of_row, contribution = UTILITY_ROWS[kind]
     values: dict[str, float | None] = {}
@@ -97,7 +97,7 @@ def _values_added(name: str, part: Result) -> dict[str, float | None]:
 
 
 def _utility_influence(inputs: Inputs, utility: float) -> Influence | None:
-    """What each row adds to the harmonic mean H of n parts x.
+    """Returns what each row adds to the harmonic mean H of n parts x.
 
     DH/dx = H^2 / (n x^2) times what it adds to the part.
     """

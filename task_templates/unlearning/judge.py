@@ -35,7 +35,7 @@ Prompt = Callable[..., str]
 
 
 def broken_prompt(file: Any, what: str) -> Problem:
-    """What to tell of a prompt file that does not work."""
+    """Returns what to tell of a prompt file that does not work."""
     return Problem(
         what=what,
         where=str(file),

@@ -1,4 +1,4 @@
-"""What an attack still gains, measured against the retain model."""
+"""The gain of an attack, measured against the retain model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _relative(inputs: Inputs, reference: Inputs | None, formula: Formula) -> Res
 def _influence(
     own: Mapping[str, Any], other: Mapping[str, Any], formula: Formula
 ) -> Influence | None:
-    """What each text adds to the AUC, times the slope of the formula.
+    """Returns what each text adds to the AUC, times the slope of the formula.
 
     The reference is a fixed measure.
     """

@@ -1,4 +1,4 @@
-"""How much of a text the model knows by heart."""
+"""The share of a text that the model knows by heart."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ def suite_of(name: str) -> str:
 
 
 def upstream_name(name: str) -> str:
-    """What OpenUnlearning's file of the suite calls a score."""
+    """Returns what OpenUnlearning's file of the suite calls a score."""
     return name.removeprefix(MUSE_PREFIX)
 
 
 def own_name(name: str, suite: str) -> str:
-    """What this pack calls a metric of OpenUnlearning's file of a suite."""
+    """Returns what this pack calls a metric of OpenUnlearning's file of a suite."""
     name = SPELLINGS.get(name, name)
     if suite == "MUSE" and name in SHARED:
         return MUSE_PREFIX + name

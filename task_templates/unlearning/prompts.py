@@ -26,7 +26,7 @@ PROBE = "Probe 4711."
 
 
 class Style(Protocol):
-    """How a question becomes a prompt and an answer becomes a scored continuation."""
+    """The form of prompts and of scored continuations."""
 
     name: str
     #: Options of the token log-probability requests that go with the style.
@@ -149,7 +149,7 @@ class Template:
         return self._render(self._messages(question, shots), open_turn=True)
 
     def _tail(self, question: str, answer: str) -> str:
-        """What the template writes after the prompt for this answer."""
+        """Returns what the template writes after the prompt for this answer."""
         messages = self._messages(question)
         prompt = self._render(messages, open_turn=True)
         whole = self._render([*messages, {"role": "assistant", "content": answer}], open_turn=False)

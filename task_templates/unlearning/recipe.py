@@ -39,7 +39,7 @@ KEYS = ("prompts", "system_prompt", "template_arguments", "plain_tags", "openunl
 
 @dataclass(frozen=True)
 class Choices:
-    """How the questions of a run are asked.
+    """The user's choices for the questions of a run.
 
     Attributes:
         prompts, system_prompt, template_arguments, plain_tags, openunlearning: As the keys of the
@@ -69,7 +69,7 @@ class Choices:
 
     @property
     def sentence(self) -> str:
-        """What is said at preparation."""
+        """Returns what is said at preparation."""
         if not self.recipe:
             reason = (
                 f"OpenUnlearning has published none for {self.without_recipe}; "

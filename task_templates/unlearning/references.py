@@ -109,7 +109,7 @@ def complete(results: Mapping[str, Result]) -> dict[str, Result]:
 
 
 def _of_summary(path: Path) -> Result:
-    """What a summary of OpenUnlearning says of its scores by what it is and where it lies.
+    """Returns what a summary of OpenUnlearning says of its scores by what it is and where it lies.
 
     Its scores follow OpenUnlearning's rule; the folder of the log or of the model names the split.
     """
@@ -125,7 +125,7 @@ def _of_summary(path: Path) -> Result:
 def _metadata(
     task: str, stated: Mapping[str, Any], results: Mapping[str, Result]
 ) -> dict[str, Any]:
-    """What tasks of a run would say of rule and split.
+    """Returns what tasks of a run would say of rule and split.
 
     As our own files tell, or as OpenUnlearning always does it.
     """

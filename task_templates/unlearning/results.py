@@ -121,7 +121,7 @@ def drawn(ratios: Iterable[float]) -> list[float]:
 
 
 def answer_keys(texts: Mapping[str, Any]) -> Result:
-    """What tells the questions of a score apart, for the result.
+    """Returns what tells the questions of a score apart, for the result.
 
     Row -> digest of the letters of its answer.
     """
@@ -143,7 +143,7 @@ def answer_keys(texts: Mapping[str, Any]) -> Result:
 
 
 def carried(inputs: Inputs) -> Result:
-    """What the first input says of its rows, for a score that is made of it."""
+    """Returns what the first input says of its rows, for a score that is made of it."""
     return {
         key: value
         for key in ("split", "answers")
@@ -199,7 +199,7 @@ def _answers_of(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def digest(reference: Inputs | None) -> dict[str, str]:
-    """Which reference a result was computed against, for the fingerprints of the result files."""
+    """Returns the reference of a result, for the fingerprints of result files."""
     if not reference:
         return {}
     text = json.dumps(reference, sort_keys=True, default=str)

@@ -27,7 +27,7 @@ def position(row: Row) -> str:
 
 
 def replies(row: Row) -> list[Any]:
-    """What the model returned, one entry per request of the row."""
+    """Returns what the model returned, one entry per request of the row."""
     response = row["response"]
     if isinstance(response, (list, tuple)):
         return list(response)
@@ -68,7 +68,7 @@ def split(samples: Sequence[Row]) -> Result:
 
 
 def answers(samples: Sequence[Row]) -> Result:
-    """What tells the rows from those of another split, for the result."""
+    """Returns what tells the rows from those of another split, for the result."""
     texts = {position(row): row["doc"].get("target", row.get("target")) for row in samples}
     return answer_keys({index: text for index, text in texts.items() if isinstance(text, str)})
 

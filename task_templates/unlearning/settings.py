@@ -108,7 +108,7 @@ def _check_values(context: Context) -> None:
 
 
 def _check_chat_template(context: Context, planned: Plan) -> None:
-    """Who applies the chat template, and whether every task can live with it."""
+    """Checks who applies the chat template, and that every task can live with it."""
     problems, where = context.problems, context.where
     try:
         choices = choices_of(context)

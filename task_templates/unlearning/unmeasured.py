@@ -1,4 +1,4 @@
-"""Which scores a split without some of its columns cannot have."""
+"""The scores that a split without some of its columns cannot have."""
 
 from __future__ import annotations
 

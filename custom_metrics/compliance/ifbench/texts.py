@@ -1,4 +1,4 @@
-"""How the rules of IFBench take a reply apart: words, tokens, sentences, paragraphs."""
+"""The parts of a reply in IFBench's rules: words, tokens, sentences, paragraphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def without_marks(text: str) -> str:
 
 
 def bare_words(text: str) -> list[str]:
-    """What blanks part in the text without punctuation."""
+    """Returns what blanks part in the text without punctuation."""
     return without_marks(text).split()
 
 

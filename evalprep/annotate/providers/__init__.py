@@ -1,1 +1,1 @@
-"""How a model is asked over the network: wire formats, and a client that no answer can hurt."""
+"""Requests to a model over the network: wire formats, and a client that no answer can hurt."""

@@ -104,7 +104,7 @@ class _Unpacker:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the end of a packed body is missing."""
+        """Returns whether the end of a packed body is missing."""
         return self._stream is not None and not self._stream.eof
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:

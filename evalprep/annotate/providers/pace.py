@@ -1,4 +1,4 @@
-"""How fast a service is asked.
+"""The pace at which a service is asked.
 
 Waits between attempts, and one wait for all where it says that it has had enough.
 """

@@ -114,7 +114,7 @@ class Wire(Protocol):
 
     @property
     def path(self) -> str:
-        """Where requests go, below the address."""
+        """Returns where requests go, below the address."""
 
     @property
     def output_limit(self) -> Sequence[str]:
@@ -179,7 +179,7 @@ def failure_of(status: int, message: str, code: str, *, no_credit: bool) -> Fail
 
 
 def _unusable_parameters(message: str, code: str) -> tuple[bool, str]:
-    """Whether a service refuses the parameters of a request for good, and what to change."""
+    """Returns whether a service refuses the parameters for good, and what to change."""
     if _LIMIT in message and "max_completion_tokens" in message:
         return True, " (--gen_kwargs max_tokens=null,max_completion_tokens=N)"
     unusable = code in {"unsupported_parameter", "unsupported_value"}

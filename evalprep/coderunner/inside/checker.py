@@ -65,7 +65,10 @@ class StandIn:
 
 
 def take_value(reply: bytes, passed: list[Any]) -> Any:
-    """What the candidate returned; with None, what it did to its arguments is done to them here."""
+    """Returns what the candidate returned.
+
+    With None, what it did to its arguments is done to them here.
+    """
     decoder = Decoder(reply, passed if reply[:1] == b"N" else ())
     value = decoder.read()
     if value is None:

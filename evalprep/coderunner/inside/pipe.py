@@ -1,4 +1,4 @@
-"""How a room and its runner talk.
+"""The messages between a room and its runner.
 
 Frames of a length, a kind and a payload, over the room's input and output.
 """

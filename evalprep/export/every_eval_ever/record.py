@@ -61,7 +61,7 @@ def write_records(subjects: Sequence[Subject], folder: Path, settings: Settings)
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a record goes, and what it is called.
+    """The place of a record, and its name.
 
     Attributes:
         collection: The collection, as the record names it.
@@ -225,7 +225,7 @@ def _model_info(subject: Subject, settings: Settings) -> schema.ModelInfo:
 
 
 def _deployment(backend: str) -> Literal["self_deployed", "externally_managed", "unknown"]:
-    """Who ran the model; a server at an address may be anybody's."""
+    """Returns who ran the model; a server at an address may be anybody's."""
     if backend.startswith(_HOSTED):
         return "externally_managed"
     record = find_backend(backend)

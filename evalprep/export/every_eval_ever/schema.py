@@ -38,7 +38,7 @@ class _Closed(BaseModel):
 
 
 class SourceMetadata(BaseModel):
-    """Who evaluated."""
+    """The source of an evaluation."""
 
     source_name: str | None = None
     source_type: Literal["documentation", "evaluation_run"]
@@ -74,7 +74,7 @@ class ConfidenceInterval(BaseModel):
 
 
 class Uncertainty(BaseModel):
-    """How sure a score is."""
+    """The uncertainty of a score."""
 
     standard_error: StandardError | None = None
     confidence_interval: ConfidenceInterval | None = None
@@ -123,14 +123,14 @@ class EvalLimits(BaseModel):
 
 
 class Sandbox(BaseModel):
-    """Where an agent ran."""
+    """The sandbox in which an agent ran."""
 
     type: str | None = None
     config: str | None = None
 
 
 class GenerationArgs(_Closed):
-    """How replies were generated."""
+    """The arguments with which replies were generated."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -166,7 +166,7 @@ class DetailedEvaluationResults(BaseModel):
 
 
 class InferenceEngine(BaseModel):
-    """What ran the model."""
+    """The engine that ran the model."""
 
     name: str | None = None
     version: str | None = None
@@ -320,7 +320,7 @@ class Record(_Closed):
 
 
 class Input(BaseModel):
-    """What was asked."""
+    """The question of an instance."""
 
     raw: str
     formatted: str | None = None
@@ -329,7 +329,7 @@ class Input(BaseModel):
 
 
 class Output(BaseModel):
-    """What the model replied."""
+    """The reply of the model."""
 
     raw: list[str]
     reasoning_trace: list[str] | None = None
@@ -355,7 +355,7 @@ class Message(BaseModel):
 
 
 class AnswerAttribution(BaseModel):
-    """Where the answer was read."""
+    """The turn from which the answer was read."""
 
     turn_idx: _Count
     source: str

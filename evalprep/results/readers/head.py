@@ -14,7 +14,7 @@ from evalprep.results.readers.jsonparts import JsonParts
 
 
 class CallHead(msgspec.Struct, frozen=True, kw_only=True):
-    """Which call of lm-eval a results file is of.
+    """The call of lm-eval that wrote a results file.
 
     Attributes:
         run: Id of the run; empty without one.

@@ -1,4 +1,4 @@
-"""Where the parts of a large JSON text are: found in one pass over a file that is never held whole.
+"""Places of the parts of a large JSON text, found in one pass over a file that is never held whole.
 
 A window moves over the file. Its bytes are held as characters of the same number, so that a place
 in the window is a place in the file; each value is decoded once to find its end, and dropped.
@@ -21,7 +21,7 @@ _decoder = json.JSONDecoder(strict=False)
 
 @dataclass(slots=True)
 class Place:
-    """Where a value begins and ends, and the same of its parts.
+    """The beginning and end of a value, and of its parts.
 
     Attributes:
         start: Its first byte.

@@ -41,7 +41,7 @@ _HELD = frozenset({"on", "ratings"})
 
 
 class Requests(msgspec.Struct, frozen=True):
-    """How a service is asked.
+    """The settings of requests to a service.
 
     Attributes:
         num_concurrent: Requests at a time.
@@ -56,7 +56,7 @@ class Requests(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Settings:
-    """Who is asked, how, by which rubric, and at which price."""
+    """The settings of a judge: service, requests, rubric and price."""
 
     who: Who
     wire: Wire
@@ -70,7 +70,7 @@ class Settings:
 
     @property
     def warnings(self) -> list[str]:
-        """What the user should know before the first request."""
+        """Returns what the user should know before the first request."""
         if self.key is None or self.local is not None or not travels_openly(self.base_url):
             return []
         route = " and the proxy that the environment names" if uses_proxy(self.base_url) else ""
@@ -79,7 +79,7 @@ class Settings:
 
     @property
     def place(self) -> str:
-        """Where the judge is, for people."""
+        """Returns where the judge is, for people."""
         return (
             f"here, by {self.local.backend.name}"
             if self.local is not None
@@ -115,7 +115,7 @@ class Settings:
             )
 
     def where(self) -> dict[str, Any]:
-        """What the ledger notes beside the judge."""
+        """Returns what the ledger notes beside the judge."""
         if self.local is not None:
             return {"backend": self.local.backend.name, "model_args": dict(self.local.model_args)}
         return {"api": self.wire.name, "base_url": self.base_url}

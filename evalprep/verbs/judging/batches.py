@@ -98,7 +98,7 @@ async def _go(
     question_set: Asked,
     settings: Settings,
 ) -> str:
-    """What was done, as a sentence."""
+    """Returns what was done, as a sentence."""
     async with settings.service() as service:
         desk = Desk(ledger, service, run=stamp, price=settings.price)
         at_work = _at_work(batches_of(ledger, stamp))

@@ -161,7 +161,7 @@ def calibration_items(rubric: Rubric) -> list[Item]:
 
 
 def expected_ratings(rubric: Rubric) -> dict[tuple[str, str], dict[str, float]]:
-    """What the calibration questions should get."""
+    """Returns what the calibration questions should get."""
     return {
         (CALIBRATION, f"{rubric.name}-{number}"): {
             name: float(value) for name, value in example["expected"].items()

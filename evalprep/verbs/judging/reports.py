@@ -1,4 +1,4 @@
-"""What `evalprep judge` prints and writes."""
+"""The output of `evalprep judge`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from evalprep.verbs.options import print_next
 
 
 def dry_run(question_set: Asked, settings: Settings, args: argparse.Namespace) -> int:
-    """What would be asked; nothing is."""
+    """Returns what would be asked; nothing is."""
     questions = waiting(question_set.every, again=args.ask_again)
     planned = plan(
         question_set, questions, settings.wire, settings.price, batch=args.batch is not None
@@ -61,7 +61,7 @@ def dry_run(question_set: Asked, settings: Settings, args: argparse.Namespace) -
 
 @dataclass(frozen=True)
 class _Judging:
-    """What a rubric lets be said of the judge beside its ratings; None where it lets nothing.
+    """The findings on the judge that a rubric allows beside its ratings; else None.
 
     Attributes:
         calibration: Its agreement with the ratings that the rubric expects.
@@ -112,7 +112,7 @@ def outcome(
     stopped: Stopped | None,
     ledger: Path,
 ) -> int:
-    """What became of the questions."""
+    """Returns what became of the questions."""
     tallies = [tally(name, questions) for name, questions in question_set.of_task.items()]
     rated = any(tally.n_ok for tally in tallies)
     judging = _judging_of(question_set, settings, args)

@@ -21,7 +21,7 @@ _SHARED_MEMORY = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
 
 @dataclass(frozen=True)
 class Pod:
-    """What the user says of the pods.
+    """The user's settings of the pods.
 
     Attributes:
         image: Image with evalprep and the engine.

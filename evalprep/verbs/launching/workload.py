@@ -1,4 +1,4 @@
-"""What a cluster must give to every shard of a folder, as its config says."""
+"""The resources of every shard of a folder on a cluster, as its config states them."""
 
 from __future__ import annotations
 

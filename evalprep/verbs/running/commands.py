@@ -165,7 +165,7 @@ class Commands:
 
 
 def _elsewhere(args: argparse.Namespace, rows: int) -> Elsewhere | None:
-    """What runs the units in place of this machine's worker; None where nothing does."""
+    """Returns what runs the units in place of this machine's worker; None where nothing does."""
     if args.engine == "local":
         return None
     return run_on_ray(Cluster(args.address, args.replicas, rows))

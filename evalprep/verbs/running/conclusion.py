@@ -1,4 +1,4 @@
-"""What follows a run: scores, comparison, report, and the gate where a policy is given."""
+"""The steps after a run: scores, comparison, report, and the gate where a policy is given."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """Where the results of the run lie.
+    """The place of a run's results.
 
     Attributes:
         place: The folder.

@@ -17,7 +17,7 @@ from evalprep.verbs.running.asking import ready_jobs
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one command.
+    """The outcome of one command.
 
     Attributes:
         command: Its name.
@@ -55,7 +55,7 @@ class Outcome:
 
 @dataclass
 class Merged:
-    """What came of all commands.
+    """The outcome of all commands.
 
     Attributes:
         outcomes: One per command that could have been started.

@@ -117,7 +117,7 @@ def _defaults(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reason_to_prepare(config: Config, packs: Mapping[str, Pack], *, is_named: bool) -> str:
-    """Why the work folder must be prepared; empty where it is run as it is.
+    """Returns why the work folder must be prepared; empty where it is run as it is.
 
     A folder that was prepared with `--set` differs from the config without a change of the config.
     Unless the user names the config or its keys, it is run as it was prepared.

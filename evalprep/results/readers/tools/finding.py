@@ -109,7 +109,7 @@ def _reader_of(opening: Opening, reading: Reading) -> Reader | None:
 def _places(
     folder: Path, depth: int, reading: Reading, root: Path | None = None
 ) -> Iterator[Opening]:
-    """How each place below a folder begins that could be a log; a folder may be one itself.
+    """Yields how each place below a folder begins that could be a log; a folder may be one itself.
 
     Raises:
         StrayLink: a file is a link that leaves `root`, by default the folder.

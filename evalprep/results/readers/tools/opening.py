@@ -1,4 +1,4 @@
-"""What a file or folder begins with: enough to tell its format, whatever it is called."""
+"""The beginning of a file or folder: enough to tell its format, whatever it is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SNIFFED = 65_536  # bytes of a table from which its delimiter is told
 
 @dataclass(frozen=True)
 class Opening:
-    """How a place begins.
+    """The beginning of a file or folder.
 
     Attributes:
         path: The place.

@@ -1,4 +1,4 @@
-"""How the user wants another tool's results to be read."""
+"""The user's settings for reading another tool's results."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Row(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True)
 class TaskFacts:
-    """What a log says of a task as a whole.
+    """The facts that a log states of a task as a whole.
 
     Attributes:
         num_fewshot: Examples in the prompt; None where it is not known.
