@@ -20,6 +20,7 @@ from tests.rooms import (
     problems,
     room_imports,
 )
+from tests.surfaces import idle_offers
 
 
 def test_a_room_imports_only_rooms_below_it():
@@ -103,6 +104,23 @@ def test_a_room_has_all_that_it_offers(room):
     hidden = [name for name in names if (Path(face.__path__[0]) / f"{name}.py").exists()]
     assert len(values) > 3
     assert hidden == []
+
+
+def test_somebody_takes_what_a_room_offers():
+    assert idle_offers() == []
+
+
+def test_a_planted_offer_that_nobody_takes_is_named(tmp_path):
+    files = {
+        "packs/__init__.py": "from evalprep.packs.plan import Plan, Task, make\n",
+        "check/tree.py": "from evalprep.packs import (\n    Plan,\n)\nfrom evalprep import packs\n"
+        "packs.make()\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "evalprep" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    assert idle_offers(tmp_path) == ["packs.Task"]
 
 
 def test_what_a_room_does_not_offer_is_no_attribute():

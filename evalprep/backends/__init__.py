@@ -11,7 +11,7 @@ from evalprep.backends.parallel import (
     sizes_of_arguments,
     sizes_of_settings,
 )
-from evalprep.backends.record import Arguments, Backend, Machine, Request
+from evalprep.backends.record import Backend, Machine, Request
 from evalprep.backends.register import BACKENDS, STORED, find_backend
 from evalprep.backends.server import VLLM_PORT, is_here
 from evalprep.backends.stored import LOGPROBS, OUTPUT
@@ -30,7 +30,6 @@ __all__ = [
     "TENSOR_PARALLEL",
     "VLLM",
     "VLLM_PORT",
-    "Arguments",
     "Backend",
     "Machine",
     "Request",

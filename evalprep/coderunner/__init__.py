@@ -12,16 +12,7 @@ slow machine changes no score.
 """
 
 from evalprep.coderunner.isolation import Isolation, NoIsolation
-from evalprep.coderunner.programme import Limits, Outcome, Programme, Status
+from evalprep.coderunner.programme import Limits, Programme
 from evalprep.coderunner.runner import find_isolation, run
 
-__all__ = [
-    "Isolation",
-    "Limits",
-    "NoIsolation",
-    "Outcome",
-    "Programme",
-    "Status",
-    "find_isolation",
-    "run",
-]
+__all__ = ["Isolation", "Limits", "NoIsolation", "Programme", "find_isolation", "run"]

@@ -10,17 +10,16 @@ if TYPE_CHECKING:
     from evalprep.compare.askedrows import question_text
     from evalprep.compare.best import Leaders, adjusted_p, leaders, pair_level, shown_better
     from evalprep.compare.comparable import check_allowed, differing, reasons
-    from evalprep.compare.comparison import PUBLISHED, Comparison, compare_runs
+    from evalprep.compare.comparison import Comparison, compare_runs
     from evalprep.compare.conclusion import (
         NOT_COMPARABLE,
         NOT_ENOUGH,
         TOLERATED_MISSING,
-        WORDS,
         WORSE,
         Conclusion,
     )
     from evalprep.compare.difference import ALPHA, BITS, POINTS, RATIO, Difference
-    from evalprep.compare.flips import CAUSES, Flip, write_csv
+    from evalprep.compare.flips import write_csv
     from evalprep.compare.levels import BY_CONTENT, PairRules
     from evalprep.compare.pairing import match_rows
     from evalprep.compare.reproduction import (
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from evalprep.compare.settings import Settings
     from evalprep.compare.stored import UNPAIRED_TEST
     from evalprep.compare.suite import compare_scores, compare_suite, tasks_without_mean
-    from evalprep.compare.task import SubtaskRow, TaskComparison, floor_sentence
+    from evalprep.compare.task import TaskComparison, floor_sentence
     from evalprep.compare.tasknames import of_tasks
     from evalprep.compare.units import Unit
 else:

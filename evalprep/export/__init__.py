@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.export.every_eval_ever.validation import Finding, check_file, is_valid
+    from evalprep.export.every_eval_ever.validation import check_file, is_valid
     from evalprep.export.formats import BY_NAME, FORMATS, Format
     from evalprep.export.gated import is_gated, without_gated_texts
     from evalprep.export.hub import ResultEntry, task_id_in
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evalprep.export.settings import Settings, read_settings
     from evalprep.export.stepsummary import append_summary, cut_summary
     from evalprep.export.subject import Subject, Written, model_id_of
-    from evalprep.export.tracking import TrackedRun, tracked_run
+    from evalprep.export.tracking import tracked_run
     from evalprep.export.wandbstore import log_runs as log_to_wandb
     from evalprep.export.wandbstore import need_wandb
 else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.gate.checks import Check
     from evalprep.gate.decision import Verdict, decide
     from evalprep.gate.junitfile import JUnitCase, JUnitSuite, case_of, junit, junit_text
     from evalprep.gate.policy import Limit, Policy, Rule, read_policy

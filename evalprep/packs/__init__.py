@@ -29,19 +29,17 @@ if TYPE_CHECKING:
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
-        commands_of,
         manifest_data,
         manifest_text,
         pack_folders_of,
         plan_of,
-        read_manifest,
         records_of,
         run_id,
         subject_of,
         versions,
     )
     from evalprep.packs.mistakes import source_spec
-    from evalprep.packs.numbered import ONLY_LETTERS, AnswerForm, answer_form, first_number
+    from evalprep.packs.numbered import ONLY_LETTERS, AnswerForm, answer_form
     from evalprep.packs.ownership import (
         is_own_file,
         remember_file,

@@ -16,9 +16,8 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.rescore.rescoring import rescore_task
-    from evalprep.rescore.scorer import Outcome, Scorer, score_sample
     from evalprep.rescore.screen import show
-    from evalprep.rescore.tally import Change, Replay, TaskRescore, versions_before
+    from evalprep.rescore.tally import TaskRescore, versions_before
     from evalprep.rescore.workers import Workers
     from evalprep.rescore.writer import RunWriter
 else:

@@ -14,14 +14,7 @@ if TYPE_CHECKING:
     from evalprep.results.choices import NamedMetric, read_by_choice, refuse_undecided
     from evalprep.results.directions import agreed, turned_in, turned_notes
     from evalprep.results.draws import is_mean_of_draws, is_of_draws, metric_and_filter
-    from evalprep.results.effort import (
-        CallEffort,
-        Effort,
-        Efforts,
-        effort_of_unit,
-        total,
-        whole_call,
-    )
+    from evalprep.results.effort import Effort, Efforts, effort_of_unit, total, whole_call
     from evalprep.results.exported import (
         ExportBoard,
         ExportCell,
@@ -43,7 +36,7 @@ if TYPE_CHECKING:
         rows_missing,
         without_addresses,
     )
-    from evalprep.results.files import EACH, NEWEST, RunFiles, find_run, refuse_pointers, run_calls
+    from evalprep.results.files import EACH, NEWEST, find_run, refuse_pointers, run_calls
     from evalprep.results.folder import stamp_of
     from evalprep.results.foreign import SCORES_FOLDER, each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
@@ -68,7 +61,7 @@ if TYPE_CHECKING:
     from evalprep.results.readers import decode_run, encode, read_results
     from evalprep.results.readers.head import as_texts
     from evalprep.results.readers.merging import with_model_of, with_process_of
-    from evalprep.results.readers.parts import SCORER_KEYS, texts_in
+    from evalprep.results.readers.parts import SCORER_KEYS
     from evalprep.results.readers.tools import Reading, reading_as
     from evalprep.results.readers.tools.every_eval_ever import sample_hash
     from evalprep.results.record import note_failures, packs_elsewhere, prepared_work
@@ -124,14 +117,7 @@ if TYPE_CHECKING:
     from evalprep.results.table import RowKey, Table
     from evalprep.results.task import TaskRun
     from evalprep.results.tool_names import LM_EVAL, TABLE
-    from evalprep.results.verdicts import (
-        MultipleChoiceVerdicts,
-        VerdictCheck,
-        check_verdicts,
-        choice_margin,
-        multiple_choice_verdicts,
-        verdicts_agree,
-    )
+    from evalprep.results.verdicts import check_verdicts, choice_margin, multiple_choice_verdicts
     from evalprep.results.views import (
         SampleView,
         Which,

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from evalprep.run.holder import Holder
     from evalprep.run.interface import VERBATIM_TEMPLATE, Interface, interface_of
     from evalprep.run.live import INTERRUPTED, Elsewhere, not_tried, run_job
-    from evalprep.run.outgoing import FORMATS, OPENAI_BATCH, format_of, write_requests
+    from evalprep.run.outgoing import OPENAI_BATCH, format_of, write_requests
     from evalprep.run.plain_data import refuse_pickles
     from evalprep.run.replies import read_replies
     from evalprep.run.replies_engine import is_answer
     from evalprep.run.request import Request
     from evalprep.run.screen import showing
     from evalprep.run.server import silence
-    from evalprep.run.shards import ShardSet, gather_shards, shard_folder, shard_sets
+    from evalprep.run.shards import gather_shards, shard_folder, shard_sets
     from evalprep.run.stored import score_stored
     from evalprep.run.units import Cut
 else:

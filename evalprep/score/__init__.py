@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalprep.score.exporting import export
     from evalprep.score.opinions import Opinion
     from evalprep.score.owners import packs_of
-    from evalprep.score.published import Published, published_for
+    from evalprep.score.published import published_for
     from evalprep.score.reference import Remembered, may_be_opened, open_reference, references_named
     from evalprep.score.rule import of_rule, sides_by_rule
     from evalprep.score.scoring import Reference, partial_rows, score_run
