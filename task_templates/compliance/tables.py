@@ -12,11 +12,15 @@ from pathlib import Path
 
 from custom_metrics.compliance.reporting import round_3_significant
 from evalprep.packapi import (
+    Column,
     ExportBoard,
     ExportCell,
     ExportDifference,
     ExportRow,
+    Table,
+    escape_markdown,
     make_folder,
+    markdown_lines,
     open_atomically,
     write_atomically,
 )
@@ -51,19 +55,12 @@ def write_tables(board: ExportBoard, folder: Path) -> list[Path]:
 def two_models(board: ExportBoard) -> str:
     """Two models in one table as Markdown: a row per benchmark with its paired difference."""
     first, second = board.rows
-    head = ("benchmark", "requirement", first.label, second.label, "difference", "verdict")
-    table = [
-        f"# COMPL-AI: {second.label} against {first.label}",
-        "",
-        f"{SUITE}. Differences in points, with the 95 % interval of paired rows.",
-        "",
-        f"| {' | '.join(head)} |",
-        "|---|---|---|---|---|---|",
-    ]
+    names = ("benchmark", "requirement", first.label, second.label, "difference", "verdict")
+    table = Table("", [Column(name) for name in names])
     for benchmark in (*scored().values(), *second_version().values()):
         difference = board.differences.get(benchmark.score)
         if difference is not None:
-            cells = (
+            table.add(
                 benchmark.label,
                 benchmark.requirement,
                 _share(first, benchmark.score),
@@ -71,8 +68,9 @@ def two_models(board: ExportBoard) -> str:
                 _points(difference),
                 difference.words,
             )
-            table.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*table, ""])
+    title = escape_markdown(f"COMPL-AI: {second.label} against {first.label}")
+    lead = f"{SUITE}. Differences in points, with the 95 % interval of paired rows."
+    return "\n".join([f"# {title}", "", lead, "", *markdown_lines(table)])
 
 
 def _share(row: ExportRow, score: str) -> str:

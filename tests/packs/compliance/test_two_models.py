@@ -5,6 +5,9 @@ import json
 import pytest
 
 from evalprep.cli import main
+from evalprep.packapi import ExportBoard, ExportDifference, ExportRow
+from evalprep.packs import find_packs
+from tests import PROJECT_ROOT
 from tests.packs.compliance.project import ALL, gold, prepared, write_run
 
 TASKS = ["compliance_bbq", "compliance_fairllm", "compliance_privacy"]
@@ -45,6 +48,19 @@ def test_differences_have_paired_intervals_of_compare(folder, capsys):
         assert low <= delta < 0
         assert low < high
         assert f"| {delta:+.1f} ({low:+.1f} to {high:+.1f}) |" in line
+
+
+def test_a_sign_of_tables_in_a_name_makes_no_column():
+    rows = [ExportRow(label, label, {}) for label in ("base|line", "new")]
+    pack = find_packs(PROJECT_ROOT / "task_templates")["compliance"]
+    score = next(iter(pack.module("registry").scored().values())).score
+    differences = {score: ExportDifference(-0.1, -0.2, 0.0, "worse")}
+    board = ExportBoard(rows, lambda: "", (), differences)
+    text = pack.module("tables").two_models(board)
+    assert "| base\\|line | new |" in text
+    (line,) = [line for line in text.splitlines() if line.endswith("| worse |")]
+    assert "| -10.0 (-20.0 to +0.0) |" in line
+    assert line.count(" | ") == 5
 
 
 def test_one_model_alone_has_no_such_table(folder):
