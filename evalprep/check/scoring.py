@@ -22,25 +22,9 @@ from evalprep.check.replies import (
 )
 from evalprep.check.scorer import BOUND_SECONDS, SLOW_SECONDS, Scorer, Verdict
 from evalprep.check.silence import quiet
-from evalprep.results import STATED_WITHOUT_BOX
+from evalprep.results import RESERVED, STATED_WITHOUT_BOX
 from evalprep.terminal import tracked
 
-# Fields of a line of lm-eval's sample log.
-RESERVED = frozenset(
-    {
-        "doc_id",
-        "doc",
-        "target",
-        "arguments",
-        "resps",
-        "filtered_resps",
-        "filter",
-        "metrics",
-        "doc_hash",
-        "prompt_hash",
-        "target_hash",
-    }
-)
 # Above this share a disagreement with the published verdicts is a warning: scorers that read the
 # same replies differ by a few per cent at most, as the published ones do among themselves.
 MAX_DISAGREEMENT = 0.05

@@ -20,7 +20,17 @@ from typing import Any
 
 import msgspec
 
-from evalprep.results import ID_COLUMNS, INVALID, Run, Sample, TaskRun, kept_lines, parse
+from evalprep.results import (
+    ID_COLUMNS,
+    INVALID,
+    Hashes,
+    Run,
+    Sample,
+    TaskRun,
+    kept_lines,
+    parse,
+    sample_line,
+)
 
 _FILE = Path(__file__).with_name("gated_datasets.yaml")
 _VERSION = 1  # of what is written in place of texts
@@ -92,21 +102,19 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _line(sample: Sample) -> bytes:
     """A sample as lm-eval logs it, with digests in place of texts."""
-    line = {
-        **{name: _shown(value) for name, value in sample.metrics.items()},
-        "doc_id": sample.doc_id,
-        "doc": _document(sample.doc),
-        "target": _shown(sample.target),
-        "arguments": {name: _request(value) for name, value in sample.arguments.items()},
-        "resps": _shown(sample.resps),
-        "filtered_resps": _shown(sample.filtered_resps),
-        "filter": sample.filter,
-        "metrics": list(sample.metrics),
-        "doc_hash": sample.doc_hash,
-        "prompt_hash": sample.prompt_hash,
-        "target_hash": sample.target_hash,
-    }
-    return msgspec.json.encode(line)
+    values = {name: _shown(value) for name, value in sample.metrics.items()}
+    line = sample_line(
+        doc_id=sample.doc_id,
+        doc=_document(sample.doc),
+        target=_shown(sample.target),
+        arguments={name: _request(value) for name, value in sample.arguments.items()},
+        replies=_shown(sample.resps),
+        filtered=_shown(sample.filtered_resps),
+        filter_name=sample.filter,
+        metrics=sample.metrics,
+        hashes=Hashes(sample.doc_hash, sample.prompt_hash, sample.target_hash),
+    )
+    return msgspec.json.encode(values | line)
 
 
 def digest(text: str) -> str:

@@ -19,6 +19,7 @@ from evalprep.numbers import finite_number
 from evalprep.rescore.scorer import Outcome
 from evalprep.results import (
     SCORER_KEYS,
+    Hashes,
     Metric,
     Rescored,
     RowCounts,
@@ -29,6 +30,9 @@ from evalprep.results import (
     TaskSettings,
     direction_of,
     encode,
+    results_name,
+    sample_line,
+    samples_name,
 )
 
 
@@ -62,7 +66,7 @@ class RunWriter:
         with parts:
             for sample, outcome in pairs:
                 parts.add(sample, outcome)
-        parts.join(self.folder / f"samples_{known.name}_{self.stamp}.jsonl")
+        parts.join(self.folder / samples_name(known.name, self.stamp))
         self.tasks[known.name] = _task_results(known, task, parts)
 
     def discard(self) -> None:
@@ -88,7 +92,7 @@ class RunWriter:
             rescored=Rescored(folder, stamp, self.run.files.run, dict(left_out)),
         )
         text = json.dumps(encode(results), indent=2, default=str, ensure_ascii=False)
-        write_atomically(self.folder / f"results_{self.stamp}.json", text)
+        write_atomically(self.folder / results_name(self.stamp), text)
 
 
 class _FilterParts:
@@ -182,19 +186,18 @@ def _config(known: TaskRun, task: Any) -> dict[str, Any]:
 
 
 def _line(sample: Sample, outcome: Outcome, filter_name: str, metrics: dict[str, Any]) -> str:
-    fields = {
-        "doc_id": sample.doc_id,
-        "doc": sample.doc,
-        "target": sample.target,
-        "arguments": sample.arguments,
-        "resps": sample.resps,
-        "filtered_resps": _as_logged(outcome.filtered.get(filter_name, [])),
-        "filter": filter_name,
-        "metrics": list(metrics),
-        "doc_hash": sample.doc_hash,
-        "prompt_hash": sample.prompt_hash,
-        "target_hash": hashlib.sha256(sample.target.encode("utf-8", "surrogatepass")).hexdigest(),
-    }
+    target_hash = hashlib.sha256(sample.target.encode("utf-8", "surrogatepass")).hexdigest()
+    fields = sample_line(
+        doc_id=sample.doc_id,
+        doc=sample.doc,
+        target=sample.target,
+        arguments=sample.arguments,
+        replies=sample.resps,
+        filtered=_as_logged(outcome.filtered.get(filter_name, [])),
+        filter_name=filter_name,
+        metrics=metrics,
+        hashes=Hashes(sample.doc_hash, sample.prompt_hash, target_hash),
+    )
     if outcome.error:
         fields["error"] = outcome.error
     return json.dumps(fields | metrics, default=_plain, ensure_ascii=False) + "\n"

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from evalprep.results.narrowing import narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
-    from evalprep.results.readers import decode_run, encode, read_results
+    from evalprep.results.readers import decode_run, encode, read_results, stored_call
     from evalprep.results.readers.head import as_texts
     from evalprep.results.readers.merging import with_model_of, with_process_of
     from evalprep.results.readers.parts import SCORER_KEYS
@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from evalprep.results.sample import (
         ID_COLUMNS,
         INVALID,
+        RESERVED,
         UNKNOWN,
         UNREADABLE,
         Damage,
@@ -110,6 +111,13 @@ if TYPE_CHECKING:
         verdict_of,
     )
     from evalprep.results.sample_layouts import kept_lines
+    from evalprep.results.sample_lines import (
+        Hashes,
+        requests_as_logged,
+        results_name,
+        sample_line,
+        samples_name,
+    )
     from evalprep.results.scan import first_line, read_table
     from evalprep.results.scoring_rule import by_rule, check_rule
     from evalprep.results.seeds import question_of, seed_groups, seed_of, without_seed

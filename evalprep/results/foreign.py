@@ -32,6 +32,7 @@ from evalprep.results.readers.parts import call_settings, stored_metrics
 from evalprep.results.readers.tools import Reading, chosen_reading
 from evalprep.results.run import Run
 from evalprep.results.run_places import Named, each_run
+from evalprep.results.sample_lines import requests_as_logged, sample_line
 from evalprep.results.task import TaskRun
 
 #: How a folder begins into which `evalprep score` writes beside a run or a log.
@@ -377,15 +378,14 @@ def _mean(task: LoggedTask) -> float | None:
 def _lines(task: LoggedTask) -> Iterator[str]:
     for row in task.rows:
         replies = [] if row.reply is None else [row.reply]
-        line = {
-            "doc_id": row.index,
-            "doc": {**row.doc, "index": row.index},
-            "target": row.target,
-            "arguments": {"gen_args_0": {"arg_0": row.prompt, "arg_1": {}}} if row.prompt else {},
-            "resps": [replies] if replies else [],
-            "filtered_resps": replies,
-            "filter": _FILTER,
-            "metrics": list(row.values),
-            **row.values,
-        }
-        yield json.dumps(line, ensure_ascii=False) + "\n"
+        line = sample_line(
+            doc_id=row.index,
+            doc={**row.doc, "index": row.index},
+            target=row.target,
+            arguments=requests_as_logged([(row.prompt, {})]) if row.prompt else {},
+            replies=[replies] if replies else [],
+            filtered=replies,
+            filter_name=_FILTER,
+            metrics=row.values,
+        )
+        yield json.dumps({**line, **row.values}, ensure_ascii=False) + "\n"

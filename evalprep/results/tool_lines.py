@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 import msgspec
 
 from evalprep.results.readers.tools import Row, TaskFacts
+from evalprep.results.sample_lines import Hashes, requests_as_logged, sample_line
 
 _rows = msgspec.json.Decoder(Row)
 REDUCERS = {"mean": fmean, "median": median, "mode": mode, "max": max}
@@ -186,20 +187,19 @@ def line_of(row: Row, number: int, metrics: Sequence[str]) -> dict[str, Any]:
     """
     replies = _replies(row)
     filtered = [row.answer] if row.answer is not None else replies
-    return {
-        "doc_id": number,
-        "doc": _document(row, number),
-        "target": row.target if row.target is not None else "",
-        "arguments": {"gen_args_0": {"arg_0": row.prompt, "arg_1": {}}} if row.prompt else {},
-        "resps": [replies] if replies else [],
-        "filtered_resps": filtered,
-        "filter": row.filter,
-        "metrics": list(metrics),
-        "doc_hash": row.doc_hash or "",
-        "prompt_hash": row.prompt_hash or _hash_of(row.prompt),
-        "target_hash": row.target_hash or "",
-        **{metric: row.values.get(metric) for metric in metrics},
-    }
+    prompt_hash = row.prompt_hash or _hash_of(row.prompt)
+    line = sample_line(
+        doc_id=number,
+        doc=_document(row, number),
+        target=row.target if row.target is not None else "",
+        arguments=requests_as_logged([(row.prompt, {})]) if row.prompt else {},
+        replies=[replies] if replies else [],
+        filtered=filtered,
+        filter_name=row.filter,
+        metrics=metrics,
+        hashes=Hashes(row.doc_hash or "", prompt_hash, row.target_hash or ""),
+    )
+    return line | {metric: row.values.get(metric) for metric in metrics}
 
 
 def _document(row: Row, number: int) -> dict[str, Any]:

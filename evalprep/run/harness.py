@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from evalprep.results import results_name, samples_name
 from evalprep.status import Job
 
 
@@ -98,11 +99,11 @@ def save(tracker: Any, results: dict[str, Any], *, samples: bool) -> None:
     json.dumps(results, default=handle_non_serializable)
     tracker.save_results_aggregated(results=results, samples=lines if samples else None)
     folder = Path(tracker.output_path) / str(tracker.general_config_tracker.model_name_sanitized)
-    if not (folder / f"results_{tracker.date_id}.json").is_file():
+    if not (folder / results_name(tracker.date_id)).is_file():
         raise OSError("lm-eval could not write the results file")
     for task, rows in lines.items() if samples else ():
         count = len(rows)
         tracker.save_results_samples(task_name=task, samples=rows)
-        with (folder / f"samples_{task}_{tracker.date_id}.jsonl").open("rb") as handle:
+        with (folder / samples_name(task, tracker.date_id)).open("rb") as handle:
             if sum(1 for _ in handle) != count:
                 raise OSError(f"lm-eval could not write all samples of {task}")

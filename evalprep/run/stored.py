@@ -29,6 +29,7 @@ from evalprep.files import make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs import limited
 from evalprep.results import (
+    Hashes,
     Metric,
     RowCounts,
     RunResults,
@@ -36,6 +37,11 @@ from evalprep.results import (
     TaskSettings,
     direction_of,
     encode,
+    requests_as_logged,
+    results_name,
+    sample_line,
+    samples_name,
+    stored_call,
 )
 
 FILTER = "none"
@@ -166,16 +172,19 @@ def _doc_text(doc: Mapping[str, Any]) -> str:
     return "{\n  " + _as_items_on_lines(doc)[1:-1] + "\n}"
 
 
-def _requests(task: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _prompt(task: Mapping[str, Any], row: Mapping[str, Any]) -> Any:
+    """The prompt of a row; empty without one."""
+    return row.get(str(task.get("doc_to_text"))) or ""
+
+
+def _requests(
+    task: Mapping[str, Any], row: Mapping[str, Any], prompt: Any
+) -> dict[str, dict[str, Any]]:
     """The requests that would have been sent, as lm-eval logs them."""
-    prompt = row.get(str(task.get("doc_to_text"))) or ""
     if task["output_type"] == "generate_until":
-        return {"gen_args_0": {"arg_0": prompt, "arg_1": dict(task.get("generation_kwargs") or {})}}
+        return requests_as_logged([(prompt, dict(task.get("generation_kwargs") or {}))])
     choices = row.get(str(task.get("doc_to_choice"))) or [row.get(str(task.get("doc_to_target")))]
-    return {
-        f"gen_args_{number}": {"arg_0": prompt, "arg_1": text}
-        for number, text in enumerate(choices)
-    }
+    return requests_as_logged((prompt, choice) for choice in choices)
 
 
 def _lines(
@@ -193,23 +202,20 @@ def _lines(
         logged = [
             reply if isinstance(reply, str) else [str(part) for part in reply] for reply in replies
         ]
-        requests = _requests(task, row)
         target = str(row.get(str(task.get("doc_to_target")), task.get("doc_to_target")))
-        line = {
-            "doc_id": number,
-            "doc": row,
-            "target": target,
-            "arguments": requests,
-            "resps": [[reply] for reply in logged],
-            "filtered_resps": logged,
-            "filter": FILTER,
-            "metrics": list(metrics),
-            "doc_hash": _digest(_doc_text(row)),
-            "prompt_hash": _digest(str(requests["gen_args_0"]["arg_0"])),
-            "target_hash": _digest(target),
-            **metrics,
-        }
-        yield _as_json(line)
+        prompt = _prompt(task, row)
+        line = sample_line(
+            doc_id=number,
+            doc=row,
+            target=target,
+            arguments=_requests(task, row, prompt),
+            replies=[[reply] for reply in logged],
+            filtered=logged,
+            filter_name=FILTER,
+            metrics=metrics,
+            hashes=Hashes(_digest(_doc_text(row)), _digest(str(prompt)), _digest(target)),
+        )
+        yield _as_json(line | metrics)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -285,7 +291,7 @@ def score_stored(
         for task_name, path in files.items():
             task = load_task(path)
             source = Path(next(iter(task["dataset_kwargs"]["data_files"].values())))
-            samples = folder / f"samples_{task_name}_{stamp}.jsonl"
+            samples = folder / samples_name(task_name, stamp)
             written.append(samples)
             values: dict[str, list[Any]] = {}
             count = _write_samples(task, source, samples, values, limit, label)
@@ -302,16 +308,15 @@ def score_stored(
         for leftover in written:
             leftover.unlink(missing_ok=True)
         raise
-    call = {
-        "config": {"model": "stored", "model_args": {}, "limit": limit},
-        "date": datetime.now().timestamp(),  # noqa: DTZ005 - seconds since the epoch, as in lm-eval
-        "evalprep_version": version("evalprep") if _installed() else None,
-        "model_source": "stored",
-        "model_name": model,
-        "model_name_sanitized": name,
-    }
+    call = stored_call(
+        model=model,
+        folder=name,
+        limit=limit,
+        started=datetime.now().timestamp(),  # noqa: DTZ005 - seconds since the epoch
+        evalprep_version=version("evalprep") if _installed() else None,
+    )
     data = encode(RunResults(tasks=tasks, other=call))
-    results = folder / f"results_{stamp}.json"
+    results = folder / results_name(stamp)
     write_atomically(results, json.dumps(data, indent=2, ensure_ascii=False))
     return results
 

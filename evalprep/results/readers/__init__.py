@@ -21,9 +21,9 @@ from evalprep.files import as_mapping
 from evalprep.results.logged import DamagedPart, RunResults
 from evalprep.results.readers import lighteval, lm_eval_0_2, lm_eval_0_4_0, lm_eval_0_4_3
 from evalprep.results.readers.jsonparts import JsonParts
-from evalprep.results.readers.lm_eval_0_4_3 import encode
+from evalprep.results.readers.lm_eval_0_4_3 import encode, stored_call
 
-__all__ = ["decode_run", "encode", "read_recognised", "read_results"]
+__all__ = ["decode_run", "encode", "read_recognised", "read_results", "stored_call"]
 
 _SAMPLES = "samples"
 #: From the oldest to the newest; the last one reads what no other recognises.

@@ -142,6 +142,28 @@ def encode(run: RunResults) -> dict[str, Any]:
     return content
 
 
+def stored_call(
+    *, model: str, folder: str, limit: float | None, started: float, evalprep_version: str | None
+) -> dict[str, Any]:
+    """Returns the parts of a results file that describe a call over stored replies.
+
+    Args:
+        model: Whose replies they are.
+        folder: Name of the folder of the results, as lm-eval makes it out of the model's name.
+        limit: Rows of each task, or a share of them.
+        started: Seconds since the epoch.
+        evalprep_version: Version of the program; None where it is not installed.
+    """
+    return {
+        "config": {"model": "stored", "model_args": {}, "limit": limit},
+        "date": started,
+        "evalprep_version": evalprep_version,
+        "model_source": "stored",
+        "model_name": model,
+        "model_name_sanitized": folder,
+    }
+
+
 def _entry(task: TaskResults) -> dict[str, Any]:
     entry: dict[str, Any] = {"alias": task.name}
     if task.rows.effective is not None:

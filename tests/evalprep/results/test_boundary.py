@@ -24,10 +24,10 @@ KEYS = {
     "fewshot_seed",
 }
 # Files of other makers with a word of the same spelling.
-ELSEWHERE = {
-    "evalprep/data/card.py": {"configs"},  # the card of a data set
-    "evalprep/run/stored.py": {"model_name_sanitized"},
-}
+ELSEWHERE = {"evalprep/data/card.py": {"configs"}}  # the card of a data set
+# Of sample lines; digests and rows have the same names in tables of exports.
+KEYS_OF_LINES = {"resps", "filtered_resps", "gen_args_0"}
+FILE_NAMES = re.compile(r"^(?:samples_|results_)$")
 METRIC_AND_FILTER = re.compile(r"_stderr,|,none\b")
 ROOM = PROJECT_ROOT / "evalprep" / "results" / "readers"
 
@@ -58,6 +58,17 @@ def test_no_key_is_spelled_outside_the_boundary():
         name = path.relative_to(PROJECT_ROOT).as_posix()
         keys = KEYS - ELSEWHERE.get(name, set())
         spelled += [f"{name}:{line} {text!r}" for line, text in texts_of(path) if text in keys]
+    assert spelled == []
+
+
+def test_no_key_of_sample_lines_is_spelled_outside_the_results():
+    spelled = [
+        f"{path.relative_to(PROJECT_ROOT)}:{line} {text!r}"
+        for path in MODULES
+        if path.parent != ROOM.parent
+        for line, text in texts_of(path)
+        if text in KEYS_OF_LINES or FILE_NAMES.match(text)
+    ]
     assert spelled == []
 
 
