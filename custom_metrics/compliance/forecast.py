@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from custom_metrics.compliance.numbers import mean
 
@@ -21,8 +20,6 @@ _TOLERANT = re.compile(
     re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-
-Direction = Literal["increasing", "decreasing"]
 
 
 def forecast_number(*, text: str) -> float | None:

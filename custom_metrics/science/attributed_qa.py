@@ -19,8 +19,6 @@ from custom_metrics.science.normalize import (
     token_f1,
 )
 
-SCORES = ("f1_answer_parsed", "f1_answer_all", "f1_evidence_parsed", "f1_evidence_all")
-
 
 def answer_text(answer: Any, mode: str = CORRECTED) -> str | None:
     """The answer as text.

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Number = float | int | None
-#: What a truth ratio or a probability takes per row: one value, or one per wrong answer.
-Entry = Number | Sequence[Number]
 
 
 def finite(value: Any) -> bool:

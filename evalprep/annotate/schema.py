@@ -83,7 +83,6 @@ STEPS = (
     """,
 )
 VERSION = len(STEPS)
-TABLES = frozenset({"attempts", "uses", "chosen", "batches", "batch_rows"})
 
 
 def migrate(connection: sqlite3.Connection) -> None:

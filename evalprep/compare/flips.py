@@ -14,13 +14,13 @@ from msgspec import structs
 from evalprep.results import Replier, Sample, SampleView, choice_margin, extraction_failed, text_of
 from evalprep.tables import write_rows
 
+#: Causes of a changed verdict; the first one that holds counts.
 PROMPT_DIFFERS = "prompt differs"
 SAME_OUTPUT = "same output, other verdict"
 TRUNCATED = "truncated"
 EXTRACTION_FAILED = "extraction failed"
 NEAR_TIE = "near tie"
 ANSWER_DIFFERS = "answer differs"
-CAUSES = (PROMPT_DIFFERS, SAME_OUTPUT, TRUNCATED, EXTRACTION_FAILED, NEAR_TIE, ANSWER_DIFFERS)
 # Choices this near, in log-likelihood per character, change places by data type and batch size.
 _TIE = 0.01
 
@@ -43,7 +43,7 @@ class Flip(msgspec.Struct, frozen=True):
         sample_id: The row.
         doc_id: Its position in the split.
         direction: `gained` or `lost`, seen from the run.
-        cause: One of `CAUSES`.
+        cause: Why, from `cause_of`.
         baseline_score, candidate_score: The two scores.
         target: The gold answer.
         baseline_answer, candidate_answer: Extracted answers; the published one is not known.
@@ -104,7 +104,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def cause_of(change: Change, repliers: Repliers = NOBODY) -> str:
-    """Returns why a verdict changed: the first of `CAUSES` that holds.
+    """Returns why a verdict changed: the first of the causes above that holds.
 
     Args:
         change: The pair.

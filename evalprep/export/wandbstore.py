@@ -8,7 +8,6 @@ from typing import Any
 
 from evalprep.export.tracking import COMPARISON_COLUMNS, TrackedRun, need_tracker
 
-VARIABLE = "WANDB_API_KEY"
 _QUIET = {"WANDB_ERROR_REPORTING": "false", "WANDB_SILENT": "true"}
 _TYPE = "evalprep"
 

@@ -49,7 +49,6 @@ from evalprep.numbers import finite_number
 from evalprep.yamlfile import YamlFile, load_yaml
 
 SLACK = 0.05  # of the range of a score
-LEVELS = ("required", "advisory")
 PRIMARY, ALL = "primary", "all"
 _RELATIVE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,10})?)\s*%\s*")
 

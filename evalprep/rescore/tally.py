@@ -184,10 +184,6 @@ def _change_of(
     return Change(sample.sample_id, before, now, sample.answer, text, sample.target)
 
 
-def _mean(total: float, count: int) -> float | None:
-    return total / count if count else None
-
-
 def _count_change(result: TaskRescore, change: Change) -> None:
     """Keep a change, and count its direction where both scores exist."""
     if change.now is not None and change.before is not None:

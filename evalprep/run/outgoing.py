@@ -14,7 +14,6 @@ from evalprep.run.interface import CHAT_PATH, Interface
 from evalprep.run.request import ROLLING, Request
 
 PARQUET, OPENAI_BATCH = "parquet", "openai-batch"
-FORMATS = (PARQUET, OPENAI_BATCH)
 _ROWS_AT_ONCE = 1_000
 Asked = tuple[Request, Interface]
 
@@ -25,7 +24,7 @@ def write_requests(pairs: Iterable[Asked], path: Path, form: str) -> Counter[str
     Args:
         pairs: Each request with the interface of its back end.
         path: The file.
-        form: One of FORMATS.
+        form: `PARQUET` or `OPENAI_BATCH`.
 
     Returns:
         Task -> its requests in the file.

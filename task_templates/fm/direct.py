@@ -32,7 +32,6 @@ from .settings import OPTIONS, DataSet
 Sample = dict[str, Any]
 Records = Iterable[Mapping[str, Any]] | str | os.PathLike[str]
 _STEREOTYPING = ("prompt_stereotyping", "log_probability_difference")
-_REPLIES = ("model_output", "sent_more_log_prob", "sent_less_log_prob")
 
 
 @dataclass(frozen=True)
