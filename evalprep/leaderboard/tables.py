@@ -106,6 +106,16 @@ def pair_table(board: Board) -> Table:
     return table
 
 
+def run_table(board: Board) -> Table:
+    """The run behind each row; a line of its last cell for each note."""
+    names = ("model", "results", "run", "notes")
+    columns = [tables.Column("row", Kind.NAME), *(tables.Column(name) for name in names)]
+    table = Table("Runs", columns)
+    for row in board.rows:
+        table.add(row.label, row.model, row.folder, row.run, "\n".join(row.notes))
+    return table
+
+
 def _label(row: Row) -> str:
     return f"{row.label} (reference)" if row.reference else row.label
 

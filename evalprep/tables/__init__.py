@@ -8,6 +8,7 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.tables.csvfile import harmless, write_csv, write_rows
+    from evalprep.tables.html import html_table
     from evalprep.tables.markdown import escape, markdown_lines
     from evalprep.tables.model import Cell, Column, Entry, Kind, Note, Table, Tone
     from evalprep.tables.screen import fitted, print_notes, print_table

@@ -15,10 +15,11 @@ from evalprep.leaderboard.board import SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.page.sections import heat_map
 from evalprep.leaderboard.picture import colours, curves, scatter
-from evalprep.leaderboard.tables import pair_table, sayings
+from evalprep.leaderboard.tables import pair_table, run_table, sayings
 from evalprep.leaderboard.values import heading_of, signs_of, value_text
 from evalprep.report import policy, style
 from evalprep.score import SHARE
+from evalprep.tables import html_table
 from evalprep.terminal import counted
 
 _FOLDER = Path(__file__).parent
@@ -92,13 +93,7 @@ def _curves(board: Board) -> Iterator[str]:
 
 def _pairs(board: Board) -> str:
     """The pairs of rows that differ."""
-    table = pair_table(board)
-    heads = "".join(f'<th scope="col">{escape(column.name)}</th>' for column in table.columns)
-    rows = []
-    for row in table.lines():
-        cells = "".join(f"<td>{escape(str(cell.value))}</td>" for cell in row.cells)
-        rows.append(f"<tr>{cells}</tr>")
-    content = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    content = html_table(pair_table(board))
     return f'<div class="wide" tabindex="0" role="region" aria-label="pairs">{content}</div>\n'
 
 
@@ -236,16 +231,6 @@ def _classes(cell: Cell, scale: _Scale) -> list[str]:
 
 
 def _runs(board: Board) -> str:
-    rows = ""
-    for row in board.rows:
-        texts = [escape(text) for text in (row.model, row.folder, row.run)]
-        cells = "".join(f"<td>{text}</td>" for text in [*texts, _notes(row)])
-        rows += f'<tr><th scope="row">{escape(row.label)}</th>{cells}</tr>'
-    names = ("row", "model", "results", "run", "notes")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-    return f'<div class="wide" tabindex="0" role="region" aria-label="runs">{table}</div>\n'
-
-
-def _notes(row: Row) -> str:
-    return "<br>".join(escape(note) for note in row.notes)
+    """The run behind each row, with its notes."""
+    content = html_table(run_table(board))
+    return f'<div class="wide" tabindex="0" role="region" aria-label="runs">{content}</div>\n'

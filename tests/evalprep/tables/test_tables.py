@@ -19,6 +19,7 @@ from evalprep.tables import (
     Tone,
     Workbook,
     harmless,
+    html_table,
     markdown_lines,
     print_table,
     write_csv,
@@ -150,3 +151,14 @@ def test_an_iterator_is_read_once(tmp_path):
     rows = ([f"s{at}", at / 10] for at in range(3))
     table = Table("Samples", [Column("id", Kind.NAME), Column("score", Kind.NUMBER)], rows)
     assert write_csv(table, tmp_path / "s.csv") == 3
+
+
+def test_html_escapes_texts_and_heads_rows_by_their_names():
+    columns = [Column("model", Kind.NAME), Column("a < b"), Column("n", Kind.COUNT)]
+    table = Table("", columns, [("<i>", "first\nsecond & last", 3), ("b", None, None)])
+    assert html_table(table) == (
+        '<table><thead><tr><th scope="col">model</th><th scope="col">a &lt; b</th>'
+        '<th scope="col">n</th></tr></thead><tbody>'
+        '<tr><th scope="row">&lt;i&gt;</th><td>first<br>second &amp; last</td><td>3</td></tr>'
+        '<tr><th scope="row">b</th><td></td><td>-</td></tr></tbody></table>'
+    )

@@ -1,5 +1,6 @@
 """Options over all verbs: how many, how they are written, and what `-h` shows of them."""
 
+import json
 import shutil
 
 import pytest
@@ -207,3 +208,28 @@ def test_the_next_steps_of_tables_and_reports_can_be_typed(tmp_path, capsys):
     assert f"next: evalprep leaderboard {home} --out leaderboard\n" in capsys.readouterr().out
     assert main(["report", home, "--out", str(tmp_path / "r")]) == 0
     assert f"next: open {tmp_path / 'r/report.html'} in a browser" in capsys.readouterr().out
+
+
+@pytest.fixture
+def two_stamps(tmp_path):
+    """A place with an older run, all rows right, and a newer one, all wrong; and a run, all wrong."""
+    right, wrong = ([Row(number, correct) for number in range(40)] for correct in (1.0, 0.0))
+    baseline = tmp_path / "baseline"
+    write_run(baseline, {"t": right}, stamp="2026-01-01T10-00-00.000001")
+    write_run(baseline, {"t": wrong}, stamp="2026-02-01T10-00-00.000001")
+    return str(write_run(tmp_path / "candidate", {"t": wrong})), str(baseline)
+
+
+@pytest.mark.parametrize(("stamp", "delta"), [("newest", 0.0), ("2026-01", -1.0)])
+def test_a_baseline_is_chosen_by_its_time_stamp(stamp, delta, two_stamps, capsys):
+    words = ["compare", *two_stamps, "--no_write", "--baseline_timestamp", stamp, "--json"]
+    main(words)
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert task["delta"] == delta
+
+
+def test_a_comparison_may_end_well_although_a_task_got_worse(two_stamps, capsys):
+    words = ["compare", *two_stamps, "--no_write", "--baseline_timestamp", "2026-01"]
+    assert main(words) == 1
+    assert main([*words, "--exit_zero"]) == 0
+    assert "worse" in capsys.readouterr().out
