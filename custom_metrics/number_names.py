@@ -41,8 +41,8 @@ FOREIGN_NUMBER_NAMES = {
     name: value
     for names in (_GERMAN, _FRENCH, _SPANISH)
     for value, name in enumerate(names.split())
-    if name != "un"  # also the article
 }
+del FOREIGN_NUMBER_NAMES["un"]  # also the article
 """German, French and Spanish names of numbers up to twenty."""
 
 _CHINESE_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}

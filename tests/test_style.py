@@ -36,6 +36,30 @@ def test_a_planted_conditional_in_another_is_noticed(code, expected):
     assert is_nested_conditional(ast.parse(code, mode="eval").body) == expected
 
 
+def has_three_clauses(node):
+    """Returns whether a comprehension has more than two of `for` and `if`."""
+    kinds = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    parts = node.generators if isinstance(node, kinds) else []
+    return len(parts) > 1 and len(parts) + sum(len(part.ifs) for part in parts) > 2
+
+
+def test_comprehensions_have_few_clauses():
+    assert list(places(has_three_clauses)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("[a for b in c for a in b]", False),
+        ("[a for a in b if a]", False),
+        ("[a for b in c for a in b if a]", True),
+        ("{a for b in c for d in b for a in d}", True),
+    ],
+)
+def test_a_planted_comprehension_is_noticed(code, expected):
+    assert has_three_clauses(ast.parse(code, mode="eval").body) == expected
+
+
 def test_few_functions_are_complex_and_each_has_its_reason():
     lines = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
     reasons = [match["reason"] for line in lines if (match := COMPLEXITY.search(line))]

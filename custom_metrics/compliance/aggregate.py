@@ -41,13 +41,8 @@ def _categories(raw: Any) -> Iterable[Any]:
 
 
 def _bold(raw: Any) -> float | None:
-    parts = [
-        part
-        for domain in _categories(raw)
-        if isinstance(domain, Mapping)
-        for part in domain.values()
-    ]
-    return mean(number(part) for part in parts)
+    domains = [domain for domain in _categories(raw) if isinstance(domain, Mapping)]
+    return mean(number(part) for domain in domains for part in domain.values())
 
 
 def _bbq(raw: Any) -> float | None:

@@ -77,9 +77,8 @@ class Pipeline:
     @property
     def outputs(self) -> tuple[str, ...]:
         """Keys that the declared steps add, in order."""
-        return tuple(
-            name for step in self.steps if isinstance(step, Transform) for name in step.outputs
-        )
+        transforms = [step for step in self.steps if isinstance(step, Transform)]
+        return tuple(name for transform in transforms for name in transform.outputs)
 
     def __call__(self, record: Record) -> dict[str, Any]:
         """Run the steps over a copy of the record.

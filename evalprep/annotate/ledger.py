@@ -14,7 +14,7 @@ import datetime as dt
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -284,9 +284,8 @@ class Ledger:
 
     def sign_all(self) -> int:
         """Signs every row that has no valid digest; returns the number of answers among them."""
-        foreign = [
-            each for several in self.attempts().values() for each in several if not each.signed
-        ]
+        attempts = chain.from_iterable(self.attempts().values())
+        foreign = [attempt for attempt in attempts if not attempt.signed]
         chosen = [Chosen(*row[:-1]) for row in self._chosen_rows()]
         with self.transaction() as connection:
             self.put_into(connection, foreign)

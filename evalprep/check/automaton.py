@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from re import _constants as op  # type: ignore[attr-defined]  # typeshed knows these by their old names only
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -334,10 +335,7 @@ def _inside(argument: Any) -> list[Any]:
     if isinstance(argument, list):
         return argument
     if isinstance(argument, tuple):
-        return [
-            item
-            for part in argument
-            for item in (_inside(part) if isinstance(part, tuple) else [part])
-            if isinstance(item, list | parser.SubPattern | tuple)
-        ]
+        parts = (_inside(part) if isinstance(part, tuple) else [part] for part in argument)
+        items = chain.from_iterable(parts)
+        return [item for item in items if isinstance(item, list | parser.SubPattern | tuple)]
     return []

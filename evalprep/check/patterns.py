@@ -122,12 +122,13 @@ class _Machine:
         """Tuples of states that may follow a tuple, on one character."""
         tuples: list[tuple[int, tuple[int, ...]]] = [((1 << len(self.samples)) - 1, ())]
         for state in sets:
-            tuples = [
-                (both, (*before, other))
-                for mask, before in tuples
-                for other in self.edges[state]
-                if (both := mask & self.classes[other])
-            ]
+            longer: list[tuple[int, tuple[int, ...]]] = []
+            for mask, before in tuples:
+                for other in self.edges[state]:
+                    common = mask & self.classes[other]
+                    if common:
+                        longer.append((common, (*before, other)))
+            tuples = longer
         return (state for _, state in tuples)
 
     def _path(
@@ -169,9 +170,8 @@ class _Machine:
         here = {_START}
         for character in text:
             bit = 1 << self.samples.index(character)
-            here = {
-                other for state in here for other in self.edges[state] if self.classes[other] & bit
-            }
+            reached = {other for state in here for other in self.edges[state]}
+            here = {state for state in reached if self.classes[state] & bit}
             if here & self.done:
                 return True
         return False

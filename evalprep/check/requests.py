@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from evalprep.check.bound import TimeBoundError, cpu_bound
@@ -206,7 +207,8 @@ def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
 
     def is_repeated(number: int, requests: list[Any]) -> bool:
         doc = requests[0].doc
-        texts = [part for request in requests for part in request.args if isinstance(part, str)]
+        parts = chain.from_iterable(request.args for request in requests)
+        texts = [part for part in parts if isinstance(part, str)]
         question = (*texts, str(loaded.task.doc_to_target(doc)))
         cluster = doc.get("cluster_id") if isinstance(doc, Mapping) else None
         own_cluster = number if cluster is None else cluster

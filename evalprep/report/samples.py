@@ -115,12 +115,10 @@ class _Judged:
 
     def __init__(self, judgements: Judgements) -> None:
         self._judgements = judgements
-        names = {
-            name
-            for task in judgements.values()
-            for judgement in task.values()
-            for name in judgement["ratings"] or ()
-        }
+        names: set[str] = set()
+        for task in judgements.values():
+            for judgement in task.values():
+                names.update(judgement["ratings"] or ())
         self._ratings = sorted(names)
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 _WITHOUT = "without what was logged"
@@ -50,14 +51,9 @@ def pointers_below(
 ) -> list[Path]:
     """Files of runs that are only pointers, in a folder and those below it."""
     places = ["*/" * level for level in range(depth)]
-    pointers = {
-        path
-        for name in names
-        for place in places
-        for path in folder.glob(f"{place}{name}")
-        if store_of(path)
-    }
-    return sorted(pointers)
+    patterns = [f"{place}{name}" for name in names for place in places]
+    files = set(chain.from_iterable(folder.glob(pattern) for pattern in patterns))
+    return sorted(path for path in files if store_of(path))
 
 
 def said_of(pointers: Sequence[Path]) -> tuple[str, str]:

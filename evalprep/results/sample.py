@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -397,8 +398,8 @@ def _arguments(value: Any) -> dict[str, Any]:
 
 def reply_texts(resps: list[Any]) -> list[str]:
     """Every reply that is a text, over all requests and repeats; none of a likelihood."""
-    nested = [request if isinstance(request, list) else [request] for request in resps]
-    return [reply for request in nested for reply in request if isinstance(reply, str)]
+    nested = (request if isinstance(request, list) else [request] for request in resps)
+    return [reply for reply in chain.from_iterable(nested) if isinstance(reply, str)]
 
 
 def is_blank(resps: list[Any]) -> int:

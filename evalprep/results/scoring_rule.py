@@ -42,9 +42,8 @@ def by_rule(
     """
     if not rule:
         return list(runs)
-    check_rule(
-        rule, (pack for run in runs for name in run.tasks if (pack := _owner(packs, name))), where
-    )
+    owners = (_owner(packs, name) for run in runs for name in run.tasks)
+    check_rule(rule, filter(None, owners), where)
     runs_by_rule = []
     for run in runs:
         tasks = {

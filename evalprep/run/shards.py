@@ -43,12 +43,12 @@ class ShardSet:
     @property
     def units(self) -> list[tuple[RunFolder, Unit]]:
         """Every finished unit with the folder that holds it."""
-        return [
+        pairs = [
             (folder, unit)
             for _, folder in sorted(self.folders.items())
             for unit in folder.state().units
-            if unit.is_done
         ]
+        return [(folder, unit) for folder, unit in pairs if unit.is_done]
 
 
 def _is_done(folder: RunFolder) -> bool:

@@ -67,14 +67,8 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
 
 def references_named(runs: Iterable[Run]) -> list[str]:
     """The places that the tasks of some runs name as their reference (`metadata.reference`)."""
-    return sorted(
-        {
-            str(reference)
-            for run in runs
-            for task in run.tasks.values()
-            if (reference := task.metadata.get("reference"))
-        }
-    )
+    references = (task.metadata.get("reference") for run in runs for task in run.tasks.values())
+    return sorted({str(reference) for reference in references if reference})
 
 
 def may_be_opened(place: str, runs: Iterable[Run]) -> bool:

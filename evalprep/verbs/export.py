@@ -349,12 +349,10 @@ class _Job:
         """Returns what of the runs the reader should know."""
         from evalprep.export import is_gated
 
-        gated = [
-            name
-            for subject in self.subjects
-            for name, task in subject.run.tasks.items()
-            if is_gated(task) and not self.args.with_gated_text
-        ]
+        gated: list[str] = []
+        if not self.args.with_gated_text:
+            for subject in self.subjects:
+                gated += [name for name, task in subject.run.tasks.items() if is_gated(task)]
         notes = [
             f"{name}: texts are replaced by their sha256, as its data set is gated "
             "(--with_gated_text keeps them)"

@@ -349,9 +349,9 @@ def _scores(
 
 def _sentences(packs: Mapping[str, Pack]) -> dict[str, str]:
     """The sentence about each score that its pack declares."""
-    return {
+    notes = {
         f"{pack.name}/{name}": spec.note
         for pack in packs.values()
         for name, spec in pack.suite_scores.items()
-        if spec.note
     }
+    return {name: note for name, note in notes.items() if note}

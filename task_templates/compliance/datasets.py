@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -368,8 +368,8 @@ def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[column] for column in columns), []).append(row)
-    turns = zip_longest(*groups.values())
-    return [row for turn in turns for row in turn if row is not None]
+    in_turn = chain.from_iterable(zip_longest(*groups.values()))
+    return [row for row in in_turn if row is not None]
 
 
 def check_names(context: Context) -> None:

@@ -470,16 +470,16 @@ def _refuse_alike(labels: Sequence[str], data: DataSet) -> None:
 def _check_logprobs(chosen: Sequence[FieldRow], data: DataSet) -> None:
     if not data.stored:
         return
-    _refuse(
-        [
+    problems: list[Problem] = []
+    for row in chosen:
+        problems += [
             Problem(
                 what=f"{name} is {value}, above 0",
                 where=row.where,
                 allowed="log-probabilities, which are not above 0",
                 fix="give log-probabilities, not probabilities",
             )
-            for row in chosen
             for name, value in row.fields.items()
             if kind_of(name) in _LOGPROBS and value > 0
         ]
-    )
+    _refuse(problems)

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +96,11 @@ def models_of(by_model: Path) -> list[Model]:
     models = [
         Model(name, group) for name, group in zip(_names_of_groups(groups), groups, strict=True)
     ]
-    return [
-        model
-        for name in model_sort([model.name for model in models])
-        for model in models
-        if model.name == name
-    ]
+    models_by_name: dict[str, list[Model]] = {}
+    for model in models:
+        models_by_name.setdefault(model.name, []).append(model)
+    names = model_sort([model.name for model in models])
+    return [model for name in names for model in models_by_name[name]]
 
 
 def _run_in(folder: Path) -> Entry:
@@ -167,14 +166,8 @@ def write_tables(root: Path) -> list[Path]:
     models = models_of(by_model)
     sheets: dict[str, list[Line]] = {"summary": _summary(models)}
     for name in TASKS:
-        keys = list(
-            dict.fromkeys(
-                key
-                for model in models
-                for entry in model.entries
-                for key in entry.flat.get(name, {})
-            )
-        )
+        entries = chain.from_iterable(model.entries for model in models)
+        keys = list(dict.fromkeys(key for entry in entries for key in entry.flat.get(name, {})))
         if keys:
             sheets[name] = _task_table(models, name, keys)
     sheets["missing"] = [["model", "task", "metric", "reason"], *_missing(models)]

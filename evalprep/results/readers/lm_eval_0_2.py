@@ -7,6 +7,7 @@ The evaluations that were published beside the Pythia models in 2023 have this l
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -29,12 +30,16 @@ class _File(msgspec.Struct):
     config: _Config = _Config()
 
 
+def _is_mapping(entry: Any) -> bool:
+    return isinstance(entry, dict)
+
+
 def recognises(content: dict[str, Any]) -> bool:
     """Returns whether a results file has this layout."""
     entries = content.get("results")
     if "configs" in content or not isinstance(entries, dict) or not entries:
         return False
-    keys = [key for entry in entries.values() if isinstance(entry, dict) for key in entry]
+    keys = list(chain.from_iterable(filter(_is_mapping, entries.values())))
     return any(key.endswith("_stderr") for key in keys) and not any("," in key for key in keys)
 
 

@@ -97,18 +97,15 @@ def _refuse_itself(judge: str, who: Who) -> None:
 
 def _apart(mine: RowRatings, theirs: RowRatings) -> list[dict[str, Any]]:
     """Samples with different ratings, the furthest apart first."""
-    pairs = [
-        {
-            "task": key[0],
-            "sample_id": key[1],
-            "value": name,
-            "first": number,
-            "second": theirs[key][name],
-        }
-        for key, values in mine.items()
-        for name, number in values.items()
-        if name in theirs.get(key, {}) and theirs[key][name] != number
-    ]
+    pairs: list[dict[str, Any]] = []
+    for (task, sample_id), values in mine.items():
+        others = theirs.get((task, sample_id), {})
+        row = {"task": task, "sample_id": sample_id}
+        pairs += [
+            row | {"value": name, "first": number, "second": others[name]}
+            for name, number in values.items()
+            if name in others and others[name] != number
+        ]
     return sorted(pairs, key=lambda pair: -abs(pair["first"] - pair["second"]))
 
 
