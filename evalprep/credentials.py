@@ -492,7 +492,7 @@ def variable_for(path: str, value: object) -> str:
 
 
 def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[tuple[str | int, ...]]:
-    """Where in nested data something looks like a credential, as paths of keys and positions.
+    """Returns the places of possible credentials in nested data, as keys and positions.
 
     >>> list(secret_paths({"headers": [{"Authorization": "Bearer 0123456789"}]}))
     [('headers', 0, 'Authorization')]

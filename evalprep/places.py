@@ -35,7 +35,7 @@ def is_file(path: Path) -> bool:
 
 
 def flaw(path: Path) -> str | None:
-    """Why a folder cannot be made or filled at a path, None where nothing speaks against it.
+    """Returns why a folder cannot be made or filled at a path; None where it can.
 
     The path itself need not exist; what counts then is the first thing above it that does.
     """

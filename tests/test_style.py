@@ -9,6 +9,7 @@ from tests import PROJECT_ROOT
 
 FOLDERS = ("evalprep", "custom_metrics", "task_templates", "environment")
 FILES = [path for folder in FOLDERS for path in sorted((PROJECT_ROOT / folder).rglob("*.py"))]
+QUESTION_WORDS = {"What", "Whether", "How", "Why", "Where", "Which", "Who", "When"}
 COMPLEXITY = re.compile(r"# noqa: [A-Z0-9, ]*(?:C901|PLR09\d\d)(?P<reason>.*)")
 
 
@@ -17,7 +18,7 @@ def places(holds):
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if holds(node):
-                yield f"{path.relative_to(PROJECT_ROOT)}:{node.lineno}"
+                yield f"{path.relative_to(PROJECT_ROOT)}:{getattr(node, 'lineno', 1)}"
 
 
 def is_nested_conditional(node):
@@ -34,6 +35,17 @@ def test_no_conditional_expression_stands_in_another():
 )
 def test_a_planted_conditional_in_another_is_noticed(code, expected):
     assert is_nested_conditional(ast.parse(code, mode="eval").body) == expected
+
+
+def has_a_question_for_docstring(node):
+    """Returns whether a docstring begins with a question word, and not with a verb or a noun."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    text = ast.get_docstring(node) if isinstance(node, kinds) else None
+    return bool(text) and text.split()[0] in QUESTION_WORDS
+
+
+def test_docstrings_begin_with_a_verb_or_the_thing():
+    assert list(places(has_a_question_for_docstring)) == []
 
 
 def has_three_clauses(node):

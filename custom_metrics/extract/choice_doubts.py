@@ -1,6 +1,6 @@
 # ruff: noqa: RUF001 - replies use typographic quotes, dashes, full-width marks and other scripts;
 # the patterns name them
-"""What takes a letter back, or makes it a word.
+"""Words that take a letter back, or make it a word.
 
 The other half of the vocabulary of `custom_metrics.extract.choice`.
 """

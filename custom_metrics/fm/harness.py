@@ -1,4 +1,4 @@
-"""What the task YAMLs of the fm pack name: `process_results` and aggregations.
+"""The functions that the task YAMLs of the fm pack name: `process_results` and aggregations.
 
 lm-eval writes nothing before all tasks are scored, so nothing here raises. Settings come with each
 row, in the column `options` as JSON. A score that cannot be computed on this machine is NaN, which
@@ -156,7 +156,7 @@ def prompt_stereotyping(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: AR
 
 
 def toxicity(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001 - lm-eval's signature
-    """What needs no model: whether the reply has any text, and listed insults.
+    """Returns what needs no model: whether the reply has any text, and listed insults.
 
     Detectors come after the run.
     """

@@ -1,4 +1,4 @@
-"""What holds of every perturbation whatever the seed, as functions that check it."""
+"""Properties of every perturbation, whatever the seed, as functions that check them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scorer read from a reply.
+"""The answer that a scorer read from a reply.
 
 The answer, how it was decided and why, and what a metric is made of.
 """
@@ -16,7 +16,7 @@ _SHORT = 80  # characters up to which a whole reply is an answer
 
 
 class Reading(NamedTuple):
-    """What was read from one reply.
+    """The answer read from one reply.
 
     Args:
         answer: The extracted answer; None where none is known.

@@ -12,7 +12,7 @@ _CALLED = re.compile(r"(y)('*)(?:\(x\))?|[A-Za-z]('*)\(x\)")
 
 
 def value_of(relation: Node) -> Node | None:
-    """What `x = ... = value` says about `x`; None when the relation is not of that kind."""
+    """Returns what `x = ... = value` says about `x`; None when the relation is not of that kind."""
     if set(str(relation.value).split()) != {"="}:
         return None
     if relation.label:
@@ -57,7 +57,7 @@ _SETS = {"tuple", "union", "inter", "minus", "named", "builder", "set"}
 
 
 def same_label(first: str, second: str, value: Node) -> bool:
-    """Whether two names may stand for one value.
+    """Returns whether two names may stand for one value.
 
     The same name, none, words, or `y` for a function of x.
     """

@@ -120,7 +120,7 @@ def _is_verdicts(value: Any) -> bool:
 
 
 class Repeated:
-    """What a `ConfigurableTask` has to do differently.
+    """The methods in which a task differs from `ConfigurableTask`.
 
     Score each draw. See the package's docstring for the YAML.
     """

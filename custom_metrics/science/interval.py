@@ -1,4 +1,4 @@
-"""How sure a corpus-level score is.
+"""The uncertainty of a corpus-level score.
 
 What each row adds to it, by rows or by documents that share rows.
 """
@@ -72,7 +72,7 @@ _FORMULAS: dict[tuple[str, str], Formula] = {
 def influence(
     task: Task, metric: str, rows: Sequence[Row], keys: Sequence[str]
 ) -> Influence | None:
-    """What each row adds to a summary metric, for intervals of one run and of two.
+    """Returns what each row adds to a summary metric, for intervals of one run and of two.
 
     None without a formula.
 

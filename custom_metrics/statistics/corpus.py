@@ -83,7 +83,10 @@ def paired_counts(
 
 
 def _spread(influence: Floats) -> float:
-    """What a score could move by, were every row like one: rows times the range of influences."""
+    """Returns what a score could move by, were every row like one.
+
+    Rows times the range of influences.
+    """
     return influence.size * (float(np.max(influence)) - float(np.min(influence)))
 
 

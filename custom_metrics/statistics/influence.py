@@ -1,4 +1,4 @@
-"""What each unit adds to a score: enough to give any score over many rows a paired interval."""
+"""The influence of each unit on a score: enough for a paired interval of any score over rows."""
 
 from __future__ import annotations
 

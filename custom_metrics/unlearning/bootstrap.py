@@ -142,7 +142,7 @@ def auc_resamples(
 def _drawn_counts(
     row_levels: NDArray[np.int64], levels: int, size: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """How many rows each of `size` resamples has at each level of score."""
+    """Returns how many rows each of `size` resamples has at each level of score."""
     rows = len(row_levels)
     chosen = generator.integers(0, rows, size=(size, rows))
     # One range of levels per resample, so that all are counted at once.

@@ -170,7 +170,7 @@ def show_sum(summed: Sum, price: Price | None) -> str:
 
 
 def show_computing(name: str, task: str, done: int, total: int) -> None:
-    """How far an annotator is, on standard error where that is a terminal.
+    """Shows how far an annotator is, on standard error where that is a terminal.
 
     The line stays once it is done.
     """

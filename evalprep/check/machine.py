@@ -93,7 +93,7 @@ def _check_weights(folder: Path, settings: RunSettings, findings: Findings) -> N
 
 
 def _weights_file(path: Path) -> str:
-    """How a model is named that is one file of weights."""
+    """Returns how a model is named that is one file of weights."""
     if path.suffix.lower() != ".gguf":
         return "name the folder that holds its config.json"
     return (
@@ -316,7 +316,7 @@ def _check_shots(leaves: Iterable[Leaf], core: Core, findings: Findings) -> None
 
 
 def _other_prompt(settings: RunSettings) -> str:
-    """How the chat template is set, and how it was where the published values were made."""
+    """Returns how the chat template is set, and how it was where the published values were made."""
     names = settings.other_prompt_tasks
     value, published = ("true", "without") if settings.apply_chat_template else ("false", "with")
     return (

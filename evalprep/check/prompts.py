@@ -257,7 +257,7 @@ class _Scan:
         self._longest = longest_first[:LONGEST]
 
     def _too_long(self) -> str:
-        """How many prompts are too long, and the longest."""
+        """Returns how many prompts are too long, and the longest."""
         longest = ", ".join(f"{name} ({count} tokens)" for count, name, _ in self._longest)
         context = self._settings.max_model_len or 0
         reply = context - self._longest[0][2]

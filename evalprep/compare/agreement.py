@@ -1,4 +1,4 @@
-"""Whether two runs mean the same by one metric.
+"""The agreement of two runs on the meaning of one metric.
 
 Its direction, its scale, and which metrics they log.
 """

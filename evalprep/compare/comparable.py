@@ -101,7 +101,7 @@ def _chat_template_sentence(item: FactDifference) -> str:
 
 
 def _limit_sentence(item: FactDifference) -> str:
-    """Which side has a part of the rows.
+    """Returns which side has a part of the rows.
 
     >>> _limit_sentence(FactDifference("limit", "question", "12 of 120 rows", "none"))
     'the candidate has 12 of 120 rows'

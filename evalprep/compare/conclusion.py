@@ -30,7 +30,7 @@ SECONDARY = "secondary"
 
 @dataclass
 class Conclusion:
-    """What is said about one quantity of two runs.
+    """The verdict about one quantity of two runs.
 
     Args:
         name: The quantity: a task, `pack/score`, or `task: metric`.

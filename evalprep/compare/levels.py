@@ -1,4 +1,4 @@
-"""Which row of one side is the same question as which row of the other.
+"""The levels at which a row of one side is the same question as a row of the other.
 
 Keys are tried in order, the strongest first. A pair that a stronger key made is final, and the rows
 left over go on to the next. A key that is repeated brings rows together only where it does not
@@ -27,7 +27,7 @@ _TAIL = 8  # characters of a question's end that are looked up in a prompt
 
 
 class Level(StrEnum):
-    """What two rows of a pair have in common, the strongest first."""
+    """The part that two rows of a pair have in common, the strongest first."""
 
     DOC_HASH = "doc_hash"
     PROMPT_HASH = "prompt_hash"
@@ -41,7 +41,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class PairRules:
-    """What the user decides about pairing.
+    """The user's decisions about pairing.
 
     Attributes:
         by_position: Whether rows that nothing else brings together meet by their position.
@@ -65,10 +65,10 @@ class Side(Protocol):
 
     @property
     def tool(self) -> str:
-        """Who wrote the rows; empty where that is not known."""
+        """Returns who wrote the rows; empty where that is not known."""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Returns how many rows there are."""
 
     def doc_hashes(self, rows: Sequence[int]) -> Sequence[Hashable]:
         """Digest of the document of some rows; a false value where it is not known."""
@@ -80,7 +80,7 @@ class Side(Protocol):
         """Digest of the gold answer of some rows; a false value where it is not known."""
 
     def keys(self, rows: Sequence[int]) -> Sequence[RowKeys]:
-        """What some rows are paired by beside their digests."""
+        """Returns what some rows are paired by beside their digests."""
 
     def texts(self, rows: Sequence[int]) -> Iterator[AskedRow]:
         """Question and prompt of some rows."""
@@ -108,16 +108,16 @@ class Pairing:
 
     @property
     def ambiguous(self) -> int:
-        """How many rows of both sides are left out as their key is repeated."""
+        """Returns how many rows of both sides are left out as their key is repeated."""
         return len(self.left_ambiguous) + len(self.right_ambiguous)
 
     @property
     def duplicates(self) -> int:
-        """How many pairs share their key with another pair."""
+        """Returns how many pairs share their key with another pair."""
         return sum(group != ALONE for *_, group in self.pairs)
 
     def by_level(self) -> dict[str, int]:
-        """How many pairs each level made, without levels that made none."""
+        """Returns how many pairs each level made, without levels that made none."""
         counts = {level.value: 0 for level in Level}
         for _, _, level, _ in self.pairs:
             counts[level.value] += 1
@@ -439,7 +439,7 @@ class _QuestionIndex:
 
 
 class Choices(StrEnum):
-    """How the choices of two rows of a pair differ."""
+    """The difference between the choices of two rows of a pair."""
 
     SAME = "same"
     PERMUTED = "permuted"

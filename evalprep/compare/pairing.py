@@ -1,4 +1,4 @@
-"""Which sample of one run answers the same question as which of the other."""
+"""The pairing of samples of two runs that answer the same question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a row asked, read from its line: all arguments of its requests, and its gold answer."""
+"""The question of a row, read from its line: all arguments of its requests, and its gold answer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _digest(first: str, second: str) -> str:
 
 
 def count_other_questions(table: Table, other: Table, rows: Rows, other_rows: Rows) -> int:
-    """How many pairs differ in an argument of a request, or in the gold answer."""
+    """Returns how many pairs differ in an argument of a request, or in the gold answer."""
     return sum(
         arguments_text(sample) != arguments_text(opposite)
         or not sample.requests
@@ -97,7 +97,7 @@ def _targets_differ(sample: Sample, opposite: Sample) -> bool:
 
 
 def choices_of_pairs(table: Table, other: Table, rows: Rows, other_rows: Rows) -> list[Choices]:
-    """How the choices of the two rows of each pair differ."""
+    """Returns how the choices of the two rows of each pair differ."""
     return [
         compare_choices(choices_of(sample), choices_of(opposite))
         for sample, opposite in _read_both(table, other, rows, other_rows)

@@ -133,7 +133,7 @@ def _pairs(now: Scores, before: Scores) -> list[tuple[SuiteScore, SuiteScore]]:
 
 
 def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
-    """Why two scores that are made of the scores at hand are not made of the same ones.
+    """Returns why two scores that are made of the scores at hand are not made of the same ones.
 
     Empty where they are.
     """
@@ -209,7 +209,7 @@ def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:
 
 
 def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conclusion]) -> None:
-    """What keeps a task behind a score from being compared keeps the score, too."""
+    """Excludes a score for the reason that excludes a task behind it."""
     for name in score.tasks:
         task = tasks.get(name)
         if task is None:
@@ -224,7 +224,7 @@ def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conc
 
 
 def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
-    """Why two values of a score do not answer the same question."""
+    """Returns why two values of a score do not answer the same question."""
     reasons = []
     if score.rule != base.rule:
         rules = " and ".join(side.rule or "the usual rule" for side in (score, base))

@@ -1,4 +1,4 @@
-"""Why no row of one tool is the same question as a row of another: the usual reasons, tested."""
+"""Usual reasons, tested, why no row of one tool is the same question as a row of another."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _other_gold(pairs: Pairs) -> list[str]:
 
 
 def _other_questions(sides: list[list[AskedRow]]) -> list[str]:
-    """Whether the questions are of another task, or of another part of the same data."""
+    """Returns whether the questions are of another task, or of another part of the same data."""
     words = [set(_WORD.findall(" ".join(row.question for row in rows).lower())) for rows in sides]
     smaller = min(map(len, words))
     if not smaller:

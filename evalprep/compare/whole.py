@@ -55,7 +55,7 @@ class UnreadableRowsError(ValueError):
 
 @dataclass(frozen=True)
 class WholeRows:
-    """What the rows of two runs hold of one metric, pair by pair."""
+    """The values of one metric in the rows of two runs, pair by pair."""
 
     now: list[Any]
     before: list[Any]

@@ -236,11 +236,11 @@ class Config:
 
     @property
     def lock_file(self) -> Path | None:
-        """Where the commits of hub data sets are kept; None where they are not."""
+        """Returns where the commits of hub data sets are kept; None where they are not."""
         return self.path.with_suffix(".lock") if self.core.lock and self.path is not None else None
 
     def where(self, *keys: str | int) -> str:
-        """How a message names a key: `file:line (key)`."""
+        """Returns how a message names a key: `file:line (key)`."""
         return self.source.where(*keys)
 
     def replaced(self, **keys: Any) -> Config:

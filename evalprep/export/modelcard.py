@@ -66,7 +66,7 @@ class CardResult:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What makes two results one entry."""
+        """Returns what makes two results one entry."""
         dataset = self.dataset
         return dataset.type, dataset.config, dataset.split, dataset.revision
 

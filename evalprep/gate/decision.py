@@ -1,4 +1,4 @@
-"""Whether a run passes a policy against another run or the published verdicts.
+"""The decision whether a run passes a policy against another run or the published verdicts.
 
 The conclusions are those of `evalprep.compare`; here a policy is applied to them.
 """
@@ -144,7 +144,7 @@ def _unfetched(run: Run, other: Run | None) -> list[str]:
 
 
 def _why_nothing_decides(checks: Sequence[Check]) -> list[str]:
-    """Why a policy without a required check decides nothing; nothing where it has one."""
+    """Returns why a policy without a required check decides nothing; nothing where it has one."""
     if not checks:
         return ["the policy names no check"]
     if all(check.level != REQUIRED for check in checks):
@@ -167,7 +167,7 @@ def _headline_notes(policy: Policy, choices: Sequence[NamedMetric]) -> list[str]
 
 
 def _advisory_lines(comparison: Comparison, policy: Policy) -> list[str]:
-    """What is worse, better or changed beside the metrics that decide, worst first."""
+    """Returns what is worse, better or changed beside the metrics that decide, worst first."""
     alone = len(comparison.tasks) == 1
     ranked = sorted(comparison.advisory, key=lambda item: item.verdict != "worse")
     lines = []

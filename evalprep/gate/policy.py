@@ -1,4 +1,4 @@
-"""What a regression gate demands, read from a YAML file.
+"""The demands of a regression gate, read from a YAML file.
 
     confidence: 0.95          # of the interval of the difference
     mode: regression          # non-inferiority: slack is 0 unless it is named
@@ -126,7 +126,7 @@ class Policy:
         return bool(self.suite or self.rule or self.overall is not None)
 
     def slack(self, rule: Rule, width: float | None, baseline: float | None) -> float:
-        """What may stay open beyond the tolerated drop, for a score of this range."""
+        """Returns what may stay open beyond the tolerated drop, for a score of this range."""
         if rule.slack is not None:
             return limit(rule.slack).of(baseline)
         return 0.0 if self.mode == "non-inferiority" else SLACK * (width or 1.0)
@@ -305,7 +305,7 @@ def _report(
 
 
 def _wrong_value(name: str, value: Any) -> str:
-    """What is wrong with the value of a key."""
+    """Returns what is wrong with the value of a key."""
     if name in _LISTS and isinstance(value, (dict, str, int)):
         return f"{name} is not a list of names"
     if isinstance(value, (dict, list)):

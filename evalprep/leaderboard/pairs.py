@@ -1,4 +1,4 @@
-"""What may be put beside what.
+"""The pairs of rows that may be compared.
 
 The questions of every run against those of one, and pairs of runs where asked for.
 
@@ -84,7 +84,7 @@ class Pairs:
         return sum(len(task.table()) for task in self.runs[at].tasks.values())
 
     def other_question(self, at: int, tasks: Sequence[str]) -> list[str]:
-        """Why a run's numbers on some tasks may not be put beside those of the anchor.
+        """Returns why a run's numbers on some tasks may not be put beside those of the anchor.
 
         Empty where they may.
         """
@@ -186,7 +186,7 @@ class Pairs:
         return [f"group {column.id} covers {covered}, without {shortlist(absent, _NAMED_TASKS)}"]
 
     def incomplete(self, at: int, tasks: Sequence[str]) -> list[str]:
-        """Which of a run's tasks lack rows or scores of their rows.
+        """Returns which of a run's tasks lack rows or scores of their rows.
 
         Lacking are rows that a task was meant to have.
         """
@@ -208,7 +208,7 @@ class Pairs:
         return shortfalls
 
     def conclusion(self, candidate: int, baseline: int, column: Column) -> Conclusion | None:
-        """What is concluded of two runs in a column, the candidate first."""
+        """Returns what is concluded of two runs in a column, the candidate first."""
         comparison = self._pair(candidate, baseline)
         if comparison is None:
             return None
@@ -282,7 +282,7 @@ def _of_row(reason: str, anchor: Run) -> str:
 
 
 def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]:
-    """What a run was asked, as far as its facts tell; chat templates belong to models."""
+    """Returns what a run was asked, as far as its facts tell; chat templates belong to models."""
     without = {*allow, "chat_template"}
     facts = set()
     for name, task in {**run.stored, **run.tasks}.items():

@@ -241,7 +241,7 @@ def spark(values: Sequence[float | None]) -> str:
 
 
 def _legend(board: Board) -> list[str]:
-    """What the signs mean, which pairs differ, why values are missing, and notes."""
+    """Returns what the signs mean, which pairs differ, why values are missing, and notes."""
     cells = [cell for _, _, cell in board.shown_cells()]
     lines = [""]
     if any(cell.leads for cell in cells):

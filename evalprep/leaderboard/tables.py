@@ -136,7 +136,7 @@ def _shown(cell: Cell, column: Column) -> tables.Cell:
 
 
 def sayings(board: Board, intervals: str) -> list[str]:
-    """What belongs below a table, in sentences.
+    """Returns what belongs below a table, in sentences.
 
     Args:
         board: The leaderboard.

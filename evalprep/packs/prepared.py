@@ -134,12 +134,12 @@ class Prepared:
 
     @property
     def changed(self) -> float:
-        """When the manifest was last written, in seconds since the epoch."""
+        """Returns when the manifest was last written, in seconds since the epoch."""
         return (self.folder / MANIFEST).stat().st_mtime
 
     @property
     def created(self) -> str:
-        """When it was prepared, in ISO format; empty where that is not known."""
+        """Returns when it was prepared, in ISO format; empty where that is not known."""
         return str(self.manifest.get("created") or "")
 
     @property

@@ -1,4 +1,4 @@
-"""Which tasks of a plan share a command.
+"""The commands of a plan, and the tasks that share one.
 
 In which order commands run, and by which names they ask for their tasks.
 """

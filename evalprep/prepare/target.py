@@ -129,7 +129,7 @@ def _changes(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
-    """What `--set` changes of a run whose tasks are written already.
+    """Returns what `--set` changes of a run whose tasks are written already.
 
     Raises:
         BadInput: a mistake in the settings, or a key that has no effect on written tasks.

@@ -359,7 +359,7 @@ def _conflict(path: Path) -> Problem:
 
 
 def _shelved(folder: Path, name: str) -> Path:
-    """Where an edited file waits; without the ending by which lm-eval would find it."""
+    """Returns where an edited file waits; without the ending by which lm-eval would find it."""
     return folder / SHELF / f"{name}.kept"
 
 

@@ -33,7 +33,7 @@ UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT, UNSURE = 1, 2, 4, 8, 16
 
 @dataclass
 class Replies:
-    """What one run replied to one task, in the order of the aligned rows.
+    """The replies of one run to one task, in the order of the aligned rows.
 
     Args:
         task: The run's task.
@@ -55,7 +55,7 @@ class Replies:
     replier: Replier = field(default_factory=Replier)
 
     def count(self, flag: int) -> int:
-        """How many replies carry a flag."""
+        """Returns how many replies carry a flag."""
         return sum(1 for value in self.flags if value & flag)
 
     @property
@@ -166,7 +166,7 @@ class TaskRows:
 
     @cached_property
     def graded(self) -> bool:
-        """Whether a row gets a number and no verdict.
+        """Returns whether a row gets a number and no verdict.
 
         A score of some row, in any run, is neither 0 nor 1, or nothing says which way is better.
         """

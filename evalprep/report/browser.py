@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Flips:
-    """Which samples flipped in one comparison, and why.
+    """The samples that flipped in one comparison, and the causes.
 
     Attributes:
         causes: The causes in words, by their numbers; the first is none.
@@ -198,7 +198,7 @@ class Browser:
     def _replies(
         self, task: str, first: Sample, pairs: Sequence[ReadSample | None]
     ) -> list[dict[str, Any] | None]:
-        """What each run replied, with its prompt where that is not the first run's."""
+        """Returns what each run replied, with its prompt where that is not the first run's."""
         replies: list[dict[str, Any] | None] = []
         for pair, judgements in zip(pairs, self.judgements, strict=True):
             if pair is None:
@@ -223,7 +223,7 @@ class Browser:
         return {**text, "messages": messages} if messages else text
 
     def _reply(self, sample: Sample, answers: dict[str, str]) -> dict[str, Any]:
-        """What a run replied, and what its scorer read from that."""
+        """Returns what a run replied, and what its scorer read from that."""
         reading = reading_of(sample)
         shown = _without_whole(sample, answers)
         return {
@@ -272,7 +272,7 @@ def _texts_with_formulas(texts: dict[str, Any]) -> list[str | None]:
 
 
 def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Iterator[T] | None]:
-    """What each run's replies are read as; None for a run without the task."""
+    """Returns what each run's replies are read as; None for a run without the task."""
     return [None if replies is None else read(replies) for replies in task.replies]
 
 
@@ -307,7 +307,7 @@ def _subtask(sample: Sample) -> str:
 
 
 def _starts(task: TaskRows) -> dict[str, str]:
-    """What the prompts of each subtask begin with, judged by a few of them."""
+    """Returns what the prompts of each subtask begin with, judged by a few of them."""
     table = next(replies.table for replies in task.replies if replies is not None)
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for row, code in enumerate(table.subtask.tolist()):

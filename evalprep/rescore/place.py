@@ -1,4 +1,4 @@
-"""Where the scorer of a task may come from.
+"""The places from which the scorer of a task may come.
 
 Only from code that the user named, prepared, or installed.
 
@@ -114,7 +114,7 @@ def _of_work_dir(work_dir: Path, task: str) -> list[ScorerPlace]:
 
 
 def _folder_without_leave(source: Path | None) -> list[str]:
-    """Why the folder of a task's file is not used, where the file is here."""
+    """Returns why the folder of a task's file is not used, where the file is here."""
     if source is None or not is_file(source):
         return []
     return [_unnamed(source.parent, "only the results file names it")]

@@ -1,4 +1,4 @@
-"""Which files of one folder are of which run: by their names, or by what a results file says.
+"""The files of one folder by run: by their names, or by what a results file says.
 
 lm-eval writes `<output_path>/<model>/results_<stamp>.json` and one `samples_<task>_<stamp>.jsonl`
 per task, all with the same time stamp, and adds new ones beside the old at every run. With

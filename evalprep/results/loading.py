@@ -94,7 +94,7 @@ def load_run(
 
 
 def _efforts_of_files(files: RunFiles, results: _ResultsFiles, joined: Iterable[str]) -> Efforts:
-    """What the calls took that rows are from.
+    """Returns what the calls took that rows are from.
 
     Args:
         files: The files of the run.
@@ -339,7 +339,10 @@ def _rows_of_parts(counts: Iterable[RowCounts]) -> RowCounts | None:
 
 
 def _question(call: RunResults, task: TaskResults) -> str:
-    """How a task was asked, as text: its settings but for what each call writes of itself."""
+    """Returns how a task was asked, as text.
+
+    Its settings but for what each call writes of itself.
+    """
     own = {key: value for key, value in task.settings.as_logged.items() if key != "metadata"}
     settings = call.settings
     of_call = [settings.backend, settings.arguments, settings.generation, task.num_fewshot]
@@ -375,7 +378,7 @@ def _notes_of_files(files: RunFiles, results: _ResultsFiles) -> list[str]:
 
 
 def _note_on_no_results(files: RunFiles) -> str:
-    """Why there is no results file, and what it takes to read the samples without one."""
+    """Returns why there is no results file, and what it takes to read the samples without one."""
     guessed = "metric and filter of each task are guessed from its lines"
     if pointers := pointers_below(files.folder, [f"results_{files.stamp}.json"], depth=1):
         return "{}; {}; until then {}".format(*said_of(pointers), guessed)

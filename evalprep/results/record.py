@@ -102,7 +102,7 @@ def note_failures(
 
 
 def read_failures(folder: Path, run: str) -> dict[str, str]:
-    """Why tasks of a run failed, as `note_failures` kept it.
+    """Returns why tasks of a run failed, as `note_failures` kept it.
 
     What looks like a credential is hidden.
     """

@@ -218,7 +218,7 @@ def response_of(resps: list[Any]) -> str | list[Any]:
 
 
 def filtered_of(filtered_resps: list[Any]) -> Any:
-    """What a filter made of the reply to the only request; a list for several requests."""
+    """Returns what a filter made of the reply to the only request; a list for several requests."""
     return filtered_resps[0] if len(filtered_resps) == 1 else filtered_resps
 
 

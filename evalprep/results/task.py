@@ -166,7 +166,10 @@ class TaskRun:
 
     @property
     def without_score(self) -> str:
-        """Why no row has a score that could be averaged or compared; empty where rows have one."""
+        """Returns why no row has a score that could be averaged or compared.
+
+        Empty where rows have one.
+        """
         if self.primary.metric:
             return ""
         if self.undecided:

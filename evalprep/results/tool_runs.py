@@ -243,7 +243,7 @@ def _undecided(name: str, lines: TaskLines) -> tuple[str, ...]:
 
 
 def _task_results(name: str, lines: TaskLines, tool: str, source: str) -> TaskResults:
-    """What a results file of lm-eval would say of the task."""
+    """Returns what a results file of lm-eval would say of the task."""
     primary = _primary(name, lines)
     metrics = tuple(
         _metric(metric, filter_name, lines, tool) for metric, filter_name in lines.tallies
@@ -283,7 +283,7 @@ def _metric(name: str, filter_name: str, lines: TaskLines, tool: str) -> Metric:
 
 
 def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
-    """How many samples have no verdict, and how many rows are repeats."""
+    """Yields how many samples have no verdict, and how many rows are repeats."""
     unjudged = lines.samples - _judged(lines, _primary(name, lines))
     if unjudged > 0 and not _undecided(name, lines):
         reasons = ", ".join(f"{count} {status}" for status, count in lines.statuses.items())
@@ -298,5 +298,5 @@ def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
 
 
 def _judged(lines: TaskLines, metric: str) -> int:
-    """How many samples have a value of a metric, under whichever filter."""
+    """Returns how many samples have a value of a metric, under whichever filter."""
     return sum(tally.count for (name, _filter), tally in lines.tallies.items() if name == metric)

@@ -1,4 +1,4 @@
-"""How a back end turns lm-eval's requests into what an engine is sent, without loading a model."""
+"""Requests of lm-eval as an engine gets them from a back end, without loading a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCORED = {"temperature": 0.0, "max_tokens": 1, "prompt_logprobs": 1}
 
 
 class Interface(Protocol):
-    """How one back end is asked."""
+    """The form of one back end's requests."""
 
     model: str
 
@@ -218,7 +218,7 @@ class ChatInterface:
         return tuple(json.loads(prompt.prompt)) if hasattr(prompt, "prompt") else ()
 
     def sampling(self, request: Request) -> dict[str, Any]:
-        """What the body holds beside messages and model."""
+        """Returns what the body holds beside messages and model."""
         body = self.body(request)
         return {key: value for key, value in body.items() if key not in {"messages", "model"}}
 

@@ -267,7 +267,7 @@ class _Subtasks:
 
     @property
     def count(self) -> int:
-        """How many subtasks have rows."""
+        """Returns how many subtasks have rows."""
         return int(np.sum(self.weights > 0))
 
 

@@ -1,4 +1,4 @@
-"""What a pack's function returns for a score, held against the contract.
+"""The return value of a pack's function for a score, held against the contract.
 
 Packs are anybody's: one key of a wrong kind must cost that key and a note, not the verb.
 """

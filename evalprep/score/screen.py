@@ -81,7 +81,7 @@ def _few_read(suite: Sequence[SuiteScore]) -> list[Note]:
 
 
 def _missing_values(suite: Sequence[SuiteScore]) -> list[Note]:
-    """Why scores have no value, each reason once."""
+    """Returns why scores have no value, each reason once."""
     remarks = [(score, score.reason or "no value") for score in suite if score.value is None]
     return [
         doubtful(f"{', '.join(names)}: {text}") for text, names in _by_text(remarks, suite).items()
@@ -130,7 +130,7 @@ def _notes(scores: Scores) -> Iterator[Note]:
 
 
 def _tasks_without_score(scores: Scores) -> Iterator[Note]:
-    """Why tasks have no score at all, each reason once."""
+    """Yields why tasks have no score at all, each reason once."""
     silent = [task for task in scores.tasks if task.without_score and task.value is None]
     for reason in dict.fromkeys(task.without_score for task in silent):
         names = [task.task for task in silent if task.without_score == reason]

@@ -278,7 +278,7 @@ class Walk:
         return result.with_notes(self._k_of_n(spec, tasks))
 
     def _why(self, absent: list[str], lacking: str = "no samples") -> str:
-        """Why tasks are not there.
+        """Returns why tasks are not there.
 
         As the plan says where it left them out, and as the run says where they failed.
         """
@@ -313,7 +313,7 @@ class Walk:
 
 
 def _stored_task(task: TaskRun, rows: int | None) -> StoredTask:
-    """What lm-eval stored of a task, by metric; of several filters the first one counts."""
+    """Returns what lm-eval stored of a task, by metric; of several filters the first one counts."""
     values: dict[str, float] = {}
     stderrs: dict[str, float] = {}
     for metric in task.metrics:

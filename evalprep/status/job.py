@@ -61,7 +61,7 @@ class Job:
 
     @property
     def output_path(self) -> Path:
-        """Where lm-eval writes."""
+        """Returns where lm-eval writes."""
         return Path(str(self.options["output_path"]))
 
     @property

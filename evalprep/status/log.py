@@ -24,7 +24,7 @@ _SHOWN = 3
 
 
 def percent(folder: RunFolder) -> int | None:
-    """How far the engine is with the unit that runs.
+    """Returns how far the engine is with the unit that runs.
 
     Its last progress bar, not one of the preparation before.
     """
@@ -33,7 +33,7 @@ def percent(folder: RunFolder) -> int | None:
 
 
 def speed(folder: RunFolder) -> str:
-    """How fast the engine is with the unit that runs.
+    """Returns how fast the engine is with the unit that runs.
 
     Tokens per second where it says so, else requests.
     """
@@ -60,7 +60,7 @@ def _bar(folder: RunFolder) -> bytes:
 
 
 def failures(folder: RunFolder, state: State) -> list[str]:
-    """Why a run failed.
+    """Returns why a run failed.
 
     Its own message, those of units, and what the log says where these only point at it.
     """

@@ -26,7 +26,7 @@ _MOMENT = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class _CommandStatus:
-    """How far one command is.
+    """The progress of one command.
 
     Attributes:
         phase: What it does, in words.
@@ -137,7 +137,7 @@ def read_status(path: Path) -> RunStatus:
 
 
 def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) -> RunStatus:
-    """What was started by hand and writes into a folder of results."""
+    """Returns what was started by hand and writes into a folder of results."""
     lines = manual_runs.finished(place) | _running_lines(seconds_of_running)
     return _of_lines(place, list(lines.values()), alive=bool(seconds_of_running))
 
@@ -145,7 +145,7 @@ def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) ->
 def _of_prepared_by_hand(
     prepared: Prepared, jobs: list[Job], output: Path, seconds_of_running: Mapping[str, float]
 ) -> RunStatus:
-    """What was started by hand of a preparation, for one model or for several."""
+    """Returns what was started by hand of a preparation, for one model or for several."""
     alive = bool(seconds_of_running)
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)

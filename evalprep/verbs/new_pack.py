@@ -111,7 +111,7 @@ def main(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Draft:
-    """What the arguments say of a pack.
+    """The facts of a pack that the arguments state.
 
     Attributes:
         questions: The rows and how they are asked; None for the example of the skeleton.
@@ -163,7 +163,7 @@ def _next_command(name: str, templates: Path | None) -> list[str]:
 
 
 def _own_folder(templates: Path) -> Path:
-    """Where a pack goes that nobody gave a place.
+    """Returns where a pack goes that nobody gave a place.
 
     Beside those of a clone for a user who works in it, else into ./packs.
     """
@@ -173,7 +173,7 @@ def _own_folder(templates: Path) -> Path:
 
 
 def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
-    """What the arguments say of the rows; every mistake is a problem."""
+    """Returns what the arguments say of the rows; every mistake is a problem."""
     from evalprep.packs import Questions
 
     if not _names_rows(args, problems):
@@ -432,7 +432,10 @@ def _target_alone(args: argparse.Namespace, value: Any, problems: Problems) -> N
 def _answer_form(
     args: argparse.Namespace, options: Sequence[str], table: _Table, problems: Problems
 ) -> AnswerForm | None:
-    """How the right answers name options; None where there are no options, or nothing fits."""
+    """Returns how the right answers name options.
+
+    None where there are no options, or nothing fits.
+    """
     if not options:
         return None
     listed = _listed_options(options, table.rows)
@@ -474,7 +477,7 @@ def _refuse_options(column: str, value: Any, problems: Problems) -> None:
 
 
 def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str, str], Path | None]:
-    """How pack.yaml names the source, and the file that is copied into the pack."""
+    """Returns how pack.yaml names the source, and the file that is copied into the pack."""
     path = Path(args.data).expanduser()
     if path.is_file() and path.stat().st_size <= MAX_COPIED:
         copy = f"data/{path.name}"
@@ -490,7 +493,7 @@ def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str,
 
 
 def _other_separator(path: Path) -> str:
-    """What stands between the cells of a CSV file whose head has no comma, as spreadsheets save it.
+    """Returns the separator of a CSV file whose head has no comma, as spreadsheets save it.
 
     Or nothing.
     """

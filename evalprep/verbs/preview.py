@@ -132,7 +132,10 @@ def _text(preview: Preview, *, whole: bool) -> str:
 
 
 def _generation(preview: Preview) -> list[str]:
-    """How the reply is generated: stop strings, arguments, and the tokens that there are for it."""
+    """Returns how the reply is generated.
+
+    Stop strings, arguments, and the tokens that there are for it.
+    """
     arguments = ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items())
     lines = [
         f"stop strings: {preview.stops or 'none, the end-of-text token alone'}",

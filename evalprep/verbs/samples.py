@@ -131,7 +131,7 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
 
 
 def _doubts(comparison: Comparison) -> list[str]:
-    """Why samples that look lost may not be, and others not be seen."""
+    """Returns why samples that look lost may not be, and others not be seen."""
     reasons_of = {task.name: [*task.not_comparable, *task.not_enough] for task in comparison.tasks}
     doubts = [f"{name}: {'; '.join(reasons)}" for name, reasons in reasons_of.items() if reasons]
     return [*comparison.warnings, *doubts]
@@ -176,7 +176,7 @@ def _score_line(view: SampleView) -> str:
 
 
 def _summary(counts: Mapping[str, int], shown: int, args: argparse.Namespace) -> str:
-    """How many samples there are of the kind, by task."""
+    """Returns how many samples there are of the kind, by task."""
     kinds = {"wrong ": args.wrong, "lost ": args.lost, "unread ": args.unread}
     kind = next((kind for kind, is_chosen in kinds.items() if is_chosen), "")
     every = sum(counts.values())

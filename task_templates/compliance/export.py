@@ -173,12 +173,12 @@ def run_json(scores: Scores, limit: float | None) -> dict[str, Any]:
 
 
 def stand_ins(scores: Scores) -> bool:
-    """Whether scores are of the pack's own small rows."""
+    """Returns whether scores are of the pack's own small rows."""
     return any(STANDS_IN in (result.get("notes") or ()) for result in scores.values())
 
 
 def of_the_original(scores: Scores) -> bool:
-    """Whether scores were computed by COMPL-AI itself, and read out of its files."""
+    """Returns whether scores were computed by COMPL-AI itself, and read out of its files."""
     return any(result.get("scored_by") == SUITE_RULE for result in scores.values())
 
 
@@ -275,7 +275,7 @@ def _limit(run: ExportRun) -> float | None:
 
 
 def _sources(run: ExportRun) -> list[str]:
-    """What the preparation read: place, revision or digest, rows.
+    """Returns what the preparation read: place, revision or digest, rows.
 
     Out of the run's copy of the manifest.
     """
@@ -334,7 +334,7 @@ def _parse_rate_notes(result: Mapping[str, Any]) -> list[str]:
 
 
 def _decodings(tasks: Sequence[ExportTask]) -> list[str]:
-    """How the replies of tasks were generated, each way once."""
+    """Returns how the replies of tasks were generated, each way once."""
     texts = dict.fromkeys(_decoding(task) for task in tasks)
     return [text for text in texts if text]
 
@@ -353,7 +353,7 @@ def _rows_text(result: Mapping[str, Any]) -> str:
 
 
 def _decoding(task: ExportTask) -> str:
-    """How replies of a task were generated; the request type where none were."""
+    """Returns how replies of a task were generated; the request type where none were."""
     settings = task.config.get("generation_kwargs")
     if not isinstance(settings, Mapping):
         return str(task.config.get("output_type") or "")
@@ -377,7 +377,10 @@ def _cut(text: str) -> str:
 
 
 def _why_not(benchmark: Benchmark, run: ExportRun) -> str:
-    """Why a benchmark has no score at all: as the preparation said, else that it did not run."""
+    """Returns why a benchmark has no score at all.
+
+    As the preparation said, else that it did not run.
+    """
     left_out = [run.excluded[task] for task in benchmark.tasks if task in run.excluded]
     reasons = (
         f"it failed: {exclusion.reason}" if exclusion.kind == "failed" else exclusion.reason

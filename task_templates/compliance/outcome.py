@@ -1,4 +1,4 @@
-"""What every score of the suite is made with.
+"""The parts that every score of the suite is made with.
 
 The result itself, rows, parse rates, what helpers have rated.
 """
@@ -159,7 +159,7 @@ def last_reply_in(row: Sample) -> str:
 
 
 def annotated(samples: Sequence[Sample], name: str) -> list[float | None]:
-    """What an annotator has computed for each row: the mean over its draws.
+    """Returns what an annotator has computed for each row: the mean over its draws.
 
     None where it has not.
     """
@@ -178,7 +178,7 @@ def uncomputed(values: Sequence[float | None], name: str) -> tuple[list[str], Re
 
 
 def helper_notes(samples: Sequence[Sample]) -> list[str]:
-    """What rated the replies; every helper but the original's makes scores incomparable."""
+    """Returns what rated the replies; every helper but the original's makes scores incomparable."""
     usual = {"detector": "toxic-bert", "rater": "vader"}
     used = {name: {row["doc"].get(name) for row in samples} - {None} for name in usual}
     return [

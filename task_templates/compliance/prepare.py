@@ -1,4 +1,4 @@
-"""Which tasks of the suite exist for a configuration, their rows, and the rows of second stages."""
+"""The tasks of the suite for a configuration, their rows, and the rows of second stages."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _left_out(context: Context, task: str) -> tuple[str, str] | None:
 
 
 def _absent_table(context: Context, task: str) -> str:
-    """Why a version of mmlu_robustness has no word table.
+    """Returns why a version of mmlu_robustness has no word table.
 
     A wrong file is a mistake of the config.
     """
@@ -209,7 +209,7 @@ def _absent_table(context: Context, task: str) -> str:
 
 
 def _unusable_data(context: Context, task: str) -> str:
-    """Why there are no rows; wrong data that the user named are a mistake of the config."""
+    """Returns why there are no rows; wrong data that the user named are a mistake of the config."""
     parts = TASKS[task][0] if task in TASKS else ()
     for part in parts:
         if reason := missing(context, part):
@@ -218,7 +218,7 @@ def _unusable_data(context: Context, task: str) -> str:
 
 
 def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
-    """Why the rows of a task cannot be made of its data; empty where they can."""
+    """Returns why the rows of a task cannot be made of its data; empty where they can."""
     is_named_by_user = any(part in context.section.data for part in parts)
     try:
         return "" if _rows(context, task) else "its data set has no usable rows"
@@ -290,13 +290,13 @@ def _values(context: Context, task: str) -> dict[str, str]:
 
 
 def _stands_in(context: Context, task: str) -> bool:
-    """Whether rows of a task are the pack's own small ones."""
+    """Returns whether rows of a task are the pack's own small ones."""
     parts = TASKS[task][0] if task in TASKS else ()
     return any(stands_in(context, part) for part in parts)
 
 
 def _notes(context: Context, task: str) -> list[str]:
-    """What a reader of the scores should know about the rows."""
+    """Returns what a reader of the scores should know about the rows."""
     notes = []
     if _stands_in(context, task) and "told" not in context.cache:
         context.cache["told"] = True
@@ -334,7 +334,7 @@ def continue_rows(
 
 
 def _kept_facts(doc: Mapping[str, Any]) -> Row:
-    """What rows of a second stage keep of the first."""
+    """Returns what rows of a second stage keep of the first."""
     return {name: doc[name] for name in (WORDING, DEPARTURES, STAND_IN) if name in doc}
 
 

@@ -89,7 +89,7 @@ class Line:
 
 @dataclass
 class Report:
-    """What a report shows.
+    """The content of a report.
 
     Attributes:
         model: The model.
@@ -111,7 +111,7 @@ class Report:
 
     @property
     def coverage(self) -> str:
-        """How many benchmarks have a score."""
+        """Returns how many benchmarks have a score."""
         keys = scored()
         return f"{sum(self.lines[key].score is not None for key in keys)} of {len(keys)}"
 

@@ -100,7 +100,7 @@ def calibration(*, rows: Rows, **_: Any) -> Result:
 
 
 def _calibration_state(samples: Sequence[Sample], known: int) -> Result:
-    """What the score says of rows without a probability."""
+    """Returns what the score says of rows without a probability."""
     state: Result = {"notes": row_notes(samples)}
     if known < len(samples):
         state["notes"].append(f"{known} of {len(samples)} rows have a probability")
@@ -313,14 +313,14 @@ def _unread_votes(votes: Sequence[Sequence[int]]) -> list[str]:
 
 
 def _no_verdict(votes: Sequence[Sequence[int]]) -> str:
-    """Why no sentence has a verdict."""
+    """Returns why no sentence has a verdict."""
     if not votes:
         return "no judge was asked: evalprep judge RUN --model NAME"
     return f"none of the judge's {_count_votes(votes)[1]} votes says yes or no"
 
 
 def _was_judged(row: Sample) -> bool:
-    """Whether a judge was asked about a row."""
+    """Returns whether a judge was asked about a row."""
     return bool(row.get("judgement", {}).get("status", NOT_ASKED) != NOT_ASKED)
 
 
@@ -546,7 +546,7 @@ def overall(*, inputs: Mapping[str, Mapping[str, Any]], **_: Any) -> Result:
 
 
 def _notes_of_mean(inputs: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What holds for scores that a mean is made of."""
+    """Returns what holds for scores that a mean is made of."""
     few = [name for name, result in inputs.items() if few_read(result)]
     notes = [f"most replies could not be read for {', '.join(few)}"] if few else []
     if any(STANDS_IN in (result.get("notes") or ()) for result in inputs.values()):

@@ -256,7 +256,7 @@ class Words:
 
     @property
     def name(self) -> str:
-        """Which wording this is."""
+        """Returns which wording this is."""
         return OWN_WORDING if self.folder is None else V1_WORDING
 
     def fill(self, key: str, **values: Any) -> str:

@@ -53,7 +53,7 @@ def _finite(values: Values) -> tuple[str, Values | None]:
 
 @dataclass
 class _Local:
-    """What all of them share: no provider is asked, a model is loaded once per folder."""
+    """The part that annotators share: no provider is asked, a model is loaded once per folder."""
 
     name: str
     version: str = "1"

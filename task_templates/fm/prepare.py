@@ -106,7 +106,7 @@ def _template(
 
 
 def _chat(context: Context, data: DataSet, algorithm: Algorithm) -> bool:
-    """Whether the chat template is applied.
+    """Returns whether the chat template is applied.
 
     What the config says of all tasks must not contradict what one needs.
     """
@@ -158,7 +158,7 @@ def _generation(data: DataSet) -> dict[str, Any]:
 
 
 def _sampling(data: DataSet, algorithm: Algorithm) -> dict[str, Any]:
-    """What decides which records are asked about, and in which wording.
+    """Returns what decides which records are asked about, and in which wording.
 
     It stands in the results of the run.
     """

@@ -170,7 +170,7 @@ def _answers(row: FieldRow, gold: Gold) -> Row:
 
 
 def _gold(data: DataSet, algorithm: Algorithm) -> Gold:
-    """How a right reply comes out of the right answers.
+    """Returns how a right reply comes out of the right answers.
 
     The first one, or all where all are asked for.
     """
@@ -273,7 +273,7 @@ def rows_per_record(data: DataSet, algorithm: Algorithm) -> int:
 
 
 def _template(context: Context, data: DataSet) -> Fill:
-    """How a record becomes a prompt, with its input or a changed form of it."""
+    """Returns how a record becomes a prompt, with its input or a changed form of it."""
     if data.prompt is None:
         template = data.prompt_template or DEFAULT_TEMPLATE
         if template == DEFAULT_TEMPLATE:

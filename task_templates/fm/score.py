@@ -275,7 +275,7 @@ def word_errors(
 
 
 def _empty_notes(logged: Sequence[Any]) -> list[str]:
-    """How many replies are empty: those of a model that says nothing never differ."""
+    """Returns how many replies are empty: those of a model that says nothing never differ."""
     empty = sum(isinstance(entry, list) and not str(entry[3]).strip() for entry in logged)
     if empty:
         return [f"{empty} of {len(logged)} replies are empty; two empty replies count as equal"]
@@ -359,7 +359,7 @@ def _by_record(
 
 
 def _sampling_notes(samples: Sequence[Sample]) -> list[str]:
-    """Whether a model that was to sample did.
+    """Returns whether a model that was to sample did.
 
     Replies to one prompt that are all equal measure nothing.
     """

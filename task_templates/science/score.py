@@ -109,14 +109,14 @@ def _parts(
 def _json_notes(
     kind: Task, metrics: Mapping[str, Any], flat: Mapping[str, float | None], n: int
 ) -> list[str]:
-    """How many replies of a JSON task could be used, and how many parts had the wrong type."""
+    """Returns counts of a JSON task: usable replies, and parts of the wrong type."""
     if kind.is_json:
         return [_parse_rate(metrics["json_counts"], n), *_repairs(flat)]
     return []
 
 
 def _reference_notes(metrics: Mapping[str, Any]) -> list[str]:
-    """How many references are not what the task expects; nothing where all are."""
+    """Returns how many references are not what the task expects; nothing where all are."""
     count = metrics.get("extra", {}).get("bad_references")
     if not count:
         return []
@@ -161,7 +161,7 @@ def _parse_rate(counts: Mapping[str, float], n: int) -> str:
 
 
 def _repairs(flat: Mapping[str, float | None]) -> list[str]:
-    """How many parts of replies had the wrong type; nothing where none had."""
+    """Returns how many parts of replies had the wrong type; nothing where none had."""
     faulty = flat["faulty_parts"] or 0
     mended = flat["mended_parts"] or 0
     if not faulty and not mended:
@@ -172,7 +172,7 @@ def _repairs(flat: Mapping[str, float | None]) -> list[str]:
 
 
 def _moved(changes: Sequence[RuleChange], metric: str) -> list[str]:
-    """Which rules move a metric, each alone, in percentage points."""
+    """Returns which rules move a metric, each alone, in percentage points."""
     shown = [(change.rule, 100 * change.change.get(metric, 0.0)) for change in changes]
     words = ", ".join(f"{rule} {points:+.2f}" for rule, points in shown if points)
     if words:
@@ -193,7 +193,7 @@ def own_rows(name: str, samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _of_others(name: str, samples: Sequence[Sample]) -> list[str]:
-    """Which rows of a file are left out."""
+    """Returns which rows of a file are left out."""
     others = Counter(task_of_row(sample["doc"], sample["sample_id"]) for sample in samples)
     foreign = [task for task in sorted(others) if task not in {"", name}]
     count = sum(others[task] for task in foreign)
@@ -239,7 +239,7 @@ def _by_the_original(
 
 
 def units_of(name: str, samples: Sequence[Sample]) -> list[str]:
-    """What each row shares with others: its paper, else the row itself.
+    """Returns what each row shares with others: its paper, else the row itself.
 
     The same in every metric and every run.
     """

@@ -1,4 +1,4 @@
-"""What the model wrote: ROUGE against references, and whether it is language at all."""
+"""Scores of generated texts: ROUGE against references, and whether they are language at all."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def _completed_mean(name: str, result: Result) -> Result:
 
 
 def _means(name: str, result: Result) -> Iterator[tuple[str, float | None]]:
-    """What each row adds to the mean."""
+    """Yields what each row adds to the mean."""
     of_row = "prob" if "_Prob" in name else "score"
     if name.endswith("_ROUGE"):
         of_row = "rougeL_recall" if suite_of(name) == "TOFU" else "rougeL_f1"

@@ -141,7 +141,7 @@ def area_of(blocks: Mapping[str, Result]) -> Result:
 def _influence(
     forget: Mapping[str, float | None], holdout: Mapping[str, float | None]
 ) -> Influence:
-    """What each text adds to the AUC, in which holdout texts are to lie above forgotten ones."""
+    """Returns what each text adds to the AUC: holdout texts are to lie above forgotten ones."""
     sides: list[tuple[list[str], list[float]]] = []
     for name, scores in zip(SIDES, (forget, holdout), strict=True):
         known = {

@@ -144,7 +144,7 @@ def _left_out(context: Context, complete: Data, data: Data) -> list[str]:
 
 
 def _settings(context: Context, data: Data, source: Source, question: str) -> Row:
-    """What decides the samples of a task, for the result files."""
+    """Returns what decides the samples of a task, for the result files."""
     section = context.section
     choices = choices_of(context)
     settings: Row = {

@@ -105,7 +105,7 @@ def csv_city(text: str) -> bool:
 
 
 def _has_head(text: str, columns: tuple[str, ...], between: str) -> bool:
-    """Whether the first line names the columns, each in quotes or not."""
+    """Returns whether the first line names the columns, each in quotes or not."""
     names = between.join(f'(?:{name}|"{name}")' for name in columns)
     return bool(re.match(f"{names}\\Z", text.partition("\n")[0].strip()))
 
@@ -132,7 +132,7 @@ def csv_special_character(text: str) -> bool:
 
 
 def _quotes_special(field: str) -> bool:
-    """Whether the first line of a field quotes a sign that is no letter, digit or blank."""
+    """Returns whether the first line of a field quotes a sign that is no letter, digit or blank."""
     line = field.partition("\n")[0]
     end = line.rfind('"')
     return line.startswith('"') and bool(_SPECIAL.search(line[1 : max(end, 1)]))

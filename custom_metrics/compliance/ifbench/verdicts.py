@@ -106,7 +106,9 @@ _PACKAGES = {"format:emoji": "emoji", "words:odd_even_syllables": "syllapy"}
 
 
 def obstacle(*, name: str, arguments: Mapping[str, Any]) -> str:
-    """Why a rule cannot be checked here: unknown, without an argument, or without its resource.
+    """Returns why a rule cannot be checked here.
+
+    Unknown, without an argument, or without its resource.
 
     "" where it can.
 
@@ -177,7 +179,7 @@ def _readings(response: str) -> list[str]:
 
 
 def _follows(name: str, arguments: Mapping[str, Any], text: str) -> bool:
-    """Whether a text follows a rule; what the rule cannot read does not follow it."""
+    """Returns whether a text follows a rule; what the rule cannot read does not follow it."""
     try:
         return bool(RULES[name](text, **arguments))
     except Exception:  # noqa: BLE001 - a malformed reply or argument is no verdict for it

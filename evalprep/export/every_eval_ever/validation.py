@@ -22,7 +22,7 @@ from evalprep.numbers import finite_number
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule says of a file.
+    """One finding of a rule on a file.
 
     Attributes:
         where: The key, or the line.
@@ -61,7 +61,7 @@ class _Store:
 
 @dataclass(frozen=True)
 class _Lines:
-    """What the lines of a samples file say of the record they belong to.
+    """The facts of a record that the lines of its samples file state.
 
     Attributes:
         count: Lines that are not blank.
@@ -156,7 +156,7 @@ def _path_findings(store: _Store) -> list[Finding]:
 
 
 def _companion_findings(store: _Store, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is wrong between a record and the samples that it names."""
+    """Yields what is wrong between a record and the samples that it names."""
     expected = naming.samples_beside(store.path)
     detail = record.get("detailed_evaluation_results")
     if detail is None:
@@ -184,7 +184,7 @@ _NOT_JSONL = "format must be jsonl"
 
 
 def _reference_flaw(detail: Any, expected: str) -> str:
-    """What is wrong with how a record names its samples; empty where nothing is."""
+    """Returns what is wrong with how a record names its samples; empty where nothing is."""
     if not isinstance(detail, dict):
         return "not an object"
     reference = detail.get("file_path")
@@ -231,7 +231,7 @@ def _named(value: Any) -> str:
 
 
 def _mismatches(record: Mapping[str, Any], lines: _Lines) -> Iterator[Finding]:
-    """Where the lines of samples and their record name different things."""
+    """Yields where the lines of samples and their record name different things."""
     if not lines.whole:
         return
     if lines.count == 0:
@@ -281,7 +281,7 @@ def _bound(value: Any) -> float | None:
 def _value_findings(
     where: str, metric: Mapping[str, Any], details: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """What is wrong with a score, its uncertainty, and its place between the bounds."""
+    """Yields what is wrong with a score, its uncertainty, and its place between the bounds."""
     score = finite_number(details.get("score"))
     if score is None:
         yield Finding(f"{where}.score_details.score", "not a finite number")
@@ -389,7 +389,7 @@ def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Fi
 
 
 def _record_findings(store: _Store, lines: _Lines) -> Iterator[Finding]:
-    """What is wrong between samples and the record beside them."""
+    """Yields what is wrong between samples and the record beside them."""
     if not store.path.endswith(naming.SAMPLES_SUFFIX):
         return
     place = naming.record_beside(store.path)

@@ -98,7 +98,7 @@ def _pairs(board: Board) -> str:
 
 
 def _key(board: Board) -> str:
-    """Which colour is which training."""
+    """Returns which colour is which training."""
     names = colours(board)
     several = [name for name in names if name in board.trajectories()]
     if not several:
@@ -219,7 +219,7 @@ def _details(cell: Cell, column: Column) -> list[str]:
 
 
 def _classes(cell: Cell, scale: _Scale) -> list[str]:
-    """How a cell looks: marked or leading, and its shade."""
+    """Returns how a cell looks: marked or leading, and its shade."""
     if cell.standing:
         return ["other"]
     names = ["leads"] if cell.leads else []

@@ -186,7 +186,7 @@ def _model_of(record: Mapping[str, Any], instances: Path) -> str:
 
 
 def _facts(record: Mapping[str, Any]) -> TaskFacts:
-    """Which way metrics are better, as the record states it."""
+    """Returns which way metrics are better, as the record states it."""
     listed = record.get("evaluation_results")
     directions: dict[str, Direction] = {}
     for result in map(as_mapping, listed if isinstance(listed, list) else []):

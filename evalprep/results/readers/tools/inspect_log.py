@@ -81,7 +81,7 @@ def _values(scores: Mapping[str, Any], *, strict: bool) -> dict[str, float | Non
 
 
 def _answer(scores: Mapping[str, Any]) -> str | None:
-    """What the first scorer that has an answer extracted."""
+    """Returns what the first scorer that has an answer extracted."""
     answers = [
         text_or_none(score.get("answer")) for score in scores.values() if isinstance(score, Mapping)
     ]

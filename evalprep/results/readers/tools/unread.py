@@ -34,7 +34,7 @@ _OTHER_FORMAT = "--input_format names the format; of a table --columns names the
 
 
 class Unread(NamedTuple):
-    """What a file is that no reader takes, and what to do."""
+    """A file that no reader takes, and what to do."""
 
     what: str
     fix: str
@@ -61,7 +61,10 @@ def _is_of_opencompass(opening: Opening) -> bool:
 
 
 def _columns_for(opening: Opening) -> str:
-    """How the columns of a table could be named; empty where its scores have no usual name."""
+    """Returns how the columns of a table could be named.
+
+    Empty where its scores have no usual name.
+    """
     if opening.kind not in _TABLES:
         return ""
     lower = {name.lower(): name for name in sorted(opening.names)}
