@@ -12,7 +12,7 @@ from typing import Any
 from evalprep.compare.agreement import DIRECTION, SCALE
 from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Pairs
-from evalprep.compare.questions import count_other_questions
+from evalprep.compare.questions import RowPairs, count_other_questions
 from evalprep.errors import Problems, near
 from evalprep.results import (
     KINDS,
@@ -178,7 +178,8 @@ def _is_proven(
     """True where every pair has equal arguments and gold answers, although facts differ."""
     if not disputed or not pairs.rows.size:
         return False
-    return not count_other_questions(table, other, pairs.rows, pairs.other_rows)
+    row_pairs = RowPairs(table, other, pairs.rows, pairs.other_rows)
+    return not count_other_questions(row_pairs)
 
 
 def _proof(disputed: Sequence[FactDifference]) -> str:
