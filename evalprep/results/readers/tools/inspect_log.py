@@ -16,6 +16,7 @@ from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
+    as_list,
     before_reply,
     chat_text,
     last_turn,
@@ -112,13 +113,9 @@ def _response(sample: Mapping[str, Any]) -> str | None:
     completion = text_or_none(output.get("completion"))
     if completion is not None:
         return completion
-    choices = _listed(output.get("choices"))
+    choices = as_list(output.get("choices"))
     messages = [as_mapping(choice).get("message") for choice in choices]
     return last_turn(messages, "assistant")
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _status(sample: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
@@ -293,7 +290,7 @@ def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFact
 
 def _reducer(facts: Mapping[str, Any], header: Mapping[str, Any]) -> str:
     """How the epochs of a sample become one value: as its scores say, else as configured."""
-    scores = _listed(as_mapping(header.get("results")).get("scores"))
+    scores = as_list(as_mapping(header.get("results")).get("scores"))
     reducers = [as_mapping(score).get("reducer") for score in scores]
     config = as_mapping(facts.get("config"))
     reducers += texts_of(config.get("epochs_reducer"))
