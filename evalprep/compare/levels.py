@@ -287,13 +287,12 @@ class _Search:
 
     def _by_containment(self) -> None:
         """Pairs rows of which a side has only the prompt with the question that stands in it."""
-        left, right = self.left, self.right
-        prompted = _with_prompt_only(left, self.free)
-        other_prompted = _with_prompt_only(right, self.other_free)
-        contained = list(_contained(left, prompted, right, self.other_free))
+        prompted = _with_prompt_only(self.left, self.free)
+        other_prompted = _with_prompt_only(self.right, self.other_free)
+        contained = list(_contained(self.left, prompted, self.right, self.other_free))
         for row, other_row in contained:
             self._pair_contained(row, other_row)
-        contained = list(_contained(right, other_prompted, left, self.free))
+        contained = list(_contained(self.right, other_prompted, self.left, self.free))
         for other_row, row in contained:
             self._pair_contained(row, other_row)
 

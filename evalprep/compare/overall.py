@@ -123,7 +123,7 @@ def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
         now.append(_on_scale(task, task.difference.now, least, most))
         before.append(_on_scale(task, task.difference.previous, least, most))
     differences = [task.difference for task in tasks]
-    item = from_evidence(
+    mean = from_evidence(
         MeanDifference(tuple(evidence_of_tasks)),
         confidence=confidence,
         n=sum(item.n for item in differences),
@@ -137,7 +137,7 @@ def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
         range=1.0,
         made_of="counts",
     )
-    return Conclusion(f"mean of {len(tasks)} of {known} tasks", "overall", item)
+    return Conclusion(f"mean of {len(tasks)} of {known} tasks", "overall", mean)
 
 
 def _on_scale(task: TaskComparison, value: float | None, least: float, most: float) -> float:

@@ -53,8 +53,9 @@ def _prompts_only(sides: list[list[AskedRow]]) -> list[str]:
         has_questions = any(row.question and not row.has_only_prompt for row in rows)
         if not rows or has_questions:
             continue
-        has_prompts = any(row.prompt for row in rows)
-        kept = "prompts without questions" if has_prompts else "neither questions nor prompts"
+        kept = "neither questions nor prompts"
+        if any(row.prompt for row in rows):
+            kept = "prompts without questions"
         reasons.append(f"the {name} keeps {kept}")
     return reasons
 
@@ -79,7 +80,8 @@ def _other_questions(sides: list[list[AskedRow]]) -> list[str]:
         return []
     share = len(words & other_words) / smaller
     kind = "another split of the data" if share >= _SAME_TASK else "another task"
-    return [f"{kind}: {share:.0%} of the words of the questions are on both sides"]
+    shared_words = f"{share:.0%} of the words of the questions"
+    return [f"{kind}: {shared_words} are on both sides"]
 
 
 def _words_of(rows: list[AskedRow]) -> set[str]:

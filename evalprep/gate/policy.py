@@ -263,7 +263,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def _states_min_n(entries: PolicyFile) -> bool:
-    """Returns whether the defaults or the rule of a task name the pairs that they take."""
+    """Returns whether the defaults or the rule of a task state `min_n`."""
     rules = [entries.defaults]
     if entries.tasks:
         rules += [rule for rule in entries.tasks.values() if rule]

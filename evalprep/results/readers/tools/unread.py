@@ -56,10 +56,12 @@ def unread_file(opening: Opening) -> Unread:
         return Unread(what, "pass the file *_allresults.json of the same run")
     if _is_of_opencompass(opening):
         what = "predictions of OpenCompass, which have no verdicts"
-        return Unread(what, "write them as a table with a column of scores, and pass --columns")
+        fix = "write them as a table with a column of scores, and pass --columns"
+        return Unread(what, fix)
     if any(name.startswith("pass@") for name in opening.names):
         return Unread("pass@k values without samples", "pass the results of each sample")
-    return Unread(opening.describe(), _columns_for(opening) or _OTHER_FORMAT)
+    fix = _columns_for(opening) or _OTHER_FORMAT
+    return Unread(opening.describe(), fix)
 
 
 def _is_of_opencompass(opening: Opening) -> bool:
