@@ -53,7 +53,7 @@ LONG = (
     Script("conclusions", 30),
     Script("judge_injection", 10),
     Script("grading_robustness", 10),
-    Script("command_overhead", 5),
+    Script("command_overhead", 14),
 )
 
 

@@ -6,7 +6,8 @@ The demo model replies to 200 prompts on the CPU: under `command.sh` of a prepar
 script that loads the model with the same settings and generates. The first line of each engine is
 the whole, with imports, the index of tasks, requests, scores and files. The second one, with a
 goal, is the time from the beginning of the first call of the engine's `generate` to the end of the
-last one, which both processes write down. Engines that are not installed are left out.
+last one, which both processes write down. Both are measured in turns, and of each the round with
+the least CPU time counts. Engines that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks.measuring import ROOT, Cost, Measure, Report, finish, measure
 from benchmarks.scale_model import MODEL, prepare
 
 PROMPTS, SHORT = 200, 16
+ROUNDS = 2  # of both ways, in turns: other work on the machine only ever adds to a time
 NEW_TOKENS = 32
 #: The model goes on with a story; to a question it replies with the end of its turn alone.
 STORY = "Story number {}{}. Once upon a time there was a mouse who"
@@ -142,6 +144,11 @@ def with_generation(command: Sequence[str], engine: Engine, folder: Path) -> tup
     return whole, Cost(cpu_end - cpu, wall_end - wall, whole.peak_mb)
 
 
+def least(rounds: Sequence[tuple[Cost, Cost]]) -> tuple[Cost, Cost]:
+    """The round whose generation took the least CPU time."""
+    return min(rounds, key=lambda costs: costs[1].cpu)
+
+
 def lines_of(engine: Engine, folder: Path, prompts: int) -> Iterator[Measure]:
     """The lines of one engine."""
     prepare(
@@ -154,8 +161,12 @@ def lines_of(engine: Engine, folder: Path, prompts: int) -> Iterator[Measure]:
     )
     words = [os.fspath(MODEL), os.fspath(folder / "rows.jsonl"), str(NEW_TOKENS), str(BATCH)]
     script = [sys.executable, "-c", engine.bare, *words]
-    command, generation = with_generation(["sh", "work_dir/command.sh"], engine, folder)
-    bare, bare_generation = with_generation(script, engine, folder)
+    ours, theirs = [], []
+    for _ in range(ROUNDS):
+        ours.append(with_generation(["sh", "work_dir/command.sh"], engine, folder))
+        theirs.append(with_generation(script, engine, folder))
+    command, generation = least(ours)
+    bare, bare_generation = least(theirs)
     name, against = engine.backend, f"bare {engine.package}"
     yield Measure(f"{name}, {prompts} prompts", command, bare, against)
     yield Measure(f"{name}, first to last reply", generation, bare_generation, against, goal=GOAL)

@@ -87,7 +87,8 @@ _SERVICES = any_of(
     "proxy pypi replicate runpod sambanova sendgrid serp slack stripe tavily telegram together",
     "twilio vault vertex vllm voyage wand_?b watsonx xai zhipu",
 )
-_OF_A_SERVICE = _Pattern(rf"(?:^|_){_SERVICES}_?(?:keys?|tokens?|pat|auth|secrets?){_SUFFIX}$")
+_OPENS_A_SERVICE = any_of("keys? tokens? pat auth secrets?")
+_OF_A_SERVICE = _Pattern(rf"(?:^|_){_SERVICES}_?{_OPENS_A_SERVICE}{_SUFFIX}$")
 _FOR_A_SERVICE = _Pattern(rf"(?:^|_)(?:api_?key|token|secret|password)_{_SERVICES}$")
 # In URLs and headers every key, token or code is one that opens something.
 _IN_A_REQUEST = _Pattern(
@@ -98,7 +99,10 @@ _REFERS = _Pattern(r"^(?:env|environment|from|name|file|path|type|var|variable)$
 # Where an address is expected, what stands before its @ opens it, with or without a scheme.
 _ADDRESS = _Pattern(r"(?:^|_)(?:urls?|uri|hosts?|proxy|endpoint|server|base|address|dsn)$")
 _USER_AT_HOST = _Pattern(
-    r"([\w.+%-]{0,100}:(?!\d{0,5}[/?#])[^\s@]{3,200})@([\w.-]{1,200}(?::\d{1,5})?(?:[/?].*)?)"
+    r"([\w.+%-]{0,100}"  # user
+    r":(?!\d{0,5}[/?#])[^\s@]{3,200})"  # password
+    r"@([\w.-]{1,200}(?::\d{1,5})?"  # host and port
+    r"(?:[/?].*)?)"  # path
 )
 _HEADERS = _Pattern(r"(?:^|_)headers?$")
 _WORDS = _Pattern(r"(?<=[a-z0-9])(?=[A-Z])|[-./:\s]+")
@@ -175,27 +179,44 @@ _KEYS = {
     ),
     "JSON web token": ("eyJ", r"eyJ[\w-]{6,4000}\.eyJ[\w-]{6,4000}\.?[\w-]{0,4000}"),
 }
-_FORMS = _Pattern("(?<![A-Za-z0-9])" + any_of(*(form for _, form in _KEYS.values())))
-_MARKS = tuple(mark for marks, _ in _KEYS.values() for mark in marks.split())
+_FORMS_OF_KEYS = [form for _, form in _KEYS.values()]
+_FORMS = _Pattern("(?<![A-Za-z0-9])" + any_of(*_FORMS_OF_KEYS))
+_MARKS_OF_KEYS = [marks for marks, _ in _KEYS.values()]
+_MARKS = tuple(" ".join(_MARKS_OF_KEYS).split())
 # As the whole value the shorter ones are keys too; inside of a text they may be the name of a model
 # or a folder.
 _WHOLE = _Pattern(r"(?i)(?:hf_[a-z0-9]{8,}|sk-[a-z0-9_-]{8,})")
 _KEY_BLOCK = r"[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-_PEM = _Pattern(rf"-----BEGIN {_KEY_BLOCK}[^-]{{0,10000}}(?:-----END {_KEY_BLOCK})?")
+_PEM = _Pattern(
+    rf"-----BEGIN {_KEY_BLOCK}"
+    r"[^-]{0,10000}"
+    rf"(?:-----END {_KEY_BLOCK})?"
+)
 _BEARER = _Pattern(
     r"(?i)(?<![A-Za-z0-9])(bearer|basic|apikey|negotiate)"
     r"[ \t]{1,4}(?=[^\s\d]{0,60}\d)[\w.~+/-]{8,4000}={0,2}"
 )
-_BASIC = _Pattern(r"(?i)(?<![A-Za-z0-9])(basic[ \t]{1,4})([A-Za-z0-9+/]{6,2000}={0,2})")
-_USERINFO = _Pattern(r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)([^\s/?#'\"<>]{1,1000})@")
+_BASIC = _Pattern(
+    r"(?i)(?<![A-Za-z0-9])(basic[ \t]{1,4})"
+    r"([A-Za-z0-9+/]{6,2000}={0,2})"
+)
+_USERINFO = _Pattern(
+    r"((?:[A-Za-z][A-Za-z0-9+.-]{0,20}:)?//)"  # scheme
+    r"([^\s/?#'\"<>]{1,1000})@"  # user and password
+)
 # A password with a slash ends the host by the rules of URLs, and what stands behind its colon is
 # then no port.
 _SLASHED = _Pattern(
-    r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)[^\s/?#:@\[\]'\"<>]{1,200}:(?!\d{0,5}[/?#])"
-    r"[^\s/?#@'\"<>]{0,200}[/?#](?:[^\s,'\"<>]|,(?!\w{1,60}=)){0,1000}@(?=[\w\[])"
+    r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)"  # scheme
+    r"[^\s/?#:@\[\]'\"<>]{1,200}"  # user
+    r":(?!\d{0,5}[/?#])[^\s/?#@'\"<>]{0,200}"  # password up to its slash
+    r"[/?#](?:[^\s,'\"<>]|,(?!\w{1,60}=)){0,1000}"  # the rest of it
+    r"@(?=[\w\[])"
 )
 _USER_OPTION = _Pattern(
-    r"(?<![\w-])(-u|--(?:proxy-)?user)([ =]\s{0,3}[\"']?)([^\s:\"'=]{1,100}:(?!\d)[^\s\"']{1,200})"
+    r"(?<![\w-])(-u|--(?:proxy-)?user)"
+    r"([ =]\s{0,3}[\"']?)"
+    r"([^\s:\"'=]{1,100}:(?!\d)[^\s\"']{1,200})"
 )
 # Characters without width, which a name may hold and no reader sees.
 _UNSEEN = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff"
@@ -204,8 +225,12 @@ _UNSEEN_LETTERS = _Pattern(rf"[{_UNSEEN}]")
 _WITHOUT_WIDTH = _Pattern(rf"[{_UNSEEN}]|{_ESCAPED}")
 _NAME_PART = rf"(?:[\w.%\uff3f\uff0d{_UNSEEN}-]|{_ESCAPED})"
 # "OpenAI key", "Access Token"
-_SECOND_WORD = any_of("[Kk]eys? [Tt]okens? [Pp]assword [Ss]ecrets? KEY TOKEN PASSWORD SECRET")
-_SIGN = r"""\\{0,8}["']?[ \t]{0,2}(?:[=:\uff1d\uff1a]>?|->)[ \t]{0,2}\\{0,8}(?:[bru](?=["']))?"""
+_SECOND_WORD = any_of("[Kk]eys? [Tt]okens? [Pp]assword [Ss]ecrets?", "KEY TOKEN PASSWORD SECRET")
+_SIGN = (
+    r"""\\{0,8}["']?[ \t]{0,2}"""  # the end of a name
+    r"""(?:[=:\uff1d\uff1a]>?|->)"""
+    r"""[ \t]{0,2}\\{0,8}(?:[bru](?=["']))?"""  # before a value
+)
 # `name=value`, `name: value`, `"name": "value"`, as in model arguments, query strings, headers and
 # JSON in a text.
 _NAME = _Pattern(
@@ -214,23 +239,37 @@ _NAME = _Pattern(
     rf"""(?P<between>{_SIGN}(?P<quote>["']?))"""
 )
 # What a quote opens ends where it closes, spaces included.
-_QUOTED = {quote: _Pattern(rf"[^\n{quote}\\]{{1,4000}}(?={quote})") for quote in "\"'"}
-_ELEMENT = _Pattern(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<value>[^<>]{1,4000})</(?P=name)>")
+_QUOTED = {'"': _Pattern(r'[^\n"\\]{1,4000}(?=")'), "'": _Pattern(r"[^\n'\\]{1,4000}(?=')")}
+_ELEMENT = _Pattern(
+    r"<(?P<name>[A-Za-z][\w.-]{1,60})>"
+    r"(?P<value>[^<>]{1,4000})"
+    r"</(?P=name)>"
+)
 _NETRC = _Pattern(
-    r"(?i)(\bmachine\s{1,9}\S{1,200}\s{1,9}login\s{1,9}\S{1,200}\s{1,9}password\s{1,9})\S{1,400}"
+    r"(?i)(\bmachine\s{1,9}\S{1,200}\s{1,9}"
+    r"login\s{1,9}\S{1,200}\s{1,9}"
+    r"password\s{1,9})\S{1,400}"
 )
 # How keys and bearer headers begin in base64: sk-, hf_, github_, ghp_, AKIA, AIza, xox, gsk_,
 # nvapi, Bearer, and the inside of a web token.
+_ENCODED_BEGINNING = any_of(
+    "c2st aGZf Z2l0aHVi Z2hw QUtJQ QUl6", "eG94 Z3NrX bnZhcGkt QmVhcmVy ZXlK"
+)
 _ENCODED = _Pattern(
-    r"(?<![A-Za-z0-9+/])(?:c2st|aGZf|Z2l0aHVi|Z2hw|QUtJQ|QUl6|eG94|Z3NrX|bnZhcGkt|QmVhcmVy|ZXlK)"
+    rf"(?<![A-Za-z0-9+/]){_ENCODED_BEGINNING}"
     r"[A-Za-z0-9+/_-]{12,4000}={0,2}"
 )
 _ENCODED_URL = _Pattern(r"(?i)[a-z][a-z0-9+.-]{1,20}%3a%2f%2f[^\s\"'<>]{1,2000}")
 _ASSIGNING = ("=", ":", "\uff1d", "\uff1a", "->")
 _PLACE = _Pattern(r"\d{1,6}(?::\d{1,6})?[:.,)]?")
-_VALUE = _Pattern(r"""[^\s,;&'"(){}\[\]<>$%*|\\][^\s,;&'"<>\\]{0,4000}""")
+_VALUE = _Pattern(
+    r"""[^\s,;&'"(){}\[\]<>$%*|\\]"""  # the first character
+    r"""[^\s,;&'"<>\\]{0,4000}"""
+)
 _OPTION = _Pattern(
-    r"(?<![\w-])--?(?P<name>[A-Za-z][\w-]{1,60})[ \t]{1,4}(?P<value>[^\s\-][^\s]{3,4000})"
+    r"(?<![\w-])--?(?P<name>[A-Za-z][\w-]{1,60})"
+    r"[ \t]{1,4}"
+    r"(?P<value>[^\s\-][^\s]{3,4000})"
 )
 _HEADER_LINE = _Pattern(
     r"""(?i)(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie)"""
@@ -240,7 +279,9 @@ _HEADER_LINE = _Pattern(
 # What stands for a credential without being one: references to the environment, and what local
 # servers are given.
 _STANDS_FOR = _Pattern(
-    r"(?i)\$\{?\w+\}?|env:\w+|<[^<>]*>|\*+|empty|none|null|true|false|dummy|no|not[-_]needed|"
+    r"(?i)\$\{?\w+\}?|env:\w+|<[^<>]*>|\*+"
+    r"|empty|none|null|true|false"
+    r"|dummy|no|not[-_]needed|"
 )
 
 
@@ -251,10 +292,14 @@ def _plain_name(name: str) -> str:
 
     Letters in full width count as the plain ones, and what has no width does not count.
     """
-    visible = _WITHOUT_WIDTH.sub("", unicodedata.normalize("NFKC", name))
-    if not visible.isascii() and (latin := visible.translate(_LOOKALIKES)).isascii():
-        visible = latin
-    return _WORDS.sub("_", visible.strip()).strip("_").lower()
+    normal = unicodedata.normalize("NFKC", name)
+    visible = _WITHOUT_WIDTH.sub("", normal)
+    if not visible.isascii():
+        latin = visible.translate(_LOOKALIKES)
+        if latin.isascii():
+            visible = latin
+    joined = _WORDS.sub("_", visible.strip())
+    return joined.strip("_").lower()
 
 
 def secret_name(name: str, *, within: str = "") -> bool:
@@ -270,10 +315,13 @@ def secret_name(name: str, *, within: str = "") -> bool:
     [False, False]
     """
     plain = _plain_name(name)
-    patterns = (_SECRET_NAME, _OF_A_SERVICE, _FOR_A_SERVICE)
-    if any(pattern.search(plain) for pattern in patterns) or _TOKEN.match(plain):
+    if _TOKEN.match(plain):
         return True
-    return bool(_HEADERS.search(_plain_name(within)) and _IN_A_REQUEST.search(plain))
+    patterns = (_SECRET_NAME, _OF_A_SERVICE, _FOR_A_SERVICE)
+    if any(pattern.search(plain) for pattern in patterns):
+        return True
+    in_headers = _HEADERS.search(_plain_name(within))
+    return bool(in_headers and _IN_A_REQUEST.search(plain))
 
 
 def redacted(text: str) -> str:
@@ -285,12 +333,14 @@ def redacted(text: str) -> str:
     if len(text) < 4:  # shorter than any name with its value
         return text
     visible = text if text.isascii() else _UNSEEN_LETTERS.sub("", text)
-    if visible != text and (hidden := redacted(visible)) != visible:
-        return hidden
+    if visible != text:
+        hidden = redacted(visible)
+        if hidden != visible:
+            return hidden
     text = _hide_keys_and_addresses(text)
     assigns = any(sign in text for sign in _ASSIGNING)
     if assigns:
-        text = _HEADER_LINE.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", text)
+        text = _HEADER_LINE.sub(_hide_third_part, text)
     text = _ENCODED.sub(_hide_encoded, text)
     text = _hide_words(text)
     return _hide_values(text) if assigns else text
@@ -315,9 +365,9 @@ def _hide_words(text: str) -> str:
     has_blank = " " in text or "\t" in text
     if "-" in text and (has_blank or "=" in text):
         text = _OPTION.sub(_hide_option, text)
-        text = _USER_OPTION.sub(lambda match: f"{match[1]}{match[2]}{HIDDEN}", text)
+        text = _USER_OPTION.sub(_hide_third_part, text)
     if has_blank:
-        text = _BEARER.sub(lambda match: f"{match[1]} {HIDDEN}", text)
+        text = _BEARER.sub(rf"\1 {HIDDEN}", text)
         text = _BASIC.sub(_hide_basic, text)
         text = _NETRC.sub(rf"\1{HIDDEN}", text)
     if "</" in text:
@@ -325,23 +375,34 @@ def _hide_words(text: str) -> str:
     return text
 
 
+def _hide_third_part(match: re.Match[str]) -> str:
+    """Replaces what stands behind the two parts that a pattern keeps, a name and its sign."""
+    return f"{match[1]}{match[2]}{HIDDEN}"
+
+
 def _hide_basic(match: re.Match[str]) -> str:
     """`Basic` before an encoded `user:password`, and not before a word."""
+    scheme, encoded = match.groups()
+    padding = "=" * (-len(encoded) % 4)
     try:
-        decoded = base64.b64decode(match[2] + "=" * (-len(match[2]) % 4)).decode()
+        decoded = base64.b64decode(encoded + padding).decode()
     except (binascii.Error, ValueError):
         return match[0]
-    return f"{match[1]}{HIDDEN}" if ":" in decoded and decoded.isprintable() else match[0]
+    if ":" in decoded and decoded.isprintable():
+        return f"{scheme}{HIDDEN}"
+    return match[0]
 
 
 def _hide_encoded(match: re.Match[str]) -> str:
     """A key in base64, and not what only begins like one."""
+    encoded = match[0].rstrip("=").translate(_URLSAFE)
     try:
-        decoded = base64.urlsafe_b64decode(match[0].rstrip("=").translate(_URLSAFE) + "===")
-        readable = decoded.decode("ascii")
+        decoded = base64.urlsafe_b64decode(encoded + "===").decode("ascii")
     except (binascii.Error, ValueError):
         return match[0]
-    return HIDDEN if _FORMS.search(readable) or _BEARER.search(readable) else match[0]
+    if _FORMS.search(decoded) or _BEARER.search(decoded):
+        return HIDDEN
+    return match[0]
 
 
 _URLSAFE = str.maketrans("+/", "-_")
@@ -360,24 +421,31 @@ def _hide_element(match: re.Match[str]) -> str:
 
 
 def _hide_userinfo(match: re.Match[str]) -> str:
-    scheme, user = match.groups()
-    if ":" not in user and len(user) < 16 and not _FORMS.search(user):
+    scheme, userinfo = match.groups()
+    if ":" not in userinfo and len(userinfo) < 16 and not _FORMS.search(userinfo):
         return match[0]  # a user's name, as in ssh://git@host
-    return (
-        match[0] if _STANDS_FOR.fullmatch(user.partition(":")[2] or user) else f"{scheme}{HIDDEN}@"
-    )
+    password = userinfo.partition(":")[2]
+    if _STANDS_FOR.fullmatch(password or userinfo):
+        return match[0]
+    return f"{scheme}{HIDDEN}@"
 
 
 def _hide_values(text: str) -> str:
     """Replace what stands behind a name that says secret."""
-    kept, done = [], 0
+    parts: list[str] = []
+    done = 0
     for match in _NAME.finditer(text):
         end = match.end()
-        value = _value_at(text, end, match["quote"]) if end >= done else None
-        if value is not None and _is_secret_value(text, match, value[0]):
-            kept += [text[done:end], HIDDEN]
+        if end < done:
+            continue
+        value = _value_at(text, end, match["quote"])
+        if value is None:
+            continue
+        if _is_secret_value(text, match, value[0]):
+            parts += [text[done:end], HIDDEN]
             done = value.end()
-    return "".join([*kept, text[done:]])
+    parts.append(text[done:])
+    return "".join(parts)
 
 
 def _is_secret_value(text: str, match: re.Match[str], value: str) -> bool:
@@ -385,18 +453,21 @@ def _is_secret_value(text: str, match: re.Match[str], value: str) -> bool:
     if _STANDS_FOR.fullmatch(value) or not _names_secret(match):
         return False
     between = match["between"]
-    behind_slash = text[match.start() - 1 : match.start()] in {"/", "\\"}
-    if behind_slash and between == ":" and _PLACE.fullmatch(value):
+    before = text[match.start() - 1 : match.start()]
+    is_file_name = before in {"/", "\\"}
+    if is_file_name and between == ":" and _PLACE.fullmatch(value):
         return False  # a line of a file: /etc/passwd:1
-    unquoted = between.strip() == ":" and not match["quote"]
-    prose = unquoted and value.isalpha() and len(value) < 8  # "Password: yes"
-    return not prose
+    is_unquoted = between.strip() == ":" and not match["quote"]
+    is_word = value.isalpha() and len(value) < 8
+    is_prose = is_unquoted and is_word  # "Password: yes"
+    return not is_prose
 
 
 def _names_secret(match: re.Match[str]) -> bool:
     """Returns whether a name of `_NAME` is that of a credential, in its place."""
     name = unquote(match["name"])
-    if "=" in match["between"] and _SHORT_NAME.search(_plain_name(name)):
+    is_assigned = "=" in match["between"]
+    if is_assigned and _SHORT_NAME.search(_plain_name(name)):
         return True
     if secret_name(name):
         return True
@@ -407,14 +478,18 @@ def _names_secret(match: re.Match[str]) -> bool:
 def _value_at(text: str, start: int, quote: str) -> re.Match[str] | None:
     """The value that begins somewhere in a text, up to its closing quote where it has one."""
     value = _VALUE.match(text, start)
-    whole = _QUOTED[quote].match(text, start) if quote and value else None
-    return whole or value
+    if not quote or value is None:
+        return value
+    quoted = _QUOTED[quote].match(text, start)
+    return quoted or value
 
 
 def _hide_option(match: re.Match[str]) -> str:
-    if not secret_name(match["name"]) or _STANDS_FOR.fullmatch(match["value"]):
+    name, value = match["name"], match["value"]
+    if not secret_name(name) or _STANDS_FOR.fullmatch(value):
         return match[0]
-    return match[0][: match.start("value") - match.start()] + HIDDEN
+    before_value = match[0].removesuffix(value)
+    return before_value + HIDDEN
 
 
 def is_secret(key: str, value: Any, *, within: str = "") -> bool:
@@ -430,14 +505,18 @@ def is_secret(key: str, value: Any, *, within: str = "") -> bool:
     >>> is_secret("add_bos_token", True)
     False
     """
-    named = _named_secret(key, within)
+    is_named = _named_secret(key, within)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return named and abs(value) >= _LEAST_NUMBER and "token" not in key.lower()
+        is_large = abs(value) >= _LEAST_NUMBER
+        return is_named and is_large and "token" not in key.lower()
     if not isinstance(value, str) or not value:
         return False
-    if named and not _STANDS_FOR.fullmatch(value.strip()):
+    stripped = value.strip()
+    if is_named and not _STANDS_FOR.fullmatch(stripped):
         return True
-    return bool(_WHOLE.fullmatch(value.strip())) or _hidden(key, value) != value
+    if _WHOLE.fullmatch(stripped):
+        return True
+    return _hidden(key, value) != value
 
 
 _LEAST_NUMBER = 1_000
@@ -448,10 +527,10 @@ def _named_secret(key: str, within: str) -> bool:
     plain = _plain_name(key)
     if secret_name(key, within=within) or _SHORT_NAME.search(plain):
         return True
+    if _REFERS.match(plain):
+        return False
     around = _plain_name(within)
-    return bool(_SECRET_NAME.search(around) or _OF_A_SERVICE.search(around)) and not _REFERS.match(
-        plain
-    )
+    return bool(_SECRET_NAME.search(around) or _OF_A_SERVICE.search(around))
 
 
 def _hidden(key: str, value: str) -> str:
@@ -459,9 +538,13 @@ def _hidden(key: str, value: str) -> str:
 
     With what stands before the host, where its key says that it is an address.
     """
-    if _ADDRESS.search(_plain_name(key)) and (match := _USER_AT_HOST.fullmatch(value.strip())):
-        return f"{HIDDEN}@{redacted(match[2])}"
-    return redacted(value)
+    if not _ADDRESS.search(_plain_name(key)):
+        return redacted(value)
+    match = _USER_AT_HOST.fullmatch(value.strip())
+    if match is None:
+        return redacted(value)
+    host = match[2]
+    return f"{HIDDEN}@{redacted(host)}"
 
 
 def variable_for(path: str, value: object) -> str:
@@ -472,26 +555,34 @@ def variable_for(path: str, value: object) -> str:
     >>> variable_for("model_args.hf_token", "x")
     'HF_TOKEN'
     """
-    named = f"{path} {value}".lower()
-    known = (
-        ("hf_", "HF_TOKEN"),
-        ("hugging", "HF_TOKEN"),
-        ("hub", "HF_TOKEN"),
-        ("sk-ant", "ANTHROPIC_API_KEY"),
-        ("anthropic", "ANTHROPIC_API_KEY"),
-        ("openai", "OPENAI_API_KEY"),
-        ("sk-", "OPENAI_API_KEY"),
-        ("api_key", "OPENAI_API_KEY"),
-        ("akia", "AWS_ACCESS_KEY_ID"),
-        ("aws", "AWS_SECRET_ACCESS_KEY"),
-        ("wandb", "WANDB_API_KEY"),
-    )
-    return next(
-        (variable for mark, variable in known if mark in named), "OPENAI_API_KEY, HF_TOKEN, ..."
-    )
+    setting = f"{path} {value}".lower()
+    for mark, variable in _VARIABLES:
+        if mark in setting:
+            return variable
+    return "OPENAI_API_KEY, HF_TOKEN, ..."
 
 
-def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[tuple[str | int, ...]]:
+# What a setting holds, and the variable that its service reads; the first that occurs counts.
+_VARIABLES = (
+    ("hf_", "HF_TOKEN"),
+    ("hugging", "HF_TOKEN"),
+    ("hub", "HF_TOKEN"),
+    ("sk-ant", "ANTHROPIC_API_KEY"),
+    ("anthropic", "ANTHROPIC_API_KEY"),
+    ("openai", "OPENAI_API_KEY"),
+    ("sk-", "OPENAI_API_KEY"),
+    ("api_key", "OPENAI_API_KEY"),
+    ("akia", "AWS_ACCESS_KEY_ID"),
+    ("aws", "AWS_SECRET_ACCESS_KEY"),
+    ("wandb", "WANDB_API_KEY"),
+)
+
+
+_KeyPath = tuple[str | int, ...]
+"""Keys and positions that lead to a value in nested data."""
+
+
+def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[_KeyPath]:
     """Returns the places of possible credentials in nested data, as keys and positions.
 
     >>> list(secret_paths({"headers": [{"Authorization": "Bearer 0123456789"}]}))
@@ -505,23 +596,25 @@ def secret_paths(data: Any, key: str = "", within: str = "") -> Iterator[tuple[s
         yield ()
 
 
-def _secret_paths_of_mapping(data: dict[Any, Any], within: str) -> Iterator[tuple[str | int, ...]]:
-    named = _name_beside(data)
-    for name, value in data.items():
-        if isinstance(name, str) and redacted(name) != name:
-            yield (name,)
-        own_name = named if named and _plain_name(str(name)) == "value" else str(name)
-        for path in secret_paths(value, own_name, within):
-            yield (name, *path)
+def _secret_paths_of_mapping(data: dict[Any, Any], within: str) -> Iterator[_KeyPath]:
+    secret = _name_beside(data)
+    for key, value in data.items():
+        if isinstance(key, str) and redacted(key) != key:
+            yield (key,)
+        name = _name_of_value(key, secret)
+        for path in secret_paths(value, name, within):
+            yield (key, *path)
 
 
 def _secret_paths_of_list(
     data: list[Any] | tuple[Any, ...], key: str, within: str
-) -> Iterator[tuple[str | int, ...]]:
-    named = _first_of_pair(data, key)
+) -> Iterator[_KeyPath]:
+    secret = _first_of_pair(data, key)
+    around = key if secret else within
     for place, value in enumerate(data):
-        own_name = named if named and place else key
-        for path in secret_paths(value, own_name, key if named else within):
+        is_value = bool(secret) and place > 0
+        name = secret if is_value else key
+        for path in secret_paths(value, name, around):
             yield (place, *path)
 
 
@@ -533,12 +626,12 @@ def without_secrets(data: Any, key: str = "", within: str = "") -> Any:
     if isinstance(data, dict):
         return _mapping_without_secrets(data, key or within)
     if isinstance(data, list | tuple):
-        if named := _first_of_pair(data, key):
-            return [data[0], without_secrets(data[1], named, key)]
-        return [without_secrets(item, key, within) for item in data]
+        return _list_without_secrets(data, key, within)
     if not is_secret(key, data, within=within):
         return data
-    return _without_secret_part(data, key, within) if isinstance(data, str) else HIDDEN
+    if not isinstance(data, str):
+        return HIDDEN
+    return _without_secret_part(data, key, within)
 
 
 def _without_secret_part(text: str, key: str, within: str) -> str:
@@ -546,24 +639,44 @@ def _without_secret_part(text: str, key: str, within: str) -> str:
     hidden = _hidden(key, text)
     if hidden == text:
         return HIDDEN
-    return HIDDEN if _named_secret(key, within) and "://" not in text else hidden
+    if _named_secret(key, within) and "://" not in text:
+        return HIDDEN
+    return hidden
+
+
+def _list_without_secrets(data: list[Any] | tuple[Any, ...], key: str, within: str) -> list[Any]:
+    secret = _first_of_pair(data, key)
+    if secret:
+        name, value = data
+        return [name, without_secrets(value, secret, key)]
+    return [without_secrets(item, key, within) for item in data]
 
 
 def _mapping_without_secrets(data: dict[Any, Any], within: str) -> dict[Any, Any]:
-    named = _name_beside(data)
+    secret = _name_beside(data)
     clean = {}
-    for name, value in data.items():
-        own_name = named if named and _plain_name(str(name)) == "value" else str(name)
-        clean_name = redacted(name) if isinstance(name, str) else name
-        clean[clean_name] = without_secrets(value, own_name, within)
+    for key, value in data.items():
+        clean_key = redacted(key) if isinstance(key, str) else key
+        name = _name_of_value(key, secret)
+        clean[clean_key] = without_secrets(value, name, within)
     return clean
+
+
+def _name_of_value(key: Any, secret: str) -> str:
+    """The name by which a value of a mapping is judged: `secret` of `_name_beside`, or its key."""
+    text = str(key)
+    if secret and _plain_name(text) == "value":
+        return secret
+    return text
 
 
 def _name_beside(data: dict[Any, Any]) -> str:
     """The secret name in `{"name": "X-Api-Key", "value": ...}`; empty without one."""
+    if "value" not in data:
+        return ""
     for key in ("name", "key", "header"):
         name = data.get(key)
-        if isinstance(name, str) and "value" in data and secret_name(name, within="headers"):
+        if isinstance(name, str) and secret_name(name, within="headers"):
             return name
     return ""
 

@@ -45,17 +45,22 @@ def flaw(path: Path) -> str | None:
         pass  # said below, for the part of the path that it is about
     except OSError as error:
         return error.strerror
-    existing = next(candidate for candidate in (path, *path.parents) if exists(candidate))
+    candidates = (path, *path.parents)
+    existing = next(candidate for candidate in candidates if exists(candidate))
     if not is_folder(existing):
         return f"{existing} is not a folder"
-    return None if os.access(existing, os.W_OK | os.X_OK) else f"{existing} is not writable"
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return f"{existing} is not writable"
+    return None
 
 
 def nearby(path: Path | str) -> str:
     """A path relative to the working directory where it lies in it; elsewhere absolute."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve would follow links
     here = Path.cwd()
-    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+    if whole.is_relative_to(here):
+        return str(whole.relative_to(here))
+    return str(whole)
 
 
 def typed(path: Path | str) -> str:
@@ -64,8 +69,10 @@ def typed(path: Path | str) -> str:
     Relative in the working directory; elsewhere absolute, with `~` for the user's home folder.
     """
     text = without_home(nearby(path))
+    if not text.startswith("~/"):
+        return shlex.quote(text)
     # A shell takes a quoted tilde for a name.
-    return f"~/{shlex.quote(text[2:])}" if text.startswith("~/") else shlex.quote(text)
+    return f"~/{shlex.quote(text[2:])}"
 
 
 _PARTS = 2  # of a folder that lies neither in the working directory nor at home
@@ -74,8 +81,15 @@ _PARTS = 2  # of a folder that lies neither in the working directory nor at home
 def without_home(path: str) -> str:
     """A path with `~` for the user's home folder; every other text as it is."""
     home = str(Path.home())
-    inside = path == home or path.startswith((f"{home}/", f"{home}\\"))
-    return f"~{path[len(home) :]}" if inside and Path.home() != Path("/") else path
+    is_inside = path == home or path.startswith((f"{home}/", f"{home}\\"))
+    if not is_inside or _home_is_root():
+        return path
+    return f"~{path[len(home) :]}"
+
+
+def _home_is_root() -> bool:
+    """Returns whether the home folder is `/`, in which every path lies."""
+    return Path.home() == Path("/")
 
 
 def shareable_folder(folder: Path) -> str:
@@ -83,12 +97,17 @@ def shareable_folder(folder: Path) -> str:
 
     Elsewhere its last two parts: pages are shared, and no reader has the author's disk.
     """
+    whole = str(folder)
     if not folder.is_absolute():
-        return str(folder)
-    if folder.is_relative_to(Path.cwd()):
-        return str(folder.relative_to(Path.cwd()))
-    in_home = without_home(str(folder))
-    return str(Path("…", *folder.parts[-_PARTS:])) if in_home == str(folder) else in_home
+        return whole
+    here = Path.cwd()
+    if folder.is_relative_to(here):
+        return str(folder.relative_to(here))
+    in_home = without_home(whole)
+    if in_home != whole:
+        return in_home
+    last_parts = folder.parts[-_PARTS:]
+    return str(Path("…", *last_parts))
 
 
 def shareable_text(text: str) -> str:
@@ -97,13 +116,15 @@ def shareable_text(text: str) -> str:
     >>> shareable_text(f"--include_path {Path.cwd()}/work_dir")
     '--include_path work_dir'
     """
-    short = _cut(text, str(Path.cwd()), "")
-    return _cut(short, str(Path.home()), "~/") if Path.home() != Path("/") else short
+    short = _cut(text, Path.cwd(), "")
+    return _cut(short, Path.home(), "~/")
 
 
-def _cut(text: str, folder: str, short: str) -> str:
+def _cut(text: str, folder: Path, short: str) -> str:
     """A text with another beginning for the paths inside a folder."""
-    return text if folder == "/" else text.replace(f"{folder}/", short)
+    if folder == Path("/"):
+        return text
+    return text.replace(f"{folder}/", short)
 
 
 def user_cache() -> Path:
@@ -111,11 +132,13 @@ def user_cache() -> Path:
 
     `$EVALPREP_CACHE`, `$XDG_CACHE_HOME/evalprep`, `~/.cache/evalprep`.
     """
-    if chosen := os.environ.get("EVALPREP_CACHE"):
+    chosen = os.environ.get("EVALPREP_CACHE")
+    if chosen:
         return Path(chosen)
     return caches() / "evalprep"
 
 
 def caches() -> Path:
     """The folder in which programs keep their caches: `$XDG_CACHE_HOME`, else `~/.cache`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    return Path(chosen) if chosen else Path.home() / ".cache"

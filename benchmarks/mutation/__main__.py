@@ -78,33 +78,37 @@ def digest(file: str) -> str:
 def chosen_tests(mutant: Mutant, tests: list[Test], budget: float) -> list[str]:
     """The tests that may notice, in the order in which they are run."""
     room = f"{tests_of(mutant.file) or 'tests/evalprep'}/"
-    place = f"{mutant.file}:{mutant.function}"
+    function = f"{mutant.file}:{mutant.function}"
 
     def calls(test: Test) -> bool:
         if mutant.function == MODULE:
-            return any(one.startswith(f"{mutant.file}:") for one in test["seen"])
-        return place in test["seen"]
+            return any(place.startswith(f"{mutant.file}:") for place in test["seen"])
+        return function in test["seen"]
 
     near = [
         test for test in tests if test["passed"] and (calls(test) or test["test"].startswith(room))
     ]
-    near.sort(
-        key=lambda test: (not calls(test), not test["test"].startswith(room), test["seconds"])
-    )
-    found, used = [], 0.0
+    stem = Path(mutant.file).stem
+
+    def order(test: Test) -> tuple[bool, bool, bool, float]:
+        own_file = stem in Path(test["test"].split("::")[0]).stem
+        return not calls(test), not test["test"].startswith(room), not own_file, test["seconds"]
+
+    near.sort(key=order)
+    chosen, used = [], 0.0
     for test in near:
         used += test["seconds"]
-        if used <= budget or not found:
-            found.append(test["test"])
-    return found
+        if used <= budget or not chosen:
+            chosen.append(test["test"])
+    return chosen
 
 
-def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float) -> dict[str, Any]:
+def outcome(copy: Copy, drawn: Mutant, tests: list[Test], budget: float) -> dict[str, Any]:
     """Plant one mistake, run its tests, and take it out again."""
-    found = found_again(wanted, copy.root)
-    if found is None:
-        return {**wanted.record(), "outcome": "gone"}
-    mutant, source = found
+    place = found_again(drawn, copy.root)
+    if place is None:
+        return {**drawn.record(), "outcome": "gone"}
+    mutant, source = place
     target = copy.root / mutant.file
     original, times = target.read_bytes(), target.stat()
     names = chosen_tests(mutant, tests, budget)
@@ -120,12 +124,8 @@ def outcome(copy: Copy, wanted: Mutant, tests: list[Test], budget: float) -> dic
             target, ns=(times.st_atime_ns, times.st_mtime_ns)
         )  # compiled files are valid again
     words = {"passed": "SURVIVED", "none": "UNTESTED", "failed": "killed", "timeout": "killed"}
-    told = {
-        "outcome": words[ending],
-        "tests": len(names),
-        "seconds": round(time.monotonic() - began, 1),
-    }
-    return {**mutant.record(), **told}
+    seconds = round(time.monotonic() - began, 1)
+    return {**mutant.record(), "outcome": words[ending], "tests": len(names), "seconds": seconds}
 
 
 def work(copy: Copy, todo: SimpleQueue[Any], done: SimpleQueue[Any]) -> None:
@@ -172,27 +172,45 @@ def map_tests(room: str | None, tests: list[Test], path: Path, copies: list[Copy
 
     But for those that are known already and as they were.
     """
-    heads = {
-        test["test"].removesuffix("::"): test.get("sha256")
-        for test in tests
-        if test["test"].endswith("::")
-    }
-    known = {file for file, sha256 in heads.items() if sha256 and sha256 == digest(file)}
+    known = _unchanged_files(tests)
     tests[:] = [test for test in tests if test["test"].split("::")[0] in known]
     path.write_text("".join(json.dumps(test) + "\n" for test in tests))
     missing = [("map", file) for file in test_files(room) if file not in known]
-    for answer in answers(missing, copies):
+    for mapped_file in answers(missing, copies):
         with path.open("a") as file:
-            file.writelines(json.dumps(test) + "\n" for test in answer)
-        tests += answer
-        spent = sum(test["seconds"] for test in answer)
-        print(f"mapped {answer[0]['test']} {len(answer) - 1} tests, {spent:.0f} s", flush=True)
-        for test in answer:
-            if test["passed"] is False:
-                print(f"left out, as it does not pass: {test['test']}", flush=True)
+            file.writelines(json.dumps(test) + "\n" for test in mapped_file)
+        tests += mapped_file
+        _print_mapped(mapped_file)
 
 
-def wanted(args: argparse.Namespace) -> Iterable[Mutant]:
+def _unchanged_files(tests: list[Test]) -> set[str]:
+    """Files of tests that are as they were when they were mapped."""
+    unchanged = set()
+    for test in tests:
+        file = test["test"].removesuffix("::")
+        is_head = file != test["test"]
+        if is_head and test.get("sha256") and test["sha256"] == digest(file):
+            unchanged.add(file)
+    return unchanged
+
+
+def _print_mapped(mapped_file: list[Test]) -> None:
+    spent = sum(test["seconds"] for test in mapped_file)
+    print(
+        f"mapped {mapped_file[0]['test']} {len(mapped_file) - 1} tests, {spent:.0f} s", flush=True
+    )
+    for test in mapped_file:
+        if test["passed"] is False:
+            print(f"left out, as it does not pass: {test['test']}", flush=True)
+
+
+def unmapped_tests(rooms: Iterable[str]) -> list[Test]:
+    """Every file of tests of some rooms as one test, of which nothing is known."""
+    files = [file for room in rooms for file in test_files(room)]
+    return [{"test": file, "passed": True, "seconds": 0.0, "seen": []} for file in files]
+
+
+def drawn_mutants(args: argparse.Namespace) -> Iterable[Mutant]:
     """The mutants to try."""
     if args.again:
         fields = Mutant.__dataclass_fields__
@@ -200,21 +218,18 @@ def wanted(args: argparse.Namespace) -> Iterable[Mutant]:
         return [Mutant(**{name: row[name] for name in fields}) for row in rows]
     files = sorted(path for package in MIRRORS for path in (ROOT / package).rglob("*.py"))
     if args.rooms:
-        files = [
-            path
-            for path in files
-            if path.relative_to(ROOT).parts[1].removesuffix(".py") in args.rooms.split(",")
-        ]
+        rooms = args.rooms.split(",")
+        files = [path for path in files if _room_of(path) in rooms]
     every = [mutant for path in files for mutant, _ in mutants_of(path, ROOT)]
     print(f"{len(every)} places in {len(files)} files, seed {args.seed}")
     return random.Random(args.seed).sample(every, min(args.number, len(every)))
 
 
-def main() -> int:
-    """Maps, plants and tests.
+def _room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[1].removesuffix(".py")
 
-    Writes one line per mutant as it ends, the survivors, and the share that was killed.
-    """
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -236,34 +251,59 @@ def main() -> int:
     )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
+        "--own_room",
+        action="store_true",
+        help="map nothing: each mutant meets all tests of its own room, and no others; a lower "
+        "bound of the share that is killed, in a fraction of the time",
+    )
+    parser.add_argument(
         "--near", action="store_true", help="map the tests of each mutant's own room alone; quicker"
     )
-    args = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Maps, plants and tests.
+
+    Writes one line per mutant as it ends, the survivors, and the share that was killed.
+    """
+    args = _parser().parse_args()
     warm_up()
-    told = read_lines(args.out)
-    known = {(row["file"], row["text"], row["what"], row["ordinal"]) for row in told}
-    mutants = [
-        one for one in wanted(args) if (one.file, one.text, one.what, one.ordinal) not in known
-    ]
-    kept = args.map or args.out.with_suffix(".map")
-    tests = read_lines(kept)
+    rows = read_lines(args.out)
+    tried_before = {_place_of(row) for row in rows}
+    drawn = drawn_mutants(args)
+    mutants = [mutant for mutant in drawn if _place_of(mutant.record()) not in tried_before]
     with tempfile.TemporaryDirectory(prefix="evalprep-mutants-") as temporary:
         copies = [Copy(Path(temporary) / str(number)) for number in range(args.workers)]
-        if not args.near:
-            map_tests(None, tests, kept, copies)
-        for room in sorted({tests_of(mutant.file) for mutant in mutants}):
-            map_tests(room, tests, kept, copies)
+        tests = _tests_for(mutants, copies, args)
         # In the order in which they were drawn, so that a run that is stopped is a fair sample too.
         for row in answers([("mutant", mutant, tests, args.budget) for mutant in mutants], copies):
             with args.out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
-            told.append(row)
+            rows.append(row)
             place = f"{row['file']}:{row['line']}: {row['what']}: {row['text'].strip()}"
-            print(f"{len(told):4d}  {row['outcome']:8s}  {place}", flush=True)
-    tried = [row for row in told if row["outcome"] != "gone"]
+            print(f"{len(rows):4d}  {row['outcome']:8s}  {place}", flush=True)
+    tried = [row for row in rows if row["outcome"] != "gone"]
     dead = sum(row["outcome"] == "killed" for row in tried)
     print(f"{dead} of {len(tried)} killed ({dead / max(1, len(tried)):.1%})")
     return 0
+
+
+def _place_of(record: dict[str, Any]) -> tuple[Any, ...]:
+    """What finds the place of a mutant again."""
+    return record["file"], record["text"], record["what"], record["ordinal"]
+
+
+def _tests_for(mutants: list[Mutant], copies: list[Copy], args: argparse.Namespace) -> list[Test]:
+    """The tests that mutants may meet, with what each calls where that is asked for."""
+    rooms = sorted({tests_of(mutant.file) for mutant in mutants})
+    if args.own_room:
+        return unmapped_tests(rooms)
+    path = args.map or args.out.with_suffix(".map")
+    tests = read_lines(path)
+    for room in rooms if args.near else [None, *rooms]:
+        map_tests(room, tests, path, copies)
+    return tests
 
 
 def tests_of(file: str) -> str:

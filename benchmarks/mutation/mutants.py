@@ -126,9 +126,13 @@ def mutants_of(path: Path, root: Path) -> Iterator[tuple[Mutant, str]]:
         yield Mutant(name, first + 1, kind, key[0], ordinal, function), changed
 
 
-def found_again(wanted: Mutant, root: Path) -> tuple[Mutant, str] | None:
+def found_again(drawn: Mutant, root: Path) -> tuple[Mutant, str] | None:
     """The same place of a file that may have been edited since; None where the line is gone."""
-    path = root / wanted.file
-    key = (wanted.text, wanted.what, wanted.ordinal)
-    every = mutants_of(path, root) if path.is_file() else iter(())
-    return next((one for one in every if (one[0].text, one[0].what, one[0].ordinal) == key), None)
+    path = root / drawn.file
+    if not path.is_file():
+        return None
+    key = (drawn.text, drawn.what, drawn.ordinal)
+    for mutant, source in mutants_of(path, root):
+        if (mutant.text, mutant.what, mutant.ordinal) == key:
+            return mutant, source
+    return None

@@ -85,13 +85,13 @@ class Plugin:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """A part of a test has ended: its fixtures, itself, or the clearing up."""
-        found = _taken()
+        called = _taken()
         for path in self._children.iterdir():
-            found |= set(path.read_text().split("\n")) - {""}
+            called |= set(path.read_text().split("\n")) - {""}
             path.unlink()
         if report.when == "setup":
-            self._shared.setdefault(report.fspath, set()).update(found)
-        self._now["seen"] |= found
+            self._shared.setdefault(report.fspath, set()).update(called)
+        self._now["seen"] |= called
         self._now["passed"] &= report.passed
         self._now["seconds"] += report.duration
         if report.when == "teardown":

@@ -84,7 +84,7 @@ class Copy:
             os.chdir(self.root)
             sys.path[:] = [
                 str(self.root),
-                *(one for one in sys.path if Path(one or ".").resolve() != ROOT),
+                *(path for path in sys.path if Path(path or ".").resolve() != ROOT),
             ]
             os.environ.update(
                 PYTHONPATH=str(self.root), PYTHONDONTWRITEBYTECODE="1", HF_HUB_OFFLINE="1"
@@ -123,8 +123,8 @@ def _ending(child: int, limit: float) -> str:
     end = time.monotonic() + limit
     pause = 0.02
     while True:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
             break
         if time.monotonic() > end:
             with contextlib.suppress(ProcessLookupError):

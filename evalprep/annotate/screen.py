@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from evalprep.annotate.answers import Question
@@ -31,10 +32,11 @@ def plan(
     The first prompt that would be sent is shown, too.
     """
     calls = _one_per_key(waiting)
-    by_task = {
-        name: _planned_task(name, questions, calls)
-        for name, questions in question_set.of_task.items()
-    }
+    by_task = {}
+    sampling = {}
+    for name, questions in question_set.of_task.items():
+        by_task[name] = _planned_task(name, questions, calls)
+        sampling[name] = _sampling(questions[0])
     tokens_in = sum(tokens_about(question.messages) for question in calls)
     tokens_out = _output_at_most(calls, wire)
     cost = None
@@ -49,7 +51,7 @@ def plan(
         "cost_about": cost,
         "currency": price.currency if price else None,
         "tasks": by_task,
-        "sampling": {name: _sampling(several[0]) for name, several in question_set.of_task.items()},
+        "sampling": sampling,
         "json_schema": question_set.json_schema,
         "first_prompt": calls[0].messages[-1]["content"] if calls else None,
     }
@@ -57,12 +59,16 @@ def plan(
 
 def _one_per_key(questions: Sequence[Question]) -> list[Question]:
     """Questions with a text, each text once: what is called."""
-    by_key = {question.key: question for question in questions if question.key is not None}
+    by_key: dict[str, Question] = {}
+    for question in questions:
+        if question.key is not None:
+            by_key[question.key] = question
     return list(by_key.values())
 
 
 def _sampling(question: Question) -> dict[str, Any]:
-    return dict(question.who.parameters(question.annotator))
+    parameters = question.who.parameters(question.annotator)
+    return dict(parameters)
 
 
 def _planned_task(
@@ -87,7 +93,8 @@ def _output_at_most(calls: Sequence[Question], wire: Wire) -> int | None:
     """Tokens that all replies together have at most; None where a reply has no limit."""
     tokens = 0
     for question in calls:
-        limit = output_at_most(wire, question.who.sampling(question.annotator))
+        sampling = question.who.sampling(question.annotator)
+        limit = output_at_most(wire, sampling)
         if limit is None:
             return None
         tokens += limit
@@ -99,62 +106,74 @@ def _characters(question: Question) -> int:
 
 
 def _show_task(name: str, task: Mapping[str, Any], sampling: Mapping[str, Any] | None) -> None:
-    kept = task["questions"] - task["calls"] - task["without_call"]
-    parts = [f"{task['calls']} calls", f"{task['characters']:,} characters"]
-    if task["without_call"]:
-        parts.append(f"{task['without_call']} need no call")
+    questions, calls = task["questions"], task["calls"]
+    without_call = task["without_call"]
+    kept = questions - calls - without_call
+    parts = [f"{calls} calls", f"{task['characters']:,} characters"]
+    if without_call:
+        parts.append(f"{without_call} need no call")
     if kept > 0:
         parts.append(f"{kept} known or repeated")
-    print(f"{name}: {task['questions']} questions; {', '.join(parts)}")
+    print(f"{name}: {questions} questions; {', '.join(parts)}")
     if sampling:
-        print(f"  sampling: {', '.join(f'{key}={value}' for key, value in sampling.items())}")
+        settings = [f"{key}={value}" for key, value in sampling.items()]
+        print(f"  sampling: {', '.join(settings)}")
 
 
 def show_plan(planned: Mapping[str, Any], retries: int, price: Price | None) -> None:
     """Print what would be asked."""
     for name, task in planned["tasks"].items():
         _show_task(name, task, planned["sampling"].get(name))
-    if planned["json_schema"] not in {"sent", "none"}:
-        print(f"asked without the JSON schema of the rubric: {planned['json_schema']}")
-    elif planned["json_schema"] == "sent":
+    json_schema = planned["json_schema"]
+    if json_schema not in {"sent", "none"}:
+        print(f"asked without the JSON schema of the rubric: {json_schema}")
+    elif json_schema == "sent":
         print("replies are held to the rubric's JSON schema, where the service can")
-    print(
-        f"in all {planned['calls']} calls, {planned['characters']:,} characters of prompts; "
-        f"at most {retries + 1} times that where calls fail or replies cannot be read"
-    )
-    if planned["calls_after_these"]:
-        print(f"{planned['calls_after_these']} further calls follow the replies to these")
-    out = planned["tokens_out_at_most"]
-    print(
-        f"tokens: about {planned['tokens_in_about']:,} in (a quarter of the characters), "
-        + (f"at most {out:,} out" if out is not None else "out unknown: no max_tokens is set")
-    )
-    print(f"cost: {money(planned['cost_about'], price)}")
-    if planned["first_prompt"] is not None:
-        print(f"\nfirst prompt:\n{planned['first_prompt']}")
+    size = f"{planned['calls']} calls, {planned['characters']:,} characters of prompts"
+    most = f"at most {retries + 1} times that where calls fail or replies cannot be read"
+    print(f"in all {size}; {most}")
+    further_calls = planned["calls_after_these"]
+    if further_calls:
+        print(f"{further_calls} further calls follow the replies to these")
+    print(_tokens_line(planned))
+    cost = money(planned["cost_about"], price)
+    print(f"cost: {cost}")
+    first_prompt = planned["first_prompt"]
+    if first_prompt is not None:
+        print(f"\nfirst prompt:\n{first_prompt}")
+
+
+def _tokens_line(planned: Mapping[str, Any]) -> str:
+    """The tokens of all prompts, and those that all replies have at most."""
+    tokens_in, tokens_out = planned["tokens_in_about"], planned["tokens_out_at_most"]
+    sent = f"tokens: about {tokens_in:,} in (a quarter of the characters)"
+    if tokens_out is None:
+        return f"{sent}, out unknown: no max_tokens is set"
+    return f"{sent}, at most {tokens_out:,} out"
 
 
 def money(cost: float | None, price: Price | None) -> str:
     """A sum, or why it is unknown."""
     if price is None:
         return UNKNOWN_PRICE
-    return f"{cost:.4g} {price.currency}" if cost is not None else "unknown: no max_tokens is set"
+    if cost is None:
+        return "unknown: no max_tokens is set"
+    return f"{cost:.4g} {price.currency}"
 
 
 def show(tallies: Sequence[TaskTally]) -> None:
     """Print how much was rated, and why the rest was not."""
     for tally in tallies:
-        reasons = "".join(f"; {count} {status}" for status, count in tally.reasons.items())
         fixed = f" ({tally.n_fixed} without a call)" if tally.n_fixed else ""
-        print(f"{tally.task}: {tally.n_ok} of {tally.n_total} rated{fixed}{reasons}")
+        parts = [f"{tally.task}: {tally.n_ok} of {tally.n_total} rated{fixed}"]
+        parts += [f"{count} {status}" for status, count in tally.reasons.items()]
+        print("; ".join(parts))
         if tally.means:
-            print(
-                "  means: "
-                f"{', '.join(f'{name} {value:.4g}' for name, value in tally.means.items())}"
-            )
+            means = [f"{name} {value:.4g}" for name, value in tally.means.items()]
+            print(f"  means: {', '.join(means)}")
         if "truncated" in tally.reasons:
             print("  replies were cut: --gen_kwargs max_tokens=N allows longer ones")
-        for reason, count in list(tally.details.items())[:_SHOWN]:
+        for reason, count in islice(tally.details.items(), _SHOWN):
             print(f"  {count} times: {reason}")
 
 
@@ -164,8 +183,10 @@ def show_sum(summed: Sum, price: Price | None) -> str:
     if summed.tokens_in:
         parts.append(f"{summed.tokens_in:,} tokens in and {summed.tokens_out:,} out as billed")
     if price is not None and summed.requests:
-        more = f" and {summed.unpriced} answers of unknown cost" if summed.unpriced else ""
-        parts.append(f"{summed.cost:.4g} {price.currency}{more}")
+        cost = f"{summed.cost:.4g} {price.currency}"
+        if summed.unpriced:
+            cost += f" and {summed.unpriced} answers of unknown cost"
+        parts.append(cost)
     return ", ".join(parts)
 
 
@@ -175,13 +196,14 @@ def show_computing(name: str, task: str, done: int, total: int) -> None:
     The line stays once it is done.
     """
     if sys.stderr.isatty():
+        state = visible(f"{name} on {task}: {done}/{total}")
         ending = "\n" if done == total else ""
-        print(
-            f"\r{visible(f'{name} on {task}: {done}/{total}')}",
-            end=ending,
-            file=raw(sys.stderr),
-            flush=True,
-        )
+        _overwrite(state, ending)
+
+
+def _overwrite(line: str, ending: str = "") -> None:
+    """Print a line over the last one of the terminal."""
+    print(f"\r{line}", end=ending, file=raw(sys.stderr), flush=True)
 
 
 class Progress:
@@ -196,12 +218,7 @@ class Progress:
         self.done += 1
         self.rated += rated
         if self._visible:
-            print(
-                f"\r{self.done}/{self.total} answered, {self.rated} rated",
-                end="",
-                file=raw(sys.stderr),
-                flush=True,
-            )
+            _overwrite(f"{self.done}/{self.total} answered, {self.rated} rated")
 
     def end(self) -> None:
         """Leave the line."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,20 @@ _LOCAL = ("parquet", "json", "csv", "text")
 Relocate = Callable[[Path], Path]
 
 
-def listed(rows: Iterable[Any], count: int, noun: str = "row") -> str:
-    """`n rows: a, b, c, ...`."""
-    first = [str(row) for row, _ in zip(rows, range(LISTED), strict=False)]
-    return f"{counted(count, noun)}: {', '.join(first)}{', ...' if count > LISTED else ''}"
+def listed(rows: Sequence[Any], noun: str = "row", *, count: int | None = None) -> str:
+    """`n rows: a, b, c, ...`.
+
+    Args:
+        rows: What is counted, or the first of it.
+        noun: What each is called.
+        count: How many there are, where `rows` are the first only.
+    """
+    if count is None:
+        count = len(rows)
+    names = list(map(str, rows[:LISTED]))
+    if count > LISTED:
+        names.append("...")
+    return f"{counted(count, noun)}: {', '.join(names)}"
 
 
 def data_files(leaf: Leaf) -> dict[str, list[str]]:
@@ -32,18 +41,19 @@ def data_files(leaf: Leaf) -> dict[str, list[str]]:
 
     Empty for a task on a hub data set, or where a function names them.
     """
-    files = as_mapping(leaf.config.get("dataset_kwargs")).get("data_files")
+    options = as_mapping(leaf.config.get("dataset_kwargs"))
+    files = options.get("data_files")
     if leaf.config.get("dataset_path") not in _LOCAL or files is None:
         return {}
     by_split = files if isinstance(files, dict) else {"train": files}
-    paths = {
-        str(split): entry if isinstance(entry, list) else [entry]
-        for split, entry in by_split.items()
-    }
-    # A function runs when lm-eval reads the YAML, and what it returns is not known before.
-    if any(isinstance(path, FunctionRef) for path in chain(*paths.values())):
-        return {}
-    return {split: list(map(str, entries)) for split, entries in paths.items()}
+    paths: dict[str, list[str]] = {}
+    for split, entry in by_split.items():
+        entries = entry if isinstance(entry, list) else [entry]
+        # A function runs when lm-eval reads the YAML, and what it returns is not known before.
+        if any(isinstance(path, FunctionRef) for path in entries):
+            return {}
+        paths[str(split)] = list(map(str, entries))
+    return paths
 
 
 def eval_split(leaf: Leaf) -> str:
@@ -51,7 +61,9 @@ def eval_split(leaf: Leaf) -> str:
 
     The test split if there is one, else the validation split.
     """
-    return str(leaf.config.get("test_split") or leaf.config.get("validation_split") or "")
+    config = leaf.config
+    split = config.get("test_split") or config.get("validation_split")
+    return str(split or "")
 
 
 def check_data_files(
@@ -90,23 +102,33 @@ def check_data_files(
 def _existing(text: str, relocate: Relocate) -> list[Path]:
     """The files that a pattern names; none where one of them is not there."""
     files = _matching(text, relocate)
-    return files if all(file.is_file() for file in files) else []
+    all_exist = all(file.is_file() for file in files)
+    return files if all_exist else []
 
 
 def _matching(text: str, relocate: Relocate) -> list[Path]:
     """The files that a path or a pattern of files means; a plain path also where there is none."""
-    path = relocate(Path(text)) if Path(text).is_absolute() else Path(text)
+    path = _path(text, relocate)
     is_pattern = any(sign in path.name for sign in "*?[")
-    return sorted(path.parent.glob(path.name)) if is_pattern else [path]
+    if not is_pattern:
+        return [path]
+    return sorted(path.parent.glob(path.name))
+
+
+def _path(text: str, relocate: Relocate) -> Path:
+    """The path that a text means, where its file lies now."""
+    path = Path(text)
+    return relocate(path) if path.is_absolute() else path
 
 
 def _report_missing(leaf: Leaf, text: str, relocate: Relocate, findings: Findings) -> None:
     # lm-eval resolves a relative path against the folder in which it is started, which is tried
     # here.
-    path = relocate(Path(text)) if Path(text).is_absolute() else Path(text)
+    path = _path(text, relocate)
     beside = leaf.file.path.parent / path
     if path.is_absolute():
-        findings.add_at("EP215", leaf, "dataset_kwargs", f"{text} does not exist")
+        what = f"{text} does not exist"
+        findings.add_at("EP215", leaf, "dataset_kwargs", what)
     elif beside.is_file():
         what = f"{text} lies beside the task file and not below {Path.cwd()}"
         findings.add_at("EP214", leaf, "dataset_kwargs", what, fix=f"write {beside}")
@@ -125,18 +147,22 @@ def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool)
     import pyarrow as pa
 
     rows = 0
+    kind = str(leaf.config.get("dataset_path"))
     scan = _Scan(leaf, findings, ours=ours)
     for path in files:
         try:
-            for batch in _batches(path, str(leaf.config.get("dataset_path")), scan):
+            for batch in _batches(path, kind, scan):
                 scan.add(batch)
                 rows += batch.num_rows
         except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
-            findings.add("EP407", str(path), f"cannot be read: {error}", task=leaf.name)
+            what = f"cannot be read: {error}"
+            findings.add("EP407", str(path), what, task=leaf.name)
             return rows
+    where = str(files[0]) if files else leaf.where()
     if files and rows == 0:
-        findings.add("EP408", str(files[0]), f"{leaf.name} has no rows", task=leaf.name)
-    scan.report(str(files[0]) if files else leaf.where())
+        what = f"{leaf.name} has no rows"
+        findings.add("EP408", where, what, task=leaf.name)
+    scan.report(where)
     return rows
 
 
@@ -148,19 +174,22 @@ def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:
         with pq.ParquetFile(path, **STREAMED) as file:
             columns = scan.columns(file.schema_arrow)
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
-    else:
-        import pyarrow as pa
-        import pyarrow.json as pj
+        return
+    content = path.read_bytes().strip()
+    if content:
+        table = _json_table(path, content)
+        columns = scan.columns(table.schema)
+        yield from table.select(columns).to_batches()
 
-        content = path.read_bytes().strip()
-        if content:
-            # `datasets` reads a list of objects as well as one object per line.
-            table = (
-                pa.Table.from_pylist(json.loads(content))
-                if content[:1] == b"["
-                else pj.read_json(path)
-            )
-            yield from table.select(scan.columns(table.schema)).to_batches()
+
+def _json_table(path: Path, content: bytes) -> Any:
+    """The rows of a file of JSON: `datasets` reads a list of objects, or one object per line."""
+    import pyarrow as pa
+    import pyarrow.json as pj
+
+    if content[:1] == b"[":
+        return pa.Table.from_pylist(json.loads(content))
+    return pj.read_json(path)
 
 
 class _Scan:
@@ -189,25 +218,27 @@ class _Scan:
         """The columns to read: ids, prompt, gold answer, and every one that holds floats."""
         self.names = list(schema.names)
         floats = [field.name for field in schema if _has_float(field.type)]
-        names = dict.fromkeys(("sample_id", self.prompt, self.target, *floats))
-        return [name for name in names if name in schema.names]
+        useful = ("sample_id", self.prompt, self.target, *floats)
+        return [name for name in dict.fromkeys(useful) if name in schema.names]
 
     def add(self, batch: Any) -> None:
         """Look at one batch of rows."""
         columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
-        nothing = [None] * batch.num_rows
-        prompts = columns.get(self.prompt, nothing)
-        rows = self._row_names(columns.get("sample_id"), batch.num_rows)
+        count = batch.num_rows
+        rows = self._row_names(columns.get("sample_id"), count)
+        prompts = columns.get(self.prompt, [None] * count)
         if self.prompt in columns:
             for row, prompt in zip(rows, prompts, strict=True):
                 self._prompt(row, prompt)
         if self.target in columns:
-            for row, target, prompt in zip(rows, columns[self.target], prompts, strict=True):
+            targets = columns[self.target]
+            for row, target, prompt in zip(rows, targets, prompts, strict=True):
                 self._target(row, target, prompt)
         for field in batch.schema:
-            if field.name not in {"sample_id", self.prompt} and _has_float(field.type):
+            is_id_or_prompt = field.name in {"sample_id", self.prompt}
+            if not is_id_or_prompt and _has_float(field.type):
                 self._floats(field.name, rows, columns[field.name])
-        self.seen += batch.num_rows
+        self.seen += count
 
     def _floats(self, name: str, rows: list[str], values: list[Any]) -> None:
         odd = [row for row, value in zip(rows, values, strict=True) if _not_finite(value)]
@@ -250,7 +281,8 @@ class _Scan:
             self.findings.add(code, where, what, task=task)
 
         if self.seen and "sample_id" not in self.names:
-            report("EP401" if self.ours else "EP402", f"{task} has no column sample_id")
+            code = "EP401" if self.ours else "EP402"
+            report(code, f"{task} has no column sample_id")
         for code, rows, words in (
             ("EP403", self.repeated, "repeated ids in"),
             ("EP404", self.empty, "empty prompts in"),
@@ -258,12 +290,12 @@ class _Scan:
             ("EP410", self.several, "other gold answers for the same prompt in"),
         ):
             if rows:
-                report(code, f"{words} {listed(rows, len(rows))}")
+                report(code, f"{words} {listed(rows)}")
         if 0 < len(self.no_answer) < self.seen:  # a column that is empty throughout is none
-            places = listed(self.no_answer, len(self.no_answer))
+            places = listed(self.no_answer)
             report("EP417", f"column {self.target!r} is empty in {places}")
         for name, rows in self.odd.items():
-            report("EP406", f"column {name!r} is not finite in {listed(rows, len(rows))}")
+            report("EP406", f"column {name!r} is not finite in {listed(rows)}")
 
 
 def _has_float(kind: Any) -> bool:
@@ -271,13 +303,18 @@ def _has_float(kind: Any) -> bool:
 
     if pa.types.is_floating(kind):
         return True
-    return any(_has_float(kind.field(number).type) for number in range(kind.num_fields))
+    for number in range(kind.num_fields):
+        field = kind.field(number)
+        if _has_float(field.type):
+            return True
+    return False
 
 
 def _not_finite(value: Any) -> bool:
-    return any(
-        isinstance(number, float) and not math.isfinite(number) for number in _scalars(value)
-    )
+    for scalar in _scalars(value):
+        if isinstance(scalar, float) and not math.isfinite(scalar):
+            return True
+    return False
 
 
 def _scalars(value: Any) -> Iterator[Any]:

@@ -15,14 +15,17 @@ from evalprep.files import as_mapping
 
 def _check_names(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
     for name, file in tree.index.items():
+        metadata = as_mapping(file.data.get("metadata"))
         # A pack may give one of lm-eval's tasks other rows on purpose, under its known name.
-        is_meant = as_mapping(file.data.get("metadata")).get("replaces_stock") is True
+        is_meant = metadata.get("replaces_stock") is True
         if name in stock and not is_meant:
             key = "group" if file.kind == "group" else "task"
             what = f"{name!r} is also a name of lm-eval's own"
             findings.add("EP105", file.where(key), what, task=name)
         if "task_list" in file.data:
-            findings.add("EP113", file.where("task_list"), "its entries will not exist", task=name)
+            where = file.where("task_list")
+            what = "its entries will not exist"
+            findings.add("EP113", where, what, task=name)
 
 
 def check_files(
@@ -35,7 +38,8 @@ def check_files(
     for root in tree.roots:
         _check_root(root, findings)
     if not tree.index and not findings.has_errors() and not may_be_empty:
-        findings.add("EP119", ", ".join(map(str, tree.roots)), "no task in it")
+        where = ", ".join(map(str, tree.roots))
+        findings.add("EP119", where, "no task in it")
     if all(map(is_stock, tree.roots)):
         stock = frozenset()  # lm-eval's own tasks bear their own names
     _check_names(tree, findings, stock)
@@ -50,30 +54,36 @@ def _check_root(root: Path, findings: Findings) -> None:
     for path in yaml_files(root, ".yml"):
         findings.add("EP102", str(path), "lm-eval will not read it")
     _foreign(root, findings)
-    if "/lm_eval/tasks/" in f"{root.as_posix()}/" and not is_stock(root):
+    folder = f"{root.as_posix()}/"
+    if "/lm_eval/tasks/" in folder and not is_stock(root):
         findings.add("EP115", str(root), "lies below a folder lm_eval/tasks")
 
 
 def _check_tag(tag: str, tree: Tree, findings: Findings, stock: Collection[str]) -> None:
     """A tag that is also the name of a task, here or among lm-eval's own."""
     # A task that is tagged with its own name loses nothing.
-    others = [name for name in tree.tags[tag] if name != tag]
-    if tag in tree.index and others:
+    tasks = tree.tags[tag]
+    others = [name for name in tasks if name != tag]
+    namesake = tree.index.get(tag)
+    if namesake is not None and others:
         task, code = others[0], "EP106"
-        what = f"the tag {tag!r} is also the name of {tree.index[tag].path}"
-    elif tag in stock and tag not in tree.index:
-        task, code = tree.tags[tag][0], "EP105"
+        what = f"the tag {tag!r} is also the name of {namesake.path}"
+    elif namesake is None and tag in stock:
+        task, code = tasks[0], "EP105"
         what = f"the tag {tag!r} is also a name of lm-eval's own"
     else:
         return
-    findings.add(code, tree.index[task].where("tag"), what, task=task)
+    where = tree.index[task].where("tag")
+    findings.add(code, where, what, task=task)
 
 
 @cache
 def stock_folder() -> Path | None:
     """The folder of the installed lm-eval, None without one."""
     spec = importlib.util.find_spec("lm_eval")
-    return Path(spec.origin).resolve().parent if spec is not None and spec.origin else None
+    if spec is None or not spec.origin:
+        return None
+    return Path(spec.origin).resolve().parent
 
 
 def is_stock(path: Path) -> bool:
@@ -92,19 +102,25 @@ _AUTHORS = frozenset(
 def spare_stock(findings: Findings) -> None:
     """One note for each of lm-eval's own files, instead of advice to its author."""
     folder = f"{stock_folder()}{os.sep}"
-    spared: dict[tuple[str, str], list[str]] = {}
+    spared: dict[tuple[str, str], set[str]] = {}
 
     def is_for_authors(finding: Finding) -> bool:
         return finding.code in _AUTHORS and finding.where.startswith(folder)
 
     for finding in findings.take(is_for_authors):
-        place = finding.where.partition(" (")[0].partition(".yaml:")[0]
-        path = f"{place.removesuffix('.yaml')}.yaml"
-        spared.setdefault((path, finding.task), []).append(finding.code)
+        file_and_task = (yaml_of(finding), finding.task)
+        codes = spared.setdefault(file_and_task, set())
+        codes.add(finding.code)
     for (path, task), codes in spared.items():
-        findings.add(
-            "EP120", path, f"has what would be {', '.join(sorted(set(codes)))} elsewhere", task=task
-        )
+        shown = ", ".join(sorted(codes))
+        what = f"has what would be {shown} elsewhere"
+        findings.add("EP120", path, what, task=task)
+
+
+def yaml_of(finding: Finding) -> str:
+    """The path of the YAML that a finding is about, without its line and key."""
+    place = finding.where.partition(" (")[0].partition(".yaml:")[0]
+    return f"{place.removesuffix('.yaml')}.yaml"
 
 
 def _foreign(root: Path, findings: Findings) -> None:
@@ -112,8 +128,15 @@ def _foreign(root: Path, findings: Findings) -> None:
 
     Thousands of files that lm-eval parses at each start.
     """
-    for place in (root, *(child for child in root.iterdir() if child.is_dir())):
-        if (place / "pyvenv.cfg").exists():
-            findings.add("EP112", str(place), "is a Python environment")
-        elif any(place.glob("samples_*.jsonl")) or any(place.glob("*/samples_*.jsonl")):
-            findings.add("EP112", str(place), "holds results of a run")
+    children = [child for child in root.iterdir() if child.is_dir()]
+    for folder in (root, *children):
+        if (folder / "pyvenv.cfg").exists():
+            findings.add("EP112", str(folder), "is a Python environment")
+        elif _holds_samples(folder):
+            findings.add("EP112", str(folder), "holds results of a run")
+
+
+def _holds_samples(folder: Path) -> bool:
+    """Returns whether sample logs lie in a folder, or in one of its folders."""
+    patterns = ("samples_*.jsonl", "*/samples_*.jsonl")
+    return any(any(folder.glob(pattern)) for pattern in patterns)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
@@ -48,13 +48,20 @@ def check_functions(leaves: list[Leaf], findings: Findings) -> None:
     registered: dict[str, Path] = {}
     local: set[Path] = set()
     for leaf in leaves:
-        for key, value in leaf.config.items():
-            for ref in function_refs(value):
-                source = _check_ref(ref, leaf, key, findings)
-                if source is not None and source not in local:
-                    local.add(source)
-                    _check_module(source, leaf, findings)
-                    _check_registrations(source, leaf, registered, findings)
+        for key, ref in _refs_by_key(leaf):
+            source = _check_ref(ref, leaf, key, findings)
+            if source is None or source in local:
+                continue
+            local.add(source)
+            _check_module(source, leaf, findings)
+            _check_registrations(source, leaf, registered, findings)
+
+
+def _refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
+    """Every !function of a task, with the key below which it stands."""
+    for key, value in leaf.config.items():
+        for ref in function_refs(value):
+            yield key, ref
 
 
 def registered_names(leaves: list[Leaf]) -> Registered:
@@ -63,10 +70,16 @@ def registered_names(leaves: list[Leaf]) -> Registered:
     So that YAMLs may name them.
     """
     names = Registered(set(), set(), set())
-    sources = {_source(ref)[0] for leaf in leaves for ref in function_refs(leaf.config)}
+    sources: set[Path] = set()
+    for leaf in leaves:
+        for ref in function_refs(leaf.config):
+            source, _ = _source(ref)
+            if source is not None:
+                sources.add(source)
     for source in sources:
-        for kind, name, _ in _registrations(source) if source is not None else []:
-            getattr(names, f"{kind}s").add(name)
+        for registration in _registrations(source):
+            kind: set[str] = getattr(names, f"{registration.kind}s")
+            kind.add(registration.name)
     return names
 
 
@@ -74,32 +87,36 @@ def registered_names(leaves: list[Leaf]) -> Registered:
 def _source(ref: FunctionRef) -> tuple[Path | None, bool]:
     """The file of a function's module, and whether it lies beside the YAML."""
     module = ref.spec.rpartition(".")[0]
-    beside = (ref.folder / f"{module.replace('.', '/')}.py").resolve()
+    relative = module.replace(".", "/")
+    beside = (ref.folder / f"{relative}.py").resolve()
     if beside.is_file():
         return beside, True
-    return (_installed(module) if module else None), False
+    return _installed(module) if module else None, False
 
 
 def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Path | None:
     """Report a missing function; the module's file when it lies beside the YAML."""
-    where, task = leaf.where(key), leaf.name
     module, _, name = ref.spec.rpartition(".")
     if not module:
-        findings.add("EP221", where, f"!function {ref.spec} names no module", task=task)
+        what = f"!function {ref.spec} names no module"
+        findings.add_at("EP221", leaf, key, what)
         return None
-    source, beside = _source(ref)
+    source, is_beside = _source(ref)
     if source is None:
-        above = (
-            "lm-eval does not look in folders above: move the module beside the YAML, or make it "
-            "importable"
-        )
         what = f"there is no module {module!r} beside the YAML or installed"
-        findings.add("EP221", where, what, task=task, fix=above if ".." in module else "")
+        fix = _MODULE_ABOVE if ".." in module else ""
+        findings.add_at("EP221", leaf, key, what, fix=fix)
         return None
     names = top_level_names(source)
     if names is not None and name not in names:
-        findings.add("EP221", where, f"{source} has no {name!r}", task=task, fix=near(name, names))
-    return source if beside else None
+        what = f"{source} has no {name!r}"
+        findings.add_at("EP221", leaf, key, what, fix=near(name, names))
+    return source if is_beside else None
+
+
+_MODULE_ABOVE = (
+    "lm-eval does not look in folders above: move the module beside the YAML, or make it importable"
+)
 
 
 @cache
@@ -118,10 +135,17 @@ def _installed(module: str) -> Path | None:
     if not rest:
         return Path(spec.origin) if spec.origin else None
     for base in spec.submodule_search_locations or []:
-        stem = Path(base, *rest)
-        for candidate in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
-            if candidate.is_file():
-                return candidate
+        source = _source_at(Path(base, *rest))
+        if source is not None:
+            return source
+    return None
+
+
+def _source_at(stem: Path) -> Path | None:
+    """The source file of the module or package of this path without suffix."""
+    for path in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
+        if path.is_file():
+            return path
     return None
 
 
@@ -144,13 +168,19 @@ def top_level_names(path: Path) -> frozenset[str] | None:
     tree = _parsed(path)
     if tree is None:
         return None if path.suffix != ".py" else frozenset()
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if used & {"globals", "exec", "setattr"}:
+    if _names_in(tree) & {"globals", "exec", "setattr"}:
         return None
     names: set[str] = set()
     for node in _statements(tree.body):
         names |= _bound_names(node)
-    return None if {"*", "__getattr__"} & names else frozenset(names)
+    if names & {"*", "__getattr__"}:
+        return None
+    return frozenset(names)
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    """Every name that a part of a source reads or binds."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def _bound_names(node: ast.stmt) -> set[str]:
@@ -158,18 +188,13 @@ def _bound_names(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return _assigned_names(node)
+        imported = [alias.asname or alias.name for alias in node.names]
+        return {name.partition(".")[0] for name in imported}
+    if isinstance(node, ast.Assign):
+        return set().union(*map(_names_in, node.targets))
+    if isinstance(node, ast.AnnAssign | ast.AugAssign):
+        return _names_in(node.target)
     return set()
-
-
-def _assigned_names(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> set[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    names: set[str] = set()
-    for target in targets:
-        names |= {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
-    return names
 
 
 def _statements(body: list[ast.stmt], *, optional: bool = False) -> Iterator[ast.stmt]:
@@ -191,12 +216,14 @@ def _inner(node: ast.stmt, *, optional: bool) -> list[ast.stmt]:
     """The statements inside a compound statement that run when the module is loaded."""
     if isinstance(node, ast.Try):
         is_forgiven = optional and any(map(_forgives, node.handlers))
-        tried = [] if is_forgiven else node.body
-        handled = [statement for handler in node.handlers for statement in handler.body]
-        return [*tried, *handled, *node.orelse, *node.finalbody]
+        statements = [] if is_forgiven else list(node.body)
+        for handler in node.handlers:
+            statements += handler.body
+        return [*statements, *node.orelse, *node.finalbody]
     if isinstance(node, ast.If):
-        is_for_types = optional and "TYPE_CHECKING" in ast.unparse(node.test)
-        return node.orelse if is_for_types else [*node.body, *node.orelse]
+        if optional and "TYPE_CHECKING" in ast.unparse(node.test):
+            return node.orelse
+        return [*node.body, *node.orelse]
     if isinstance(node, ast.With | ast.For | ast.While):
         return [*node.body, *getattr(node, "orelse", [])]
     return []
@@ -220,8 +247,12 @@ def _check_module(source: Path, leaf: Leaf, findings: Findings) -> None:
 
 def _sets_package(tree: ast.Module) -> bool:
     """Returns whether a module makes its folder a package by itself."""
-    assignments = [node for node in tree.body if isinstance(node, ast.Assign)]
-    return any(ast.unparse(node.targets[0]) == "__package__" for node in assignments)
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            target = ast.unparse(node.targets[0])
+            if target == "__package__":
+                return True
+    return False
 
 
 @dataclass
@@ -265,20 +296,24 @@ class _Reading:
         names = [alias.name for alias in node.names]
         self.postponed |= node.module == "__future__" and "annotations" in names
         if node.level and not self.packaged:
-            self._report(node, "a relative import: lm-eval loads the file without a package")
+            what = "a relative import: lm-eval loads the file without a package"
+            self._report(node, what)
         elif node.module and not node.level and not self.moved:
             self._sibling(node.module, node)
             missing = _missing_in_lm_eval(node.module, names)
             if missing:
-                what = f"imports {', '.join(missing)}, which the installed lm-eval does not have"
+                absent = ", ".join(missing)
+                what = f"imports {absent}, which the installed lm-eval does not have"
                 fix = "take the code along beside the YAML, or correct the name"
                 self._report(node, what, fix)
 
     def _dataclass(self, node: ast.ClassDef) -> None:
-        names = [ast.unparse(decorator).partition("(")[0] for decorator in node.decorator_list]
-        if "dataclass" in {name.rpartition(".")[2] for name in names}:
-            what = f"@dataclass {node.name} with `from __future__ import annotations`"
-            self._report(node, what)
+        for decorator in node.decorator_list:
+            function = ast.unparse(decorator).partition("(")[0]
+            if function.rpartition(".")[2] == "dataclass":
+                what = f"@dataclass {node.name} with `from __future__ import annotations`"
+                self._report(node, what)
+                return
 
     def _sibling(self, module: str, node: ast.stmt) -> None:
         """A module that is not importable, though it may lie beside this one."""
@@ -286,11 +321,15 @@ class _Reading:
         if _is_importable(first):
             return
         folder = self.source.parent
-        if (folder / f"{first}.py").exists() or (folder / first / "__init__.py").exists():
-            self._report(node, f"imports {first}, which lies beside it but is not importable")
+        module_file = folder / f"{first}.py"
+        package_file = folder / first / "__init__.py"
+        if module_file.exists() or package_file.exists():
+            what = f"imports {first}, which lies beside it but is not importable"
+            self._report(node, what)
         else:
+            what = f"imports {first}, which is not installed"
             fix = f"install the package that provides {first}"
-            self._report(node, f"imports {first}, which is not installed", fix)
+            self._report(node, what, fix)
 
 
 def _is_importable(package: str) -> bool:
@@ -301,26 +340,32 @@ def _is_importable(package: str) -> bool:
 
 
 def _missing_in_lm_eval(module: str, names: list[str]) -> list[str]:
-    """Names that a module imports from lm-eval, and that the installed one.
+    """Names that a module imports from lm-eval, and that the installed one does not have.
 
-    Which is plain Python, does not have.
+    Its source is plain Python, in which names can be looked up.
     """
     first, *rest = module.split(".")
-    spec = importlib.util.find_spec("lm_eval") if first == "lm_eval" else None
-    folders = (spec.submodule_search_locations if spec else None) or []
-    return [name for base in folders for name in _missing_below(Path(base, *rest), module, names)]
+    if first != "lm_eval":
+        return []
+    spec = importlib.util.find_spec("lm_eval")
+    if spec is None:
+        return []
+    missing: list[str] = []
+    for base in spec.submodule_search_locations or []:
+        missing += _missing_below(Path(base, *rest), module, names)
+    return missing
 
 
 def _missing_below(folder: Path, module: str, names: list[str]) -> list[str]:
-    sources = (folder.with_name(f"{folder.name}.py"), folder / "__init__.py")
-    source = next((path for path in sources if path.is_file()), None)
+    source = _source_at(folder)
     if source is None and not folder.is_dir():
         return [module]
-    known = top_level_names(source) if source is not None else frozenset()
-    if known is None:
+    defined = top_level_names(source) if source is not None else frozenset()
+    if defined is None:
         return []
-    here = known | {path.stem for path in folder.glob("*")} | {"*"}
-    return [f"{module}.{name}" for name in names if name not in here]
+    submodules = {path.stem for path in folder.glob("*")}
+    known = defined | submodules | {"*"}
+    return [f"{module}.{name}" for name in names if name not in known]
 
 
 def _check_registrations(
@@ -329,37 +374,45 @@ def _check_registrations(
     for kind, name, line in _registrations(source):
         earlier = registered.setdefault(f"{kind} {name}", source)
         if earlier != source:
-            findings.add(
-                "EP223",
-                f"{source}:{line}",
-                f"register_{kind}({name!r}) is also in {earlier}",
-                task=leaf.name,
-            )
+            where = f"{source}:{line}"
+            what = f"register_{kind}({name!r}) is also in {earlier}"
+            findings.add("EP223", where, what, task=leaf.name)
+
+
+class _Registration(NamedTuple):
+    """A `@register_filter("name")` or the like: `filter`, `metric` or `aggregation`."""
+
+    kind: str
+    name: str
+    line: int
 
 
 @cache
-def _registrations(source: Path) -> list[tuple[str, str, int]]:
-    """(kind, name, line) of every `@register_filter("name")` and the like."""
+def _registrations(source: Path) -> list[_Registration]:
+    """Everything that a module adds to lm-eval's registries."""
     tree = _parsed(source)
+    if tree is None:
+        return []
     registrations = []
-    for node in _statements(tree.body if tree is not None else []):
+    for node in _statements(tree.body):
         for decorator in getattr(node, "decorator_list", []):
-            if not isinstance(decorator, ast.Call):
-                continue
-            kind = ast.unparse(decorator.func).rpartition(".")[2].removeprefix("register_")
-            if kind in {"filter", "metric", "aggregation"}:
-                names = _texts(decorator)
-                registrations += [(kind, name, decorator.lineno) for name in names]
+            if isinstance(decorator, ast.Call):
+                registrations += _registered_by(decorator)
     return registrations
 
 
+def _registered_by(call: ast.Call) -> list[_Registration]:
+    """Returns what a decorator registers."""
+    function = ast.unparse(call.func).rpartition(".")[2]
+    kind = function.removeprefix("register_")
+    if kind not in {"filter", "metric", "aggregation"}:
+        return []
+    return [_Registration(kind, name, call.lineno) for name in _texts(call)]
+
+
 def _texts(call: ast.Call) -> list[str]:
-    values = [
-        *call.args,
-        *(keyword.value for keyword in call.keywords if keyword.arg in {"metric", "name"}),
-    ]
-    return [
-        value.value
-        for value in values
-        if isinstance(value, ast.Constant) and isinstance(value.value, str)
-    ]
+    """The names that a call of `register_...` is made with."""
+    keywords = [keyword for keyword in call.keywords if keyword.arg in {"metric", "name"}]
+    arguments = [*call.args, *(keyword.value for keyword in keywords)]
+    constants = [node.value for node in arguments if isinstance(node, ast.Constant)]
+    return [value for value in constants if isinstance(value, str)]

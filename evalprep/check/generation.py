@@ -51,10 +51,12 @@ def reply_length(generation: Mapping[str, Any], default: int = DEFAULT_LENGTH) -
 
     The back end's default when none is given.
     """
-    lengths = (
-        whole_number(generation[key]) for key in LENGTH_KEYS if generation.get(key) is not None
-    )
-    return next((length for length in lengths if length is not None), default)
+    for key in LENGTH_KEYS:
+        value = generation.get(key)
+        length = None if value is None else whole_number(value)
+        if length is not None:
+            return length
+    return default
 
 
 def stop_strings(generation: Mapping[str, Any]) -> list[str]:
@@ -81,7 +83,8 @@ def check_generation(leaf: Leaf, settings: RunSettings, findings: Findings) -> N
         return
     merged = {**(of_task or {}), **of_run}
     if of_task is None and not of_run:
-        findings.add_at("EP203", leaf, "", f"{leaf.name} has no generation_kwargs")
+        what = f"{leaf.name} has no generation_kwargs"
+        findings.add_at("EP203", leaf, "", what)
     else:
         _complete(merged, leaf, settings, findings)
     _check_merged(merged, leaf, settings, findings)
@@ -110,7 +113,8 @@ def _check_merged(
 def _check_length(
     kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings
 ) -> None:
-    length, context = reply_length(kwargs, settings.reply_length), settings.max_model_len
+    length = reply_length(kwargs, settings.reply_length)
+    context = settings.max_model_len
     if context is not None and length >= context:
         what = f"max_gen_toks {length} against max_model_len {context}"
         findings.add_at("EP605", leaf, "generation_kwargs", what)
@@ -121,11 +125,14 @@ def _check_names(
 ) -> None:
     """Arguments that vLLM does not have; other engines take what they are given."""
     record = settings.record
-    is_vllm = settings.backend is None or (record is not None and record.engine == "vllm")
+    is_vllm = record is not None and record.engine == "vllm"
+    if settings.backend is not None and not is_vllm:
+        return
     unknown = sorted(set(kwargs) - _SAMPLING - _LM_EVAL)
-    if is_vllm and unknown:
+    if unknown:
+        names = ", ".join(unknown)
         verb = "is" if len(unknown) == 1 else "are"
-        what = f"{', '.join(unknown)} {verb} unknown to vLLM"
+        what = f"{names} {verb} unknown to vLLM"
         findings.add_at("EP204", leaf, "generation_kwargs", what)
 
 
@@ -135,15 +142,18 @@ def _complete(
     """Arguments that are written out, so that no default of lm-eval or the engine decides."""
     key = "generation_kwargs"
     missing = [name for name in ("do_sample", "temperature") if name not in kwargs]
+    samples = kwargs.get("do_sample") is True and bool(_number(kwargs.get("temperature")))
     if missing:
-        code = "EP201" if _samples_at_one(missing, kwargs, settings) else "EP231"
-        findings.add_at(code, leaf, key, f"{' and '.join(missing)} not given")
-    elif kwargs["do_sample"] is True and _number(kwargs["temperature"]) and "top_p" not in kwargs:
+        samples_at_one = _samples_at_one(missing, kwargs, settings)
+        code = "EP201" if samples_at_one else "EP231"
+        names = " and ".join(missing)
+        findings.add_at(code, leaf, key, f"{names} not given")
+    elif samples and "top_p" not in kwargs:
         findings.add_at("EP231", leaf, key, "top_p not given")
     if "until" not in kwargs:
         findings.add_at("EP202", leaf, key, "until not given")
-    lengths = set(LENGTH_KEYS) & set(kwargs) | {"max_gen_toks"} & settings.core.model_args.keys()
-    if not lengths:
+    has_length = any(name in kwargs for name in LENGTH_KEYS)
+    if not has_length and "max_gen_toks" not in settings.core.model_args:
         findings.add_at("EP206", leaf, key, "max_gen_toks not given")
 
 
@@ -153,24 +163,29 @@ def _samples_at_one(missing: list[str], kwargs: dict[str, Any], settings: RunSet
     Its default, where lm-eval asks for nothing else.
     """
     record = settings.record
-    engine_samples = settings.backend is None or (record is not None and record.samples)
-    sampled = missing == ["temperature"] and kwargs["do_sample"] is True
-    return engine_samples and (len(missing) == 2 or sampled)
+    record_samples = record is not None and record.samples
+    if settings.backend is not None and not record_samples:
+        return False
+    if len(missing) == 2:
+        return True
+    return missing == ["temperature"] and kwargs["do_sample"] is True
 
 
 def _stops(kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings) -> None:
+    """Stop strings that are none, and those that the back end leaves out."""
+    key = "generation_kwargs"
     until = kwargs.get("until", [])
     if not isinstance(until, str | list):
-        findings.add_at("EP226", leaf, "generation_kwargs", f"until is {until!r}")
+        findings.add_at("EP226", leaf, key, f"until is {until!r}")
         return
     stops = [until] if isinstance(until, str) else until
     for stop in stops:
         if not isinstance(stop, str) or not stop:
-            findings.add_at("EP226", leaf, "generation_kwargs", f"the stop string {stop!r}")
+            findings.add_at("EP226", leaf, key, f"the stop string {stop!r}")
     most = settings.record.stops if settings.record is not None else None
     if most and len(stops) > most:
-        what = f"{', '.join(map(repr, stops[most:]))} will not act"
-        findings.add_at("EP616", leaf, "generation_kwargs", what)
+        surplus = ", ".join(map(repr, stops[most:]))
+        findings.add_at("EP616", leaf, key, f"{surplus} will not act")
 
 
 def _number(value: Any) -> float | None:
@@ -178,8 +193,10 @@ def _number(value: Any) -> float | None:
 
     None for anything else.
     """
+    if isinstance(value, bool):
+        return None
     try:
-        return None if isinstance(value, bool) else float(value)
+        return float(value)
     except (TypeError, ValueError):
         return None
 
@@ -202,7 +219,8 @@ def _ranges(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
         value = kwargs.get(name)
         if value is None:
             continue
-        number = whole_number(value) if name in LENGTH_KEYS else _number(value)
+        is_whole = name in LENGTH_KEYS
+        number = whole_number(value) if is_whole else _number(value)
         if number is None or not fits(number):
             what = f"{name} is {value!r}; allowed: {allowed}"
             findings.add_at("EP233", leaf, "generation_kwargs", what)
@@ -213,17 +231,16 @@ def _ranges(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
 
 def _check_sampling(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
     """A temperature and `do_sample` that contradict each other."""
-    sample, temperature = kwargs.get("do_sample"), _number(kwargs.get("temperature"))
+    sample = kwargs.get("do_sample")
+    temperature = _number(kwargs.get("temperature"))
     what, fix = "", ""
     if sample is False and temperature:
         what = f"do_sample: false with temperature {temperature:g}; lm-eval takes 0"
     elif sample is True and temperature == 0:
         what = "do_sample: true with temperature 0 is greedy"
     elif sample is None and temperature:
-        what = (
-            f"temperature {temperature:g} without do_sample: the replies are sampled, and cached "
-            "as if greedy"
-        )
+        setting = f"temperature {temperature:g} without do_sample"
+        what = f"{setting}: the replies are sampled, and cached as if greedy"
         fix = "write do_sample: true"
     if what:
         findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
@@ -231,11 +248,13 @@ def _check_sampling(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> N
 
 def _check_lengths(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
     """Two names of the reply's length with two values."""
-    lengths = {key: kwargs[key] for key in LENGTH_KEYS if kwargs.get(key) is not None}
-    if len(set(map(str, lengths.values()))) > 1:
-        shown = ", ".join(f"{key}: {value}" for key, value in lengths.items())
-        what = f"{shown}; lm-eval takes the first"
-        findings.add_at("EP205", leaf, "generation_kwargs", what, fix="write max_gen_toks alone")
+    names = [name for name in LENGTH_KEYS if kwargs.get(name) is not None]
+    values = {str(kwargs[name]) for name in names}
+    if len(values) > 1:
+        lengths = ", ".join(f"{name}: {kwargs[name]}" for name in names)
+        what = f"{lengths}; lm-eval takes the first"
+        fix = "write max_gen_toks alone"
+        findings.add_at("EP205", leaf, "generation_kwargs", what, fix=fix)
 
 
 def is_sampling(kwargs: Mapping[str, Any]) -> bool:
@@ -244,10 +263,13 @@ def is_sampling(kwargs: Mapping[str, Any]) -> bool:
     >>> is_sampling({"temperature": 0.7}), is_sampling({"do_sample": True}), is_sampling({})
     (True, True, False)
     """
-    if kwargs.get("do_sample") is False:
+    sample = kwargs.get("do_sample")
+    if sample is False:
         return False
     temperature = kwargs.get("temperature")
-    return bool(kwargs.get("do_sample")) if temperature is None else bool(_number(temperature))
+    if temperature is None:
+        return bool(sample)
+    return bool(_number(temperature))
 
 
 def _repeated(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
@@ -267,4 +289,5 @@ def _repeated(kwargs: dict[str, Any], leaf: Leaf, findings: Findings) -> None:
         what = "a fixed seed makes all replies of a row the same"
         findings.add_at("EP228", leaf, "repeats", what)
     elif keeps_first(leaf.config) and not leaf.file.is_repeated:
-        findings.add_at("EP228", leaf, "repeats", "take_first scores the first reply alone")
+        what = "take_first scores the first reply alone"
+        findings.add_at("EP228", leaf, "repeats", what)

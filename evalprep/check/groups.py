@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from evalprep.check.finding import Findings
@@ -12,6 +11,7 @@ from evalprep.check.metrics import filter_names, metric_names
 from evalprep.check.selection import select_leaves
 from evalprep.check.tree import FunctionRef, Leaf, TaskFile, Tree
 
+_LIST = "aggregate_metric_list"
 _KEYS = {"metric", "filter_list", "aggregation", "weight_by_size"}
 # lm_eval.api.registry.DEFAULT_METRIC_REGISTRY: what is measured without a metric_list.
 _DEFAULTS = {
@@ -25,12 +25,15 @@ _DEFAULTS = {
 def check_groups(tree: Tree, findings: Findings, stock: Collection[str]) -> None:
     """Every group of the tree; inline groups inside of others are not looked into."""
     for name, file in tree.index.items():
-        entries = file.data.get("aggregate_metric_list") if file.kind == "group" else None
+        if file.kind != "group":
+            continue
+        entries = file.data.get(_LIST)
         if entries is None:
             continue
         # Mistakes of the members are reported where they are selected.
         members = select_leaves(tree, [name], Findings(), stock)
-        group = _Group(name, file, [leaf for leaf in members if leaf.file.kind != "class"])
+        leaves = [leaf for leaf in members if leaf.file.kind != "class"]
+        group = _Group(name, file, leaves)
         for entry in entries if isinstance(entries, list) else [entries]:
             _check_entry(group, entry, findings)
 
@@ -52,49 +55,51 @@ def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
     """One entry of aggregate_metric_list."""
     metric = entry.get("metric") if isinstance(entry, dict) else None
     if isinstance(metric, FunctionRef):
-        _report_missing(f"the function {metric.spec}", group, lambda _: False, findings)
+        words = f"the function {metric.spec}"
+        _report_missing(words, group, group.leaves, findings)
         return
     if not isinstance(metric, str) or set(entry) - _KEYS:
         what = f"the group {group.name} has the entry {entry!r}"
-        findings.add_at("EP121", group, "aggregate_metric_list", what)
+        findings.add_at("EP121", group, _LIST, what)
         return
-    _check_aggregation(group, metric, entry.get("aggregation", "mean"), findings)
-    words = f"the metric {metric!r}"
-    if _report_missing(words, group, lambda leaf: metric in _metrics(leaf), findings):
+    aggregation = entry.get("aggregation", "mean")
+    _check_aggregation(group, metric, aggregation, findings)
+    leaves = group.leaves
+    lacking = [leaf for leaf in leaves if metric not in _metrics(leaf)]
+    if lacking:
+        words = f"the metric {metric!r}"
+        _report_missing(words, group, lacking, findings)
         return
     filters = entry.get("filter_list") or []
     for name in [filters] if isinstance(filters, str) else filters:
         words = f"the filter {name!r} of {metric}"
-        _report_missing(words, group, partial(_has_filter, name), findings)
-
-
-def _has_filter(name: str, leaf: Leaf) -> bool:
-    return name in filter_names(leaf)
+        lacking = [leaf for leaf in leaves if name not in filter_names(leaf)]
+        _report_missing(words, group, lacking, findings)
 
 
 def _check_aggregation(group: _Group, metric: str, aggregation: Any, findings: Findings) -> None:
     place = f"of {metric!r} in the group {group.name}"
     if isinstance(aggregation, FunctionRef):
-        findings.add_at("EP114", group, "aggregate_metric_list", f"aggregation {place}")
+        what = f"aggregation {place}"
+        findings.add_at("EP114", group, _LIST, what)
     elif aggregation != "mean":
         what = f"aggregation {aggregation!r} {place}"
-        findings.add_at("EP121", group, "aggregate_metric_list", what, fix="write mean")
+        findings.add_at("EP121", group, _LIST, what, fix="write mean")
 
 
 def _metrics(leaf: Leaf) -> list[str]:
     return metric_names(leaf) or _DEFAULTS.get(leaf.output_type, [])
 
 
-def _report_missing(
-    words: str, group: _Group, has: Callable[[Leaf], bool], findings: Findings
-) -> bool:
-    """Report what some tasks of a group do not have; returns whether there are any."""
-    missing = [leaf.name for leaf in group.leaves if not has(leaf)]
-    if not missing:
-        return False
+def _report_missing(words: str, group: _Group, lacking: list[Leaf], findings: Findings) -> None:
+    """Report what some tasks of a group do not have, where there are such tasks."""
+    if not lacking:
+        return
+    names = [leaf.name for leaf in lacking[:3]]
+    if len(lacking) > 3:
+        names.append("...")
     count = len(group.leaves)
-    names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-    share = f"{count - len(missing)} of {count} tasks"
-    what = f"{words} of the group {group.name} is in {share}; not in {names}"
-    findings.add_at("EP122", group, "aggregate_metric_list", what)
-    return True
+    share = f"{count - len(lacking)} of {count} tasks"
+    place = f"in {share}; not in {', '.join(names)}"
+    what = f"{words} of the group {group.name} is {place}"
+    findings.add_at("EP122", group, _LIST, what)

@@ -53,12 +53,11 @@ def check_machine(
 
     Packages and disk where it is for this machine.
     """
-    machine = settings.destination
     check_model(settings, findings)
-    _check_gpus(settings, machine, findings)
-    _check_served(settings, machine, findings)
+    _check_gpus(settings, findings)
+    _check_served(settings, findings)
     _check_arguments(leaves, settings, findings)
-    if machine.here:
+    if settings.destination.here:
         _check_variables(settings, findings)
         _check_packages(leaves, settings, findings)
         _check_disk(settings, findings, data_bytes)
@@ -71,16 +70,19 @@ def check_model(settings: RunSettings, findings: Findings) -> None:
         return
     # The command that we print has the absolute path.
     if not settings.ours and _is_relative(name):
-        findings.add("EP701", "model_name", f"the model is written {name!r}")
+        what = f"the model is written {name!r}"
+        findings.add("EP701", "model_name", what)
     folder = model_folder(name, settings.folder)
     if folder is None:
         _check_absent(name, settings, findings)
-    elif not (folder / "config.json").is_file():
+        return
+    config_file = folder / "config.json"
+    if not config_file.is_file():
         _check_weights(folder, settings, findings)
-    else:
-        shape = model_shape(folder)
-        if shape is not None:
-            _check_shape(shape, settings, findings)
+        return
+    shape = model_shape(folder)
+    if shape is not None:
+        _check_shape(shape, settings, findings)
 
 
 def _check_weights(folder: Path, settings: RunSettings, findings: Findings) -> None:
@@ -89,17 +91,19 @@ def _check_weights(folder: Path, settings: RunSettings, findings: Findings) -> N
         return
     weights = min(folder.glob("*.gguf"), default=None)
     fix = "" if weights is None else _weights_file(weights)
-    findings.add("EP702", "model_name", f"{folder} has no config.json", fix=fix)
+    what = f"{folder} has no config.json"
+    findings.add("EP702", "model_name", what, fix=fix)
 
 
 def _weights_file(path: Path) -> str:
     """Returns how a model is named that is one file of weights."""
     if path.suffix.lower() != ".gguf":
         return "name the folder that holds its config.json"
-    return (
-        f"backend: hf, model_name: {path.parent} and model_args: {{gguf_file: {path.name}}}; or "
-        "serve it with llama.cpp and take backend: local-completions"
-    )
+    model_args = f"{{gguf_file: {path.name}}}"
+    model_name = f"model_name: {path.parent}"
+    with_hf = f"backend: hf, {model_name} and model_args: {model_args}"
+    with_server = "serve it with llama.cpp and take backend: local-completions"
+    return f"{with_hf}; or {with_server}"
 
 
 def _is_relative(name: str) -> bool:
@@ -107,38 +111,50 @@ def _is_relative(name: str) -> bool:
 
     A folder without a name counts, too.
     """
-    return name.startswith("./") or (name.endswith("/") and name != "/")
+    if name.startswith("./"):
+        return True
+    return name.endswith("/") and name != "/"
 
 
 def _check_absent(name: str, settings: RunSettings, findings: Findings) -> None:
     """A name of no folder here: a single file, or what looks like a folder."""
     path = place(name, settings.folder)
-    looks_local = name.startswith((".", "/", "~")) or name.count("/") > 1
+    starts_as_path = name.startswith((".", "/", "~"))
+    looks_local = starts_as_path or name.count("/") > 1
     if is_file(path):
-        findings.add("EP702", "model_name", f"{path} is a single file", fix=_weights_file(path))
+        what = f"{path} is a single file"
+        findings.add("EP702", "model_name", what, fix=_weights_file(path))
     elif looks_local and not settings.destination.here:
-        findings.add("EP730", "model_name", f"{name} is no folder here")
+        what = f"{name} is no folder here"
+        findings.add("EP730", "model_name", what)
     elif looks_local:
-        findings.add("EP702", "model_name", f"{name} is no folder", fix=_ELSEWHERE)
+        what = f"{name} is no folder"
+        findings.add("EP702", "model_name", what, fix=_ELSEWHERE)
 
 
 def _check_shape(shape: ModelShape, settings: RunSettings, findings: Findings) -> None:
-    """Returns whether the model can be split as asked.
+    """Checks that the model can be split as the config says.
 
     It must fit the memory and have the context length, too.
     """
     if settings.splits_model:
-        uneven = _uneven_heads(shape, settings.core.tensor_parallel_size)
-        if uneven:
-            findings.add("EP710", "tensor_parallel_size", uneven)
-        machine = settings.destination
-        card = None if machine.cpu else card_of(machine)
-        if card is not None:
-            report_memory(model_memory(shape, settings, card), settings, findings)
-    length = settings.max_model_len
-    if length and shape.context and length > shape.context:
-        what = f"max_model_len {length}, and the model has {shape.context}"
+        _check_split(shape, settings, findings)
+    length, context = settings.max_model_len, shape.context
+    if length and context and length > context:
+        what = f"max_model_len {length}, and the model has {context}"
         findings.add("EP711", "max_model_len", what)
+
+
+def _check_split(shape: ModelShape, settings: RunSettings, findings: Findings) -> None:
+    """Checks the parts of a model that GPUs share, and their memory."""
+    uneven = _uneven_heads(shape, settings.core.tensor_parallel_size)
+    if uneven:
+        findings.add("EP710", TENSOR_PARALLEL, uneven)
+    machine = settings.destination
+    card = None if machine.cpu else card_of(machine)
+    if card is not None:
+        memory = model_memory(shape, settings, card)
+        report_memory(memory, settings, findings)
 
 
 def _uneven_heads(shape: ModelShape, gpus: int) -> str:
@@ -146,17 +162,21 @@ def _uneven_heads(shape: ModelShape, gpus: int) -> str:
     if shape.heads % gpus:
         return f"{shape.heads} attention heads over {gpus} GPUs"
     # vLLM divides them, or gives several GPUs the same one.
-    if max(shape.kv_heads, gpus) % min(shape.kv_heads, gpus):
+    fewer, more = sorted((shape.kv_heads, gpus))
+    if more % fewer:
         return f"{shape.kv_heads} key and value heads over {gpus} GPUs"
     return ""
 
 
-def _check_gpus(settings: RunSettings, machine: Destination, findings: Findings) -> None:
+def _check_gpus(settings: RunSettings, findings: Findings) -> None:
+    """Checks that the machine has the GPUs that the parts of the model need."""
     if not settings.splits_model:
         return
+    machine = settings.destination
     sizes = sizes_of_settings(settings.core)
     if machine.gpus is None:
-        findings.add("EP730", "device", machine.note or "device: gpu, and this machine shows none")
+        what = machine.note or "device: gpu, and this machine shows none"
+        findings.add("EP730", "device", what)
     elif not machine.cpu and sizes.gpus > machine.gpus:
         what = f"{sizes.gpus} GPUs are asked for, there are {machine.gpus}"
         findings.add("EP703", TENSOR_PARALLEL, what)
@@ -172,31 +192,36 @@ def _check_experts(copies: int, settings: RunSettings, findings: Findings) -> No
         findings.add("EP734", DATA_PARALLEL, what)
 
 
-def _check_served(settings: RunSettings, machine: Destination, findings: Findings) -> None:
+def _check_served(settings: RunSettings, findings: Findings) -> None:
     """Checks the copies of a printed server against the GPUs or the cores of its nodes."""
-    core = settings.core
-    if settings.record is None or not settings.record.is_served:
+    core, record = settings.core, settings.record
+    if record is None or not record.is_served:
         return
     if core.target is None and not is_here(core):
         return  # nothing is known of the server's machine
+    machine = settings.destination
     sizes = sizes_of_settings(core)
-    needed = sizes.gpus_per_copy * (sizes.data // machine.nodes)
+    copies_per_node = sizes.data // machine.nodes
+    needed = sizes.gpus_per_copy * copies_per_node
     if machine.cpu:
         _check_cores(needed, machine, findings)
     elif machine.gpus is not None and needed > machine.gpus:
-        what = f"{needed} GPUs are asked for on each node of the server, there are {machine.gpus}"
+        demand = f"{needed} GPUs are asked for on each node of the server"
+        what = f"{demand}, there are {machine.gpus}"
         findings.add("EP703", DATA_PARALLEL, what)
 
 
 def _check_cores(needed: int, machine: Destination, findings: Findings) -> None:
     """Checks that each part of a server on this CPU gets a core of its own."""
     # Any other value is the user's own layout, in which copies may share cores.
-    gets_own_cores = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", "auto") == "auto"
-    if machine.here and gets_own_cores and needed > core_count():
-        cores = counted(core_count(), "core")
-        what = (
-            f"the server's copies ask for {needed} cores; this process may use {cores} and no GPU"
-        )
+    layout = os.environ.get("VLLM_CPU_OMP_THREADS_BIND", "auto")
+    if not machine.here or layout != "auto":
+        return
+    available = core_count()
+    if needed > available:
+        cores = counted(available, "core")
+        demand = f"the server's copies ask for {needed} cores"
+        what = f"{demand}; this process may use {cores} and no GPU"
         findings.add("EP733", DATA_PARALLEL, what)
 
 
@@ -204,12 +229,14 @@ def _check_ray(copies: int, machine: Destination, findings: Findings) -> None:
     """Checks what lm-eval needs for several copies of a model: Ray, with GPUs that it can see."""
     if machine.cpu and "RAY_ADDRESS" not in os.environ:
         what = f"data_parallel_size {copies}, and this machine shows no GPU"
-        findings.add("EP727", DATA_PARALLEL, what, fix=_PRETENDED.format(copies))
+        fix = _PRETENDED.format(copies)
+        findings.add("EP727", DATA_PARALLEL, what, fix=fix)
     if not machine.here:
         return
     token = Path.home() / ".ray" / "auth_token"
     if "RAY_AUTH_MODE" not in os.environ and token.is_file():
-        findings.add("EP728", DATA_PARALLEL, f"{token} is there, and RAY_AUTH_MODE is not set")
+        what = f"{token} is there, and RAY_AUTH_MODE is not set"
+        findings.add("EP728", DATA_PARALLEL, what)
     if not _is_installed("ray") and _is_installed("vllm"):
         findings.add("EP718", DATA_PARALLEL, "ray is not installed")
 
@@ -219,37 +246,56 @@ def _is_installed(module: str) -> bool:
 
 
 def _check_variables(settings: RunSettings, findings: Findings) -> None:
-    for name in sorted(settings.record.fails_with if settings.record is not None else ()):
-        if os.environ.get(name):
-            what = f"{name}={os.environ[name]} is set"
+    record = settings.record
+    if record is None:
+        return
+    for name in sorted(record.fails_with):
+        value = os.environ.get(name)
+        if value:
+            what = f"{name}={value} is set"
             findings.add("EP732", "backend", what, fix=f"`unset {name}`")
 
 
 def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
     """Packages of the harness, the back end and the scorers."""
     _check_harness(findings)
-    module = settings.record.package if settings.record is not None else ""
+    record = settings.record
+    module = record.package if record is not None else ""
     if module and not _is_installed(module):
         findings.add("EP712", "backend", f"{module} is not installed here")
-    latex = _leaves_with(leaves, lambda ref: bool(_LATEX.search(ref.spec)))
-    runtime = _version("antlr4-python3-runtime") or "absent"
-    if latex and not runtime.startswith("4.11"):
-        names = [leaf.name for leaf in latex]
-        what = f"is {runtime}, and {', '.join(names)} parse LaTeX"
-        findings.add("EP706", "antlr4-python3-runtime", what, task=names[0])
+    _check_latex(leaves, findings)
     splitting = _leaves_with(leaves, _needs_punkt)
     if splitting and not punkt_tab():
-        what = f"{splitting[0].name} splits sentences with NLTK"
-        findings.add_at("EP705", splitting[0], "process_results", what)
+        leaf = splitting[0]
+        what = f"{leaf.name} splits sentences with NLTK"
+        findings.add_at("EP705", leaf, "process_results", what)
+
+
+def _check_latex(leaves: list[Leaf], findings: Findings) -> None:
+    """Checks the version of ANTLR, by which scorers parse LaTeX."""
+
+    def parses_latex(ref: FunctionRef) -> bool:
+        return _LATEX.search(ref.spec) is not None
+
+    parsing = _leaves_with(leaves, parses_latex)
+    runtime = _version("antlr4-python3-runtime") or "absent"
+    if not parsing or runtime.startswith("4.11"):
+        return
+    names = [leaf.name for leaf in parsing]
+    what = f"is {runtime}, and {', '.join(names)} parse LaTeX"
+    findings.add("EP706", "antlr4-python3-runtime", what, task=names[0])
 
 
 def _check_harness(findings: Findings) -> None:
     harness = _version("lm_eval")
-    numbers = tuple(int(part) for part in re.findall(r"\d+", harness)[:3])
     if not harness:
         findings.add("EP707", "lm_eval", "is not installed")
-    elif not (0, 4, 12) <= numbers < (0, 5, 0):
-        findings.add("EP707", "lm_eval", f"version {'.'.join(map(str, numbers))}")
+        return
+    parts = re.findall(r"\d+", harness)[:3]
+    numbers = tuple(map(int, parts))
+    if not (0, 4, 12) <= numbers < (0, 5, 0):
+        shown = ".".join(map(str, numbers))
+        findings.add("EP707", "lm_eval", f"version {shown}")
 
 
 def _version(package: str) -> str:
@@ -262,7 +308,12 @@ def _version(package: str) -> str:
 
 def _leaves_with(leaves: list[Leaf], holds: Callable[[FunctionRef], bool]) -> list[Leaf]:
     """The tasks that name a function for which something holds."""
-    return [leaf for leaf in leaves if any(holds(ref) for ref in function_refs(leaf.config))]
+    naming = []
+    for leaf in leaves:
+        refs = function_refs(leaf.config)
+        if any(map(holds, refs)):
+            naming.append(leaf)
+    return naming
 
 
 def _needs_punkt(ref: FunctionRef) -> bool:
@@ -272,22 +323,28 @@ def _needs_punkt(ref: FunctionRef) -> bool:
     """
     if _NLTK_IFEVAL.search(ref.spec):
         return True
-    ours = ref.spec.startswith("custom_metrics.")
-    return not ours and (ref.folder / "instructions_util.py").exists()
+    if ref.spec.startswith("custom_metrics."):
+        return False
+    return (ref.folder / "instructions_util.py").exists()
 
 
 def punkt_tab() -> Path | None:
     """NLTK's sentence data, looked for where NLTK looks, without importing it."""
-    named = [Path(name) for name in os.environ.get("NLTK_DATA", "").split(os.pathsep) if name]
-    homes = [Path.home()]
-    system = [Path("/usr", part) for part in ("share", "local/share", "lib", "local/lib")]
+    variable = os.environ.get("NLTK_DATA", "")
+    named = [Path(name) for name in variable.split(os.pathsep) if name]
+    system = [Path("/usr", part) for part in _SYSTEM_FOLDERS]
     python = [Path(sys.prefix, part) for part in ("", "share", "lib")]
-    folders = named + [place / "nltk_data" for place in homes + system + python]
-    files = [folder / "tokenizers" / f"punkt_tab{end}" for folder in folders for end in _ENDS]
-    return next((file for file in files if file.exists()), None)
+    usual = [Path.home(), *system, *python]
+    folders = named + [place / "nltk_data" for place in usual]
+    for folder in folders:
+        for name in ("punkt_tab", "punkt_tab.zip"):
+            path = folder / "tokenizers" / name
+            if path.exists():
+                return path
+    return None
 
 
-_ENDS = ("", ".zip")
+_SYSTEM_FOLDERS = ("share", "local/share", "lib", "local/lib")
 
 
 def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
@@ -299,8 +356,8 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
     if settings.other_prompt_tasks:
         findings.add("EP617", "apply_chat_template", _other_prompt(settings))
     if core.gen_kwargs:
-        shown = ", ".join(f"{key}={value}" for key, value in core.gen_kwargs.items())
-        findings.add("EP714", "gen_kwargs", shown)
+        gen_kwargs = [f"{key}={value}" for key, value in core.gen_kwargs.items()]
+        findings.add("EP714", "gen_kwargs", ", ".join(gen_kwargs))
     if not core.log_samples:
         findings.add("EP716", "log_samples", "is false")
     if settings.splits_model and isinstance(core.batch_size, int):
@@ -309,30 +366,34 @@ def _check_arguments(leaves: list[Leaf], settings: RunSettings, findings: Findin
 
 def _check_shots(leaves: Iterable[Leaf], core: Core, findings: Findings) -> None:
     """Checks that no task without few-shot examples is asked for some."""
-    zero = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
-    if core.num_fewshot and zero:
-        what = f"{core.num_fewshot}, and {listed(zero, len(zero), 'task')} say 0"
+    without_shots = [leaf.name for leaf in leaves if leaf.config.get("num_fewshot") == 0]
+    if core.num_fewshot and without_shots:
+        tasks = listed(without_shots, "task")
+        what = f"{core.num_fewshot}, and {tasks} say 0"
         findings.add("EP723", "num_fewshot", what)
 
 
 def _other_prompt(settings: RunSettings) -> str:
     """Returns how the chat template is set, and how it was where the published values were made."""
-    names = settings.other_prompt_tasks
-    value, published = ("true", "without") if settings.apply_chat_template else ("false", "with")
-    return (
-        f"is {value}, and the published values were made {published} a chat template "
-        f"({listed(names, len(names), 'task')})"
-    )
+    if settings.apply_chat_template:
+        value, published = "true", "without"
+    else:
+        value, published = "false", "with"
+    tasks = listed(settings.other_prompt_tasks, "task")
+    published_prompt = f"the published values were made {published} a chat template"
+    return f"is {value}, and {published_prompt} ({tasks})"
 
 
 def _check_model_args(args: Mapping[str, Any], findings: Findings) -> None:
     for key, value in args.items():
         if is_secret(key, value):
-            findings.add("EP708", f"model_args.{key}", "is written into the results of the run")
+            what = "is written into the results of the run"
+            findings.add("EP708", f"model_args.{key}", what)
     if "max_length" in args and "max_model_len" in args:
         findings.add("EP721", "model_args", "max_length and max_model_len")
     if "lora_local_path" in args:
-        findings.add("EP726", "model_args.lora_local_path", f"{args['lora_local_path']}")
+        path = str(args["lora_local_path"])
+        findings.add("EP726", "model_args.lora_local_path", path)
 
 
 def _check_likelihoods(leaves: list[Leaf], settings: RunSettings, findings: Findings) -> None:
@@ -341,21 +402,27 @@ def _check_likelihoods(leaves: list[Leaf], settings: RunSettings, findings: Find
     thinks = args.get("enable_thinking") is True
     if thinks and not args.get("think_end_token"):
         findings.add("EP719", "model_args.enable_thinking", "without think_end_token")
+    codes = []
+    if thinks:
+        codes.append("EP719")
     record = settings.record
-    unable = record is not None and "loglikelihood" not in record.abilities
-    for code, applies in (("EP719", thinks), ("EP722", unable)):
-        for leaf in leaves:
-            if applies and leaf.output_type in _LIKELIHOOD:
-                what = f"{leaf.name} is a {leaf.output_type} task"
-                findings.add_at(code, leaf, "output_type", what)
+    if record is not None and "loglikelihood" not in record.abilities:
+        codes.append("EP722")
+    comparing = [leaf for leaf in leaves if leaf.output_type in _LIKELIHOOD]
+    for code in codes:
+        for leaf in comparing:
+            what = f"{leaf.name} is a {leaf.output_type} task"
+            findings.add_at(code, leaf, "output_type", what)
 
 
 def _check_disk(settings: RunSettings, findings: Findings, data_bytes: int) -> None:
     if not settings.ours:
         return  # where the results will go is not known
     output = settings.core.output_path
-    place = next(path for path in (output, *output.parents) if path.exists())
-    free, needed = shutil.disk_usage(place).free, MIN_DISK + DISK_FACTOR * data_bytes
+    existing = next(path for path in (output, *output.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    needed = MIN_DISK + DISK_FACTOR * data_bytes
     if free < needed:
-        what = f"{free / 2**30:.1f} GiB free, about {needed / 2**30:.1f} GiB needed"
+        free_gib, needed_gib = free / 2**30, needed / 2**30
+        what = f"{free_gib:.1f} GiB free, about {needed_gib:.1f} GiB needed"
         findings.add("EP704", str(output), what)

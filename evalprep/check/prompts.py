@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from custom_metrics.patterns import any_of
 from evalprep.check.data import BATCH_ROWS, LISTED, listed
@@ -88,18 +88,19 @@ def _batches(loaded: LoadedTask, settings: RunSettings) -> Iterator[_Batch]:
     first = next(iter(loaded.instances.values()))[0]
     room = _room(first, settings)
     for names, prompts in loaded.rows.prompts():
-        yield _Batch(names, prompts, prompts, prompts, [room] * len(names))
+        rooms = [room] * len(names)
+        yield _Batch(names, raw=prompts, sent=prompts, longest=prompts, rooms=rooms)
 
 
 def _built(loaded: LoadedTask, settings: RunSettings, numbers: Sequence[int]) -> _Batch:
     """Rows whose requests lm-eval built."""
-    requests = [loaded.instances[number] for number in numbers]
+    rows = [loaded.instances[number] for number in numbers]
     return _Batch(
-        [loaded.row_name(number) for number in numbers],
-        [_raw_prompt(loaded, sent[0].doc) for sent in requests],
-        [loaded.prompt(number) for number in numbers],
-        [_longest_text(sent) for sent in requests],
-        [_room(sent[0], settings) for sent in requests],
+        names=[loaded.row_name(number) for number in numbers],
+        raw=[_raw_prompt(loaded, requests[0].doc) for requests in rows],
+        sent=[loaded.prompt(number) for number in numbers],
+        longest=[_longest_text(requests) for requests in rows],
+        rooms=[_room(requests[0], settings) for requests in rows],
     )
 
 
@@ -119,18 +120,25 @@ def _longest_text(requests: Sequence[Any]) -> str | None:
         text = requests[0].args[0]
         return text if isinstance(text, str) else None
     if kind == "loglikelihood":
-        return max((f"{request.args[0]}{request.args[1]}" for request in requests), key=len)
+        texts = (f"{request.args[0]}{request.args[1]}" for request in requests)
+        return max(texts, key=len)
     return None
 
 
 def _room(request: Any, settings: RunSettings) -> int | None:
     """Tokens of the context for the text of a request; None where its length is not known."""
-    if settings.max_model_len is None:
+    context = settings.max_model_len
+    if context is None:
         return None
     if request.request_type != "generate_until":
-        return settings.max_model_len - 1
-    reply = reply_length(_generation_arguments(request), settings.reply_length)
-    return settings.max_model_len - reply
+        return context - 1
+    return context - _reply_limit(request, settings)
+
+
+def _reply_limit(request: Any, settings: RunSettings) -> int:
+    """The tokens that the reply to a request may have."""
+    arguments = _generation_arguments(request)
+    return reply_length(arguments, settings.reply_length)
 
 
 class _Rows:
@@ -147,7 +155,15 @@ class _Rows:
             self.names.append(name)
 
     def __str__(self) -> str:
-        return listed(self.names, self.count)
+        return listed(self.names, count=self.count)
+
+
+class _LongPrompt(NamedTuple):
+    """A prompt that leaves no place for the reply: its row, its tokens, and those allowed."""
+
+    name: str
+    tokens: int
+    room: int
 
 
 class _Scan:
@@ -157,11 +173,16 @@ class _Scan:
         self, loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer | None
     ) -> None:
         self._loaded, self._settings, self._tokenizer = loaded, settings, tokenizer
-        self._marked, self._foreign, self._double, self._none = (_Rows() for _ in range(4))
+        # Rows with chat markup, with markup that is no token of this model, with several
+        # begin-of-text tokens, and with none.
+        self._marked = _Rows()
+        self._foreign = _Rows()
+        self._double = _Rows()
+        self._none = _Rows()
         self._unknown: set[str] = set()
         self._starts: dict[str, int] = {}
         self._texts = self._over = 0
-        self._longest: list[tuple[int, str, int]] = []
+        self._longest: list[_LongPrompt] = []
 
     def add(self, batch: _Batch) -> None:
         """Look at some rows."""
@@ -180,7 +201,8 @@ class _Scan:
         if tokenizer is None:
             return
         if self._foreign.count:
-            self._add(findings, "EP608", f"{', '.join(sorted(self._unknown))} in {self._foreign}")
+            marks = ", ".join(sorted(self._unknown))
+            self._add(findings, "EP608", f"{marks} in {self._foreign}")
         if not self._marked.count and tokenizer.chat_template:
             _check_plain(self._loaded, self._settings, findings)
         self._report_bos(tokenizer, findings)
@@ -193,23 +215,25 @@ class _Scan:
         if self._double.count:
             what = f"{bos} more than once at the start of {self._double}"
             self._add(findings, "EP602", what)
-        is_packs_choice = self._loaded.name in self._settings.bos_tasks
-        is_expected = tokenizer.bos_id in tokenizer.own_prefix and not is_packs_choice
-        if self._none.count and is_expected:
+        if self._loaded.name in self._settings.bos_tasks:
+            return  # its pack decides that
+        if self._none.count and tokenizer.bos_id in tokenizer.own_prefix:
             self._add(findings, "EP603", f"no {bos} in {self._none}")
 
     def _add(self, findings: Findings, code: str, what: str, key: str = "doc_to_text") -> None:
         """Add a finding about a key of the task."""
-        findings.add_at(code, self._loaded.leaf, key, f"{self._loaded.name}: {what}")
+        loaded = self._loaded
+        findings.add_at(code, loaded.leaf, key, f"{loaded.name}: {what}")
 
     def _look_for_markup(self, name: str, text: str) -> None:
         """Marks of a chat in a prompt, and those among them that are no tokens of this model."""
-        if _has_markup(text, self._tokenizer):
+        tokenizer = self._tokenizer
+        if _has_markup(text, tokenizer):
             self._marked.add(name)
-        if self._tokenizer is None:
+        if tokenizer is None or "<" not in text:
             return
-        marks = set(MARKUP.findall(text)) if "<" in text else set()
-        unknown = {mark for mark in marks if not self._tokenizer.knows(mark)}
+        marks = set(MARKUP.findall(text))
+        unknown = {mark for mark in marks if not tokenizer.knows(mark)}
         if unknown:
             self._foreign.add(name)
             self._unknown |= unknown
@@ -239,7 +263,8 @@ class _Scan:
 
     def _look_at_length(self, batch: _Batch, tokenizer: Tokenizer) -> None:
         """Prompts that leave no place for the reply."""
-        suspects: list[tuple[str, str, int]] = []
+        suspects: list[tuple[str, int]] = []
+        texts: list[str] = []
         for name, text, room in zip(batch.names, batch.longest, batch.rooms, strict=True):
             if text is None or room is None:
                 continue
@@ -247,24 +272,24 @@ class _Scan:
             # A token is at least one byte, so that most prompts need no counting.
             most_tokens = len(text.encode(errors="replace")) + 2
             if most_tokens > room > 0:
-                suspects.append((name, text, room))
-        counts = tokenizer.lengths([text for _, text, _ in suspects], **self._settings.encoding)
-        for (name, _, room), count in zip(suspects, counts, strict=True):
+                suspects.append((name, room))
+                texts.append(text)
+        counts = tokenizer.lengths(texts, **self._settings.encoding)
+        for (name, room), count in zip(suspects, counts, strict=True):
             if count > room:
                 self._over += 1
-                self._longest.append((count, name, room))
-        longest_first = sorted(self._longest, key=lambda row: row[0], reverse=True)
-        self._longest = longest_first[:LONGEST]
+                self._longest.append(_LongPrompt(name, count, room))
+        self._longest.sort(key=lambda prompt: prompt.tokens, reverse=True)
+        del self._longest[LONGEST:]
 
     def _too_long(self) -> str:
         """Returns how many prompts are too long, and the longest."""
-        longest = ", ".join(f"{name} ({count} tokens)" for count, name, _ in self._longest)
+        shown = [f"{prompt.name} ({prompt.tokens} tokens)" for prompt in self._longest]
+        longest = ", ".join(shown)
         context = self._settings.max_model_len or 0
-        reply = context - self._longest[0][2]
-        return (
-            f"{self._over} of {self._texts} prompts and {reply} tokens for the reply "
-            f"are more than max_model_len {context}; longest: {longest}"
-        )
+        reply = context - self._longest[0].room
+        sizes = f"{self._over} of {self._texts} prompts and {reply} tokens for the reply"
+        return f"{sizes} are more than max_model_len {context}; longest: {longest}"
 
 
 def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:
@@ -274,8 +299,10 @@ def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:
     """
     if MARKUP.search(text):
         return True
-    own = tokenizer.special - {tokenizer.eos, ""} if tokenizer is not None else ()
-    return any(token in text for token in own)
+    if tokenizer is None:
+        return False
+    own_marks = tokenizer.special - {tokenizer.eos, ""}
+    return any(mark in text for mark in own_marks)
 
 
 def _check_plain(loaded: LoadedTask, settings: RunSettings, findings: Findings) -> None:
@@ -300,7 +327,9 @@ def leading_bos(ids: list[int], tokenizer: Tokenizer) -> int:
     for token in ids[:8]:
         if token == tokenizer.bos_id:
             count += 1
-        elif tokenizer.encoder.decode([token], skip_special_tokens=False).strip():
+            continue
+        text = tokenizer.encoder.decode([token], skip_special_tokens=False)
+        if text.strip():
             break
     return count
 
@@ -309,7 +338,8 @@ def _generation_arguments(request: Any) -> dict[str, Any]:
     """The generation arguments of a request; empty where it has none."""
     if request.request_type != "generate_until" or len(request.args) < 2:
         return {}
-    return request.args[1] if isinstance(request.args[1], dict) else {}
+    arguments = request.args[1]
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _right_reply(loaded: LoadedTask, doc: Mapping[str, Any]) -> str:
@@ -317,13 +347,24 @@ def _right_reply(loaded: LoadedTask, doc: Mapping[str, Any]) -> str:
 
     That is the gold answer where replies are compared with it, and a published reply.
     """
-    compared = loaded.leaf.config.get("process_results") is None
-    golds = gold_texts(loaded.task, doc) if compared else []
-    texts = [min(golds, key=len)] if golds else []
-    published = published_reply(doc)
-    if published is not None and published[1]:
-        texts.append(published[0])
+    texts = []
+    is_compared = loaded.leaf.config.get("process_results") is None
+    golds = gold_texts(loaded.task, doc) if is_compared else []
+    if golds:
+        texts.append(min(golds, key=len))
+    published = _published_right(doc)
+    if published is not None:
+        texts.append(published)
     return max(texts, key=len, default="")
+
+
+def _published_right(doc: Mapping[str, Any]) -> str | None:
+    """The published reply of a row; None where there is none, or where it is wrong."""
+    published = published_reply(doc)
+    if published is None:
+        return None
+    reply, is_right = published
+    return reply if is_right else None
 
 
 def _check_budget(
@@ -333,27 +374,27 @@ def _check_budget(
     replies: dict[int, str] = {}
     budget: dict[int, int] = {}
     for number, requests in loaded.instances.items():
-        doc = requests[0].doc
-        if requests[0].request_type != "generate_until" or not isinstance(doc, Mapping):
+        request = requests[0]
+        doc = request.doc
+        if request.request_type != "generate_until" or not isinstance(doc, Mapping):
             continue
-        limit = reply_length(_generation_arguments(requests[0]), settings.reply_length)
+        limit = _reply_limit(request, settings)
         reply = _right_reply(loaded, doc)
         if len(reply.encode()) > limit:  # a token is at least one byte
             replies[number], budget[number] = reply, limit
     if not replies:
         return
     counts = tokenizer.lengths(list(replies.values()), add_bos_token=False)
-    over = [
-        (count, number)
-        for count, number in zip(counts, replies, strict=True)
-        if count > budget[number] + TOLERANCE
-    ]
+    over = []
+    for number, count in zip(replies, counts, strict=True):
+        if count > budget[number] + TOLERANCE:
+            over.append((count, number))
     if over:
         count, worst = max(over)
-        what = (
-            f"{loaded.name}: {len(over)} of {len(loaded.instances)} rows; longest: "
-            f"{loaded.row_name(worst)} ({count} tokens, max_gen_toks {budget[worst]})"
-        )
+        share = f"{len(over)} of {len(loaded.instances)} rows"
+        row = loaded.row_name(worst)
+        longest = f"{row} ({count} tokens, max_gen_toks {budget[worst]})"
+        what = f"{loaded.name}: {share}; longest: {longest}"
         findings.add_at("EP613", loaded.leaf, "generation_kwargs", what)
 
 
@@ -369,13 +410,10 @@ def check_stops(
         _check_stop(stop, stops, loaded, tokenizer, findings)
     if not stops or not loaded.generates:
         return
-    cut = [
-        loaded.row_name(number)
-        for number in loaded.instances
-        if _is_cut(loaded, number, stops, scorer)
-    ]
+    cut = [number for number in loaded.instances if _is_cut(loaded, number, stops, scorer)]
     if cut:
-        what = f"{loaded.name}: {listed(cut, len(cut))}"
+        names = [loaded.row_name(number) for number in cut]
+        what = f"{loaded.name}: {listed(names)}"
         findings.add_at("EP610", loaded.leaf, "generation_kwargs", what)
 
 
@@ -389,20 +427,21 @@ def _check_stop(
         findings.add_at("EP609", loaded.leaf, "generation_kwargs", what)
     if stop.strip():
         return
-    first_prompts = [loaded.prompt(number) for number in list(loaded.instances)[:20]]
-    if any(_begins_reply(stop, prompt) for prompt in first_prompts):
+    first_rows = list(loaded.instances)[:20]
+    prompts = [loaded.prompt(number) for number in first_rows]
+    if any(_begins_reply(stop, prompt) for prompt in prompts):
         what = f"{loaded.name}: {stop!r}, and the prompts end with a turn marker"
         findings.add_at("EP611", loaded.leaf, "generation_kwargs", what)
 
 
 def _never_acts(stop: str, stops: list[str], tokenizer: Tokenizer | None) -> str:
     """Returns why a stop string has no effect, to stand behind it; empty where it has one."""
-    shorter = next((other for other in stops if other != stop and other in stop), None)
-    if shorter is not None:
-        return f"holds the stop string {shorter!r}, which acts first"
-    if tokenizer is not None and _SPECIAL_LOOK.fullmatch(stop) and not tokenizer.knows(stop):
-        return "is no token of this model"
-    return ""
+    for other in stops:
+        if other != stop and other in stop:
+            return f"holds the stop string {other!r}, which acts first"
+    if tokenizer is None or not _SPECIAL_LOOK.fullmatch(stop):
+        return ""
+    return "" if tokenizer.knows(stop) else "is no token of this model"
 
 
 def _begins_reply(stop: str, prompt: str) -> bool:
@@ -416,7 +455,9 @@ def _begins_reply(stop: str, prompt: str) -> bool:
     if _TURN_OPENED.search(prompt) is None:
         return False
     # Templates write one line break there; models without one may still begin with a blank.
-    return len(stop) == 1 or (stop == "\n\n" and prompt.endswith(_TWO_BREAKS))
+    if len(stop) == 1:
+        return True
+    return stop == "\n\n" and prompt.endswith(_TWO_BREAKS)
 
 
 def _is_cut(loaded: LoadedTask, number: int, stops: list[str], scorer: Scorer | None) -> bool:
@@ -428,10 +469,9 @@ def _is_cut(loaded: LoadedTask, number: int, stops: list[str], scorer: Scorer | 
     golds = "\0".join(gold_texts(loaded.task, doc))
     if any(stop in golds for stop in stops):
         return True
-    published = published_reply(doc) if isinstance(doc, Mapping) else None
-    if scorer is None or published is None or not published[1]:
+    reply = _published_right(doc) if isinstance(doc, Mapping) else None
+    if scorer is None or reply is None:
         return False
-    reply = published[0]
     short = min((reply.partition(stop)[0] for stop in stops), key=len)
     try:
         whole = _credit(scorer, number, reply)

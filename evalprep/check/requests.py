@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from evalprep.check.bound import TimeBoundError, cpu_bound
@@ -38,14 +37,17 @@ def build_requests(
     task, leaf = loaded.task, loaded.leaf
     failure = _build(task, settings, chat_template, rows)
     if failure:
-        findings.add_at("EP304", leaf, "doc_to_text", f"{leaf.name}{failure}")
+        what = f"{leaf.name}{failure}"
+        findings.add_at("EP304", leaf, "doc_to_text", what)
         return
     for instance in task.instances:
-        loaded.instances.setdefault(instance.doc_id, []).append(instance)
+        requests = loaded.instances.setdefault(instance.doc_id, [])
+        requests.append(instance)
     for requests in loaded.instances.values():
         requests.sort(key=lambda instance: instance.idx)
     kinds = {instance.request_type for instance in task.instances}
-    loaded.generates = all(map(_is_generation, loaded.instances.values()))
+    requests_of_rows = loaded.instances.values()
+    loaded.generates = all(map(_is_generation, requests_of_rows))
     loaded.own = leaf.file.kind == "class" or not kinds <= _KINDS
     _check_prompts(loaded, findings)
 
@@ -76,17 +78,21 @@ def _build(
         except TimeBoundError:
             return f": building the prompts does not end within {BUILDING_SECONDS:g} s of CPU"
         except Exception as error:  # noqa: BLE001 - templates and functions of tasks raise anything
-            return f", {_failing_row(task)}: {type(error).__name__}: {first_line(error)}"
+            row, kind = _failing_row(task), type(error).__name__
+            return f", {row}: {kind}: {first_line(error)}"
     return ""
 
 
 def _configure(task: Any, settings: RunSettings) -> None:
     """The changes that lm-eval makes to a task between loading and building requests."""
-    if settings.core.gen_kwargs and task.get_config("output_type") == "generate_until":
-        task.set_config(key="generation_kwargs", value=dict(settings.core.gen_kwargs), update=True)
+    core = settings.core
+    if core.gen_kwargs and task.get_config("output_type") == "generate_until":
+        gen_kwargs = dict(core.gen_kwargs)
+        task.set_config(key="generation_kwargs", value=gen_kwargs, update=True)
     shots = task.get_config("num_fewshot")
-    if shots is None or (settings.core.num_fewshot is not None and shots != 0):
-        task.set_config(key="num_fewshot", value=settings.core.num_fewshot or 0)
+    is_overridden = core.num_fewshot is not None and shots != 0
+    if shots is None or is_overridden:
+        task.set_config(key="num_fewshot", value=core.num_fewshot or 0)
     task.set_fewshot_seed(seed=1234)
 
 
@@ -119,12 +125,20 @@ def _check_prompts(loaded: LoadedTask, findings: Findings) -> None:
         _check_choices(loaded, findings)
 
 
+def _report(loaded: LoadedTask, findings: Findings, code: str, key: str, what: str) -> None:
+    """Add a finding on a key of a task, whose text begins with the task's name."""
+    findings.add_at(code, loaded.leaf, key, f"{loaded.name}: {what}")
+
+
 def _check_texts(loaded: LoadedTask, texts: list[str], findings: Findings) -> None:
     """Prompts without text, and one prompt for all rows."""
-    empty = _rows_where(loaded, lambda number, _: not loaded.prompt(number).strip())
+
+    def is_empty(number: int, _requests: list[Any]) -> bool:
+        return not loaded.prompt(number).strip()
+
+    empty = _rows_where(loaded, is_empty)
     if empty:
-        what = f"{loaded.name}: empty prompts in {listed(empty, len(empty))}"
-        findings.add_at("EP404", loaded.leaf, "doc_to_text", what)
+        _report(loaded, findings, "EP404", "doc_to_text", f"empty prompts in {listed(empty)}")
     elif len(texts) > 1 and len(set(texts)) == 1:
         _check_column(loaded, findings)
 
@@ -138,9 +152,11 @@ def _check_column(loaded: LoadedTask, findings: Findings) -> None:
     if not isinstance(text, str) or "{{" in text or "{%" in text:
         return
     columns = list(getattr(loaded.task, "features", []) or [])
-    if text not in columns:
-        fix = near(text, columns) or f"columns: {', '.join(columns)}"
-        findings.add_at("EP303", loaded.leaf, "doc_to_text", f"{text!r} is no column", fix=fix)
+    if text in columns:
+        return
+    what = f"{text!r} is no column"
+    fix = near(text, columns) or f"columns: {', '.join(columns)}"
+    findings.add_at("EP303", loaded.leaf, "doc_to_text", what, fix=fix)
 
 
 def _rows_where(loaded: LoadedTask, holds: Callable[[int, list[Any]], bool]) -> list[str]:
@@ -160,18 +176,18 @@ def _check_targets(loaded: LoadedTask, findings: Findings) -> None:
     """
 
     def is_list(_number: int, requests: list[Any]) -> bool:
-        return isinstance(loaded.task.doc_to_target(requests[0].doc), list)
+        target = loaded.task.doc_to_target(requests[0].doc)
+        return isinstance(target, list)
 
     def is_no_list(number: int, requests: list[Any]) -> bool:
         return not is_list(number, requests)
 
-    lists, others = _rows_where(loaded, is_list), _rows_where(loaded, is_no_list)
+    lists = _rows_where(loaded, is_list)
+    others = _rows_where(loaded, is_no_list)
     if lists and others:
-        what = (
-            f"{loaded.name}: the gold answer is a list (first in {lists[0]}), no list (first in "
-            f"{others[0]})"
-        )
-        findings.add_at("EP409", loaded.leaf, "doc_to_target", what)
+        places = f"a list (first in {lists[0]}), no list (first in {others[0]})"
+        what = f"the gold answer is {places}"
+        _report(loaded, findings, "EP409", "doc_to_target", what)
 
 
 def _check_examples(loaded: LoadedTask, findings: Findings) -> None:
@@ -189,12 +205,12 @@ def _check_examples(loaded: LoadedTask, findings: Findings) -> None:
         if not isinstance(text, str) or not text.strip():
             return False
         whole = re.compile(re.escape(text.strip()) + r"(?!\w)")
-        return len(whole.findall(loaded.prompt(number))) > 1
+        occurrences = whole.findall(loaded.prompt(number))
+        return len(occurrences) > 1
 
     leaking = _rows_where(loaded, leaks)
     if leaking:
-        what = f"{loaded.name}: {listed(leaking, len(leaking))}"
-        findings.add_at("EP413", loaded.leaf, "fewshot_split", what)
+        _report(loaded, findings, "EP413", "fewshot_split", listed(leaking))
 
 
 def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
@@ -207,9 +223,8 @@ def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
 
     def is_repeated(number: int, requests: list[Any]) -> bool:
         doc = requests[0].doc
-        parts = chain.from_iterable(request.args for request in requests)
-        texts = [part for part in parts if isinstance(part, str)]
-        question = (*texts, str(loaded.task.doc_to_target(doc)))
+        target = str(loaded.task.doc_to_target(doc))
+        question = (*_texts(requests), target)
         cluster = doc.get("cluster_id") if isinstance(doc, Mapping) else None
         own_cluster = number if cluster is None else cluster
         clusters = clusters_of.setdefault(question, set())
@@ -219,27 +234,36 @@ def _check_repeated(loaded: LoadedTask, findings: Findings) -> None:
 
     repeated = _rows_where(loaded, is_repeated)
     if repeated:
-        what = f"{loaded.name}: as before in {listed(repeated, len(repeated))}"
-        findings.add_at("EP414", loaded.leaf, "dataset_path", what)
+        what = f"as before in {listed(repeated)}"
+        _report(loaded, findings, "EP414", "dataset_path", what)
+
+
+def _texts(requests: list[Any]) -> list[str]:
+    """The texts that the requests of a row send."""
+    texts: list[str] = []
+    for request in requests:
+        texts += [part for part in request.args if isinstance(part, str)]
+    return texts
 
 
 def _pairs(requests: list[Any]) -> list[tuple[str, str]]:
     """Context and continuation of the likelihood requests of a row."""
-    return [
-        request.args
-        for request in requests
-        if request.request_type == "loglikelihood" and len(request.args) > 1
-    ]
+    pairs = []
+    for request in requests:
+        is_likelihood = request.request_type == "loglikelihood"
+        if is_likelihood and len(request.args) > 1:
+            pairs.append(request.args)
+    return pairs
 
 
 def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
     """Likelihood requests: what is to be continued with nothing, and how both parts meet."""
 
-    def rows_with(holds: Callable[[str, str], bool]) -> str:
-        rows = _rows_where(
-            loaded, lambda _number, requests: any(holds(*pair) for pair in _pairs(requests))
-        )
-        return listed(rows, len(rows)) if rows else ""
+    def rows_with(holds: Callable[[str, str], bool]) -> list[str]:
+        def holds_for_pair(_number: int, requests: list[Any]) -> bool:
+            return any(holds(*pair) for pair in _pairs(requests))
+
+        return _rows_where(loaded, holds_for_pair)
 
     for code, words, holds in (
         ("EP415", "", _is_empty),
@@ -248,8 +272,8 @@ def _check_continuations(loaded: LoadedTask, findings: Findings) -> None:
     ):
         rows = rows_with(holds)
         if rows:
-            what = f"{loaded.name}: {words}{rows}"
-            findings.add_at(code, loaded.leaf, "target_delimiter", what)
+            what = f"{words}{listed(rows)}"
+            _report(loaded, findings, code, "target_delimiter", what)
 
 
 def _is_empty(_context: str, continuation: str) -> bool:
@@ -257,7 +281,9 @@ def _is_empty(_context: str, continuation: str) -> bool:
 
 
 def _has_two_blanks(context: str, continuation: str) -> bool:
-    return continuation.startswith("  ") or (context.endswith(" ") and continuation.startswith(" "))
+    if continuation.startswith("  "):
+        return True
+    return context.endswith(" ") and continuation.startswith(" ")
 
 
 def _joins_words(context: str, continuation: str) -> bool:
@@ -272,15 +298,16 @@ def _is_word(character: str) -> bool:
 def _check_patterns(loaded: LoadedTask, prompts: list[str], findings: Findings) -> None:
     """Filters that look for a mark that no prompt asks for."""
     for name, step in loaded.leaf.filter_steps:
-        pattern = str(step.get("regex_pattern") or "").replace("\\\\", "\\")
+        pattern = str(step.get("regex_pattern") or "")
+        pattern = pattern.replace("\\\\", "\\")
         marks = [mark for mark in MARKS if mark in pattern]
+        if not marks:
+            continue
         is_asked_for = any(mark in prompt for mark in marks for prompt in prompts)
-        if marks and not is_asked_for:
-            what = (
-                f"{loaded.name}: the filter {name} looks for {marks[0]}, which is in none of "
-                f"{len(prompts)} prompts"
-            )
-            findings.add_at("EP237", loaded.leaf, "filter_list", what)
+        if not is_asked_for:
+            absence = f"which is in none of {len(prompts)} prompts"
+            what = f"the filter {name} looks for {marks[0]}, {absence}"
+            _report(loaded, findings, "EP237", "filter_list", what)
 
 
 def _check_letters(loaded: LoadedTask, findings: Findings) -> None:
@@ -288,16 +315,18 @@ def _check_letters(loaded: LoadedTask, findings: Findings) -> None:
     leaf = loaded.leaf
     if len(loaded.instances) < SEVERAL or _extracts(leaf):
         return
-    golds = _gold_words(loaded)
     limit = leaf.generation.get("max_gen_toks")
     length = limit if isinstance(limit, int) else DEFAULT_LENGTH
-    are_letters = bool(golds) and all(re.fullmatch(r"\(?[A-Z]\)?", gold) for gold in golds)
+    golds = _gold_words(loaded)
+    are_letters = bool(golds) and all(map(_LETTER.fullmatch, golds))
     if are_letters and length > SHORT_REPLY:
-        what = (
-            f"{loaded.name}: gold answers are {', '.join(sorted(golds)[:4])}, and replies have up "
-            f"to {length} tokens"
-        )
-        findings.add_at("EP238", leaf, "filter_list", what)
+        letters = ", ".join(sorted(golds)[:4])
+        replies = f"replies have up to {length} tokens"
+        what = f"gold answers are {letters}, and {replies}"
+        _report(loaded, findings, "EP238", "filter_list", what)
+
+
+_LETTER = re.compile(r"\(?[A-Z]\)?")
 
 
 def _extracts(leaf: Leaf) -> bool:
@@ -305,18 +334,25 @@ def _extracts(leaf: Leaf) -> bool:
 
     A scorer of its own, a filter, or what a metric ignores.
     """
-    plain = {"take_first", "remove_whitespace"}
-    filters = any(step.get("function") not in plain for _, step in leaf.filter_steps)
-    metrics = [entry for entry in leaf.config.get("metric_list") or [] if isinstance(entry, dict)]
-    ignores = any("regexes_to_ignore" in entry for entry in metrics)
-    return leaf.config.get("process_results") is not None or filters or ignores
+    if leaf.config.get("process_results") is not None:
+        return True
+    functions = [step.get("function") for _, step in leaf.filter_steps]
+    if any(function not in _PLAIN_FILTERS for function in functions):
+        return True
+    entries = leaf.config.get("metric_list") or []
+    metrics = [entry for entry in entries if isinstance(entry, dict)]
+    return any("regexes_to_ignore" in metric for metric in metrics)
+
+
+_PLAIN_FILTERS = frozenset({"take_first", "remove_whitespace"})
 
 
 def _gold_words(loaded: LoadedTask) -> set[str]:
     golds = set()
     for requests in loaded.instances.values():
         with contextlib.suppress(Exception):  # reported as EP304
-            golds.add(str(loaded.task.doc_to_target(requests[0].doc)).strip())
+            target = loaded.task.doc_to_target(requests[0].doc)
+            golds.add(str(target).strip())
     return golds
 
 
@@ -332,12 +368,13 @@ class _Choice:
     def is_wrong(self) -> bool:
         """A gold answer that is no choice: another text, or a number outside of the list."""
         golds = self.gold if isinstance(self.gold, list) else [self.gold]
-        return not all(self._is_choice(gold) for gold in golds)
+        return not all(map(self._is_choice, golds))
 
     @property
     def repeats(self) -> bool:
         """A choice that occurs twice."""
-        return len(set(map(str, self.choices))) < len(self.choices)
+        different = set(map(str, self.choices))
+        return len(different) < len(self.choices)
 
     def _is_choice(self, gold: Any) -> bool:
         if isinstance(gold, str):
@@ -345,11 +382,10 @@ class _Choice:
         return isinstance(gold, int) and 0 <= gold < len(self.choices)
 
 
-def _check_repeated_choices(loaded: LoadedTask, rows: Sequence[Any], findings: Findings) -> None:
+def _check_repeated_choices(loaded: LoadedTask, rows: list[_Choice], findings: Findings) -> None:
     twice = [row.row for row in rows if row.repeats]
     if twice:
-        what = f"{loaded.name}: {listed(twice, len(twice))}"
-        findings.add_at("EP416", loaded.leaf, "doc_to_choice", what)
+        _report(loaded, findings, "EP416", "doc_to_choice", listed(twice))
 
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
@@ -357,19 +393,22 @@ def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
 
     Choices that occur twice.
     """
-    leaf, name = loaded.leaf, loaded.name
+    key = "doc_to_target"
     rows = _choices(loaded)
     wrong = [row.row for row in rows if row.is_wrong]
+    # A scorer of the task's own may ask something else than which choice is right.
+    has_scorer = loaded.leaf.config.get("process_results") is not None
     if wrong and _count_from_one(rows):
-        what = f"{name}: the gold index is from 1 to {max(row.gold for row in rows)}"
-        findings.add_at("EP419", leaf, "doc_to_target", what)
+        last = max(row.gold for row in rows)
+        what = f"the gold index is from 1 to {last}"
+        _report(loaded, findings, "EP419", key, what)
     elif wrong:
-        what = f"{name}: the gold answer is no choice in {listed(wrong, len(wrong))}"
-        findings.add_at("EP411", leaf, "doc_to_target", what)
-    elif _never_varies(rows) and leaf.config.get("process_results") is None:
-        # A scorer of the task's own may ask something else than which choice is right.
-        what = f"{name}: the gold answer is {rows[0].gold!r} in all {len(rows)} rows"
-        findings.add_at("EP418", leaf, "doc_to_target", what)
+        what = f"the gold answer is no choice in {listed(wrong)}"
+        _report(loaded, findings, "EP411", key, what)
+    elif _never_varies(rows) and not has_scorer:
+        gold = rows[0].gold
+        what = f"the gold answer is {gold!r} in all {len(rows)} rows"
+        _report(loaded, findings, "EP418", key, what)
     _check_repeated_choices(loaded, rows, findings)
 
 
@@ -381,15 +420,20 @@ def _choices(loaded: LoadedTask) -> list[_Choice]:
     for number, requests in loaded.instances.items():
         doc = requests[0].doc
         with contextlib.suppress(Exception):  # reported as EP304
-            rows.append(_Choice(loaded.row_name(number), task.doc_to_choice(doc), gold_of(doc)))
+            name = loaded.row_name(number)
+            row = _Choice(name, task.doc_to_choice(doc), gold_of(doc))
+            rows.append(row)
     return rows
 
 
 def _count_from_one(rows: list[_Choice]) -> bool:
-    numbers = all(isinstance(row.gold, int) for row in rows)
-    return numbers and all(1 <= row.gold <= len(row.choices) for row in rows)
+    are_numbers = all(isinstance(row.gold, int) for row in rows)
+    if not are_numbers:
+        return False
+    return all(1 <= row.gold <= len(row.choices) for row in rows)
 
 
 def _never_varies(rows: list[_Choice]) -> bool:
     golds = {str(row.gold) for row in rows}
-    return len(rows) >= SEVERAL and len(golds) == 1 and len(rows[0].choices) > 1
+    is_constant = len(rows) >= SEVERAL and len(golds) == 1
+    return is_constant and len(rows[0].choices) > 1

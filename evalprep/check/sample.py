@@ -60,10 +60,12 @@ class TaskRows:
         if not self.is_sample:
             return list(range(self.count))
         length = SAMPLE_ROWS // SAMPLE_BLOCKS
-        starts = [
-            (self.count - length) * number // (SAMPLE_BLOCKS - 1) for number in range(SAMPLE_BLOCKS)
-        ]
-        return sorted({start + offset for start in starts for offset in range(length)})
+        last_start = self.count - length
+        positions: set[int] = set()
+        for number in range(SAMPLE_BLOCKS):
+            start = last_start * number // (SAMPLE_BLOCKS - 1)
+            positions.update(range(start, start + length))
+        return sorted(positions)
 
     def table(self) -> pa.Table:
         """The rows that are loaded, read from those row groups alone that hold them."""
@@ -75,11 +77,13 @@ class TaskRows:
             if not self.is_sample:
                 return file.read()
             for number in range(file.num_row_groups):
-                behind = first + file.metadata.row_group(number).num_rows
-                inside = [place - first for place in self.positions if first <= place < behind]
+                count = file.metadata.row_group(number).num_rows
+                rows = range(first, first + count)
+                inside = [place - first for place in self.positions if place in rows]
                 if inside:
+                    # No name for the group: it would stay in memory while the next is read.
                     tables.append(file.read_row_group(number).take(whole_numbers(inside)))
-                first = behind
+                first += count
         return pa.concat_tables(tables)
 
     def prompts(self) -> Iterator[tuple[list[str], list[str]]]:
@@ -87,12 +91,13 @@ class TaskRows:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(self.path, **STREAMED) as file:
-            named = "sample_id" in file.schema_arrow.names
-            columns = [self.prompt, *(["sample_id"] if named else [])]
+            has_ids = "sample_id" in file.schema_arrow.names
+            columns = [self.prompt, "sample_id"] if has_ids else [self.prompt]
             first = 0
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
-                numbers = range(first, first + batch.num_rows)
-                names = batch.column("sample_id").to_pylist() if named else numbers
+                names = range(first, first + batch.num_rows)
+                if has_ids:
+                    names = batch.column("sample_id").to_pylist()
                 texts = batch.column(self.prompt).to_pylist()
                 yield list(map(str, names)), [text or "" for text in texts]
                 first += batch.num_rows
@@ -104,18 +109,22 @@ def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
     options = leaf.config.get("dataset_kwargs") or {}
     if leaf.config.get("dataset_path") != "parquet" or set(options) != {"data_files"}:
         return None
-    paths = [Path(path) for path in by_split.get(split, [])]
-    if len(by_split) != 1 or len(paths) != 1 or not paths[0].is_file():
+    paths = by_split.get(split, [])
+    if len(by_split) != 1 or len(paths) != 1:
         return None
-    prompt = _column_of_prompts(leaf, settings.of(leaf.name), paths[0])
-    return TaskRows(paths[0], split, count, prompt, not _takes_data_set(leaf))
+    path = Path(paths[0])
+    if not path.is_file():
+        return None
+    prompt = _column_of_prompts(leaf, settings.of(leaf.name), path)
+    return TaskRows(path, split, count, prompt, not _takes_data_set(leaf))
 
 
 def _takes_data_set(leaf: Leaf) -> bool:
     """Returns whether code of the task gets the data set, of which it may use anything."""
+    if leaf.file.kind == "class" or leaf.config.get("process_docs"):
+        return True
     examples = leaf.config.get("fewshot_config")
-    of_examples = examples.get("process_docs") if isinstance(examples, dict) else None
-    return leaf.file.kind == "class" or bool(leaf.config.get("process_docs") or of_examples)
+    return isinstance(examples, dict) and bool(examples.get("process_docs"))
 
 
 def _column_of_prompts(leaf: Leaf, settings: RunSettings, path: Path) -> str:
@@ -128,9 +137,10 @@ def _column_of_prompts(leaf: Leaf, settings: RunSettings, path: Path) -> str:
     if not is_text or _is_changed(leaf, settings):
         return ""
     schema = pq.read_schema(path)
-    if column not in schema.names or not types.is_string(schema.field(column).type):
+    if column not in schema.names:
         return ""
-    return str(column)
+    field = schema.field(column)
+    return str(column) if types.is_string(field.type) else ""
 
 
 def _is_changed(leaf: Leaf, settings: RunSettings) -> bool:
@@ -139,7 +149,8 @@ def _is_changed(leaf: Leaf, settings: RunSettings) -> bool:
     shots = leaf.config.get("num_fewshot")
     if shots != 0 and core.num_fewshot is not None:
         shots = core.num_fewshot
-    if shots or settings.apply_chat_template or core.system_instruction:
+    has_frame = settings.apply_chat_template or core.system_instruction
+    if shots or has_frame:
         return True
     return any(leaf.config.get(key) for key in _CHANGES)
 
@@ -171,8 +182,10 @@ class Rows:
 def _data_set(part: TaskRows) -> Any:
     """The rows of a file as lm-eval gets them."""
     table = part.table()
-    has_features = b"huggingface" in (table.schema.metadata or {})  # images, classes and the like
-    if part.is_read_by_lm_eval_alone and is_plain(table.schema) and not has_features:
+    schema = table.schema
+    has_features = b"huggingface" in (schema.metadata or {})  # images, classes and the like
+    has_plain_values = is_plain(schema) and not has_features
+    if part.is_read_by_lm_eval_alone and has_plain_values:
         return Rows(table)
     import datasets
 
@@ -210,6 +223,9 @@ def _only_file(task: Any, options: Any) -> str:
     """The first file of a task that loads parquet files; empty where it loads something else."""
     if task.DATASET_PATH != "parquet" or callable(task.config.custom_dataset):
         return ""
-    files = (options or {}).get("data_files")
-    first = next(iter(files.values()), "") if isinstance(files, dict) else files
-    return str(first[0] if isinstance(first, list) and first else first)
+    first = (options or {}).get("data_files")
+    if isinstance(first, dict):
+        first = next(iter(first.values()), "")
+    if isinstance(first, list) and first:
+        first = first[0]
+    return str(first)

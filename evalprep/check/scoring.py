@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -61,14 +61,12 @@ def check_scoring(
         rows: Look at the first rows only.
         hard: Also score replies on which extraction and parsing get slow.
     """
-    if loaded.own or not loaded.instances:
-        if loaded.own:
-            findings.add(
-                "EP305",
-                loaded.leaf.where(),
-                f"{loaded.name} was loaded and its requests were built",
-                task=loaded.name,
-            )
+    if loaded.own:
+        where = loaded.leaf.where()
+        what = f"{loaded.name} was loaded and its requests were built"
+        findings.add("EP305", where, what, task=loaded.name)
+        return None
+    if not loaded.instances:
         return None
     from custom_metrics.harness.results import second_opinions
 
@@ -76,7 +74,8 @@ def check_scoring(
         scorer, tally = Scorer(loaded), _Tally()
         token = second_opinions.set(False)  # the verdicts of other tools decide nothing here
         numbers = list(islice(loaded.instances, rows))
-        for number in tracked(numbers, f"{loaded.name}: scoring", len(numbers)):
+        title = f"{loaded.name}: scoring"
+        for number in tracked(numbers, title, len(numbers)):
             _check_row(scorer, number, tally)
         second_opinions.reset(token)
         if loaded.generates and hard:
@@ -89,44 +88,60 @@ def check_scoring(
 def _try(
     scorer: Scorer, number: int, replies: list[Any], label: str, tally: _Tally
 ) -> Verdict | None:
-    row = scorer.loaded.row_name(number)
+    """Score one reply; None where the scorer raises or takes too long, which is counted."""
+    case = f"{scorer.loaded.row_name(number)} ({label})"
     try:
         verdict = scorer.score(number, replies, label)
     except TimeBoundError:
-        tally.too_slow.append(f"{row} ({label})")
+        tally.too_slow.append(case)
         return None
     except Exception as error:  # noqa: BLE001 - a scorer that raises is the finding
-        tally.failures.setdefault(f"{type(error).__name__}: {str(error)[:120]}", []).append(
-            f"{row} ({label})"
-        )
+        cases = tally.failures.setdefault(_message_of(error), [])
+        cases.append(case)
         return None
-    for name, metrics in verdict.metrics.items():
-        tally.keys.setdefault(name, set()).add(frozenset(metrics))
-        for metric, value in metrics.items():
-            if problem := _unsafe(value):
-                tally.odd.setdefault(problem, {}).setdefault(metric, f"{row} ({label})")
-            if label in {"perfect", "published"}:
-                tally.values.setdefault((metric, name), []).append(value)
+    _count_values(verdict, case, label, tally)
     return verdict
+
+
+def _message_of(error: Exception) -> str:
+    """The kind of an error and the beginning of its text."""
+    return f"{type(error).__name__}: {str(error)[:120]}"
+
+
+def _count_values(verdict: Verdict, case: str, label: str, tally: _Tally) -> None:
+    """Keep the keys of a verdict, its values where they matter, and what JSON cannot hold."""
+    is_right = label in {"perfect", "published"}
+    for name, metrics in verdict.metrics.items():
+        keys = tally.keys.setdefault(name, set())
+        keys.add(frozenset(metrics))
+        for metric, value in metrics.items():
+            problem = _unsafe(value)
+            if problem:
+                cases = tally.odd.setdefault(problem, {})
+                cases.setdefault(metric, case)
+            if is_right:
+                values = tally.values.setdefault((metric, name), [])
+                values.append(value)
 
 
 def _check_row(scorer: Scorer, number: int, tally: _Tally) -> None:
     """Score replies of one row whose verdict is known, and count what is wrong."""
     loaded = scorer.loaded
+    row = loaded.row_name(number)
     published = _published(scorer, number, tally) if loaded.generates else None
     has_perfect = _check_perfect(scorer, number, published, tally)
     if not loaded.generates:
         for replies in _worst(loaded, number):
             verdict = _try(scorer, number, replies, "wrong", tally)
-            _credit(scorer, verdict, "EP504", loaded.row_name(number), tally, threshold=CREDIT)
+            _credit(scorer, verdict, "EP504", row, tally, threshold=CREDIT)
         return
     empty = _try(scorer, number, [""], "empty", tally)
     if not has_perfect and published is not None:
         return
-    reply = unrelated_reply(gold_texts(loaded.task, loaded.instances[number][0].doc))
+    golds = gold_texts(loaded.task, loaded.instances[number][0].doc)
+    reply = unrelated_reply(golds)
     unrelated = _try(scorer, number, [reply], "unrelated", tally)
     if has_perfect:
-        row = loaded.row_name(number)
         _credit(scorer, empty, "EP503", row, tally, threshold=HALF)
         _credit(scorer, unrelated, "EP504", row, tally, threshold=HALF)
 
@@ -150,8 +165,10 @@ def _check_perfect(scorer: Scorer, number: int, published: Verdict | None, tally
         credited |= _crediting(scorer, verdict)
     if perfect:
         tally.golds += 1
+        row = scorer.loaded.row_name(number)
         for name in set(scorer.filters) - credited:
-            tally.missed.setdefault(name, []).append(scorer.loaded.row_name(number))
+            rows = tally.missed.setdefault(name, [])
+            rows.append(row)
     return bool(perfect)
 
 
@@ -160,36 +177,49 @@ def _published(scorer: Scorer, number: int, tally: _Tally) -> Verdict | None:
 
     None unless that says right.
     """
-    published = published_reply(scorer.loaded.instances[number][0].doc)
+    loaded = scorer.loaded
+    published = published_reply(loaded.instances[number][0].doc)
     if published is None:
         return None
-    verdict = _try(scorer, number, [published[0]], "published", tally)
-    if verdict is not None:
-        tally.scored_replies += 1
-        if any(metrics.get(STATED_WITHOUT_BOX) for metrics in verdict.metrics.values()):
-            tally.without_box.append(scorer.loaded.row_name(number))
-    if verdict is None or (value := verdict.value(scorer.metric, scorer.filter)) is None:
+    reply, was_right = published
+    verdict = _try(scorer, number, [reply], "published", tally)
+    if verdict is None:
+        return None
+    row = loaded.row_name(number)
+    tally.scored_replies += 1
+    if any(metrics.get(STATED_WITHOUT_BOX) for metrics in verdict.metrics.values()):
+        tally.without_box.append(row)
+    value = verdict.value(scorer.metric, scorer.filter)
+    if value is None:
         return None
     tally.published += 1
-    if (value >= CREDIT) is not published[1]:
-        tally.differing.append(scorer.loaded.row_name(number))
-    return verdict if published[1] else None
+    is_right = value >= CREDIT
+    if is_right is not was_right:
+        tally.differing.append(row)
+    return verdict if was_right else None
 
 
 def _crediting(scorer: Scorer, verdict: Verdict | None) -> set[str]:
     """The filters under which a reply scores 1."""
-    if verdict is None:
-        return set()
-    return {
-        name for name in scorer.filters if (verdict.value(scorer.metric, name) or 0.0) >= CREDIT
-    }
+    names = set()
+    if verdict is not None:
+        for name in scorer.filters:
+            value = verdict.value(scorer.metric, name) or 0.0
+            if value >= CREDIT:
+                names.add(name)
+    return names
 
 
 def _credit(
     scorer: Scorer, verdict: Verdict | None, code: str, row: str, tally: _Tally, *, threshold: float
 ) -> None:
-    if verdict is not None and (verdict.value(scorer.metric, scorer.filter) or 0.0) >= threshold:
-        tally.wrongly.setdefault(code, []).append(row)
+    """Count a row whose wrong reply gets credit."""
+    if verdict is None:
+        return
+    value = verdict.value(scorer.metric, scorer.filter) or 0.0
+    if value >= threshold:
+        rows = tally.wrongly.setdefault(code, [])
+        rows.append(row)
 
 
 def _perfect(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
@@ -198,7 +228,8 @@ def _perfect(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
     Texts, or log-likelihoods under which the gold choice is the best.
     """
     requests = loaded.instances[number]
-    if str(loaded.leaf.metadata.get("gold_check", "")).lower() in {"none", "false"}:
+    gold_check = str(loaded.leaf.metadata.get("gold_check", ""))
+    if gold_check.lower() in {"none", "false"}:
         return
     if loaded.generates:
         for text in perfect_replies(loaded.task, requests[0].doc):
@@ -212,12 +243,14 @@ def _perfect(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
 
 def _worst(loaded: LoadedTask, number: int) -> Iterator[list[Any]]:
     """Log-likelihoods under which the gold choice is the least likely."""
-    requests, gold = loaded.instances[number], _gold_positions(loaded, number)
+    requests = loaded.instances[number]
+    gold = _gold_positions(loaded, number)
     output_type = loaded.leaf.output_type
     if requests[0].request_type == "loglikelihood_rolling":
         yield [-10.0]
-    elif output_type == "multiple_choice" and gold and len(gold) < _choices(loaded, number):
-        yield _likelihoods(loaded, number, set(gold), (-500.0, False), (-1.0, False))
+    elif output_type == "multiple_choice":
+        if gold and len(gold) < _choices(loaded, number):
+            yield _likelihoods(loaded, number, set(gold), (-500.0, False), (-1.0, False))
     elif output_type == "loglikelihood":
         yield [(-500.0, False) for _ in requests]
 
@@ -230,7 +263,8 @@ def _likelihoods(
     Some tasks ask for each choice twice.
     """
     choices = _choices(loaded, number)
-    places = [index % choices for index in range(len(loaded.instances[number]))]
+    count = len(loaded.instances[number])
+    places = [index % choices for index in range(count)]
     return [reply if place in positions else other for place in places]
 
 
@@ -242,14 +276,16 @@ def _gold_positions(loaded: LoadedTask, number: int) -> list[int]:
     doc = loaded.instances[number][0].doc
     if loaded.leaf.output_type != "multiple_choice" or loaded.task.multiple_input:
         return []
-    choices, gold = loaded.task.doc_to_choice(doc), loaded.task.doc_to_target(doc)
-    golds = gold if isinstance(gold, list) else [gold]
-    positions = [choices.index(g) if isinstance(g, str) and g in choices else g for g in golds]
-    return [
-        position
-        for position in positions
-        if isinstance(position, int) and 0 <= position < len(choices)
-    ]
+    choices = loaded.task.doc_to_choice(doc)
+    target = loaded.task.doc_to_target(doc)
+    golds = target if isinstance(target, list) else [target]
+    positions = []
+    for gold in golds:
+        is_choice = isinstance(gold, str) and gold in choices
+        position = choices.index(gold) if is_choice else gold
+        if isinstance(position, int) and 0 <= position < len(choices):
+            positions.append(position)
+    return positions
 
 
 def _hard_replies(scorer: Scorer, tally: _Tally) -> None:
@@ -268,10 +304,17 @@ def _unsafe(value: Any) -> str:
         json.dumps(value, default=handle_non_serializable)
     except (TypeError, ValueError) as error:
         return str(error)
-    numbers = list(value.values()) if isinstance(value, Mapping) else value
-    numbers = numbers if isinstance(numbers, list | tuple) else [numbers]
-    floats = [number for number in numbers if isinstance(number, float)]
+    floats = [part for part in _parts(value) if isinstance(part, float)]
     return "" if all(map(math.isfinite, floats)) else "nan"
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """The values that a value holds, or itself."""
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, list | tuple):
+        return value
+    return [value]
 
 
 def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
@@ -283,7 +326,8 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
         findings.add_at(code, leaf, key, f"{task}{what}")
 
     for message, rows in tally.failures.items():
-        report("EP501", f": {message} in {listed(rows, len(rows), 'case')}")
+        cases = listed(rows, "case")
+        report("EP501", f": {message} in {cases}")
     _report_time(scorer, tally, report)
     without_gold = not (tally.golds or tally.failures or tally.too_slow)
     if scorer.metric and without_gold:
@@ -291,7 +335,7 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
     if not tally.failures:
         _report_missed(scorer, tally, report)
     for code, rows in tally.wrongly.items():
-        report(code, f": {scorer.metric} in {listed(rows, len(rows))}")
+        report(code, f": {scorer.metric} in {listed(rows)}")
     _report_without_box(tally, report)
     if tally.differing:
         _report_differing(scorer, tally, report)
@@ -300,26 +344,26 @@ def _report(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
 def _report_without_box(tally: _Tally, report: Report) -> None:
     if tally.without_box:
         count = f"{len(tally.without_box)} of {tally.scored_replies} published replies"
-        places = listed(tally.without_box, len(tally.without_box))
+        places = listed(tally.without_box)
         report("EP518", f": {count} state an answer without a box, {places}")
 
 
-def _report_differing(scorer: Scorer, tally: _Tally, report: Callable[[str, str], None]) -> None:
+def _report_differing(scorer: Scorer, tally: _Tally, report: Report) -> None:
     share = len(tally.differing) / tally.published
+    code = "EP513" if share > MAX_DISAGREEMENT else "EP514"
+    metric = f"{scorer.metric} under {scorer.filter}"
     verdicts = f"the published verdict in {share:.1%} of {tally.published} rows"
-    report(
-        "EP513" if share > MAX_DISAGREEMENT else "EP514",
-        f": {scorer.metric} under {scorer.filter} differs from {verdicts}, "
-        f"{listed(tally.differing, len(tally.differing))}",
-    )
+    rows = listed(tally.differing)
+    report(code, f": {metric} differs from {verdicts}, {rows}")
 
 
 Report = Callable[[str, str], None]
+"""Adds a finding: its code, and what stands behind the task's name."""
 
 
 def _report_time(scorer: Scorer, tally: _Tally, report: Report) -> None:
     if tally.too_slow:
-        cases = listed(tally.too_slow, len(tally.too_slow), "case")
+        cases = listed(tally.too_slow, "case")
         report("EP516", f": more than {BOUND_SECONDS:g} s of CPU in {cases}")
     seconds, row, label = scorer.slowest
     if seconds > SLOW_SECONDS:
@@ -328,12 +372,11 @@ def _report_time(scorer: Scorer, tally: _Tally, report: Report) -> None:
 
 def _report_missed(scorer: Scorer, tally: _Tally, report: Report) -> None:
     """Gold answers that a filter does not find."""
+    below = f"{scorer.metric} is below 1 for a reply that gives the gold answer"
     for name, rows in tally.missed.items():
-        below = f"{scorer.metric} is below 1 for a reply that gives the gold answer"
-        report(
-            "EP502" if name == scorer.filter else "EP517",
-            f", filter {name}: {below}, in {listed(rows, len(rows))} of {tally.golds}",
-        )
+        code = "EP502" if name == scorer.filter else "EP517"
+        share = f"{listed(rows)} of {tally.golds}"
+        report(code, f", filter {name}: {below}, in {share}")
 
 
 def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
@@ -351,7 +394,8 @@ def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
         for metric, place in metrics.items():
             report(code, f" returns {metric!r} in row {place}{ending}")
     for metric, message in _failing_aggregations(scorer, tally).items():
-        findings.add_at("EP512", leaf, "metric_list", f"{task}, {metric}: {message}")
+        what = f"{task}, {metric}: {message}"
+        findings.add_at("EP512", leaf, "metric_list", what)
 
 
 def _report_keys(scorer: Scorer, tally: _Tally, report: Report) -> None:
@@ -365,13 +409,16 @@ def _report_keys(scorer: Scorer, tally: _Tally, report: Report) -> None:
     for key in sorted(returned & RESERVED):
         report("EP506", f" returns {key!r}")
     for name, sets in tally.keys.items():
-        varying = sorted(frozenset.union(*sets) - frozenset.intersection(*sets))
+        varying = frozenset.union(*sets) - frozenset.intersection(*sets)
         if varying:
-            report("EP507", f", filter {name}: {', '.join(varying)} only for some replies")
+            keys = ", ".join(sorted(varying))
+            report("EP507", f", filter {name}: {keys} only for some replies")
     declared = set(scorer.task.aggregation())
     for key in sorted(returned - declared - RESERVED):
         report("EP508", f" returns {key!r}")
-    for key in sorted(declared - returned) if returned and not tally.failures else []:
+    if not returned or tally.failures:
+        return
+    for key in sorted(declared - returned):
         report("EP511", f" never returns {key!r}")
 
 
@@ -385,5 +432,5 @@ def _failing_aggregations(scorer: Scorer, tally: _Tally) -> dict[str, str]:
         try:
             function(list(values))
         except Exception as error:  # noqa: BLE001 - an aggregation that raises is the finding
-            messages[metric] = f"{type(error).__name__}: {str(error)[:120]}"
+            messages[metric] = _message_of(error)
     return messages

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.check.data import check_data_files, check_rows
-from evalprep.check.files import check_files, spare_stock
+from evalprep.check.files import check_files, spare_stock, yaml_of
 from evalprep.check.finding import Finding, Findings
 from evalprep.check.functions import check_functions, registered_names
 from evalprep.check.generation import check_generation
@@ -64,11 +64,14 @@ def check_static(
         user_names: Names that the user asked for, where `requested` does not tell.
     """
     stock = stock_names()
-    user_names = requested if user_names is None else user_names
+    if user_names is None:
+        user_names = requested
     tree = read_tree(roots, findings)
     only_stock = user_names is not None and all(name in stock for name in user_names)
     check_files(tree, findings, stock, may_be_empty=only_stock)
-    names = _all_tasks(tree, findings, stock) if requested is None else requested
+    names = requested
+    if names is None:
+        names = _all_tasks(tree, findings, stock)
     check_groups(tree, findings, stock)
     leaves = select_leaves(tree, names, findings, stock)
     if requested is not None:
@@ -100,11 +103,16 @@ def _all_tasks(tree: Tree, findings: Findings, stock: Collection[str]) -> list[s
 
 def _without_waiting(leaves: list[Leaf], roots: Sequence[Path], findings: Findings) -> list[Leaf]:
     """The tasks whose data are there; the others wait for replies of an earlier stage."""
-    later = waiting_tasks(roots)
+    waiting = waiting_tasks(roots)
+    ready = []
     for leaf in leaves:
-        if leaf.name in later:
-            findings.add_at("EP124", leaf, "", f"waits for {', '.join(later[leaf.name])}")
-    return [leaf for leaf in leaves if leaf.name not in later]
+        earlier_tasks = waiting.get(leaf.name)
+        if earlier_tasks is None:
+            ready.append(leaf)
+        else:
+            what = f"waits for {', '.join(earlier_tasks)}"
+            findings.add_at("EP124", leaf, "", what)
+    return ready
 
 
 def _check_leaves(
@@ -114,11 +122,15 @@ def _check_leaves(
     registered = registered_names(leaves)
     rows: dict[str, int] = {}
     data_bytes = 0
+
+    def relocate(path: Path) -> Path:
+        return _relocate(path, moved)
+
     for leaf in leaves:
         check_keys(leaf, findings)
         check_generation(leaf, settings, findings)
         check_metrics(leaf, findings, registered)
-        files = check_data_files(leaf, findings, lambda path: _relocate(path, moved))
+        files = check_data_files(leaf, findings, relocate)
         if files and leaf.config.get("dataset_path") in {"parquet", "json"}:
             ours = settings.ours and _is_of_pack(leaf)
             rows[leaf.name] = check_rows(leaf, files, findings, ours=ours)
@@ -137,7 +149,11 @@ def _is_of_pack(leaf: Leaf) -> bool:
 def _spare_tasks_of_config(leaves: list[Leaf], findings: Findings) -> None:
     """Take back advice on memory at run time, which is for the authors of packs with large data."""
     others = {leaf.name for leaf in leaves if not _is_of_pack(leaf)}
-    findings.take(lambda finding: finding.code == "EP212" and finding.task in others)
+
+    def is_spared(finding: Finding) -> bool:
+        return finding.code == "EP212" and finding.task in others
+
+    findings.take(is_spared)
 
 
 #: Mistakes by which lm-eval skips a file, or reads it otherwise than meant: nothing to whoever does
@@ -155,17 +171,23 @@ def _spare_others(tree: Tree, requested: Sequence[str], findings: Findings) -> N
     used = {str(path) for path in files_behind(tree, requested)}
 
     def is_spared(finding: Finding) -> bool:
-        place = finding.where.partition(" (")[0].partition(".yaml:")[0]
-        return finding.code in _OF_FILES and f"{place.removesuffix('.yaml')}.yaml" not in used
+        if finding.code not in _OF_FILES:
+            return False
+        return yaml_of(finding) not in used
 
     for finding in findings.take(is_spared):
-        findings.add("EP127", finding.where, f"{finding.code} {finding.what}")
+        what = f"{finding.code} {finding.what}"
+        findings.add("EP127", finding.where, what)
 
 
 def _prepared(roots: Sequence[Path]) -> dict[Path, Prepared]:
     """The prepared folders among the include paths."""
-    loaded = {root: load_prepared(root) for root in roots}
-    return {root: prepared for root, prepared in loaded.items() if prepared is not None}
+    folders = {}
+    for root in roots:
+        prepared = load_prepared(root)
+        if prepared is not None:
+            folders[root] = prepared
+    return folders
 
 
 def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
@@ -173,13 +195,15 @@ def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
 
     Once per reason.
     """
-    names: dict[tuple[str, str], list[str]] = {}
     for root, prepared in _prepared(roots).items():
+        names_by_reason: dict[str, list[str]] = {}
         for name, entry in prepared.plan.excluded.items():
             if entry.kind == "helper":
-                names.setdefault((str(root), entry.reason), []).append(name)
-    for (folder, reason), excluded in names.items():
-        findings.add("EP709", folder, f"{', '.join(excluded)}: {reason}")
+                names = names_by_reason.setdefault(entry.reason, [])
+                names.append(name)
+        for reason, names in names_by_reason.items():
+            what = f"{', '.join(names)}: {reason}"
+            findings.add("EP709", str(root), what)
 
 
 def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
@@ -196,9 +220,13 @@ def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
 
 
 def _relocate(path: Path, moved: tuple[Path, Path] | None) -> Path:
-    if moved is not None and path.is_relative_to(moved[0]):
-        return moved[1] / path.relative_to(moved[0])
-    return path
+    """The path at which a file lies now, during a preparation in the built folder."""
+    if moved is None:
+        return path
+    final, built = moved
+    if not path.is_relative_to(final):
+        return path
+    return built / path.relative_to(final)
 
 
 def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = None) -> list[Finding]:
@@ -216,11 +244,13 @@ def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = Non
     findings = Findings()
     settings = RunSettings.from_core(core, config.folder)
     names = [name for name in core.tasks if isinstance(name, str)]
-    moved = (Path(core.there(core.work_dir)), tree)
-    done = check_static([tree], requested, settings, findings, moved=moved, user_names=names)
+    final_folder = Path(core.there(core.work_dir))
+    checked = check_static(
+        [tree], requested, settings, findings, moved=(final_folder, tree), user_names=names
+    )
     stock = stock_names()
     for name in names:
-        if name in stock and name not in done.tree.index:
+        if name in stock and name not in checked.tree.index:
             findings.add("EP117", name, "comes with lm-eval", task=name)
     built, final = str(tree.resolve()), str(core.work_dir)
     return [finding.moved(built, final) for finding in findings.sorted()]

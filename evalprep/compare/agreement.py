@@ -39,8 +39,9 @@ def join_directions(
     if DIRECTION in allow:
         return metric, ""
     words = {"up": "higher", "down": "lower"}
-    first, second = words[metric.direction], words[other.direction]
-    reason = f"the candidate states that {first} {metric.metric} is better, the baseline {second}"
+    better = f"{words[metric.direction]} {metric.metric} is better"
+    baseline_word = words[other.direction]
+    reason = f"the candidate states that {better}, the baseline {baseline_word}"
     return replace(metric, direction=_UNKNOWN), reason
 
 
@@ -50,23 +51,22 @@ def scale_reason(metric: Metric, now: Floats, before: Floats) -> str:
     Of a metric whose range is known, one side alone has values outside of it. Of any other, one
     side has shares, and the other has 0 and 100, or a mean of about a hundred times as much.
     """
-    sides = {"candidate": now, "baseline": before}
     if not now.size or not before.size:
         return ""
+    sides = {"candidate": now, "baseline": before}
     if metric.range is None:
         return _percent_reason(metric, sides)
     low, high = metric.range
-    outside = [
-        name
-        for name, values in sides.items()
-        if float(values.min()) < low or float(values.max()) > high
-    ]
-    if len(outside) != 1:
+    spans_outside = {}
+    for name, values in sides.items():
+        least, most = float(values.min()), float(values.max())
+        if least < low or most > high:
+            spans_outside[name] = f"{least:g} to {most:g}"
+    if len(spans_outside) != 1:
         return ""
-    values = sides[outside[0]]
-    span = f"{float(values.min()):g} to {float(values.max()):g}"
+    ((name, span),) = spans_outside.items()
     bounds = f"between {low:g} and {high:g}"
-    return f"the {outside[0]} has {metric.metric} from {span}, where it lies {bounds}"
+    return f"the {name} has {metric.metric} from {span}, where it lies {bounds}"
 
 
 def _percent_reason(metric: Metric, sides: Mapping[str, Floats]) -> str:
@@ -82,43 +82,52 @@ def _percent_reason(metric: Metric, sides: Mapping[str, Floats]) -> str:
     mean_share = float(np.mean(sides[share]))
     mean_percent = float(np.mean(values))
     ratio = mean_percent / mean_share if mean_share > 0.0 else 0.0
-    only_ends = bool(np.all((values == 0.0) | (values == 100.0)))
+    is_end = (values == 0.0) | (values == 100.0)
+    only_ends = bool(np.all(is_end))
     if not only_ends and not _LEAST_RATIO <= ratio <= _MOST_RATIO:
         return ""
     return f"the {percent} has {metric.metric} in percent, the {share} as a share"
 
 
 def _lies_below(values: Floats, most: float) -> bool:
-    return bool(np.all((values >= 0.0) & (values <= most)))
+    """Returns whether all values are between 0 and another number."""
+    is_between = (values >= 0.0) & (values <= most)
+    return bool(np.all(is_between))
+
+
+#: Metric and filter.
+_Score = tuple[str, str]
 
 
 def lone_metrics(
     run: Run, other: Run, tasks: Collection[str]
-) -> dict[str, dict[tuple[str, str], list[str]]]:
+) -> dict[str, dict[_Score, list[str]]]:
     """Metrics of some tasks that one side alone logs.
 
     Side that lacks them -> metric, filter -> tasks.
     """
-    lacking: dict[str, dict[tuple[str, str], list[str]]] = {"candidate": {}, "baseline": {}}
+    candidate_lacks: dict[_Score, list[str]] = {}
+    baseline_lacks: dict[_Score, list[str]] = {}
     for name in tasks:
         task, against = run.known(name), other.known(name)
         if task is None or against is None:
             continue
-        own, of_baseline = _scores_of(task.metrics), _scores_of(against.metrics)
-        if not own or not of_baseline:
+        scores = _scores_of(task.metrics)
+        baseline_scores = _scores_of(against.metrics)
+        if not scores or not baseline_scores:
             continue  # a side without any score is named for that
-        for key in sorted(of_baseline - own):
-            lacking["candidate"].setdefault(key, []).append(name)
-        for key in sorted(own - of_baseline):
-            lacking["baseline"].setdefault(key, []).append(name)
-    return lacking
+        for score in sorted(baseline_scores - scores):
+            candidate_lacks.setdefault(score, []).append(name)
+        for score in sorted(scores - baseline_scores):
+            baseline_lacks.setdefault(score, []).append(name)
+    return {"candidate": candidate_lacks, "baseline": baseline_lacks}
 
 
-def _scores_of(metrics: Sequence[Metric]) -> set[tuple[str, str]]:
+def _scores_of(metrics: Sequence[Metric]) -> set[_Score]:
     return {(metric.metric, metric.filter) for metric in metrics if metric.is_score}
 
 
-def lone_metric_sentences(lacking: Mapping[tuple[str, str], Sequence[str]], side: str) -> list[str]:
+def lone_metric_sentences(lacking: Mapping[_Score, Sequence[str]], side: str) -> list[str]:
     """One sentence for each metric that a side lacks, with its tasks.
 
     >>> lone_metric_sentences({("acc_norm", "none"): ["a", "b"]}, "candidate")
@@ -127,5 +136,6 @@ def lone_metric_sentences(lacking: Mapping[tuple[str, str], Sequence[str]], side
     sentences = []
     for (metric, filter_name), tasks in lacking.items():
         label = Metric(metric=metric, filter=filter_name).name
-        sentences.append(f"the {side} has no {label} of {shortlist(tasks, _NAMED)}")
+        names = shortlist(tasks, _NAMED)
+        sentences.append(f"the {side} has no {label} of {names}")
     return sentences

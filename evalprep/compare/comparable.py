@@ -12,7 +12,7 @@ from typing import Any
 from evalprep.compare.agreement import DIRECTION, SCALE
 from evalprep.compare.conclusion import TOLERATED_MISSING
 from evalprep.compare.pairing import Pairs
-from evalprep.compare.questions import count_other_questions
+from evalprep.compare.questions import RowPairs, count_other_questions
 from evalprep.errors import Problems, near
 from evalprep.results import (
     KINDS,
@@ -31,19 +31,17 @@ QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE)
 #: Facts that equal arguments and gold answers of all pairs make irrelevant.
 _PROVEN_BY_ROWS = frozenset({"template_hash", "data"})
 _HASH_CHARACTERS = 8
+_LENGTHS_OF_HASHES = (16, 32, 40, 64)
 _LONG = 60  # characters of a value that a sentence repeats
 
 
 def check_allowed(allow: Sequence[str], where: str, problems: Problems) -> None:
     """Report names of facts that cannot be allowed to differ."""
+    allowed = ", ".join(QUESTION)
     for name in allow:
         if name not in QUESTION:
-            problems.add(
-                f"no fact {name!r} of a question",
-                where=where,
-                allowed=", ".join(QUESTION),
-                fix=near(name, QUESTION),
-            )
+            what = f"no fact {name!r} of a question"
+            problems.add(what, where=where, allowed=allowed, fix=near(name, QUESTION))
 
 
 def differing(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[FactDifference]:
@@ -54,15 +52,16 @@ def differing(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[Fac
 
 def reasons(differences: Sequence[FactDifference], allow: Collection[str]) -> list[str]:
     """Sentences for the facts of the question that differ and may not."""
-    of_question = [item for item in differences if item.kind == "question"]
-    return [with_option(sentence_of(item), item.name) for item in forbidden(of_question, allow)]
+    hard = forbidden(differences, allow)
+    return [with_option(sentence_of(item), item.name) for item in hard]
 
 
 def forbidden(
     differences: Sequence[FactDifference], allow: Collection[str]
 ) -> list[FactDifference]:
     """The facts of the question that differ without being allowed by name."""
-    return [item for item in differences if item.kind == "question" and item.name not in allow]
+    of_question = [item for item in differences if item.kind == "question"]
+    return [item for item in of_question if item.name not in allow]
 
 
 def with_option(sentence: str, fact: str) -> str:
@@ -83,12 +82,12 @@ def sentence_of(item: FactDifference) -> str:
     if item.name == "template_hash":
         return "the prompt template differs"
     if item.name == "data":
-        data = _joined(item.candidate), _joined(item.baseline)
-        return f"the data set differs: {data[0]}, baseline {data[1]}"
+        data, baseline_data = _joined(item.candidate), _joined(item.baseline)
+        return f"the data set differs: {data}, baseline {baseline_data}"
     if item.name == "limit":
         return _limit_sentence(item)
     if item.name == "system":
-        return f"the system prompt differs: {_short(item.candidate)} / {_short(item.baseline)}"
+        return f"the system prompt differs: {_both_values(item)}"
     return f"{item.sentence()} (candidate / baseline)"
 
 
@@ -97,7 +96,7 @@ def _chat_template_sentence(item: FactDifference) -> str:
         return "the candidate used a chat template, the baseline none"
     if item.candidate == NONE:
         return "the candidate used no chat template, the baseline one"
-    return f"the chat template differs: {_short(item.candidate)} / {_short(item.baseline)}"
+    return f"the chat template differs: {_both_values(item)}"
 
 
 def _limit_sentence(item: FactDifference) -> str:
@@ -114,30 +113,45 @@ def _limit_sentence(item: FactDifference) -> str:
 def _joined(value: Any) -> str:
     """The known parts of a list as one text."""
     parts = value if isinstance(value, (list, tuple)) else [value]
-    return " ".join(str(part) for part in parts if part not in (None, ""))
+    known = [str(part) for part in parts if part not in (None, "")]
+    return " ".join(known)
+
+
+def _both_values(item: FactDifference) -> str:
+    return f"{_short(item.candidate)} / {_short(item.baseline)}"
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    is_hash = len(text) in {16, 32, 40, 64} and all(letter in "0123456789abcdef" for letter in text)
-    if is_hash:
+    """A value as a sentence repeats it: the beginning of a hash or of a long text."""
+    text = _text_of(value)
+    is_hexadecimal = all(letter in "0123456789abcdef" for letter in text)
+    if is_hexadecimal and len(text) in _LENGTHS_OF_HASHES:
         return text[:_HASH_CHARACTERS]
-    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."
+    if len(text) <= _LONG:
+        return text
+    return f"{text[: _LONG - 3]}..."
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _reasons_with_prompts(
     differences: Sequence[FactDifference], changed: int, pairs: Pairs, *, same_choices: bool
 ) -> list[str]:
     """Each difference as a reason; of templates, in what they differ."""
-    reasons_of = []
+    by_template = " in its choices (doc_to_choice)"
+    if same_choices:
+        by_template = f" ({changed} of {pairs.paired} prompts differ)"
+    sentences = []
     for item in differences:
         sentence = sentence_of(item)
-        if item.name == "template_hash" and same_choices:
-            sentence += f" ({changed} of {pairs.paired} prompts differ)"
-        elif item.name == "template_hash":
-            sentence += " in its choices (doc_to_choice)"
-        reasons_of.append(with_option(sentence, item.name))
-    return reasons_of
+        if item.name == "template_hash":
+            sentence += by_template
+        sentences.append(with_option(sentence, item.name))
+    return sentences
 
 
 def question_reasons(
@@ -165,10 +179,14 @@ def question_reasons(
         notes.append(_proof(disputed))
     changed = int(pairs.prompt_differs.sum())
     texts = _reasons_with_prompts(hard, changed, pairs, same_choices=same_choices)
-    if reason := gold_reason(pairs, allow):
-        texts.append(reason)
-    if not texts and (reason := prompt_reason(changed, pairs.paired, differences, allow)):
-        texts.append(reason)
+    other_gold = gold_reason(pairs, allow)
+    if other_gold:
+        texts.append(other_gold)
+    if texts:
+        return texts, notes
+    other_prompts = prompt_reason(changed, pairs.paired, differences, allow)
+    if other_prompts:
+        texts.append(other_prompts)
     return texts, notes
 
 
@@ -178,7 +196,8 @@ def _is_proven(
     """True where every pair has equal arguments and gold answers, although facts differ."""
     if not disputed or not pairs.rows.size:
         return False
-    return not count_other_questions(table, other, pairs.rows, pairs.other_rows)
+    row_pairs = RowPairs(table, other, pairs.rows, pairs.other_rows)
+    return not count_other_questions(row_pairs)
 
 
 def _proof(disputed: Sequence[FactDifference]) -> str:
@@ -195,7 +214,8 @@ def gold_reason(pairs: Pairs, allow: Collection[str]) -> str:
     count = len(pairs.other_gold)
     if count <= TOLERATED_MISSING * pairs.paired or GOLD in allow:
         return ""
-    return with_option(f"gold answers differ on {count} of {pairs.paired} rows", GOLD)
+    sentence = f"gold answers differ on {count} of {pairs.paired} rows"
+    return with_option(sentence, GOLD)
 
 
 def prompt_reason(
@@ -209,17 +229,19 @@ def prompt_reason(
     """
     if changed <= TOLERATED_MISSING * pairs or {"prompt", "prompt_hash"} & set(allow):
         return ""
-    if any(
-        item.name == "chat_template" and (item.kind == "subject" or item.name in allow)
-        for item in differences
-    ):
-        return ""
-    if any(item.name in allow for item in differences if item.kind == "question"):
-        return ""  # what was allowed to differ is what the prompts differ in
+    for item in differences:
+        is_allowed = item.name in allow
+        if item.name == "chat_template" and (item.kind == "subject" or is_allowed):
+            return ""
+        # What was allowed to differ is what the prompts differ in.
+        if item.kind == "question" and is_allowed:
+            return ""
     return with_option(f"the prompt differs on {changed} of {pairs} rows", "prompt")
 
 
 def manner_notes(differences: Sequence[FactDifference]) -> list[str]:
     """One note for settings that change how a question is asked, not which."""
     settings = [item.sentence() for item in differences if item.kind == "manner"]
-    return [f"different settings: {'; '.join(settings)}"] if settings else []
+    if not settings:
+        return []
+    return [f"different settings: {'; '.join(settings)}"]

@@ -68,9 +68,9 @@ class Conclusion:
     @property
     def counts(self) -> bool:
         """True where it may carry a verdict: comparable, with evidence."""
-        return (
-            not self.not_comparable and not self.not_enough and self.difference.evidence is not None
-        )
+        if self.not_comparable or self.not_enough:
+            return False
+        return self.difference.evidence is not None
 
     @property
     def shown(self) -> bool:
@@ -84,8 +84,8 @@ class Conclusion:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        hidden = {"difference", "duplicate_of"}
-        own = {name: value for name, value in vars(self).items() if name not in hidden}
+        own = dict(vars(self))
+        del own["difference"], own["duplicate_of"]
         return own | self.difference.to_dict()
 
     def decide(self, p: float | None, *, alpha: float = ALPHA, margin: float | None = None) -> None:
@@ -107,8 +107,10 @@ class Conclusion:
         item = self.difference
         if self.not_comparable:
             return NOT_COMPARABLE, "; ".join(self.not_comparable)
-        if self.not_enough or item.evidence is None or item.delta is None:
-            return NOT_ENOUGH, "; ".join(self.not_enough or [_no_test(item)])
+        if self.not_enough:
+            return NOT_ENOUGH, "; ".join(self.not_enough)
+        if item.evidence is None or item.delta is None:
+            return NOT_ENOUGH, _no_test(item)
         if self.p_holm is not None and self.p_holm < alpha:
             return _shown(item, self.p_holm)
         if _is_within(item, margin):
@@ -118,9 +120,9 @@ class Conclusion:
 
 def constant_change(item: Difference) -> str:
     """The sentence for rows that all changed by the same amount."""
-    return (
-        f"every one of {counted(item.n, 'row')} changed by {item.scaled(item.constant, sign=True)}"
-    )
+    rows = counted(item.n, "row")
+    change = item.scaled(item.constant, sign=True)
+    return f"every one of {rows} changed by {change}"
 
 
 def _no_test(item: Difference) -> str:
@@ -134,7 +136,8 @@ def _shown(item: Difference, p: float) -> tuple[str, str]:
     """Word and sentence of a difference that is shown."""
     if item.higher_is_better is None:
         return DIFFERENT, f"changed by {item.change(sign=True)} ({p_value(p)})"
-    verdict = BETTER if (item.drop or 0.0) < 0 else WORSE
+    drop = item.drop or 0.0
+    verdict = BETTER if drop < 0 else WORSE
     return verdict, f"{verdict} by {item.change()} ({p_value(p)})"
 
 
@@ -152,14 +155,16 @@ def _not_shown(item: Difference, p: float | None) -> str:
     """
     detectable = ""
     if item.mde:
-        detectable = f"; {item.scaled(item.mde)} would be detected with {POWER:.0%} probability"
+        size = item.scaled(item.mde)
+        detectable = f"; {size} would be detected with {POWER:.0%} probability"
     rows = counted(item.n, "row")
     if item.made_of == "rows" and item.agreement == 1.0:
         kind = "verdict" if item.binary else "score"
         return f"same {kind} on all {rows}{detectable}"
+    change = item.change(sign=True)
     tested = f" ({p_value(p)})" if p is not None else ""
     on_rows = f", {rows}" if item.n else ""
-    return f"{item.change(sign=True)} observed{tested}{on_rows}{detectable}"
+    return f"{change} observed{tested}{on_rows}{detectable}"
 
 
 def missing_rows(
@@ -168,9 +173,12 @@ def missing_rows(
     """Say so where more than the tolerated share of the expected rows is missing."""
     conclusion.expected = expected
     missing = expected - conclusion.difference.n
-    if missing > tolerated * expected:
-        sentence = rows_missing(missing, expected)
-        conclusion.not_enough.append(f"{sentence} ({why})" if why else sentence)
+    if missing <= tolerated * expected:
+        return
+    sentence = rows_missing(missing, expected)
+    if why:
+        sentence += f" ({why})"
+    conclusion.not_enough.append(sentence)
 
 
 def conclude(
@@ -188,13 +196,17 @@ def conclude(
         if p is not None:
             key = _family_key(item)
             smallest[key] = min(p, smallest.get(key, 1.0))
-    adjusted = dict(zip(smallest, statistics.holm(list(smallest.values())), strict=True))
-    level = (1 - confidence) / max(1, len(smallest))
+    p_adjusted = statistics.holm(list(smallest.values()))
+    adjusted = dict(zip(smallest, p_adjusted, strict=True))
+    alpha = 1 - confidence
+    level = alpha / max(1, len(smallest))
     for item in family:
         item.difference.set_detectable(level)
+        p_holm = None
         p = p_of_item[id(item)]
-        p_holm = None if p is None else max(adjusted[_family_key(item)], p)
-        item.decide(p_holm, alpha=1 - confidence, margin=margin)
+        if p is not None:
+            p_holm = max(adjusted[_family_key(item)], p)
+        item.decide(p_holm, alpha=alpha, margin=margin)
 
 
 def _own_p(item: Conclusion) -> float | None:

@@ -167,10 +167,8 @@ class _Search:
 
     def by_digests(self) -> None:
         """Pairs rows by lm-eval's digests."""
-        self._level(Level.DOC_HASH, lambda side, rows: side.doc_hashes(rows))
-        self._level(
-            Level.PROMPT_HASH, lambda side, rows: side.prompt_hashes(rows), checks_target=True
-        )
+        self._level(Level.DOC_HASH, _doc_hashes)
+        self._level(Level.PROMPT_HASH, _prompt_hashes, checks_target=True)
 
     def by_texts(self) -> None:
         """Pairs rows by what the data set says of them, and last by position."""
@@ -205,12 +203,15 @@ class _Search:
         """True where an id means the same row on both sides."""
         if not (self.free and self.other_free):
             return False
-        is_unknown_tool = "" in (self.left.tool, self.right.tool)
-        if self.left.tool == self.right.tool and not is_unknown_tool:
+        tool, other_tool = self.left.tool, self.right.tool
+        is_unknown_tool = "" in (tool, other_tool)
+        if tool == other_tool and not is_unknown_tool:
             return True
         if not self.rules.same_ids:
             return False
-        return is_unknown_tool or not (_are_numbered(self.left) or _are_numbered(self.right))
+        if is_unknown_tool:
+            return True
+        return not (_are_numbered(self.left) or _are_numbered(self.right))
 
     def _level(
         self, level: Level, keys: _Keys, *, checks_target: bool = False, lacks_target: bool = False
@@ -229,7 +230,9 @@ class _Search:
         other_groups = self._grouped(self.right, keys, self.other_free)
         for key, rows in groups.items():
             other_rows = other_groups.get(key)
-            if not other_rows or (lacks_target and not self._lacks_target(rows, other_rows)):
+            if not other_rows:
+                continue
+            if lacks_target and not self._lacks_target(rows, other_rows):
                 continue
             is_single = len(rows) == len(other_rows) == 1
             if checks_target and is_single and self._targets_differ(rows[0], other_rows[0]):
@@ -247,16 +250,20 @@ class _Search:
         return groups
 
     def _lacks_target(self, rows: Sequence[int], other_rows: Sequence[int]) -> bool:
-        known = any(keys.target for keys in self.left.keys(rows))
-        return not known or not any(keys.target for keys in self.right.keys(other_rows))
+        if not any(keys.target for keys in self.left.keys(rows)):
+            return True
+        return not any(keys.target for keys in self.right.keys(other_rows))
 
     def _targets_differ(self, row: int, other_row: int) -> bool:
-        digests = self.left.target_hashes([row])[0], self.right.target_hashes([other_row])[0]
-        if all(digests) and digests[0] == digests[1]:
+        digest = self.left.target_hashes([row])[0]
+        other_digest = self.right.target_hashes([other_row])[0]
+        if digest and other_digest and digest == other_digest:
             return False
         target = self.left.keys([row])[0].loose_target
         other_target = self.right.keys([other_row])[0].loose_target
-        return bool(target and other_target and target != other_target)
+        if not target or not other_target:
+            return False
+        return target != other_target
 
     def _pair_group(self, level: Level, rows: list[int], other_rows: list[int]) -> None:
         """Pairs the rows of one key, if they are equally many and their gold answers agree."""
@@ -297,7 +304,7 @@ class _Search:
         """Rows without a partner whose question the other side has with another gold answer."""
         if not (self.free and self.other_free):
             return []
-        keys = _keys_of(lambda row: row.loose_question if row.target else NO_DIGEST)
+        keys = _keys_of(_loose_question_with_target)
         groups = self._grouped(self.left, keys, self.free)
         other_groups = self._grouped(self.right, keys, self.other_free)
         unclear = set(self.pairing.left_ambiguous)
@@ -320,7 +327,16 @@ def _are_numbered(side: Side) -> bool:
 def _with_prompt_only(side: Side, free: Iterable[int]) -> list[int]:
     """The rows of which a side has no question apart from the prompt."""
     rows = list(free)
-    return [row for row, keys in zip(rows, side.keys(rows), strict=True) if keys.only_prompt]
+    keys_of_rows = zip(rows, side.keys(rows), strict=True)
+    return [row for row, keys in keys_of_rows if keys.only_prompt]
+
+
+def _doc_hashes(side: Side, rows: Sequence[int]) -> Sequence[Hashable]:
+    return side.doc_hashes(rows)
+
+
+def _prompt_hashes(side: Side, rows: Sequence[int]) -> Sequence[Hashable]:
+    return side.prompt_hashes(rows)
 
 
 def _keys_of(key: Callable[[RowKeys], Hashable]) -> _Keys:
@@ -337,8 +353,15 @@ def _loose_question_and_target(row: RowKeys) -> Hashable:
     return both if all(both) else None
 
 
+def _loose_question_with_target(row: RowKeys) -> Hashable:
+    """The question of a row whose gold answer is known."""
+    return row.loose_question if row.target else NO_DIGEST
+
+
 def _position(row: RowKeys) -> Hashable:
-    return None if row.doc_id is None or row.doc_id < 0 else (row.doc_id,)
+    if row.doc_id is None or row.doc_id < 0:
+        return None
+    return (row.doc_id,)
 
 
 def _parts_by_target(
@@ -349,12 +372,14 @@ def _parts_by_target(
         return []
     if len(rows) == 1:
         return [(rows, other_rows)]
-    groups, other_groups = _by_target(left, rows), _by_target(right, other_rows)
+    groups = _by_target(left, rows)
+    other_groups = _by_target(right, other_rows)
+    targets, other_targets = groups.keys(), other_groups.keys()
     no_target = {NO_DIGEST}
-    if groups.keys() == no_target or other_groups.keys() == no_target:
-        targets = (groups.keys() | other_groups.keys()) - no_target
-        return [(rows, other_rows)] if len(targets) <= 1 else []
-    if groups.keys() != other_groups.keys():
+    if no_target in (targets, other_targets):
+        known = (targets | other_targets) - no_target
+        return [(rows, other_rows)] if len(known) <= 1 else []
+    if targets != other_targets:
         return []
     parts = []
     for target, members in groups.items():
@@ -376,7 +401,9 @@ def _order(side: Side, row: int) -> tuple[int, str, Digest, Digest, str]:
     """An order of rows that does not depend on their place in the file."""
     keys = side.keys([row])[0]
     position = -1 if keys.doc_id is None else keys.doc_id
-    digests = f"{side.doc_hashes([row])[0]} {side.prompt_hashes([row])[0]}"
+    doc_hash = side.doc_hashes([row])[0]
+    prompt_hash = side.prompt_hashes([row])[0]
+    digests = f"{doc_hash} {prompt_hash}"
     return position, keys.id, keys.question, keys.target, digests
 
 
@@ -392,7 +419,8 @@ def _contained(
     index = _QuestionIndex(other, candidates)
     prompts_of: defaultdict[int, list[int]] = defaultdict(list)
     for row, texts in zip(prompted, side.texts(prompted), strict=True):
-        other_row = index.last_in(normalise(texts.prompt))
+        prompt = normalise(texts.prompt)
+        other_row = index.last_in(prompt)
         if other_row is not None:
             prompts_of[other_row].append(row)
     for other_row, rows in prompts_of.items():
@@ -416,23 +444,28 @@ class _QuestionIndex:
                 self._rows[question].append(row)
         self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
         for question in self._rows:
-            self._by_tail[question[-_TAIL:]].append(question)
-        self._lengths = sorted({len(tail) for tail in self._by_tail}, reverse=True)
+            tail = question[-_TAIL:]
+            self._by_tail[tail].append(question)
+        lengths = {len(tail) for tail in self._by_tail}
+        self._lengths = sorted(lengths, reverse=True)
 
     def last_in(self, prompt: str) -> int | None:
         """Returns the row of the question that ends last in a prompt; None without exactly one."""
         for end in range(len(prompt), 0, -1):
             questions = self._ending_at(prompt, end)
-            if questions:
-                rows = self._rows[questions[0]]
-                return rows[0] if len(questions) == len(rows) == 1 else None
+            if not questions:
+                continue
+            rows = self._rows[questions[0]]
+            is_single = len(questions) == len(rows) == 1
+            return rows[0] if is_single else None
         return None
 
     def _ending_at(self, prompt: str, end: int) -> list[str]:
         """The questions that end at a place of a prompt."""
         questions: list[str] = []
         for length in self._lengths:
-            tail = prompt[max(0, end - length) : end]
+            start = max(0, end - length)
+            tail = prompt[start:end]
             candidates = self._by_tail.get(tail, ())
             questions += [text for text in candidates if prompt.endswith(text, 0, end)]
         return questions
@@ -452,8 +485,10 @@ def compare_choices(choices: Sequence[str], other_choices: Sequence[str]) -> Cho
     >>> compare_choices(["3", "4"], ["4", "3"]), compare_choices(["3", "4"], ["3", "5"]).value
     (<Choices.PERMUTED: 'permuted'>, 'different')
     """
-    texts, other_texts = list(map(normalise, choices)), list(map(normalise, other_choices))
+    texts = [normalise(choice) for choice in choices]
+    other_texts = [normalise(choice) for choice in other_choices]
     if not texts or not other_texts or texts == other_texts:
         return Choices.SAME
-    same = sorted(texts) == sorted(other_texts)
-    return Choices.PERMUTED if same else Choices.DIFFERENT
+    if sorted(texts) == sorted(other_texts):
+        return Choices.PERMUTED
+    return Choices.DIFFERENT

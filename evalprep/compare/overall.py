@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from custom_metrics.statistics import MeanDifference, PairedUnits, PairedVerdicts, TaskDifference
 from evalprep.compare.conclusion import Conclusion
-from evalprep.compare.difference import POINTS, difference, from_evidence
+from evalprep.compare.difference import POINTS, Difference, difference, from_evidence
 from evalprep.compare.task import TaskComparison
 from evalprep.results import UNKNOWN
 
@@ -48,48 +48,58 @@ def overall(
     if not tasks and stored:
         return Overall(reason="scores without samples are not paired")
     if not usable:
-        return Overall(reason=_why_none(tasks, candidates))
+        reason = _why_none(tasks, candidates)
+        return Overall(reason=reason)
     mean = _mean_of_tasks(usable, known, confidence)
     left_out = [task.name for task in tasks if task not in usable]
     if left_out:
         mean.notes.append(f"without {', '.join(left_out)}")
     binary = _right_or_wrong(usable)
-    pooled = _pooled(binary, known, confidence) if len(binary) > 1 else None
+    if len(binary) < 2:
+        return Overall(mean)
+    pooled = _pooled(binary, known, confidence)
     return Overall(mean, pooled)
 
 
-def _usable(tasks: Sequence[TaskComparison]) -> list[TaskComparison]:
+_Tasks = Sequence[TaskComparison]
+
+
+def _usable(tasks: _Tasks) -> list[TaskComparison]:
     """Tasks whose difference counts and whose score has a scale."""
     return [task for task in tasks if task.counts and scale_of(task) is not None]
 
 
-def _right_or_wrong(tasks: Sequence[TaskComparison]) -> list[TaskComparison]:
+def _right_or_wrong(tasks: _Tasks) -> list[TaskComparison]:
     """Tasks whose rows are right or wrong, with their pairs."""
-    return [task for task in tasks if task.difference.binary and task.pairs is not None]
+    paired = [task for task in tasks if task.pairs is not None]
+    return [task for task in paired if task.difference.binary]
 
 
-def _why_none(tasks: Sequence[TaskComparison], candidates: Sequence[TaskComparison]) -> str:
+def _why_none(tasks: _Tasks, candidates: _Tasks) -> str:
     """The reason why there is no mean."""
     if tasks and not candidates:
         return "its packs name what is concluded, and no mean over tasks"
     refused = [task.name for task in candidates if task.not_comparable]
     if refused:
-        return _are_not_comparable(refused)
+        verb = "is" if len(refused) == 1 else "are"
+        return f"{_first_names(refused)} {verb} not comparable"
     short = [task.name for task in candidates if _lacks_evidence(task)]
     if short:
-        return f"there is not enough evidence on {', '.join(short[:_NAMED])}"
+        return f"there is not enough evidence on {_first_names(short)}"
     return "no task has a score between 0 and 1"
 
 
 def _lacks_evidence(task: TaskComparison) -> bool:
     """True for a task whose metric would have a part in the mean, with more or better rows."""
-    has_scale = scale_of(task) is not None or (task.difference.n == 0 and bool(task.metric))
-    return bool(task.not_enough) and has_scale
+    if not task.not_enough:
+        return False
+    if scale_of(task) is not None:
+        return True
+    return task.difference.n == 0 and bool(task.metric)
 
 
-def _are_not_comparable(tasks: Sequence[str]) -> str:
-    verb = "is" if len(tasks) == 1 else "are"
-    return f"{', '.join(tasks[:_NAMED])} {verb} not comparable"
+def _first_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED])
 
 
 def scale_of(task: TaskComparison) -> tuple[float, float] | None:
@@ -102,50 +112,53 @@ def scale_of(task: TaskComparison) -> tuple[float, float] | None:
     return task.bounds if item.bounded else None
 
 
-def _mean_of_tasks(tasks: Sequence[TaskComparison], known: int, confidence: float) -> Conclusion:
+def _mean_of_tasks(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
     """The mean difference on a common scale from 0 to 1 on which more is better."""
-    differences, now, before = [], [], []
+    evidence_of_tasks, now, before = [], [], []
     for task in tasks:
         least, most = scale_of(task) or (0.0, 1.0)
         evidence = task.difference.evidence
         if isinstance(evidence, (PairedVerdicts, PairedUnits)):
-            differences.append(TaskDifference(evidence, most - least))
+            evidence_of_tasks.append(TaskDifference(evidence, most - least))
         now.append(_on_scale(task, task.difference.now, least, most))
         before.append(_on_scale(task, task.difference.previous, least, most))
-    item = from_evidence(
-        MeanDifference(tuple(differences)),
+    differences = [task.difference for task in tasks]
+    mean = from_evidence(
+        MeanDifference(tuple(evidence_of_tasks)),
         confidence=confidence,
-        n=sum(task.difference.n for task in tasks),
+        n=sum(item.n for item in differences),
         previous=float(np.mean(before)),
         now=float(np.mean(now)),
-        gained=sum(task.difference.gained for task in tasks),
-        lost=sum(task.difference.lost for task in tasks),
-        binary=all(task.difference.binary for task in tasks),
-        clusters=_documents(tasks),
+        gained=sum(item.gained for item in differences),
+        lost=sum(item.lost for item in differences),
+        binary=all(item.binary for item in differences),
+        clusters=_documents(differences),
         test="limits of each task",
         range=1.0,
         made_of="counts",
     )
-    return Conclusion(f"mean of {len(tasks)} of {known} tasks", "overall", item)
+    return Conclusion(f"mean of {len(tasks)} of {known} tasks", "overall", mean)
 
 
 def _on_scale(task: TaskComparison, value: float | None, least: float, most: float) -> float:
     """A score from 0 to 1 on which more is better."""
     share = ((value or 0.0) - least) / (most - least)
-    return 1.0 - share if task.difference.higher_is_better is False else share
+    is_turned = task.difference.higher_is_better is False
+    return 1.0 - share if is_turned else share
 
 
-def _documents(tasks: Sequence[TaskComparison]) -> int | None:
+def _documents(differences: Sequence[Difference]) -> int | None:
     """Number of documents of all tasks; None where all rows are independent."""
-    if all(task.difference.clusters is None for task in tasks):
+    if all(item.clusters is None for item in differences):
         return None
-    return sum(
-        task.difference.n if task.difference.clusters is None else task.difference.clusters
-        for task in tasks
-    )
+    documents = 0
+    for item in differences:
+        clusters = item.clusters
+        documents += item.n if clusters is None else clusters
+    return documents
 
 
-def _pooled(tasks: Sequence[TaskComparison], known: int, confidence: float) -> Conclusion:
+def _pooled(tasks: _Tasks, known: int, confidence: float) -> Conclusion:
     """The verdicts of all right-or-wrong tasks together, each row weighing the same."""
     now, before, documents = [], [], []
     next_code = 0
@@ -162,5 +175,7 @@ def _pooled(tasks: Sequence[TaskComparison], known: int, confidence: float) -> C
         documents.append(np.where(codes < 0, codes, codes + next_code))
         next_code += int(codes.max(initial=UNKNOWN)) + 1
     units: NDArray[np.int64] | None = np.concatenate(documents) if next_code else None
-    item = difference(np.concatenate(now), np.concatenate(before), units, confidence=confidence)
+    verdicts = np.concatenate(now)
+    verdicts_before = np.concatenate(before)
+    item = difference(verdicts, verdicts_before, units, confidence=confidence)
     return Conclusion(f"pooled verdicts of {len(tasks)} of {known} tasks", "overall", item)

@@ -19,6 +19,8 @@ from evalprep.compare.levels import (
     pair_sides,
 )
 from evalprep.compare.questions import (
+    Flags,
+    RowPairs,
     choices_of_pairs,
     gold_differs,
     in_other_form,
@@ -102,7 +104,7 @@ class Pairs:
     other_rows: Rows
     now: Floats
     before: Floats
-    prompt_differs: NDArray[np.bool_]
+    prompt_differs: Flags
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
@@ -127,12 +129,15 @@ class Pairs:
     @property
     def share(self) -> float:
         """The share of the smaller side that met a row of the other; 1.0 of no rows."""
-        return self.paired / self.smaller if self.smaller else 1.0
+        if not self.smaller:
+            return 1.0
+        return self.paired / self.smaller
 
-    def keep(self, mask: NDArray[np.bool_]) -> Pairs:
+    def keep(self, mask: Flags) -> Pairs:
         """The pairs where `mask` holds; the lists of ids stay."""
         if mask.all():
             return self
+        repeats = None if self.repeats is None else self.repeats[mask]
         return replace(
             self,
             rows=self.rows[mask],
@@ -140,7 +145,7 @@ class Pairs:
             now=self.now[mask],
             before=self.before[mask],
             prompt_differs=self.prompt_differs[mask],
-            repeats=None if self.repeats is None else self.repeats[mask],
+            repeats=repeats,
         )
 
 
@@ -158,16 +163,19 @@ def with_published(table: Table, values: Floats) -> Pairs:
     doubled = table.doubled()
     alone = np.ones(len(table), dtype=bool)
     alone[doubled] = False
-    rows = np.flatnonzero((table.previous >= 0) & alone).astype(np.int64)
+    has_verdict = table.previous >= 0
+    rows = np.flatnonzero(has_verdict & alone).astype(np.int64)
+    unknown = np.flatnonzero(table.previous == UNKNOWN)
+    unreadable = np.flatnonzero(table.previous == UNREADABLE)
     pairs = Pairs(
         rows=rows,
         other_rows=rows,
         now=values[rows],
         before=table.previous[rows].astype(np.float64),
         prompt_differs=table.prompt_as_prepared[rows] == 0,
-        extra=[table.ids[row] for row in np.flatnonzero(table.previous == UNKNOWN)],
+        extra=_ids_of(table, unknown),
         duplicates=_names(table, doubled),
-        unreadable=[table.ids[row] for row in np.flatnonzero(table.previous == UNREADABLE)],
+        unreadable=_ids_of(table, unreadable),
         paired=int(rows.size),
     )
     return _scored(pairs, table.ids)
@@ -193,19 +201,22 @@ def with_run(
         rules: What the user decides about pairing.
         any_gold: Keep pairs whose gold answers differ.
     """
-    table, tools = side.table, (side.tool, other.tool)
+    table = side.table
+    tools = side.tool, other.tool
     match = match_rows(table, other.table, tools=tools, rules=rules)
     rows, other_rows = match.rows, match.other_rows
+    row_pairs = RowPairs(table, other.table, rows, other_rows)
+    has_repeats = bool(np.any(match.repeats >= 0))
     pairs = Pairs(
         rows=rows,
         other_rows=other_rows,
         now=side.values[rows],
         before=other.values[other_rows],
-        prompt_differs=_prompt_differs(table, other.table, rows, other_rows),
+        prompt_differs=_prompt_differs(row_pairs),
         missing=match.missing,
         extra=match.extra,
         duplicates=match.duplicates,
-        repeats=match.repeats if bool(np.any(match.repeats >= 0)) else None,
+        repeats=match.repeats if has_repeats else None,
         ways=match.ways,
         paired=int(rows.size),
         ambiguous=match.ambiguous,
@@ -215,31 +226,35 @@ def with_run(
     )
     kept = np.ones(rows.size, dtype=np.bool_)
     if pairs.across_tools:
-        kept = _same_choices(pairs, table, other.table) | np.bool_(not rules.same_choices)
-        other_gold = texts_differ(table, other.table, rows, other_rows)
+        has_same_choices = _same_choices(pairs, row_pairs)
+        if rules.same_choices:
+            kept = has_same_choices
+        other_gold = texts_differ(row_pairs)
     else:
-        other_gold = gold_differs(table, other.table, rows, other_rows)
-    pairs.other_gold = [table.ids[row] for row in rows[other_gold]]
+        other_gold = gold_differs(row_pairs)
+    pairs.other_gold = _ids_of(table, rows[other_gold])
     if not any_gold:
         kept &= ~other_gold
     return _scored(pairs.keep(kept), table.ids)
 
 
-def _same_choices(pairs: Pairs, table: Table, other: Table) -> NDArray[np.bool_]:
+def _same_choices(pairs: Pairs, row_pairs: RowPairs) -> Flags:
     """For each pair, False where the choices of its two rows differ; the counts are noted."""
-    kinds = choices_of_pairs(table, other, pairs.rows, pairs.other_rows)
+    kinds = choices_of_pairs(row_pairs)
     pairs.permuted = kinds.count(Choices.PERMUTED)
     differs = np.array([kind is Choices.DIFFERENT for kind in kinds], dtype=np.bool_)
-    pairs.other_choices = [table.ids[row] for row in pairs.rows[differs]]
+    pairs.other_choices = _ids_of(row_pairs.table, pairs.rows[differs])
     return ~differs
 
 
-def _prompt_differs(table: Table, other: Table, rows: Rows, other_rows: Rows) -> NDArray[np.bool_]:
+def _prompt_differs(pairs: RowPairs) -> Flags:
     """For each pair, True where both prompts are logged in one form and are not the same."""
-    hashes, other_hashes = table.prompt_hash[rows], other.prompt_hash[other_rows]
-    differs: NDArray[np.bool_] = (hashes != other_hashes) & (hashes != 0) & (other_hashes != 0)
-    places = np.flatnonzero(differs)
-    if places.size and in_other_form(table, other, rows[places[0]], other_rows[places[0]]):
+    hashes = pairs.table.prompt_hash[pairs.rows]
+    other_hashes = pairs.other.prompt_hash[pairs.other_rows]
+    both_logged = (hashes != 0) & (other_hashes != 0)
+    differs: Flags = (hashes != other_hashes) & both_logged
+    first_place = np.flatnonzero(differs)[:1]
+    if first_place.size and in_other_form(pairs.at(first_place)):
         return np.zeros_like(differs)
     return differs
 
@@ -267,17 +282,18 @@ def match_rows(
     sides = TableRows(table, tools[0]), TableRows(other, tools[1])
     if tools != (LM_EVAL, LM_EVAL):
         match = _nothing_matched(table, other)
-        _add_pairing(match, pair_sides(*sides, rules), table, other)
+        pairing = pair_sides(*sides, rules)
+        _add_pairing(match, pairing, table, other)
         return match
-    repeated = {*table.duplicates(), *other.duplicates()}
-    match = _match_repeated(table, other, repeated) if repeated else _match_unique(table, other)
+    match = _match_by_id(table, other)
     for way, keys in _further_ways(table, other):
         if match.missing and match.extra:
             _match_left_over(match, table, other, way, keys)
     if match.missing and match.extra:
         rows = _left_over(table, match.rows, match.duplicates).tolist()
         other_rows = _left_over(other, match.other_rows, match.duplicates).tolist()
-        _add_pairing(match, pair_rest(*sides, rules, rows, other_rows), table, other)
+        pairing = pair_rest(*sides, rules, rows, other_rows)
+        _add_pairing(match, pairing, table, other)
     match.ways = {way: count for way, count in match.ways.items() if count}
     return match
 
@@ -291,7 +307,8 @@ def _add_pairing(match: RowMatch, pairing: Pairing, table: Table, other: Table) 
     """Take over what the levels found among the rows that had no partner."""
     match.ambiguous = _ids_of(table, pairing.left_ambiguous)
     match.ambiguous += _ids_of(other, pairing.right_ambiguous)
-    match.conflicts = [table.ids[row] for row, _ in pairing.conflicts]
+    rows_of_conflicts = [row for row, _ in pairing.conflicts]
+    match.conflicts = _ids_of(table, rows_of_conflicts)
     first_group = _next_group(match)
     pairs = []
     for row, other_row, _level, group in pairing.pairs:
@@ -319,14 +336,18 @@ def _further_ways(table: Table, other: Table) -> list[tuple[str, _Keys]]:
     if table.id_source != "doc_hash":
         ways.append((BY_DOCUMENT, _document_keys))
     ways.append((BY_QUESTION, question_keys))
-    if not (table.prompt_hash.any() and other.prompt_hash.any()):
+    has_prompts = table.prompt_hash.any() and other.prompt_hash.any()
+    if not has_prompts:
         ways.append((BY_POSITION, position_keys))
     return ways
 
 
 def _document_keys(table: Table, rows: Rows) -> list[str]:
-    samples = table.read(rows)
-    return [str(sample.doc.get("published_doc_hash") or sample.doc_hash) for sample in samples]
+    keys = []
+    for sample in table.read(rows):
+        key = sample.doc.get("published_doc_hash") or sample.doc_hash
+        keys.append(str(key))
+    return keys
 
 
 def _match_left_over(match: RowMatch, table: Table, other: Table, way: str, keys: _Keys) -> None:
@@ -363,8 +384,10 @@ def _take_pairs(
     order = np.argsort(together[:, 0], kind="stable")
     columns = np.ascontiguousarray(together[order].T)
     match.rows, match.other_rows, match.repeats = columns
-    match.extra = _ids_of(table, _left_over(table, match.rows, match.duplicates))
-    match.missing = _ids_of(other, _left_over(other, match.other_rows, match.duplicates))
+    rows_left = _left_over(table, match.rows, match.duplicates)
+    other_rows_left = _left_over(other, match.other_rows, match.duplicates)
+    match.extra = _ids_of(table, rows_left)
+    match.missing = _ids_of(other, other_rows_left)
 
 
 def _left_over(table: Table, matched: Rows, duplicates: Sequence[str]) -> Rows:
@@ -386,39 +409,60 @@ def _group_by(keys: Sequence[Hashable], rows: Rows) -> dict[Hashable, list[int]]
     return dict(groups)
 
 
+def _match_by_id(table: Table, other: Table) -> RowMatch:
+    """Pair rows by the ids of the tables."""
+    repeated = {*table.duplicates(), *other.duplicates()}
+    if repeated:
+        return _match_repeated(table, other, repeated)
+    return _match_unique(table, other)
+
+
 def _match_unique(table: Table, other: Table) -> RowMatch:
     """Pair rows by id where no id is repeated."""
     if table.ids == other.ids:
         every_row = np.arange(len(table), dtype=np.int64)
         return _match_of(table, every_row, every_row, missing=[], extra=[])
     row_of_id = {row_id: row for row, row_id in enumerate(other.ids)}
-    partners = np.array([row_of_id.pop(row_id, UNKNOWN) for row_id in table.ids], dtype=np.int64)
+    partner_rows = [row_of_id.pop(row_id, UNKNOWN) for row_id in table.ids]
+    missing = list(row_of_id)
+    partners = np.array(partner_rows, dtype=np.int64)
     is_paired = partners != UNKNOWN
     rows = np.flatnonzero(is_paired).astype(np.int64)
     extra = _ids_of(table, np.flatnonzero(~is_paired).tolist())
-    return _match_of(table, rows, partners[rows], missing=list(row_of_id), extra=extra)
+    return _match_of(table, rows, partners[rows], missing=missing, extra=extra)
 
 
 def _match_repeated(table: Table, other: Table, repeated: set[str]) -> RowMatch:
     """Pair rows by id; rows of a repeated id by prompt, then by their place in the split."""
-    keys, other_keys = table.rows_by_key(repeated), other.rows_by_key(repeated)
-    doubled = [key for key in {**keys, **other_keys} if _is_doubled(key, keys, other_keys)]
+    keys = table.rows_by_key(repeated)
+    other_keys = other.rows_by_key(repeated)
+    every_key = {**keys, **other_keys}
+    doubled = [key for key in every_key if _is_doubled(key, keys, other_keys)]
     for key in doubled:
         keys.pop(key, None)
         other_keys.pop(key, None)
     shared = [key for key in keys if key in other_keys]
-    pairs = [(keys.pop(key)[0], other_keys.pop(key)[0]) for key in shared]
+    pairs = [_take_pair(keys, key, other_keys, key) for key in shared]
     pairs += _pairs_by_prompt(keys, other_keys)
     columns = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    match = _match_of(
-        table,
-        columns[:, 0],
-        columns[:, 1],
-        missing=_ids_of_keys(other_keys),
-        extra=_ids_of_keys(keys),
-    )
+    rows, other_rows = columns[:, 0], columns[:, 1]
+    missing = _ids_of_keys(other_keys)
+    extra = _ids_of_keys(keys)
+    match = _match_of(table, rows, other_rows, missing=missing, extra=extra)
     match.duplicates = list(dict.fromkeys(_ids_of_keys(doubled)))
     return match
+
+
+_RowsByKey = dict[RowKey, list[int]]
+
+
+def _take_pair(
+    keys: _RowsByKey, key: RowKey, other_keys: _RowsByKey, other_key: RowKey
+) -> tuple[int, int]:
+    """The only row of a key on each side, which leaves its mapping."""
+    row = keys.pop(key)[0]
+    other_row = other_keys.pop(other_key)[0]
+    return row, other_row
 
 
 def _ids_of_keys(keys: Iterable[RowKey]) -> list[str]:
@@ -434,30 +478,29 @@ def _match_of(
     return RowMatch(rows, other_rows, alone, missing, extra, ways={way: int(rows.size)})
 
 
-def _is_doubled(
-    key: RowKey, keys: dict[RowKey, list[int]], other_keys: dict[RowKey, list[int]]
-) -> bool:
-    return max(len(keys.get(key, ())), len(other_keys.get(key, ()))) > 1
+def _is_doubled(key: RowKey, keys: _RowsByKey, other_keys: _RowsByKey) -> bool:
+    rows = keys.get(key, ())
+    other_rows = other_keys.get(key, ())
+    return len(rows) > 1 or len(other_rows) > 1
 
 
-def _pairs_by_prompt(
-    keys: dict[RowKey, list[int]], other_keys: dict[RowKey, list[int]]
-) -> list[tuple[int, int]]:
+def _pairs_by_prompt(keys: _RowsByKey, other_keys: _RowsByKey) -> list[tuple[int, int]]:
     """Pairs of rows of a repeated id whose prompt occurs once on each side.
 
     They leave both mappings.
     """
-    by_prompt, other_by_prompt = _by_prompt(keys), _by_prompt(other_keys)
+    by_prompt = _by_prompt(keys)
+    other_by_prompt = _by_prompt(other_keys)
     pairs = []
     for prompt, candidates in by_prompt.items():
         partners = other_by_prompt.get(prompt, [])
         if len(candidates) == len(partners) == 1:
-            row, other_row = keys.pop(candidates[0])[0], other_keys.pop(partners[0])[0]
-            pairs.append((row, other_row))
+            pair = _take_pair(keys, candidates[0], other_keys, partners[0])
+            pairs.append(pair)
     return pairs
 
 
-def _by_prompt(keys: dict[RowKey, list[int]]) -> dict[tuple[str, int], list[RowKey]]:
+def _by_prompt(keys: _RowsByKey) -> dict[tuple[str, int], list[RowKey]]:
     groups: defaultdict[tuple[str, int], list[RowKey]] = defaultdict(list)
     for key in keys:
         groups[key[:2]].append(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,35 @@ from evalprep.compare.levels import Choices, compare_choices
 from evalprep.results import Sample, Table
 
 Rows = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 #: Asked of a table whose gold answers are those of no other row.
 GOLD_COLUMN = "does `target` of --columns name the column of the gold answers?"
 _MESSAGES = ('[{"role"', "[{'role'")  # a chat prompt that was logged before the template
+
+
+@dataclass(frozen=True)
+class RowPairs:
+    """Rows of two tables, pair by pair.
+
+    Attributes:
+        table, other: The tables.
+        rows, other_rows: Row of each pair in the two tables.
+    """
+
+    table: Table
+    other: Table
+    rows: Rows
+    other_rows: Rows
+
+    def at(self, places: Rows) -> RowPairs:
+        """The pairs at some places."""
+        return RowPairs(self.table, self.other, self.rows[places], self.other_rows[places])
+
+    def read(self) -> Iterator[tuple[Sample, Sample]]:
+        """Yields the two samples of each pair."""
+        samples = self.table.read(self.rows)
+        opposites = self.other.read(self.other_rows)
+        return zip(samples, opposites, strict=True)
 
 
 def arguments_text(sample: Sample) -> str:
@@ -26,7 +53,8 @@ def arguments_text(sample: Sample) -> str:
 
 def gold_text(sample: Sample) -> str:
     """The gold answer of a row in one form: runs of blanks are one, and an index is its choice."""
-    return " ".join(unicodedata.normalize("NFC", sample.gold).split())
+    composed = unicodedata.normalize("NFC", sample.gold)
+    return " ".join(composed.split())
 
 
 def question_keys(table: Table, rows: Rows) -> list[str]:
@@ -34,7 +62,11 @@ def question_keys(table: Table, rows: Rows) -> list[str]:
 
     Empty for a row without arguments.
     """
-    return [_digest(arguments_text(sample), gold_text(sample)) for sample in table.read(rows)]
+    keys = []
+    for sample in table.read(rows):
+        key = _digest(arguments_text(sample), gold_text(sample))
+        keys.append(key)
+    return keys
 
 
 def position_keys(table: Table, rows: Rows) -> list[str]:
@@ -42,50 +74,59 @@ def position_keys(table: Table, rows: Rows) -> list[str]:
 
     Empty for a row without a gold answer.
     """
-    return [_digest(gold_text(sample), str(sample.doc_id)) for sample in table.read(rows)]
+    keys = []
+    for sample in table.read(rows):
+        key = _digest(gold_text(sample), str(sample.doc_id))
+        keys.append(key)
+    return keys
 
 
 def _digest(first: str, second: str) -> str:
+    if not first:
+        return ""
     text = f"{first}\0{second}"
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() if first else ""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def count_other_questions(table: Table, other: Table, rows: Rows, other_rows: Rows) -> int:
+def count_other_questions(pairs: RowPairs) -> int:
     """Returns how many pairs differ in an argument of a request, or in the gold answer."""
-    return sum(
-        arguments_text(sample) != arguments_text(opposite)
-        or not sample.requests
-        or gold_text(sample) != gold_text(opposite)
-        for sample, opposite in _read_both(table, other, rows, other_rows)
-    )
+    return sum(_asks_other_question(sample, opposite) for sample, opposite in pairs.read())
 
 
-def gold_differs(table: Table, other: Table, rows: Rows, other_rows: Rows) -> NDArray[np.bool_]:
+def _asks_other_question(sample: Sample, opposite: Sample) -> bool:
+    if arguments_text(sample) != arguments_text(opposite) or not sample.requests:
+        return True
+    return gold_text(sample) != gold_text(opposite)
+
+
+def gold_differs(pairs: RowPairs) -> Flags:
     """For each pair, True where both gold answers are logged and are not the same.
 
     Equal hashes settle nearly every pair; the lines of the others are read.
     """
-    hashes, other_hashes = table.target_hash[rows], other.target_hash[other_rows]
+    hashes = pairs.table.target_hash[pairs.rows]
+    other_hashes = pairs.other.target_hash[pairs.other_rows]
     both_logged = (hashes != 0) & (other_hashes != 0)
-    suspected: NDArray[np.bool_] = both_logged & (hashes != other_hashes)
+    suspected: Flags = both_logged & (hashes != other_hashes)
     places = np.flatnonzero(suspected)
-    pairs = _read_both(table, other, rows[places], other_rows[places])
     differs = np.zeros_like(suspected)
-    differs[places] = [gold_text(sample) != gold_text(opposite) for sample, opposite in pairs]
+    lines = pairs.at(places).read()
+    differs[places] = [gold_text(sample) != gold_text(opposite) for sample, opposite in lines]
     return differs
 
 
-def texts_differ(table: Table, other: Table, rows: Rows, other_rows: Rows) -> NDArray[np.bool_]:
+def texts_differ(pairs: RowPairs) -> Flags:
     """For each pair of rows of other tools, True where both gold answers are known and differ.
 
     Case, blanks and final stops make no difference, and a letter is the choice that it names.
     """
-    hashes, other_hashes = table.target_hash[rows], other.target_hash[other_rows]
-    suspected: NDArray[np.bool_] = (hashes == 0) | (hashes != other_hashes)
+    hashes = pairs.table.target_hash[pairs.rows]
+    other_hashes = pairs.other.target_hash[pairs.other_rows]
+    suspected: Flags = (hashes == 0) | (hashes != other_hashes)
     places = np.flatnonzero(suspected)
-    pairs = _read_both(table, other, rows[places], other_rows[places])
     differs = np.zeros_like(suspected)
-    differs[places] = [_targets_differ(sample, opposite) for sample, opposite in pairs]
+    lines = pairs.at(places).read()
+    differs[places] = [_targets_differ(sample, opposite) for sample, opposite in lines]
     return differs
 
 
@@ -93,25 +134,26 @@ def _targets_differ(sample: Sample, opposite: Sample) -> bool:
     """Returns whether the gold answers of two samples are known and not the same."""
     target = AskedRow.of_sample(sample).keys().loose_target
     other_target = AskedRow.of_sample(opposite).keys().loose_target
-    return bool(target and other_target and target != other_target)
+    if not target or not other_target:
+        return False
+    return target != other_target
 
 
-def choices_of_pairs(table: Table, other: Table, rows: Rows, other_rows: Rows) -> list[Choices]:
+def choices_of_pairs(pairs: RowPairs) -> list[Choices]:
     """Returns how the choices of the two rows of each pair differ."""
-    return [
-        compare_choices(choices_of(sample), choices_of(opposite))
-        for sample, opposite in _read_both(table, other, rows, other_rows)
-    ]
+    kinds = []
+    for sample, opposite in pairs.read():
+        kind = compare_choices(choices_of(sample), choices_of(opposite))
+        kinds.append(kind)
+    return kinds
 
 
-def in_other_form(table: Table, other: Table, row: int, other_row: int) -> bool:
-    """True where one side logged its prompt as text and the other as messages of a chat."""
-    first = np.array([row]), np.array([other_row])
-    forms = {
-        (sample.prompt.startswith(_MESSAGES), opposite.prompt.startswith(_MESSAGES))
-        for sample, opposite in _read_both(table, other, *first)
-    }
-    return bool(forms & {(True, False), (False, True)})
+def in_other_form(pairs: RowPairs) -> bool:
+    """True where one side logged a prompt as text and the other as messages of a chat."""
+    for sample, opposite in pairs.read():
+        if _is_messages(sample.prompt) != _is_messages(opposite.prompt):
+            return True
+    return False
 
 
 def is_chat(table: Table, row: int) -> bool | None:
@@ -119,10 +161,8 @@ def is_chat(table: Table, row: int) -> bool | None:
     sample = next(iter(table.read([row])), None)
     if sample is None or not sample.prompt:
         return None
-    return sample.prompt.startswith(_MESSAGES)
+    return _is_messages(sample.prompt)
 
 
-def _read_both(
-    table: Table, other: Table, rows: Rows, other_rows: Rows
-) -> Iterator[tuple[Sample, Sample]]:
-    return zip(table.read(rows), other.read(other_rows), strict=True)
+def _is_messages(prompt: str) -> bool:
+    return prompt.startswith(_MESSAGES)

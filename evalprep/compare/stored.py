@@ -33,7 +33,8 @@ def compare_stored(
             continue
         differences = differing(run, task, other, against)
         not_comparable = reasons(differences, settings.allow)
-        notes = [UNPAIRED, *manner_notes(differences), *_notes_on_limits(task, against)]
+        notes = [UNPAIRED, *manner_notes(differences)]
+        notes += _notes_on_limits(task, against)
         for conclusion in _compare_stored_task(name, task, against, settings):
             conclusion.not_comparable = [*not_comparable, *conclusion.not_comparable]
             conclusion.notes += notes
@@ -46,8 +47,9 @@ def _compare_stored_task(
 ) -> Iterator[Conclusion]:
     """Yields a conclusion for each stored score of a task that the baseline has, too."""
     for metric in task.metrics:
+        logged = against.logged.metric(metric.metric, metric.filter)
         # In the direction that a pack gives the task, as the metric beside it.
-        baseline = against.directed(against.logged.metric(metric.metric, metric.filter))
+        baseline = against.directed(logged)
         if baseline is None:
             continue
         joined, contradiction = join_directions(metric, baseline, settings.allow)
@@ -77,10 +79,12 @@ def _compare_stored_metric(
     if metric.stderr is None or baseline.stderr is None:
         conclusion.not_enough.append("no test for this score: no standard error is stored")
         return conclusion
-    gain = -values.delta if values.higher_is_better is False else values.delta
+    is_turned = values.higher_is_better is False
+    gain = -values.delta if is_turned else values.delta
     stderr = math.hypot(metric.stderr, baseline.stderr)
+    evidence = PairedUnits(gain, stderr, _NORMAL, math.inf, math.inf, None)
     conclusion.difference = from_evidence(
-        PairedUnits(gain, stderr, _NORMAL, math.inf, math.inf, None),
+        evidence,
         confidence=confidence,
         higher_is_better=values.higher_is_better,
         previous=values.previous,
@@ -97,11 +101,14 @@ def _compare_stored_metric(
 def _both_values(metric: Metric, baseline: Metric) -> Difference:
     """A stored score of both sides, without a test; without a difference where a side has none."""
     now, before = metric.value, baseline.value
+    delta = None
+    if now is not None and before is not None:
+        delta = now - before
     is_share = metric.may_be_share and _is_within_one(now) and _is_within_one(before)
     return Difference(
         previous=before,
         now=now,
-        delta=None if now is None or before is None else now - before,
+        delta=delta,
         binary=False,
         higher_is_better=direction_of(metric),
         made_of="stored",

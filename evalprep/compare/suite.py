@@ -14,12 +14,13 @@ from custom_metrics import statistics
 from evalprep.compare.comparison import Comparison, compare_runs
 from evalprep.compare.conclusion import TOLERATED_MISSING, Conclusion, conclude
 from evalprep.compare.difference import ALPHA, POINTS, Difference, difference, from_evidence
+from evalprep.compare.pairing import Floats
 from evalprep.compare.same_outputs import SAME_FILE
 from evalprep.compare.task import TaskComparison
 from evalprep.packs import P_VALUE, Pack
 from evalprep.results import UNKNOWN, Run
 from evalprep.score import Scores, SuiteScore, packs_of, score_run
-from evalprep.terminal import shortlist
+from evalprep.terminal import counted, shortlist
 
 _NAMED = 4  # scores that a sentence names
 _DIRECTIONS = {"up": True, "down": False}
@@ -64,10 +65,12 @@ def compare_suite(
         allow=tuple(allow),
         tolerated_missing=tolerated_missing,
     )
-    of_task = {task.name: task for task in compared.tasks}
-    conclusions = [_compare_score(score, base, of_task, confidence) for score, base in pairs]
-    for conclusion, (score, _) in zip(conclusions, pairs, strict=True):
+    task_conclusions = {task.name: task for task in compared.tasks}
+    conclusions = []
+    for score, base in pairs:
+        conclusion = _compare_score(score, base, task_conclusions, confidence)
         conclusion.decides = _is_headline(score, packs.get(score.pack))
+        conclusions.append(conclusion)
     _conclude(conclusions, confidence, margin)
     return conclusions
 
@@ -87,11 +90,9 @@ def compare_scores(
     )
     comparison.notes += dict.fromkeys([*now.notes, *before.notes])
     paired = {score.id for score, _ in pairs}
-    comparison.notes += [
-        f"{score.id}: only one side has it"
-        for score in now.suite
-        if score.id not in paired and score.value is not None
-    ]
+    for score in now.suite:
+        if score.id not in paired and score.value is not None:
+            comparison.notes.append(f"{score.id}: only one side has it")
     return comparison
 
 
@@ -100,14 +101,19 @@ def tasks_without_mean(runs: Sequence[Run], packs: Mapping[str, Pack]) -> set[st
     names: set[str] = set()
     for run in runs:
         for pack in packs_of(run, packs):
-            if pack.conclusion is None:
-                continue
-            names |= {
-                name
-                for name, task in {**run.tasks, **run.stored}.items()
-                if name in pack.tasks or task.metadata.get("pack") == pack.name
-            }
-            names |= _tasks_of_scores(pack)
+            if pack.conclusion is not None:
+                names |= _tasks_of_pack(run, pack)
+                names |= _tasks_of_scores(pack)
+    return names
+
+
+def _tasks_of_pack(run: Run, pack: Pack) -> set[str]:
+    """The tasks of a run that belong to a pack."""
+    names: set[str] = set()
+    tasks = {**run.tasks, **run.stored}
+    for name, task in tasks.items():
+        if name in pack.tasks or task.metadata.get("pack") == pack.name:
+            names.add(name)
     return names
 
 
@@ -128,8 +134,9 @@ def _is_headline(score: SuiteScore, pack: Pack | None) -> bool:
 
 def _pairs(now: Scores, before: Scores) -> list[tuple[SuiteScore, SuiteScore]]:
     """The scores that both sides have."""
-    earlier = {score.id: score for score in before.suite}
-    return [(score, earlier[score.id]) for score in now.suite if score.id in earlier]
+    baseline = {score.id: score for score in before.suite}
+    shared = [score for score in now.suite if score.id in baseline]
+    return [(score, baseline[score.id]) for score in shared]
 
 
 def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
@@ -142,11 +149,9 @@ def _other_parts(score: SuiteScore, base: SuiteScore) -> str:
     lone += [name for name in other if name not in own]
     if score.value is None or base.value is None or not lone:
         return ""
-    scores = "1 score" if len(own) == 1 else f"{len(own)} scores"
-    return (
-        f"the mean is over {scores}, the baseline's over {len(other)}; "
-        f"one side alone has {shortlist(lone, _NAMED)}"
-    )
+    scores = counted(len(own), "score")
+    means = f"the mean is over {scores}, the baseline's over {len(other)}"
+    return f"{means}; one side alone has {shortlist(lone, _NAMED)}"
 
 
 def _conclude(conclusions: Sequence[Conclusion], confidence: float, margin: float | None) -> None:
@@ -154,8 +159,11 @@ def _conclude(conclusions: Sequence[Conclusion], confidence: float, margin: floa
 
     The same scores by another rule are no further chances.
     """
-    for key in dict.fromkeys((item.rule, item.decides) for item in conclusions):
-        family = [item for item in conclusions if (item.rule, item.decides) == key]
+    families: dict[tuple[str, bool], list[Conclusion]] = {}
+    for item in conclusions:
+        key = item.rule, item.decides
+        families.setdefault(key, []).append(item)
+    for family in families.values():
         conclude(family, confidence=confidence, margin=margin)
 
 
@@ -163,9 +171,8 @@ def _compare_score(
     score: SuiteScore, base: SuiteScore, tasks: Mapping[str, Conclusion], confidence: float
 ) -> Conclusion:
     """One score of both sides."""
-    result = Conclusion(
-        f"{score.pack}/{score.name}", "suite", _values_of(score, base), rule=score.rule
-    )
+    name = f"{score.pack}/{score.name}"
+    result = Conclusion(name, "suite", _values_of(score, base), rule=score.rule)
     _check_tasks(result, score, tasks)
     result.not_comparable += _other_question(score, base)
     result.not_enough += [reason for reason in (score.few_read, base.few_read) if reason]
@@ -189,20 +196,20 @@ def _compare_score(
     return result
 
 
-def _width(score: SuiteScore) -> float | None:
-    low, high = score.range
-    return None if low is None or high is None else float(high) - float(low)
-
-
 def _values_of(score: SuiteScore, base: SuiteScore) -> Difference:
     """Both values, without a test."""
+    bounds = _bounds(score)
+    width = None
+    if bounds is not None:
+        low, high = bounds
+        width = high - low
     return Difference(
         n=min(score.n or 0, base.n or 0),
         previous=base.value,
         now=score.value,
         binary=False,
         higher_is_better=_DIRECTIONS.get(score.better),
-        range=_width(score),
+        range=width,
         unit=POINTS if score.range == (0.0, 1.0) else "",
         made_of=score.made_of or "function",
     )
@@ -215,24 +222,24 @@ def _check_tasks(result: Conclusion, score: SuiteScore, tasks: Mapping[str, Conc
         if task is None:
             continue
         result.not_comparable += [f"{name}: {reason}" for reason in task.not_comparable]
-        # What has no score by row can still be part of a score with code of its own.
-        result.not_enough += [
-            f"{name}: {reason}"
-            for reason in task.not_enough
-            if "expected rows" in reason or reason == SAME_FILE
-        ]
+        for reason in task.not_enough:
+            # What has no score by row can still be part of a score with code of its own.
+            if "expected rows" in reason or reason == SAME_FILE:
+                result.not_enough.append(f"{name}: {reason}")
 
 
 def _other_question(score: SuiteScore, base: SuiteScore) -> list[str]:
     """Returns why two values of a score do not answer the same question."""
     reasons = []
     if score.rule != base.rule:
-        rules = " and ".join(side.rule or "the usual rule" for side in (score, base))
-        reasons.append(f"scored by different rules: {rules}")
-    if other_parts := _other_parts(score, base):
+        rules = [side.rule or "the usual rule" for side in (score, base)]
+        reasons.append(f"scored by different rules: {' and '.join(rules)}")
+    other_parts = _other_parts(score, base)
+    if other_parts:
         reasons.append(other_parts)
     both_have_values = score.value is not None and base.value is not None
-    if both_have_values and score.result.reference_sha256 != base.result.reference_sha256:
+    reference = score.result.reference_sha256
+    if both_have_values and reference != base.result.reference_sha256:
         reasons.append("the two runs were scored against different references")
     return reasons
 
@@ -244,7 +251,8 @@ def _tested_rows(
 
     None for other scores, and where the rows of the two sides are not the same.
     """
-    candidate, baseline = (_row_values(side) for side in (score, base))
+    candidate = _row_values(score)
+    baseline = _row_values(base)
     if not candidate or candidate.keys() != baseline.keys():
         return None
     keys = sorted(candidate)
@@ -252,8 +260,8 @@ def _tested_rows(
     if units is not None and len(units) < len(keys):
         return None
     tested = difference(
-        np.array([candidate[key] for key in keys], dtype=np.float64),
-        np.array([baseline[key] for key in keys], dtype=np.float64),
+        _values_at(keys, candidate),
+        _values_at(keys, baseline),
         None if units is None else np.array(units, dtype=np.int64),
         confidence=confidence,
         higher_is_better=_DIRECTIONS.get(score.better),
@@ -263,20 +271,28 @@ def _tested_rows(
     return replace(tested, now=score.value, previous=base.value)
 
 
+def _values_at(keys: Sequence[str], values: Mapping[str, float]) -> Floats:
+    return np.array([values[key] for key in keys], dtype=np.float64)
+
+
 def _bounds(score: SuiteScore) -> tuple[float, float] | None:
     """The range of a score; None where an end of it is open."""
     least, most = score.range
-    return None if least is None or most is None else (float(least), float(most))
+    if least is None or most is None:
+        return None
+    return float(least), float(most)
 
 
 def _row_values(score: SuiteScore) -> Mapping[str, float]:
     """The value of each row of a score that is their plain mean; empty for other scores."""
     influence = score.result.influence()
-    return (influence.values if influence else None) or {}
+    if influence is None:
+        return {}
+    return influence.values or {}
 
 
 def _known_tasks(score: SuiteScore, tasks: Mapping[str, Conclusion]) -> list[Conclusion]:
-    return [task for name in score.tasks if (task := tasks.get(name))]
+    return [tasks[name] for name in score.tasks if name in tasks]
 
 
 def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | None:
@@ -285,9 +301,11 @@ def _row_units(keys: Sequence[str], tasks: Sequence[Conclusion]) -> list[int] | 
     None where all rows are independent.
     """
     documents = _documents_of(tasks)
+    if not documents:
+        return None
     codes: dict[str, int] = {}
     known = [documents[key] for key in keys if key in documents]
-    return [codes.setdefault(name, len(codes)) for name in known] if documents else None
+    return [codes.setdefault(name, len(codes)) for name in known]
 
 
 def _documents_of(tasks: Sequence[Conclusion]) -> dict[str, str]:
@@ -312,10 +330,11 @@ def _documents_of_task(task: TaskComparison) -> dict[str, str]:
     for row, unit in zip(pairs.rows.tolist(), units.tolist(), strict=True):
         row_id = table.ids[row]
         document = row_id if unit == UNKNOWN else f"#{unit}"
-        documents[f"{task.name}#{row_id}"] = f"{task.name}#{document}"
+        key_of_document = f"{task.name}#{document}"
+        documents[f"{task.name}#{row_id}"] = key_of_document
         place = str(table.doc_id[row])
         if place not in ids:
-            documents[f"{task.name}#{place}"] = f"{task.name}#{document}"
+            documents[f"{task.name}#{place}"] = key_of_document
     return documents
 
 

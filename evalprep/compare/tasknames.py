@@ -64,29 +64,40 @@ def of_tasks(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
     tasks: list[str] = []
     for name in names:
         tasks += candidate.group(name) or [name]
-    return [narrowed(run, _names_in(run, tasks, aligned), None) for run in aligned]
+    narrowed_runs = []
+    for run in aligned:
+        names_in_run = _names_in(run, tasks, aligned)
+        narrowed_runs.append(narrowed(run, names_in_run, None))
+    return narrowed_runs
 
 
 def _names_in(run: Run, names: Sequence[str], runs: Sequence[Run]) -> list[str]:
     """The names but for those that other runs alone have; all of them where none is left."""
-    others = [name for name in names if not _has(run, name)]
-    elsewhere = {name for name in others if any(_has(other, name) for other in runs)}
-    return [name for name in names if name not in elsewhere] or list(names)
+    kept = [name for name in names if _has(run, name) or not _any_has(runs, name)]
+    return kept or list(names)
+
+
+def _any_has(runs: Sequence[Run], pattern: str) -> bool:
+    return any(_has(run, pattern) for run in runs)
 
 
 def _has(run: Run, pattern: str) -> bool:
     """Returns whether a run has a task of a name or pattern."""
-    return bool(fnmatch.filter([*run.tasks, *run.logged.tasks], pattern))
+    names = [*run.tasks, *run.logged.tasks]
+    return bool(fnmatch.filter(names, pattern))
 
 
 def _matches(run: Run, other: Run, chosen: Sequence[str] | None) -> Iterator[tuple[str, str]]:
     """Yields the name of a task in the other run, and its name in the run."""
-    alone = [name for name in _compared(run, chosen) if other.known(name) is None]
+    compared = _compared(run, chosen)
+    alone = [name for name in compared if other.known(name) is None]
     other_alone = [name for name in other.tasks if run.known(name) is None]
     matched = _matched_by_prefix(alone, other_alone)
     if matched:
         yield from matched
-    elif len(alone) == len(other_alone) == 1 and run.tool != other.tool:
+        return
+    is_single = len(alone) == len(other_alone) == 1
+    if is_single and run.tool != other.tool:
         yield other_alone[0], alone[0]
 
 
@@ -94,12 +105,18 @@ def _compared(run: Run, chosen: Sequence[str] | None) -> list[str]:
     """The tasks of a run that are compared: all, or the chosen ones and those of chosen groups."""
     if chosen is None:
         return list(run.tasks)
-    names = {member for name in chosen for member in run.group(name) or (name,)}
+    names: set[str] = set()
+    for name in chosen:
+        names.update(run.group(name) or (name,))
     return [name for name in run.tasks if name in names]
 
 
 def _matched_by_prefix(names: Sequence[str], others: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of another name and a name that differ in the prefix of published files alone."""
     by_core = {name.removeprefix(_PREFIX): name for name in names}
-    cores = {other: other.removeprefix(_PREFIX) for other in others}
-    return [(other, by_core[core]) for other, core in cores.items() if core in by_core]
+    pairs = []
+    for other in others:
+        core = other.removeprefix(_PREFIX)
+        if core in by_core:
+            pairs.append((other, by_core[core]))
+    return pairs

@@ -16,37 +16,47 @@ from evalprep.terminal import counted
 _WORD = re.compile(r"\w+")
 _SAME_TASK = 0.5  # share of the words of the shorter side from which questions are of one kind
 _ROWS = 500  # rows of a side that are looked at
+_FIX = (
+    "compare one task and one split on both sides, or pair the rows with "
+    "`--pairing same_ids` or `--pairing position`"
+)
 
 
 def nothing_paired(task: TaskComparison, where: str) -> BadInput | None:
     """Returns the error for a task of two tools without a pair; None for any other."""
     pairs, table, other = task.pairs, task.table, task.other
-    if pairs is None or table is None or other is None or pairs.paired or not pairs.across_tools:
+    if pairs is None or table is None or other is None:
         return None
-    sides = TableRows(table, pairs.tools[0]), TableRows(other, pairs.tools[1])
-    texts = [list(side.texts(range(min(len(side), _ROWS)))) for side in sides]
+    if pairs.paired or not pairs.across_tools:
+        return None
+    tool, other_tool = pairs.tools
+    side, other_side = TableRows(table, tool), TableRows(other, other_tool)
+    texts = [_first_texts(side), _first_texts(other_side)]
     reasons = [*_prompts_only(texts), *_other_gold(pairs)]
-    if 2 * len(pairs.conflicts) < min(map(len, sides)):
+    rows = min(len(side), len(other_side))
+    if 2 * len(pairs.conflicts) < rows:
         reasons += _other_questions(texts)
-    return BadInput(
-        Problem(
-            what=f"no row of task {task.name} is on both sides: {'; '.join(reasons)}",
-            where=where,
-            fix="compare one task and one split on both sides, or pair the rows with "
-            "`--pairing same_ids` or `--pairing position`",
-        )
-    )
+    what = f"no row of task {task.name} is on both sides: {'; '.join(reasons)}"
+    return BadInput(Problem(what=what, where=where, fix=_FIX))
+
+
+def _first_texts(side: TableRows) -> list[AskedRow]:
+    """The questions and prompts of the first rows of a side."""
+    rows = range(min(len(side), _ROWS))
+    return list(side.texts(rows))
 
 
 def _prompts_only(sides: list[list[AskedRow]]) -> list[str]:
     """The reason where a side keeps no question beside the prompt."""
     reasons = []
     for name, rows in zip(("candidate", "baseline"), sides, strict=True):
-        without = sum(not row.question or row.has_only_prompt for row in rows)
-        if rows and without == len(rows):
-            has_prompts = any(row.prompt for row in rows)
-            kept = "prompts without questions" if has_prompts else "neither questions nor prompts"
-            reasons.append(f"the {name} keeps {kept}")
+        has_questions = any(row.question and not row.has_only_prompt for row in rows)
+        if not rows or has_questions:
+            continue
+        kept = "neither questions nor prompts"
+        if any(row.prompt for row in rows):
+            kept = "prompts without questions"
+        reasons.append(f"the {name} keeps {kept}")
     return reasons
 
 
@@ -55,16 +65,26 @@ def _other_gold(pairs: Pairs) -> list[str]:
     count = len(pairs.conflicts)
     if not count:
         return []
-    reason = f"{counted(count, 'question is', 'questions are')} equal with another gold answer"
-    return [f"{reason} ({GOLD_COLUMN})" if TABLE in pairs.tools else reason]
+    questions = counted(count, "question is", "questions are")
+    reason = f"{questions} equal with another gold answer"
+    if TABLE in pairs.tools:
+        reason += f" ({GOLD_COLUMN})"
+    return [reason]
 
 
 def _other_questions(sides: list[list[AskedRow]]) -> list[str]:
     """Returns whether the questions are of another task, or of another part of the same data."""
-    words = [set(_WORD.findall(" ".join(row.question for row in rows).lower())) for rows in sides]
-    smaller = min(map(len, words))
+    words, other_words = (_words_of(rows) for rows in sides)
+    smaller = min(len(words), len(other_words))
     if not smaller:
         return []
-    share = len(words[0] & words[1]) / smaller
+    share = len(words & other_words) / smaller
     kind = "another split of the data" if share >= _SAME_TASK else "another task"
-    return [f"{kind}: {share:.0%} of the words of the questions are on both sides"]
+    shared_words = f"{share:.0%} of the words of the questions"
+    return [f"{kind}: {shared_words} are on both sides"]
+
+
+def _words_of(rows: list[AskedRow]) -> set[str]:
+    """The words of all questions, in lower case."""
+    questions = " ".join(row.question for row in rows)
+    return set(_WORD.findall(questions.lower()))

@@ -46,6 +46,7 @@ _EXPECTED = {  # what the rows of a metric are to hold
     "brier_score": "pairs of gold label and probabilities",
 }
 _TEXT_PAIRS = "pairs of reference and reply"
+_NO_TEST = "no test for this score"
 _NOT_READABLE = (ValueError, TypeError, ZeroDivisionError, IndexError, KeyError)
 
 
@@ -69,7 +70,9 @@ class WholeRows:
 
 def is_whole(metric: Metric) -> bool:
     """True for a metric whose rows hold something that is no number."""
-    return metric.kind == "counts" or (metric.kind == "function" and metric.value is not None)
+    if metric.kind == "function":
+        return metric.value is not None
+    return metric.kind == "counts"
 
 
 def compare_whole(
@@ -87,34 +90,34 @@ def compare_whole(
     now, contradiction = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings.cluster)
     is_perplexity = metric in PERPLEXITIES
+    unit = _unit_without_test(now, before)
     result = Conclusion(
         f"{task.name}: {now.name}",
         "perplexity" if is_perplexity else "metric",
-        Difference(
-            n=len(rows.now), binary=False, made_of="counts", unit=_unit_without_test(now, before)
-        ),
+        Difference(n=len(rows.now), binary=False, made_of="counts", unit=unit),
         metric=metric,
         filter=chosen_filter,
-        not_comparable=[with_option(contradiction, DIRECTION)] if contradiction else [],
     )
+    if contradiction:
+        result.not_comparable.append(with_option(contradiction, DIRECTION))
     try:
         if is_perplexity:
             _compare_likelihoods(result, metric, rows, settings.confidence)
         else:
             _compare_counts(result, now, rows, settings.confidence)
     except UnreadableRowsError as error:
-        result.not_enough.append(f"no test for this score: {error}")
+        result.not_enough.append(f"{_NO_TEST}: {error}")
     except _NOT_READABLE:
         expected = _EXPECTED.get(metric, _TEXT_PAIRS)
-        result.not_enough.append(
-            f"no test for this score: metric {metric} of task {task.name} has other rows; "
-            f"expected {expected}"
-        )
+        where = f"metric {metric} of task {task.name}"
+        result.not_enough.append(f"{_NO_TEST}: {where} has other rows; expected {expected}")
     except ImportError:
-        result.not_enough.append(f"no test for this score: {metric} takes the package sacrebleu")
-    if result.difference.previous is None:  # what lm-eval says of all rows
-        result.difference.now, result.difference.previous = now.value, before.value
-        result.difference.higher_is_better = direction_of(now)
+        result.not_enough.append(f"{_NO_TEST}: {metric} takes the package sacrebleu")
+    difference = result.difference
+    if difference.previous is None:  # what lm-eval says of all rows
+        difference.now = now.value
+        difference.previous = before.value
+        difference.higher_is_better = direction_of(now)
     return result
 
 
@@ -125,24 +128,25 @@ def _unit_without_test(now: Metric, before: Metric) -> str:
     """
     if now.unit or now.range is not None:
         return POINTS if now.range == (0.0, 1.0) else ""
-    values = [value for value in (now.value, before.value) if value is not None]
-    return POINTS if all(0.0 <= value <= 1.0 for value in values) else ""
+    for value in (now.value, before.value):
+        if value is not None and not 0.0 <= value <= 1.0:
+            return ""
+    return POINTS
 
 
 def _rows_of(
     task: TaskRun, against: TaskRun, metric: str, filter_name: str, cluster: str
 ) -> WholeRows:
     table, other = task.table(filter_name), against.table(filter_name)
-    match = match_rows(table, other, tools=(task.tool, against.tool))
+    tools = task.tool, against.tool
+    match = match_rows(table, other, tools=tools)
     codes = document_codes(table, match.rows, cluster)
     units = None
     if codes is not None:
         units = [None if code < 0 else code for code in codes.tolist()]
-    return WholeRows(
-        _row_contents(table, match.rows, metric),
-        _row_contents(other, match.other_rows, metric),
-        units,
-    )
+    now = _row_contents(table, match.rows, metric)
+    before = _row_contents(other, match.other_rows, metric)
+    return WholeRows(now, before, units)
 
 
 def _row_contents(table: Table, rows: NDArray[np.int64], metric: str) -> list[Any]:
@@ -153,28 +157,30 @@ def _kept_units(rows: WholeRows, kept: NDArray[np.bool_]) -> list[int | None] | 
     """The documents of the rows that are kept; None where all rows are independent."""
     if rows.units is None:
         return None
-    return [unit for unit, is_kept in zip(rows.units, kept.tolist(), strict=True) if is_kept]
+    pairs = zip(rows.units, kept.tolist(), strict=True)
+    return [unit for unit, is_kept in pairs if is_kept]
 
 
 def _compare_likelihoods(
     result: Conclusion, metric: str, rows: WholeRows, confidence: float
 ) -> None:
     """Perplexities as a ratio, bits per byte as a difference in bits."""
-    now, before = (
-        np.array([_likelihood(value) for value in side], dtype=np.float64).reshape(-1, 2)
-        for side in rows.sides
-    )
-    good: NDArray[np.bool_] = np.all(np.isfinite(np.hstack([now, before])), axis=1)
+    now = _likelihoods(rows.now)
+    before = _likelihoods(rows.before)
+    is_finite = np.isfinite(np.hstack([now, before]))
+    good: NDArray[np.bool_] = np.all(is_finite, axis=1)
     dropped = int(np.sum(~good))
     if dropped:
         result.notes.append(f"{dropped} rows without a finite log-likelihood are left out")
-    if not np.array_equal(now[good, 1], before[good, 1]):
+    texts = int(good.sum())
+    likelihoods, lengths = now[good, 0], now[good, 1]
+    other_likelihoods, other_lengths = before[good, 0], before[good, 1]
+    if not np.array_equal(lengths, other_lengths):
         result.not_comparable.append("the texts of the two runs differ in length")
         return
     units = _kept_units(rows, good)
-    likelihoods, other_likelihoods, lengths = now[good, 0], before[good, 0], now[good, 1]
     known: dict[str, Any] = {
-        "n": int(good.sum()),
+        "n": texts,
         "now": _value_of(metric, likelihoods, lengths),
         "previous": _value_of(metric, other_likelihoods, lengths),
         "binary": False,
@@ -183,13 +189,16 @@ def _compare_likelihoods(
     }
     if metric == BITS_PER_BYTE:
         bits = statistics.bits_difference(likelihoods, other_likelihoods, lengths, units)
-        evidence, known["unit"] = bits.difference.turned(), BITS
-        relative = bits.relative.interval(confidence)
+        evidence = bits.difference.turned()
+        relative_low, relative_high = bits.relative.interval(confidence)
+        known["unit"] = BITS
         known["relative"] = bits.relative.value
-        known["relative_low"], known["relative_high"] = relative
+        known["relative_low"] = relative_low
+        known["relative_high"] = relative_high
     else:
         ratio = statistics.perplexity_ratio(likelihoods, other_likelihoods, lengths, units)
-        evidence, known["unit"] = ratio.difference, RATIO
+        evidence = ratio.difference
+        known["unit"] = RATIO
     result.difference = from_evidence(
         evidence,
         confidence=confidence,
@@ -198,11 +207,15 @@ def _compare_likelihoods(
         clusters=None if units is None else round(evidence.units),
         **known,
     )
-    texts = int(good.sum())
     if texts < FEWEST_TEXTS:
-        result.not_enough.append(
-            f"{texts} texts: an interval of perplexities takes at least {FEWEST_TEXTS}"
-        )
+        fewest = f"an interval of perplexities takes at least {FEWEST_TEXTS}"
+        result.not_enough.append(f"{texts} texts: {fewest}")
+
+
+def _likelihoods(side: Sequence[Any]) -> Floats:
+    """Log-likelihood and length of each row of a side, as two columns."""
+    lines = [_likelihood(value) for value in side]
+    return np.array(lines, dtype=np.float64).reshape(-1, 2)
 
 
 def _likelihood(value: Any) -> tuple[float, float]:
@@ -226,9 +239,13 @@ def _value_of(metric: str, likelihoods: Floats, lengths: Floats) -> float | None
 
 def _compare_counts(result: Conclusion, metric: Metric, rows: WholeRows, confidence: float) -> None:
     """A score that is a function of counts which add up over rows."""
-    counts, value = _reader(metric.metric)(rows.sides)
-    width = None if metric.range is None else metric.range[1] - metric.range[0]
-    linearised = statistics.paired_counts(counts[0], counts[1], value, rows.units)
+    read_sides = _reader(metric.metric)
+    (counts, other_counts), score_of_sums = read_sides(rows.sides)
+    linearised = statistics.paired_counts(counts, other_counts, score_of_sums, rows.units)
+    width = None
+    if metric.range is not None:
+        low, high = metric.range
+        width = high - low
     evidence: PairedUnits = replace(linearised, widest=width)
     higher_is_better = False if metric.metric in _LOWER else direction_of(metric)
     result.difference = from_evidence(
@@ -236,34 +253,42 @@ def _compare_counts(result: Conclusion, metric: Metric, rows: WholeRows, confide
         confidence=confidence,
         higher_is_better=higher_is_better,
         n=len(rows.now),
-        now=value(counts[0].sum(axis=0)),
-        previous=value(counts[1].sum(axis=0)),
+        now=score_of_sums(counts.sum(axis=0)),
+        previous=score_of_sums(other_counts.sum(axis=0)),
         binary=False,
         made_of="counts",
         unit=POINTS if metric.range == (0.0, 1.0) else "",
         range=width or evidence.range,
         test="paired interval with pseudo-rows, linearised score",
     )
-    positive = int((counts[0][:, 0] + counts[0][:, 2]).sum()) if metric.metric == "f1" else None
-    if positive is not None and positive < _POSITIVE_ROWS:
-        result.not_enough.append(
-            f"{positive} rows with a positive gold label: F1 takes at least {_POSITIVE_ROWS}"
-        )
+    if metric.metric == "f1":
+        _check_positive_rows(result, counts)
 
 
+def _check_positive_rows(result: Conclusion, counts: Floats) -> None:
+    """Notes where too few rows have the positive gold label for F1."""
+    hits, misses = counts[:, 0], counts[:, 2]
+    positive = int((hits + misses).sum())
+    if positive < _POSITIVE_ROWS:
+        fewest = f"F1 takes at least {_POSITIVE_ROWS}"
+        result.not_enough.append(f"{positive} rows with a positive gold label: {fewest}")
+
+
+_Sides = Sequence[Sequence[Any]]
+#: The counts of both sides, row by row, and the score of the sums of a side.
 _Read = tuple[list[Floats], Callable[[Floats], float]]
 
 
-def _reader(metric: str) -> Callable[[Sequence[Sequence[Any]]], _Read]:
+def _reader(metric: str) -> Callable[[_Sides], _Read]:
     readers = {"f1": _f1, "mcc": _mcc, "brier_score": _brier}
     if metric in _TEXTS:
-        return lambda sides: _texts(metric, sides)
+        return partial(_texts, metric)
     if metric not in readers:
         raise UnreadableRowsError(f"what the rows of {metric} add to it is not known")
     return readers[metric]
 
 
-def _f1(sides: Sequence[Sequence[Any]]) -> _Read:
+def _f1(sides: _Sides) -> _Read:
     """Binary F1 of label 1, as lm-eval's `f1`: pairs of gold and predicted label."""
     if not _labels(sides) <= {0, 1}:
         raise UnreadableRowsError("labels beyond 0 and 1")
@@ -285,7 +310,7 @@ def _f1(sides: Sequence[Sequence[Any]]) -> _Read:
     return counts, value
 
 
-def _labels(sides: Sequence[Sequence[Any]]) -> set[Any]:
+def _labels(sides: _Sides) -> set[Any]:
     labels = set()
     for side in sides:
         for gold, predicted in side:
@@ -293,7 +318,7 @@ def _labels(sides: Sequence[Sequence[Any]]) -> set[Any]:
     return labels
 
 
-def _mcc(sides: Sequence[Sequence[Any]]) -> _Read:
+def _mcc(sides: _Sides) -> _Read:
     """Matthews' correlation for any number of classes (Gorodkin 2004).
 
     Computed from the confusion matrix.
@@ -305,7 +330,8 @@ def _mcc(sides: Sequence[Sequence[Any]]) -> _Read:
     for side in sides:
         lines = np.zeros((len(side), size * size))
         for row, (gold, predicted) in enumerate(side):
-            lines[row, place[gold] * size + place[predicted]] = 1.0
+            cell = place[gold] * size + place[predicted]
+            lines[row, cell] = 1.0
         counts.append(lines)
 
     def value(sums: Floats) -> float:
@@ -327,7 +353,7 @@ def _correlation(confusion: NDArray[np.float64]) -> float:
     return (right * total - by_chance) / bottom if bottom > 0 else 0.0
 
 
-def _brier(sides: Sequence[Sequence[Any]]) -> _Read:
+def _brier(sides: _Sides) -> _Read:
     """Mean squared distance of the probabilities from the gold class: [sum, rows]."""
     counts = []
     for side in sides:
@@ -349,7 +375,7 @@ def _squared_distance(gold: Any, chances: Sequence[float]) -> float:
     return float(np.sum(distance**2))
 
 
-def _texts(metric: str, sides: Sequence[Sequence[Any]]) -> _Read:
+def _texts(metric: str, sides: _Sides) -> _Read:
     """Corpus BLEU, chrF, chrF++ and TER of pairs of reference and reply.
 
     Computed through sacrebleu's own sentence statistics.
@@ -357,13 +383,14 @@ def _texts(metric: str, sides: Sequence[Sequence[Any]]) -> _Read:
     import sacrebleu.metrics as scorers
 
     name, arguments = _TEXTS[metric]
-    scorer = getattr(scorers, name)(**arguments)
+    scorer_class = getattr(scorers, name)
+    scorer = scorer_class(**arguments)
     counts = []
     for side in sides:
         references = [_references(reference) for reference, _ in side]
         # As lm-eval does: every row counts with as many references as the row with the fewest has.
         streams = [list(stream) for stream in zip(*references, strict=False)]
-        replies = [reply if isinstance(reply, str) else str(reply[0]) for _, reply in side]
+        replies = [_reply_text(reply) for _, reply in side]
         # sacrebleu has no public way to its sentence statistics.
         lines = scorer._extract_corpus_statistics(replies, streams)  # noqa: SLF001
         counts.append(np.array(lines, dtype=np.float64))
@@ -375,7 +402,8 @@ def _texts(metric: str, sides: Sequence[Sequence[Any]]) -> _Read:
 
 def _score_of_sums(scorer: CHRF | TER, sums: Floats) -> float:
     """The score of summed sentence statistics."""
-    return float(scorer._compute_score_from_stats(sums.tolist()).score)  # noqa: SLF001
+    score = scorer._compute_score_from_stats(sums.tolist())  # noqa: SLF001
+    return float(score.score)
 
 
 def _bleu_of_sums(scorer: BLEU, sums: Floats) -> float:
@@ -385,7 +413,8 @@ def _bleu_of_sums(scorer: BLEU, sums: Floats) -> float:
     thousands of times too steep where replies are short.
     """
     orders = scorer.max_ngram_order
-    reply_length, reference_length = float(sums[0]), float(sums[1])
+    reply_length = float(sums[0])
+    reference_length = float(sums[1])
     if not reply_length > 0:
         return 0.0
     precision = scorer.compute_bleu(
@@ -403,4 +432,10 @@ def _bleu_of_sums(scorer: BLEU, sums: Floats) -> float:
 
 
 def _references(reference: Any) -> list[str]:
-    return [reference] if isinstance(reference, str) else [str(text) for text in reference]
+    if isinstance(reference, str):
+        return [reference]
+    return [str(text) for text in reference]
+
+
+def _reply_text(reply: Any) -> str:
+    return reply if isinstance(reply, str) else str(reply[0])

@@ -34,22 +34,23 @@ def expand_models(raw: dict[str, Any], source: YamlFile, problems: Problems) -> 
     if not models:
         return {key: value for key, value in raw.items() if key != "models"}
     if raw.get("model_name") is not None:
-        problems.add(
-            "model_name and models are both given",
-            where=source.where("models"),
-            fix="keep one of the two; `--set model_name=null` leaves the models of the file",
-        )
-    listed = models if isinstance(models, list) else [models]
+        what = "model_name and models are both given"
+        fix = "keep one of the two; `--set model_name=null` leaves the models of the file"
+        problems.add(what, where=source.where("models"), fix=fix)
+    if not isinstance(models, list):
+        models = [models]
     entries: list[Any] = []
-    for number, model in enumerate(listed):
+    for number, model in enumerate(models):
         entry = {"model_name": model} if isinstance(model, str) else model
         entries += _expanded(entry, number, source, problems)
     return {**raw, "models": entries, "model_name": _first_name(entries)}
 
 
 def _first_name(entries: Sequence[Any]) -> Any:
-    names = (entry.get("model_name") for entry in entries if isinstance(entry, dict))
-    return next(names, None) or "-"
+    for entry in entries:
+        if isinstance(entry, dict):
+            return entry.get("model_name") or "-"
+    return "-"
 
 
 def _expanded(entry: Any, number: int, source: YamlFile, problems: Problems) -> list[Any]:
@@ -59,12 +60,11 @@ def _expanded(entry: Any, number: int, source: YamlFile, problems: Problems) -> 
         return [entry]
     folders = matching(name, source.folder)
     if not folders:
-        problems.add(
-            f"no model folder matches {name!r}",
-            where=source.where("models", number),
-            allowed="folders with a config.json",
-            fix="mend the pattern, or name the folders",
-        )
+        what = f"no model folder matches {name!r}"
+        where = source.where("models", number)
+        allowed = "folders with a config.json"
+        fix = "mend the pattern, or name the folders"
+        problems.add(what, where=where, allowed=allowed, fix=fix)
     return [{**entry, "model_name": str(folder)} for folder in folders]
 
 
@@ -73,15 +73,19 @@ def matching(pattern: str, folder: Path) -> list[Path]:
 
     Checkpoint-2 before checkpoint-10.
     """
-    start = place(pattern, folder)
-    parts = start.parts
+    parts = place(pattern, folder).parts
     fixed = next(at for at, part in enumerate(parts) if _PATTERN.search(part))
     above = Path(*parts[:fixed])
-    matches = above.glob("/".join(parts[fixed:])) if is_folder(above) else []
-    models = [
-        path.resolve() for path in matches if any(is_file(path / name) for name in _MODEL_FILES)
-    ]
-    return sorted(dict.fromkeys(models), key=lambda path: natural(str(path)))
+    if not is_folder(above):
+        return []
+    below = "/".join(parts[fixed:])
+    folders = [path.resolve() for path in above.glob(below) if _is_model(path)]
+    return sorted(dict.fromkeys(folders), key=lambda path: natural(str(path)))
+
+
+def _is_model(path: Path) -> bool:
+    """Returns whether the files of a model, or of an adapter, lie in a folder."""
+    return any(is_file(path / name) for name in _MODEL_FILES)
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
@@ -90,8 +94,11 @@ def natural(text: str) -> list[tuple[int, int, str]]:
     >>> sorted(["step-10", "step-2", "step"], key=natural)
     ['step', 'step-2', 'step-10']
     """
-    parts = re.findall(r"[0-9]+|[^0-9]+", text.casefold())
-    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts]
+    key = []
+    for part in re.findall(r"[0-9]+|[^0-9]+", text.casefold()):
+        is_number = part.isdecimal()
+        key.append((0, int(part), part) if is_number else (1, 0, part))
+    return key
 
 
 def core_of(core: Core, model: Checkpoint) -> Core:
@@ -116,12 +123,16 @@ def short_names(models: Sequence[Checkpoint]) -> list[str]:
         plain_names = [_plain(name) for name in names]
         if _different(plain_names):
             return plain_names
-    last_parts = ["_".join(parts[-1:]) for parts in paths]
-    return [f"{_plain(last)}-{number}" for number, last in enumerate(last_parts, start=1)]
+    numbered = []
+    for number, parts in enumerate(paths, start=1):
+        last = _plain("_".join(parts[-1:]))
+        numbered.append(f"{last}-{number}")
+    return numbered
 
 
 def _path_parts(name: str) -> list[str]:
-    return [part for part in re.split(r"[/\\]+", name) if part not in ("", ".", "..")]
+    parts = re.split(r"[/\\]+", name)
+    return [part for part in parts if part not in ("", ".", "..")]
 
 
 def _possible_names(
@@ -131,16 +142,21 @@ def _possible_names(
     longest = max(map(len, paths), default=1)
     for size in range(1, longest + 1):
         yield ["_".join(parts[-size:]) for parts in paths]
-    named = list(zip(models, paths, strict=True))
-    yield [_with(path[-1:], model.model_revision) for model, path in named]
-    yield [
-        _with(path[-1:], model.model_revision, *map(_last, model.model_args.values()))
-        for model, path in named
-    ]
+    revised = []
+    for model, parts in zip(models, paths, strict=True):
+        last = "".join(parts[-1:])
+        revised.append(_joined(last, model.model_revision))
+    yield revised
+    with_args = []
+    for name, model in zip(revised, models, strict=True):
+        values = map(_last, model.model_args.values())
+        with_args.append(_joined(name, *values))
+    yield with_args
 
 
-def _with(parts: Sequence[str], *more: str | None) -> str:
-    return "-".join([*parts, *filter(None, more)])
+def _joined(*parts: str | None) -> str:
+    """The parts of a name that are not empty."""
+    return "-".join(filter(None, parts))
 
 
 def _last(value: Any) -> str:
@@ -149,7 +165,8 @@ def _last(value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("_.-") or "model"
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "_", text)
+    return safe.strip("_.-") or "model"
 
 
 def _different(names: Iterable[str]) -> bool:

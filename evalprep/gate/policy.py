@@ -65,7 +65,9 @@ class Limit:
 
     def of(self, baseline: float | None) -> float:
         """The limit on the scale of the score."""
-        return self.value * abs(baseline or 0.0) if self.relative else self.value
+        if not self.relative:
+            return self.value
+        return self.value * abs(baseline or 0.0)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ class Policy:
         """Returns what may stay open beyond the tolerated drop, for a score of this range."""
         if rule.slack is not None:
             return limit(rule.slack).of(baseline)
-        return 0.0 if self.mode == "non-inferiority" else SLACK * (width or 1.0)
+        if self.mode == "non-inferiority":
+            return 0.0
+        return SLACK * (width or 1.0)
 
 
 def limit(value: Limit | float) -> Limit:
@@ -143,8 +147,9 @@ def _read_limit(value: Any) -> Limit:
     Raises:
         ValueError: not a finite number from 0 on, and not a share such as `2%`.
     """
-    if isinstance(value, str) and (match := _RELATIVE.fullmatch(value)):
-        return Limit(float(match[1]) / 100, relative=True)
+    share = _RELATIVE.fullmatch(value) if isinstance(value, str) else None
+    if share:
+        return Limit(float(share[1]) / 100, relative=True)
     number = finite_number(_number(value))
     if number is None or number < 0:
         raise ValueError("not a finite number from 0 on")
@@ -165,6 +170,9 @@ def _number(value: Any) -> Any:
 _Limit = Annotated[Limit, BeforeValidator(_read_limit)]
 _Number = Annotated[float, BeforeValidator(_number)]
 _Names = tuple[StrictStr, ...]
+_Keys = tuple[str | int, ...]  # of the file, from its top to a value
+_LIMIT = "a finite number >= 0, or a share such as 2%"
+_ENTRY = "{max_drop: 0.01, min_n: 100}"
 
 
 class _Strict(BaseModel):
@@ -174,12 +182,8 @@ class _Strict(BaseModel):
 class RuleEntry(_Strict):
     """One rule of the file; what it leaves out is inherited from the defaults."""
 
-    max_drop: _Limit | None = Field(
-        default=None, description="a finite number >= 0, or a share such as 2%"
-    )
-    slack: _Limit | None = Field(
-        default=None, description="a finite number >= 0, or a share such as 2%"
-    )
+    max_drop: _Limit | None = Field(default=None, description=_LIMIT)
+    slack: _Limit | None = Field(default=None, description=_LIMIT)
     min_n: StrictInt | None = Field(default=None, ge=1, description="a whole number >= 1")
     metric: StrictStr | None = Field(default=None, description="the name of a metric")
     filter: StrictStr | None = Field(default=None, description="the name of a filter")
@@ -187,6 +191,9 @@ class RuleEntry(_Strict):
     level: Literal["required", "advisory"] | None = Field(
         default=None, description="required, advisory"
     )
+
+
+_Entries = dict[str, RuleEntry | None]
 
 
 class PolicyFile(_Strict):
@@ -207,12 +214,10 @@ class PolicyFile(_Strict):
     missing: _Number = Field(default=0.01, ge=0, lt=1, description="a share from 0 up to 1")
     cluster: StrictStr = Field(default="", description="the name of a field of the rows")
     required: _Names = Field(default=(), description="[name, ...]")
-    defaults: RuleEntry = Field(default=RuleEntry(), description="{max_drop: 0.01, min_n: 100}")
-    tasks: dict[str, RuleEntry | None] | None = Field(
-        default=None, description="name: {max_drop: 0.01, min_n: 100}"
-    )
-    suite: dict[str, RuleEntry | None] = Field(default={}, description="name: {max_drop: 0.01}")
-    overall: RuleEntry | None = Field(default=None, description="{max_drop: 0.01, min_n: 100}")
+    defaults: RuleEntry = Field(default=RuleEntry(), description=_ENTRY)
+    tasks: _Entries | None = Field(default=None, description=f"name: {_ENTRY}")
+    suite: _Entries = Field(default={}, description="name: {max_drop: 0.01}")
+    overall: RuleEntry | None = Field(default=None, description=_ENTRY)
 
 
 def read_policy(path: Path) -> Policy:
@@ -230,6 +235,9 @@ def read_policy(path: Path) -> Policy:
         check_allowed(names, source.where("allow"), problems)
     problems.raise_if_any()
     defaults = _rule(entries.defaults, Rule(), source, "defaults")
+    tasks = None
+    if entries.tasks is not None:
+        tasks = _rules(entries.tasks, defaults, source, "tasks")
     policy = Policy(
         confidence=entries.confidence,
         mode=entries.mode,
@@ -243,32 +251,38 @@ def read_policy(path: Path) -> Policy:
         cluster=entries.cluster,
         required=entries.required,
         defaults=defaults,
-        tasks=None if entries.tasks is None else _rules(entries.tasks, defaults, source, "tasks"),
+        tasks=tasks,
         suite=_rules(entries.suite, defaults, source, "suite"),
         overall=_overall(entries, defaults, source),
         path=source.name,
     )
-    rules = [entries.defaults, *(rule for rule in (entries.tasks or {}).values() if rule)]
-    if any("min_n" in rule.model_fields_set for rule in rules):
+    if _states_min_n(entries):
         policy = replace(policy, notes=_out_of_reach(policy))
     return policy
 
 
+def _states_min_n(entries: PolicyFile) -> bool:
+    """Returns whether the defaults or the rule of a task state `min_n`."""
+    rules = [entries.defaults]
+    if entries.tasks:
+        rules += [rule for rule in entries.tasks.values() if rule]
+    return any("min_n" in rule.model_fields_set for rule in rules)
+
+
 def _validated(source: YamlFile, problems: Problems) -> PolicyFile:
     """The file's keys; its mistakes become problems with their lines."""
-    # A key whose lines are all commented out is null, and means the default.
-    data: dict[str, Any] = {
-        name: value
-        for name, value in source.data.items()
-        if value is not None or name in {"overall", "tasks"}
-    }
+    data: dict[str, Any] = dict(source.data)
+    for name, value in source.data.items():
+        # A key whose lines are all commented out is null, and means the default.
+        if value is None and name not in {"overall", "tasks"}:
+            del data[name]
     for part in ("tasks", "suite"):  # a task may be called 1
         if isinstance(data.get(part), dict):
             data[part] = {str(name): rule for name, rule in data[part].items()}
     try:
         return PolicyFile.model_validate(data)
     except ValidationError as error:
-        reported: set[tuple[str | int, ...]] = set()
+        reported: set[_Keys] = set()
         for detail in error.errors(include_url=False):
             keys = _keys_of(detail)
             if keys not in reported:
@@ -277,31 +291,36 @@ def _validated(source: YamlFile, problems: Problems) -> PolicyFile:
         return PolicyFile()
 
 
-def _keys_of(detail: ErrorDetails) -> tuple[str | int, ...]:
+_DEPTHS = {"tasks": 3, "suite": 3, "defaults": 2, "overall": 2}  # keys to a value of a rule
+_NO_MAPPING = {"model_type", "model_attributes_type", "dict_type"}  # mistakes, as pydantic has them
+
+
+def _keys_of(detail: ErrorDetails) -> _Keys:
     """The keys of the file that lead to a mistake, without the parts that name types."""
     location = detail["loc"]
-    depth = {"tasks": 3, "suite": 3, "defaults": 2, "overall": 2}.get(str(location[0]), 1)
+    depth = _DEPTHS.get(str(location[0]), 1)
     return location[:depth]
 
 
-def _report(
-    detail: ErrorDetails, keys: tuple[str | int, ...], source: YamlFile, problems: Problems
-) -> None:
+def _report(detail: ErrorDetails, keys: _Keys, source: YamlFile, problems: Problems) -> None:
     """Adds a mistake of a policy file in the words of its reader."""
     is_rule_key = len(keys) > 1 and keys[-1] not in _names_under(keys, source)
     fields = RuleEntry.model_fields if is_rule_key else PolicyFile.model_fields
-    name, where = str(keys[-1]), source.where(*keys)
+    name = str(keys[-1])
+    where = source.where(*keys)
     if detail["type"] == "extra_forbidden":
+        what = f"unknown key {name!r}"
         allowed = ", ".join(fields)
-        problems.add(f"unknown key {name!r}", where=where, allowed=allowed, fix=near(name, fields))
+        problems.add(what, where=where, allowed=allowed, fix=near(name, fields))
         return
-    if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
-        field_name = name if name in PolicyFile.model_fields else "defaults"
-        allowed = str(PolicyFile.model_fields[field_name].description)
+    if detail["type"] in _NO_MAPPING:
+        key = name if name in PolicyFile.model_fields else "defaults"
+        allowed = str(PolicyFile.model_fields[key].description)
         problems.add(f"{name} is not a mapping", where=where, allowed=allowed)
         return
     what = _wrong_value(name, _value_at(keys, source))
-    problems.add(what, where=where, allowed=str(fields[name].description))
+    allowed = str(fields[name].description)
+    problems.add(what, where=where, allowed=allowed)
 
 
 def _wrong_value(name: str, value: Any) -> str:
@@ -309,7 +328,8 @@ def _wrong_value(name: str, value: Any) -> str:
     if name in _LISTS and isinstance(value, (dict, str, int)):
         return f"{name} is not a list of names"
     if isinstance(value, (dict, list)):
-        return f"{name} takes one value, and has {_KINDS_OF_VALUES[type(value)]}"
+        kind = _KINDS_OF_VALUES[type(value)]
+        return f"{name} takes one value, and has {kind}"
     return f"{name} is {value!r}"
 
 
@@ -317,12 +337,13 @@ _LISTS = ("allow", "allow_missing", "required")
 _KINDS_OF_VALUES: Mapping[type, str] = {dict: "a mapping", list: "a list"}
 
 
-def _names_under(keys: tuple[str | int, ...], source: YamlFile) -> Mapping[str, Any]:
+def _names_under(keys: _Keys, source: YamlFile) -> Mapping[str, Any]:
     """The task or score names that stand where the last key stands."""
-    return source.at(str(keys[0])) if len(keys) == 2 and keys[0] in {"tasks", "suite"} else {}
+    is_name = len(keys) == 2 and keys[0] in {"tasks", "suite"}
+    return source.at(str(keys[0])) if is_name else {}
 
 
-def _value_at(keys: tuple[str | int, ...], source: YamlFile) -> Any:
+def _value_at(keys: _Keys, source: YamlFile) -> Any:
     value: Any = source.data
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else value
@@ -332,10 +353,10 @@ def _value_at(keys: tuple[str | int, ...], source: YamlFile) -> Any:
 def _rules(
     entries: Mapping[str, RuleEntry | None], defaults: Rule, source: YamlFile, part: str
 ) -> dict[str, Rule]:
-    return {
-        name: _rule(entry or RuleEntry(), defaults, source, part, name)
-        for name, entry in entries.items()
-    }
+    rules = {}
+    for name, entry in entries.items():
+        rules[name] = _rule(entry or RuleEntry(), defaults, source, part, name)
+    return rules
 
 
 def _overall(entries: PolicyFile, defaults: Rule, source: YamlFile) -> Rule | None:
@@ -347,8 +368,11 @@ def _overall(entries: PolicyFile, defaults: Rule, source: YamlFile) -> Rule | No
 
 def _rule(entry: RuleEntry, defaults: Rule, source: YamlFile, *keys: str) -> Rule:
     """A rule with what it leaves out taken from the defaults."""
-    stated = {name: getattr(entry, name) for name in entry.model_fields_set}
-    stated = {name: value for name, value in stated.items() if value is not None}
+    stated = {}
+    for name in entry.model_fields_set:
+        value = getattr(entry, name)
+        if value is not None:
+            stated[name] = value
     where = source.where(*keys)
     limit_where = defaults.limit_where or where
     if "max_drop" in stated:
@@ -359,16 +383,20 @@ def _rule(entry: RuleEntry, defaults: Rule, source: YamlFile, *keys: str) -> Rul
 def _out_of_reach(policy: Policy) -> tuple[str, ...]:
     """Notes on rules whose `min_n` rows can never pass, not even without one changed verdict."""
     notes = []
-    for name, rule in {"defaults": policy.defaults, **(policy.tasks or {})}.items():
-        if limit(rule.max_drop).relative or (rule.slack is not None and limit(rule.slack).relative):
+    rules = {"defaults": policy.defaults, **(policy.tasks or {})}
+    for name, rule in rules.items():
+        max_drop = limit(rule.max_drop)
+        if max_drop.relative:
             continue
-        open_drop = limit(rule.max_drop).value + policy.slack(rule, 1.0, None)
+        if rule.slack is not None and limit(rule.slack).relative:
+            continue
+        open_drop = max_drop.value + policy.slack(rule, 1.0, None)
         if not 0 < open_drop < 1:
             continue
         rows = unchanged_rows(open_drop)
         if rule.min_n < rows:
-            notes.append(
-                f"{name}: min_n {rule.min_n} is too few for max_drop and slack of {open_drop:g}: "
-                f"right-or-wrong rows pass from {rows} on, if not one verdict changed"
-            )
+            minimum = f"min_n {rule.min_n}"
+            reason = f"too few for max_drop and slack of {open_drop:g}"
+            passing = f"right-or-wrong rows pass from {rows} on"
+            notes.append(f"{name}: {minimum} is {reason}: {passing}, if not one verdict changed")
     return tuple(notes)

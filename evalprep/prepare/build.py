@@ -71,13 +71,21 @@ class Built:
     def quick_lines(self) -> list[str]:
         """The same commands without lm-eval's index, where there is such a form."""
         final = Path(self.joined.final)
-        lines = (step.call.quick_text(str(final / step.command.file)) for step in self.steps)
-        return [line for line in lines if line]
+        lines = []
+        for step in self.steps:
+            path = final / step.command.file
+            line = step.call.quick_text(str(path))
+            if line:
+                lines.append(line)
+        return lines
 
     @property
     def requested(self) -> list[str]:
         """The names that the commands ask lm-eval for."""
-        return list(dict.fromkeys(name for command in self.commands for name in asked_for(command)))
+        names: dict[str, None] = {}
+        for command in self.commands:
+            names |= dict.fromkeys(asked_for(command))
+        return list(names)
 
 
 def build_folder(
@@ -107,7 +115,8 @@ def build_folder(
     built.notes = _notes(built, shared)
     built.sources = _source_facts(joined)
     built.manifest = _manifest(built)
-    (folder / MANIFEST).write_text(manifest_text(built.manifest), encoding="utf-8")
+    text = manifest_text(built.manifest)
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
     return built
 
 
@@ -128,8 +137,10 @@ def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
     joined, core = built.joined, built.joined.config.core
     built.tasks = write_tasks(joined, built.folder, progress)
     for name, facts in built.tasks.items():
-        limit = whole_blocks(core.limit, built.plan.tasks[name].block, facts["rows"])
-        facts["expected"] = None if facts["rows"] is None else limited(facts["rows"], limit)
+        rows = facts["rows"]
+        block = built.plan.tasks[name].block
+        limit = whole_blocks(core.limit, block, rows)
+        facts["expected"] = None if rows is None else limited(rows, limit)
     write_groups(joined, built.plan.groups, built.folder)
     write_inline(joined, built.folder)
     built.files = tree_files(built.folder)
@@ -137,7 +148,8 @@ def _write_tasks(built: Built, progress: Callable[[str], None]) -> None:
 
 def _carry_edits(built: Built, *, force: bool, applies: Callable[[str], bool]) -> None:
     work_dir = built.joined.work_dir
-    built.carried.append(carry_over(work_dir, built.folder, force=force, applies=applies))
+    carried = carry_over(work_dir, built.folder, force=force, applies=applies)
+    built.carried.append(carried)
 
 
 def _write_commands(built: Built) -> list[str]:
@@ -153,9 +165,11 @@ def _write_commands(built: Built) -> list[str]:
     shell_script.write_text(script(built.steps, joined.final), encoding="utf-8")
     shell_script.chmod(0o755)
     for step in built.steps:
-        (folder / step.command.file).write_text(run_configuration(step), encoding="utf-8")
-    files = tree_files(folder)
-    built.files |= {name: digest for name, digest in files.items() if of_commands(name)}
+        path = folder / step.command.file
+        path.write_text(run_configuration(step), encoding="utf-8")
+    for name, digest in tree_files(folder).items():
+        if of_commands(name):
+            built.files[name] = digest
     return shared
 
 
@@ -165,11 +179,12 @@ def _notes(built: Built, shared: list[str]) -> list[str]:
     On tasks, models, commands, edits and moved branches, in this order.
     """
     joined = built.joined
-    turned = {name: task.better for name, task in built.plan.tasks.items() if task.better}
     notes: list[str] = []
     for facts in built.tasks.values():
         notes += facts.pop("notes")
-    notes += [*turned_notes(turned), *joined.notes]
+    turned = {name: task.better for name, task in built.plan.tasks.items() if task.better}
+    notes += turned_notes(turned)
+    notes += joined.notes
     for subject in built.subjects:
         notes += subject.notes
     notes += shared
@@ -179,33 +194,41 @@ def _notes(built: Built, shared: list[str]) -> list[str]:
     notes += call_notes
     for carried in built.carried:
         notes += carried.notes
-    return notes + moved(_locked(joined.config), joined.sources)
+    locked = _locked(joined.config)
+    return notes + moved(locked, joined.sources)
 
 
 def _locked(config: Config) -> Locked:
     """The commits of the lock file; none where the config has no such file."""
-    return {} if config.lock_file is None else read_lock(config.lock_file)
+    if config.lock_file is None:
+        return {}
+    return read_lock(config.lock_file)
 
 
 def _manifest(built: Built) -> dict[str, Any]:
     joined, config = built.joined, built.joined.config
     there_path = config.core.there
     first = built.subjects[0]
+    config_file = config.path.name if config.path else None
+    shelf: dict[str, str] = {}
+    for carried in built.carried:
+        shelf |= carried.shelf
+    packs = {}
+    for share in joined.packs:
+        packs[share.pack.name] = {"folder": there_path(share.pack.folder)}
     return manifest_data(
         run=first.run,
         model=there_path(first.model),
         models=[subject.as_dict() for subject in built.subjects],
         folder=there_path(config.folder),
-        config={"config_file": config.path.name if config.path else None, **config_there(config)},
+        config={"config_file": config_file, **config_there(config)},
         sources=built.sources,
         tasks=built.tasks,
         plan=built.plan,
         commands=built.commands,
         files=built.files,
-        shelf={name: origin for carried in built.carried for name, origin in carried.shelf.items()},
-        packs={
-            share.pack.name: {"folder": there_path(share.pack.folder)} for share in joined.packs
-        },
+        shelf=shelf,
+        packs=packs,
         notes=built.notes,
     )
 
@@ -222,9 +245,9 @@ def config_there(config: Config) -> Mapping[str, Any]:
 
 def _source_facts(joined: Joined) -> list[dict[str, Any]]:
     """The facts of each source, once, in an order that does not depend on the tasks'."""
-    facts = {json.dumps(fact, sort_keys=True): fact for fact in map(_facts_of, joined.sources)}
-    return [facts[key] for key in sorted(facts)]
-
-
-def _facts_of(source: Any) -> dict[str, Any]:
-    return dict(source.facts())
+    by_text: dict[str, dict[str, Any]] = {}
+    for source in joined.sources:
+        facts = dict(source.facts())
+        text = json.dumps(facts, sort_keys=True)
+        by_text[text] = facts
+    return [by_text[text] for text in sorted(by_text)]

@@ -33,7 +33,7 @@ from evalprep.terminal import shortlist
 
 _PLACEHOLDER = re.compile(r"\$\{\w+\}")
 _KEY = re.compile(r"^repeats:.*\n?", re.MULTILINE)
-_SAMPLING = "gen_kwargs: {do_sample: true, temperature: 0.7}"
+_SAMPLE = "sample, e.g. `gen_kwargs: {do_sample: true, temperature: 0.7}`"
 
 
 def add_repeats(joined: Joined, problems: Problems) -> None:
@@ -44,11 +44,10 @@ def add_repeats(joined: Joined, problems: Problems) -> None:
     """
     core = joined.config.core
     if core.pass_at and core.repeats is None:
-        problems.add(
-            "pass_at names the k of pass@k, and repeats is not set",
-            where=joined.config.where("pass_at"),
-            fix=f"add `repeats: {max(core.pass_at)}`",
-        )
+        what = "pass_at names the k of pass@k, and repeats is not set"
+        where = joined.config.where("pass_at")
+        fix = f"add `repeats: {max(core.pass_at)}`"
+        problems.add(what, where=where, fix=fix)
         return
     draws = _draws_of_config(joined, problems)
     refused = _Refused(joined, problems)
@@ -75,15 +74,17 @@ def _draws_of_config(joined: Joined, problems: Problems) -> dict[str, int]:
     for name, count in repeats.items():
         if name not in names:
             what = f"repeats names {name!r}, which is no task of this config"
-            where, known = config.where("repeats", name), ", ".join(names)
-            problems.add(what, where=where, allowed=known, fix=near(name, names))
+            where = config.where("repeats", name)
+            allowed = ", ".join(names)
+            problems.add(what, where=where, allowed=allowed, fix=near(name, names))
         draws |= dict.fromkeys(plan.below(name), count)
     return draws
 
 
 def _draws_of_entry(joined: Joined, name: str, task: TaskPlan) -> int:
     """The `repeats` that an entry of the config's `tasks` has; 0 where it has none to act on."""
-    entry = task.overrides if task.stock else joined.selection.inline.get(name, {})
+    inline = joined.selection.inline
+    entry = task.overrides if task.stock else inline.get(name, {})
     return _count(entry) if keeps_first(entry) else 0
 
 
@@ -109,15 +110,19 @@ class _Refused:
 
     def greedy(self, name: str, reason: str) -> None:
         """A task whose draws would all be the same reply."""
-        self._greedy.setdefault(reason, []).append(name)
+        names = self._greedy.setdefault(reason, [])
+        names.append(name)
 
     def alike(self, name: str, backend: str) -> None:
         """A task on a back end that gives the same reply to each draw."""
-        self._alike.setdefault(backend, []).append(name)
+        names = self._alike.setdefault(backend, [])
+        names.append(name)
 
     def few(self, name: str, k: int, draws: int) -> None:
         """A task with fewer draws than a k of pass@k."""
-        self._few.setdefault(f"{k} is more than the {draws} draws", []).append(name)
+        reason = f"{k} is more than the {draws} draws"
+        names = self._few.setdefault(reason, [])
+        names.append(name)
 
     def other(self, what: str, fix: str) -> None:
         """A mistake of one task alone."""
@@ -125,25 +130,28 @@ class _Refused:
 
     def report(self) -> None:
         """Adds what was gathered to the problems."""
-        config, add = self._joined.config, self._problems.add
+        add, where = self._problems.add, self._where()
         if self._likelihood:
             what = f"repeats on log-likelihood tasks: {shortlist(self._likelihood)}"
+            allowed = "tasks that generate replies"
             fix = "name the tasks that generate, e.g. `repeats: {my_task: 8}`"
-            add(what, where=self._where(), allowed="tasks that generate replies", fix=fix)
+            add(what, where=where, allowed=allowed, fix=fix)
         for reason, names in self._greedy.items():
             what = f"the draws of {shortlist(names)} would all be the same reply: {reason}"
-            add(what, where=self._where(), fix=f"sample, e.g. `{_SAMPLING}`")
+            add(what, where=where, fix=_SAMPLE)
         for backend, names in self._alike.items():
             what = f"{backend} gives the same reply to each draw of {shortlist(names)}"
-            able = [name for name, known in BACKENDS.items() if "draws" in known.abilities]
-            add(what, where=self._where(), allowed=", ".join(able), fix="choose another back end")
+            able = [name for name, record in BACKENDS.items() if "draws" in record.abilities]
+            add(what, where=where, allowed=", ".join(able), fix="choose another back end")
+        where = self._joined.config.where("pass_at")
         for reason, names in self._few.items():
             what = f"pass_at: {reason} of {shortlist(names)}"
-            add(what, where=config.where("pass_at"), fix="raise repeats, or take the k out")
+            add(what, where=where, fix="raise repeats, or take the k out")
 
     def _where(self) -> str:
         config = self._joined.config
-        return config.where("tasks" if config.core.repeats is None else "repeats")
+        key = "tasks" if config.core.repeats is None else "repeats"
+        return config.where(key)
 
 
 def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> None:
@@ -151,18 +159,16 @@ def _repeat(joined: Joined, task: TaskPlan, draws: int, refused: _Refused) -> No
     core, name = joined.config.core, task.name
     leaves = _settings(joined, task)
     if not leaves:
-        refused.other(
-            f"repeats: what {name} consists of is not known",
-            fix="name its tasks one by one in place of the group or tag",
-        )
+        what = f"repeats: what {name} consists of is not known"
+        fix = "name its tasks one by one in place of the group or tag"
+        refused.other(what, fix=fix)
         return
-    if any(_likelihood(settings) for settings in leaves):
+    if any(map(_likelihood, leaves)):
         refused.likelihood(name)
         return
-    if any(_is_own(settings) for settings in leaves):
-        joined.notes.append(
-            f"{name} keeps its own way of scoring several replies: repeats does not change it"
-        )
+    if any(map(_is_own, leaves)):
+        own_way = f"{name} keeps its own way of scoring several replies"
+        joined.notes.append(f"{own_way}: repeats does not change it")
         return
     _refuse_equal_draws(task, core, leaves, refused)
     for k in core.pass_at:
@@ -179,9 +185,11 @@ def _refuse_equal_draws(
     backend = backend_of(task, core)
     if "draws" not in BACKENDS[backend].abilities:
         refused.alike(task.name, backend)
-    reasons = (why_alike(settings, core.gen_kwargs) for settings in leaves)
-    if reason := next(filter(None, reasons), ""):
-        refused.greedy(task.name, reason)
+    for settings in leaves:
+        reason = why_alike(settings, core.gen_kwargs)
+        if reason:
+            refused.greedy(task.name, reason)
+            return
 
 
 def _settings(joined: Joined, task: TaskPlan) -> list[Mapping[str, Any]]:
@@ -198,19 +206,24 @@ def _settings(joined: Joined, task: TaskPlan) -> list[Mapping[str, Any]]:
         if task.name in share.plan.tasks:
             template = share.template(task.name)
             text = template() if template is not None else ""
-            return [yaml_mapping(_PLACEHOLDER.sub("'${}'", text))]
+            without_values = _PLACEHOLDER.sub("'${}'", text)
+            return [yaml_mapping(without_values)]
     return []
 
 
 def _likelihood(settings: Mapping[str, Any]) -> bool:
-    return str(settings.get("output_type") or "generate_until") != "generate_until"
+    output_type = settings.get("output_type") or "generate_until"
+    return str(output_type) != "generate_until"
 
 
 def _is_own(settings: Mapping[str, Any]) -> bool:
     """Returns whether a task asks for requests of its own kind, or scores several replies."""
+    if "class" in settings:
+        return True
+    if _count(settings) > 1 and not keeps_first(settings):
+        return True
     functions = {str(step.get("function")) for _, step in filter_steps(settings)}
-    several = _count(settings) > 1 and not keeps_first(settings)
-    return "class" in settings or several or bool(functions & {"take_first_k", "majority_vote"})
+    return bool(functions & {"take_first_k", "majority_vote"})
 
 
 def why_alike(settings: Mapping[str, Any], gen_kwargs: Mapping[str, Any]) -> str:
@@ -220,33 +233,43 @@ def why_alike(settings: Mapping[str, Any], gen_kwargs: Mapping[str, Any]) -> str
         settings: The keys of the task's YAML; a placeholder is not known and no reason.
         gen_kwargs: Generation settings of the config, which overrule the task's.
     """
-    kwargs = {**as_mapping(settings.get("generation_kwargs")), **gen_kwargs}
+    of_task = as_mapping(settings.get("generation_kwargs"))
+    kwargs = {**of_task, **gen_kwargs}
     if "seed" in kwargs:
         return "generation settings fix a seed"
-    if any(_PLACEHOLDER.match(str(value)) or value == "${}" for value in kwargs.values()):
+    if any(map(_is_placeholder, kwargs.values())):
         return ""
     return "" if is_sampling(kwargs) else "decoding is greedy"
+
+
+def _is_placeholder(value: Any) -> bool:
+    """Returns whether a setting gets its value from a template."""
+    return value == "${}" or _PLACEHOLDER.match(str(value)) is not None
 
 
 def _metric(leaves: Sequence[Mapping[str, Any]]) -> str:
     """The metric that stands for a task; empty where its settings name none."""
     settings = leaves[0]
-    entries = settings.get("metric_list")
-    entries = entries if isinstance(entries, list) else []
-    named = [as_mapping(entry) for entry in entries]
-    directions = {str(entry.get("metric")): entry.get("higher_is_better") for entry in named}
+    metric_list = settings.get("metric_list")
+    directions: dict[str, Any] = {}
+    for item in metric_list if isinstance(metric_list, list) else []:
+        entry = as_mapping(item)
+        name = str(entry.get("metric"))
+        directions[name] = entry.get("higher_is_better")
     metrics = metrics_of_filters(directions, ["none"], directions)
-    return choose_primary(as_mapping(settings.get("metadata")), metrics).metric
+    metadata = as_mapping(settings.get("metadata"))
+    return choose_primary(metadata, metrics).metric
 
 
 def _write(joined: Joined, task: TaskPlan, repeats: Repeats) -> None:
     """Note the keys of a task where its file will be written."""
     joined.repeats[task.name] = repeats
-    if task.stock:
-        group = len(stock_tasks(task.name)) > 1
-        keys = {**task.overrides, **repeats.keys, "class": REPEATED}
-        stock = "group" if group else task.stock
-        joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)
+    if not task.stock:
+        return
+    is_group = len(stock_tasks(task.name)) > 1
+    stock = "group" if is_group else task.stock
+    keys = {**task.overrides, **repeats.keys, "class": REPEATED}
+    joined.plan.tasks[task.name] = replace(task, stock=stock, overrides=keys)
 
 
 def with_repeats(text: str, repeats: Repeats, gen_kwargs: Mapping[str, Any], *, where: Path) -> str:
@@ -255,9 +278,10 @@ def with_repeats(text: str, repeats: Repeats, gen_kwargs: Mapping[str, Any], *, 
     Raises:
         BadInput: with the values that the preparation gave its placeholders, decoding is greedy.
     """
-    if reason := why_alike(yaml_mapping(text), gen_kwargs):
+    reason = why_alike(yaml_mapping(text), gen_kwargs)
+    if reason:
         what = f"{where.stem}: the draws would all be the same reply: {reason}"
-        raise BadInput(Problem(what=what, where=str(where), fix=f"sample, e.g. `{_SAMPLING}`"))
+        raise BadInput(Problem(what=what, where=str(where), fix=_SAMPLE))
     lines = [f"{key}: {json.dumps(value)}" for key, value in repeats.keys.items()]
     note = "# `repeats` of the config: each draw is scored by itself."
     plain = _KEY.sub("", text).rstrip("\n")

@@ -39,8 +39,10 @@ class Share:
 
     def joined_by(self, name: str, add_bos_token: bool | None) -> Share:
         """The same with one more task, whose `add_bos_token` gives the same tokens."""
-        explicit = self.add_bos_token if self.add_bos_token is not None else add_bos_token
-        return replace(self, tasks=(*self.tasks, name), add_bos_token=explicit)
+        if self.add_bos_token is not None:
+            add_bos_token = self.add_bos_token
+        tasks = (*self.tasks, name)
+        return replace(self, tasks=tasks, add_bos_token=add_bos_token)
 
 
 def shares(
@@ -62,18 +64,25 @@ def shares(
     loaded = tokenizers() if len(beginnings) > 1 else ()
     by_key: dict[str, Share] = {}
     for name, task in tasks.items():
-        limit = whole_blocks(core.limit, task.block, rows.get(name))
-        chat = with_chat(task, core)
-        share = Share(task.call, backend_of(task, core), chat, limit, plan.depth(name), ())
+        new_share = Share(
+            call=task.call,
+            backend=backend_of(task, core),
+            chat=with_chat(task, core),
+            limit=whole_blocks(core.limit, task.block, rows.get(name)),
+            depth=plan.depth(name),
+            tasks=(),
+        )
         beginning = bos_of(task, core)
-        key = _key(share, effects(beginning, loaded) or beginning)
-        by_key[key] = by_key.get(key, share).joined_by(name, beginning)
+        key = _key(new_share, effects(beginning, loaded) or beginning)
+        share = by_key.get(key, new_share)
+        by_key[key] = share.joined_by(name, beginning)
     return sorted(by_key.values(), key=lambda share: share.depth)
 
 
 def _key(share: Share, beginning: object) -> str:
     """Equal for tasks that can share a command."""
-    arguments = sorted((key, arg) for key, arg in share.call.model_args.items() if key != ARGUMENT)
+    model_args = share.call.model_args.items()
+    arguments = sorted((key, value) for key, value in model_args if key != ARGUMENT)
     call = (share.backend, arguments, share.call.seed)
     return repr((*call, share.chat, share.limit, share.depth, beginning))
 
@@ -88,7 +97,9 @@ def with_chat(task: TaskPlan, core: Core) -> bool:
 
     As the config says, else as the task wants it.
     """
-    return task.prompt == "chat" if core.apply_chat_template is None else core.apply_chat_template
+    if core.apply_chat_template is None:
+        return task.prompt == "chat"
+    return core.apply_chat_template
 
 
 def whole_blocks(limit: float | None, block: int, rows: int | None) -> float | None:
@@ -101,7 +112,9 @@ def whole_blocks(limit: float | None, block: int, rows: int | None) -> float | N
     if limit is None or block <= 1:
         return limit
     count = int(limit) if limit >= 1 else math.ceil((rows or 0) * limit)
-    return math.ceil(count / block) * block if count else limit
+    if not count:
+        return limit
+    return math.ceil(count / block) * block
 
 
 def names_for(tasks: Sequence[str], plan: Plan) -> list[str]:
@@ -112,37 +125,49 @@ def names_for(tasks: Sequence[str], plan: Plan) -> list[str]:
     lm-eval refuses a call that names a group and one of its members, so no task is named twice.
     """
     groups = _outermost(tasks, plan)
-    named: set[str] = set()
+    covered: set[str] = set()
     names: list[str] = []
     for task in tasks:
-        if task in named:
+        if task in covered:
             continue
-        group = next((name for name in groups if _fits(task, groups[name], named)), "")
-        named |= groups[group] if group else {task}
-        names.append(group or task)
+        group = _group_for(task, groups, covered)
+        if group:
+            covered |= groups[group]
+            names.append(group)
+        else:
+            covered.add(task)
+            names.append(task)
     return list(dict.fromkeys(names))
+
+
+def _group_for(task: str, groups: Mapping[str, set[str]], covered: set[str]) -> str:
+    """The first group that holds a task and none that is covered; empty where there is none."""
+    for name, members in groups.items():
+        if task in members and members.isdisjoint(covered):
+            return name
+    return ""
 
 
 def _outermost(tasks: Sequence[str], plan: Plan) -> dict[str, set[str]]:
     """The groups that lie whole in the command and in no other such group, with their tasks."""
-    here = set(tasks)
-    whole = {name: below for name in plan.groups if (below := set(plan.below(name))) <= here}
-    whole = {name: below for name, below in whole.items() if below}
-    inside: set[str] = set()
+    available = set(tasks)
+    whole: dict[str, set[str]] = {}
+    for name in plan.groups:
+        members = set(plan.below(name))
+        if members and members <= available:
+            whole[name] = members
+    inner: set[str] = set()
     for name in whole:
-        inside |= _groups_below(name, plan)
-    return {name: below for name, below in whole.items() if name not in inside}
-
-
-def _fits(task: str, members: set[str], named: set[str]) -> bool:
-    return task in members and not named & members
+        inner |= _groups_below(name, plan)
+    return {name: members for name, members in whole.items() if name not in inner}
 
 
 def _groups_below(name: str, plan: Plan) -> set[str]:
-    members = [member for member in plan.groups.get(name, []) if member in plan.groups]
-    below = set(members)
-    for member in members:
-        below |= _groups_below(member, plan)
+    below: set[str] = set()
+    for member in plan.groups.get(name, []):
+        if member in plan.groups:
+            below.add(member)
+            below |= _groups_below(member, plan)
     return below
 
 

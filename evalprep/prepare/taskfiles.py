@@ -31,9 +31,14 @@ class Unreachable(BadInput):
     """
 
     def __init__(self, failures: Mapping[str, HubFailure]) -> None:
-        super().__init__(problem for failure in failures.values() for problem in failure.problems)
-        first = {name: failure.problems[0] for name, failure in failures.items()}
-        self.reasons = {name: f"{problem.what}; {problem.fix}" for name, problem in first.items()}
+        problems: list[Problem] = []
+        reasons: dict[str, str] = {}
+        for name, failure in failures.items():
+            problems += failure.problems
+            first = failure.problems[0]
+            reasons[name] = f"{first.what}; {first.fix}"
+        super().__init__(problems)
+        self.reasons = reasons
 
 
 def write_tasks(
@@ -77,11 +82,9 @@ def write_tasks(
 
 def _own_tasks(share: PlannedPack, joined: Joined) -> list[str]:
     """The tasks whose files a pack brings: lm-eval's own have theirs there."""
-    return [
-        name
-        for name, task in share.plan.tasks.items()
-        if name not in joined.plan.excluded and not task.stock
-    ]
+    excluded = joined.plan.excluded
+    own = [name for name, task in share.plan.tasks.items() if not task.stock]
+    return [name for name in own if name not in excluded]
 
 
 def _write_task(
@@ -101,22 +104,33 @@ def _write_task(
         **spec.values,
         **data.values,
     }
-    text, problems = render(_template_text(template), values, where=str(template), optional=_COMMON)
+    raw = _template_text(template)
+    text, problems = render(raw, values, where=str(template), optional=_COMMON)
     if problems:
         raise BadInput(problems)
-    if name in joined.repeats:
-        gen_kwargs = joined.config.core.gen_kwargs
-        text = with_repeats(text, joined.repeats[name], gen_kwargs, where=template)
+    text = _with_repeats_of_config(text, name, joined, where=template)
     (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    notes = list(data.notes)
+    if data.join:
+        notes += data.join.notes(where=name)
+    pack = share.pack.name
     return {
-        "pack": share.pack.name,
-        "yaml": f"{share.pack.name}/{name}.yaml",
-        "data": f"{share.pack.name}/data/{data_file.name}",
+        "pack": pack,
+        "yaml": f"{pack}/{name}.yaml",
+        "data": f"{pack}/data/{data_file.name}",
         "rows": count,
         "join": data.join.as_dict() if data.join else None,
         "previous": data.previous.as_dict() if data.previous else None,
-        "notes": [*data.notes, *(data.join.notes(where=name) if data.join else [])],
+        "notes": notes,
     }
+
+
+def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path) -> str:
+    """The text of a task file, with the keys that repeat its prompts where the config asks so."""
+    if name not in joined.repeats:
+        return text
+    gen_kwargs = joined.config.core.gen_kwargs
+    return with_repeats(text, joined.repeats[name], gen_kwargs, where=where)
 
 
 def _write_data(share: PlannedPack, spec: TaskSpec, data_file: Path) -> tuple[TaskData, int]:
@@ -146,9 +160,9 @@ def _template_text(template: Path) -> str:
     try:
         return template.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInput(
-            Problem(what=f"is not UTF-8 text: {error}", where=str(template), fix="save it as UTF-8")
-        ) from None
+        what = f"is not UTF-8 text: {error}"
+        problem = Problem(what=what, where=str(template), fix="save it as UTF-8")
+        raise BadInput(problem) from None
 
 
 def _task_data(share: PlannedPack, spec: TaskSpec) -> TaskData:
@@ -159,24 +173,21 @@ def _task_data(share: PlannedPack, spec: TaskSpec) -> TaskData:
         return _plain_data(share.context, spec)
     data = module.prepare(share.context, spec.name)
     if not isinstance(data, TaskData):
-        raise BadInput(
-            Problem(
-                what=f"prepare() returned {type(data).__name__} for {spec.name}",
-                where=str(maker.folder / "prepare.py"),
-                allowed="a TaskData",
-            )
-        )
+        what = f"prepare() returned {type(data).__name__} for {spec.name}"
+        where = str(maker.folder / "prepare.py")
+        raise BadInput(Problem(what=what, where=where, allowed="a TaskData"))
     return data
 
 
 def write_groups(joined: Joined, groups: Mapping[str, Sequence[str]], build: Path) -> None:
     """Write a group YAML for every group, with the members that are left."""
     for share in joined.packs:
+        folder = build / share.pack.name
         head = f"# {share.pack.title}: members that exist for this configuration."
         for name in share.plan.groups:
             if name in groups:
                 text = _group_text(head, name, groups[name], joined.plan)
-                (build / share.pack.name / f"{name}.yaml").write_text(text, encoding="utf-8")
+                (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
 def write_overridden(plan: Plan, names: Sequence[str], command: str, build: Path) -> list[str]:
@@ -191,11 +202,11 @@ def write_overridden(plan: Plan, names: Sequence[str], command: str, build: Path
     group = f"evalprep_{command.replace('-', '_')}"
     folder = build / STOCK_GROUPS
     folder.mkdir(exist_ok=True)
-    text = _group_text(
-        "# lm-eval's own tasks, with settings of the pack or the config.", group, changed, plan
-    )
+    head = "# lm-eval's own tasks, with settings of the pack or the config."
+    text = _group_text(head, group, changed, plan)
     (folder / f"{group}.yaml").write_text(text, encoding="utf-8")
-    return [*(name for name in names if name not in changed), group]
+    unchanged = [name for name in names if name not in changed]
+    return [*unchanged, group]
 
 
 def _group_text(head: str, name: str, members: Sequence[str], plan: Plan) -> str:
@@ -214,10 +225,13 @@ def _group_text(head: str, name: str, members: Sequence[str], plan: Plan) -> str
 
 def _flow_mapping(entry: Mapping[str, Any]) -> str:
     """A mapping on one line of YAML; `class` names the function that gives it."""
-    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in entry.items()}
-    if "class" in entry:
-        texts["class"] = f"!function {entry['class']}"
-    return "{" + ", ".join(f"{json.dumps(key)}: {text}" for key, text in texts.items()) + "}"
+    parts = []
+    for key, value in entry.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if key == "class":
+            text = f"!function {value}"
+        parts.append(f"{json.dumps(key)}: {text}")
+    return "{" + ", ".join(parts) + "}"
 
 
 def write_inline(joined: Joined, build: Path) -> None:
@@ -229,9 +243,7 @@ def write_inline(joined: Joined, build: Path) -> None:
         folder.mkdir(exist_ok=True)
         text = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True)
         file = folder / f"{name}.yaml"
-        if name in joined.repeats:
-            gen_kwargs = joined.config.core.gen_kwargs
-            text = with_repeats(text, joined.repeats[name], gen_kwargs, where=file)
+        text = _with_repeats_of_config(text, name, joined, where=file)
         file.write_text(f"# Written in the config under `tasks`.\n{text}", encoding="utf-8")
 
 
@@ -241,15 +253,11 @@ def _plain_data(context: Context, spec: TaskSpec) -> TaskData:
     Raises:
         BadInput: the task names no source, or the source lacks a column.
     """
-    source_spec = spec.source
-    if source_spec is None:
-        raise BadInput(
-            Problem(
-                what=f"task {spec.name} has no source",
-                where=str(context.pack.folder / "pack.yaml"),
-                fix="name one under `source:`, or write prepare.py",
-            )
-        )
-    source = context.open(source_spec, columns=spec.columns)
+    if spec.source is None:
+        what = f"task {spec.name} has no source"
+        where = str(context.pack.folder / "pack.yaml")
+        fix = "name one under `source:`, or write prepare.py"
+        raise BadInput(Problem(what=what, where=where, fix=fix))
+    source = context.open(spec.source, columns=spec.columns)
     source.require(list(source.renamed.values()))
     return TaskData(rows=named_rows(source.batches() or source.rows()))

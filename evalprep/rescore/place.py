@@ -50,12 +50,14 @@ class ScorerPlace:
     @property
     def title(self) -> str:
         """The name of the scorer, for people."""
-        return {
+        template = self.path.name if self.path else "template"
+        titles = {
             FOLDER: f"the task's YAML in {self.path}",
-            PACK: f"the installed pack's {self.path.name if self.path else 'template'}",
+            PACK: f"the installed pack's {template}",
             STOCK: "lm-eval's own task of this name, as it is installed",
             RESULTS: "lm-eval's metrics and filters that the results file names",
-        }[self.kind]
+        }
+        return titles[self.kind]
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,11 @@ def find_places(
     if work_dir is not None:
         places = _of_work_dir(work_dir, task.name)
     else:
+        places = []
         prepared = prepared_work(run)
-        places = [] if prepared is None else [_of_preparation(prepared, task.name)]
-        if not places and stock is None:
+        if prepared is not None:
+            places.append(_of_preparation(prepared, task.name))
+        elif stock is None:
             unused = _folder_without_leave(source)
         places += _of_pack(task, packs)
     # A task of another place is no task of lm-eval that has its name; who names a folder wants its
@@ -102,15 +106,19 @@ def find_places(
     if stock is not None or (source is None and work_dir is None):
         places.append(ScorerPlace(task.name, STOCK, stock))
     if work_dir is None:
-        places += [ScorerPlace(task.name, RESULTS), *_of_namesakes(task, packs)]
+        places.append(ScorerPlace(task.name, RESULTS))
+        places += _of_namesakes(task, packs)
     first = next(task.samples(), None)
     config = dict(task.logged.settings.as_logged)
-    return ScorerPlaces([replace(place, config=config, first=first) for place in places], unused)
+    with_sample = [replace(place, config=config, first=first) for place in places]
+    return ScorerPlaces(with_sample, unused)
 
 
 def _of_work_dir(work_dir: Path, task: str) -> list[ScorerPlace]:
     """The folder that the user named, where it is one."""
-    return [ScorerPlace(task, FOLDER, work_dir.resolve())] if work_dir.is_dir() else []
+    if not work_dir.is_dir():
+        return []
+    return [ScorerPlace(task, FOLDER, work_dir.resolve())]
 
 
 def _folder_without_leave(source: Path | None) -> list[str]:
@@ -127,30 +135,36 @@ def _of_preparation(prepared: Prepared, task: str) -> ScorerPlace:
         BadInput: its code may not be run, or its pack has changed since.
     """
     folder = prepared.folder
-    if reason := why_foreign(folder):
+    where = f"task {task}"
+    reason = why_foreign(folder)
+    if reason:
         what = f"cannot be rescored: {_unnamed(folder, reason)}"
-        fix = f"look at what lies there, then name it: --work_dir {folder}"
-        raise BadInput(Problem(what=what, where=f"task {task}", fix=fix))
-    if change := change_of_pack(prepared, task):
-        what = f"cannot be rescored: {change}, and {folder} still has what was prepared from it"
-        fix = (
-            f"run `evalprep prepare` first; or score with the folder as it is: --work_dir {folder}"
-        )
-        raise BadInput(Problem(what=what, where=f"task {task}", fix=fix))
-    binding = prepared.task_file(task) is not None
-    return ScorerPlace(task, FOLDER, folder.resolve(), binding=binding)
+        raise BadInput(Problem(what=what, where=where, fix=_look_and_name(folder)))
+    change = change_of_pack(prepared, task)
+    if change:
+        outdated = f"{folder} still has what was prepared from it"
+        what = f"cannot be rescored: {change}, and {outdated}"
+        as_it_is = f"score with the folder as it is: --work_dir {folder}"
+        fix = f"run `evalprep prepare` first; or {as_it_is}"
+        raise BadInput(Problem(what=what, where=where, fix=fix))
+    is_binding = prepared.task_file(task) is not None
+    return ScorerPlace(task, FOLDER, folder.resolve(), binding=is_binding)
+
+
+def _look_and_name(folder: Path) -> str:
+    """Returns how the user allows code of a folder."""
+    return f"look at what lies there, then name it: --work_dir {folder}"
 
 
 def _unnamed(folder: Path, reason: str) -> str:
-    return (
-        f"it would run code of {folder}, and {reason}: look at what lies there, "
-        f"then name it: --work_dir {folder}"
-    )
+    return f"it would run code of {folder}, and {reason}: {_look_and_name(folder)}"
 
 
 def _source(task: TaskRun) -> Path | None:
     source = task.metadata.get("config_source")
-    return Path(source) if isinstance(source, str) and "\0" not in source else None
+    if not isinstance(source, str) or "\0" in source:
+        return None
+    return Path(source)
 
 
 def _stock_file(source: Path | None) -> Path | None:
@@ -162,9 +176,11 @@ def _stock_file(source: Path | None) -> Path | None:
 
     parts = source.parts if source is not None else ()
     for at in range(len(parts) - 2, 0, -1):
-        if parts[at - 1 : at + 1] == ("lm_eval", "tasks") and ".." not in parts[at:]:
-            here = Path(str(lm_eval.__file__)).resolve().parent.joinpath(*parts[at:])
-            return here if here.is_file() else None
+        below = parts[at:]
+        if parts[at - 1 : at + 1] == ("lm_eval", "tasks") and ".." not in below:
+            package = Path(str(lm_eval.__file__)).resolve().parent
+            installed = package.joinpath(*below)
+            return installed if installed.is_file() else None
     return None
 
 
@@ -188,15 +204,16 @@ def _of_namesakes(task: TaskRun, packs: Mapping[str, Pack]) -> Iterator[ScorerPl
 
 
 def _of_template(task: TaskRun, pack: Pack) -> Iterator[ScorerPlace]:
+    """The template of a task in a pack: the run's own record of it goes before the pack's."""
     spec = pack.tasks.get(pack.canonical(task.name) or task.name)
-    planned = task.planned
-    template = (planned.template if planned is not None else "") or (
-        spec.template if spec is not None else ""
-    )
+    template = ""
+    values: dict[str, Any] = {}
+    for record in (spec, task.planned):
+        if record is not None:
+            template = record.template or template
+            values |= record.values
+    if not template:
+        return
     path = (pack.folder / template).resolve()
-    if template and path.is_file() and path.is_relative_to(pack.folder.resolve()):
-        values = {
-            **(spec.values if spec is not None else {}),
-            **(planned.values if planned is not None else {}),
-        }
+    if path.is_file() and path.is_relative_to(pack.folder.resolve()):
         yield ScorerPlace(task.name, PACK, path, values=values)

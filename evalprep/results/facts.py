@@ -1,6 +1,6 @@
 """The known facts of each task of a run, each with its source.
 
-Its facts. Absent means unknown.
+A fact that is absent is unknown.
 """
 
 from __future__ import annotations
@@ -28,18 +28,22 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "subject": ("model", "revision", "adapter"),
     "manner": ("backend", "backend_args", "dtype", "batch_size", "seed", "versions"),
     "question": (
-        *(
-            "num_fewshot",
-            "prompt",
-            "chat_template",
-            "system",
-            "multiturn",
-            "generation",
-            "draws",
-            "filter",
-            "metric",
-        ),
-        *("rule", "task_version", "template_hash", "data", "limit", "form", "prompt_hash"),
+        "num_fewshot",
+        "prompt",
+        "chat_template",
+        "system",
+        "multiturn",
+        "generation",
+        "draws",
+        "filter",
+        "metric",
+        "rule",
+        "task_version",
+        "template_hash",
+        "data",
+        "limit",
+        "form",
+        "prompt_hash",
     ),
     "counts": ("rows_expected", "rows_scored"),
 }
@@ -72,17 +76,19 @@ class Fact:
 
 def facts_of(run: Run, task: TaskRun) -> dict[str, Fact]:
     """Every fact of one task."""
-    sourced_values = {
-        name: (value, source) for name, value, source in _all(run, task) if value is not None
-    }
-    return {
-        name: Fact(value, source, KIND_OF[name]) for name, (value, source) in sourced_values.items()
-    }
+    facts = {}
+    for name, value, source in _all(run, task):
+        if value is not None:
+            facts[name] = Fact(value, source, KIND_OF[name])
+    return facts
 
 
 def _adapter(arguments: Mapping[str, Any]) -> Any:
     """The adapter that the model's arguments name; None without one."""
-    return next((arguments[name] for name in _ADAPTERS if arguments.get(name)), None)
+    for name in _ADAPTERS:
+        if arguments.get(name):
+            return arguments[name]
+    return None
 
 
 def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
@@ -112,7 +118,8 @@ def _all(run: Run, task: TaskRun) -> Iterator[tuple[str, Any, str]]:
         ("form", task.metadata.get("form")),
         ("rows_expected", expected_rows(run, task)),
     ]
-    yield from ((name, value, "results") for name, value in in_results)
+    for name, value in in_results:
+        yield name, value, "results"
     primary = task.primary
     yield "metric", primary.metric or None, "samples"
     yield "filter", primary.filter if primary.metric else None, "samples"
@@ -124,21 +131,25 @@ def _dtype(requested: Any, reported: str | None) -> str | None:
     >>> _dtype("auto", "torch.bfloat16"), _dtype("float32", "torch.bfloat16"), _dtype("auto", None)
     ('bfloat16', 'float32', 'auto')
     """
-    chosen = reported if reported and requested in (None, "", "auto") else requested
-    return str(chosen).removeprefix("torch.") if chosen else None
+    is_left_open = requested in (None, "", "auto")
+    chosen = reported if reported and is_left_open else requested
+    if not chosen:
+        return None
+    return str(chosen).removeprefix("torch.")
 
 
 def _other_arguments(arguments: Mapping[str, Any]) -> dict[str, str] | None:
+    """The arguments of the model that are no facts of their own; None without any."""
     known = {*_NAMES_OF_MODEL, *_ADAPTERS, "revision", "dtype"}
-    return {
-        name: str(value) for name, value in sorted(arguments.items()) if name not in known
-    } or None
+    names = sorted(name for name in arguments if name not in known)
+    return {name: str(arguments[name]) for name in names} or None
 
 
 def _generation(settings: TaskSettings, call: CallSettings) -> dict[str, Any] | None:
     if settings.output_type not in ("", "generate_until"):
         return None
-    return dict(sorted({**settings.generation, **call.generation}.items())) or None
+    generation = {**settings.generation, **call.generation}
+    return dict(sorted(generation.items())) or None
 
 
 def _data(dataset: Dataset) -> list[str | None] | None:
@@ -157,7 +168,9 @@ def expected_rows(run: Run, task: TaskRun) -> int | None:
     None where neither tells.
     """
     effective = task.logged.rows.effective
-    return effective if effective is not None else run.expected.get(task.name)
+    if effective is not None:
+        return effective
+    return run.expected.get(task.name)
 
 
 def rows_missing(missing: int, expected: int) -> str:
@@ -169,9 +182,11 @@ def incomplete(run: Run) -> list[str]:
     """A sentence for each task that has fewer rows than the run was to answer."""
     sentences = []
     for task in run.tasks.values():
-        expected, have = expected_rows(run, task), len(task.table())
-        if expected is not None and have < expected:
-            sentences.append(f"{task.name}: {rows_missing(expected - have, expected)}")
+        expected = expected_rows(run, task)
+        rows = len(task.table())
+        if expected is not None and rows < expected:
+            sentence = rows_missing(expected - rows, expected)
+            sentences.append(f"{task.name}: {sentence}")
     return sentences
 
 
@@ -185,13 +200,12 @@ def odd_verdicts(run: Run) -> list[str]:
     sentences = []
     for task in run.tasks.values():
         outcome = task.verdict_check
-        if outcome.disagreeing:
-            share = f"{len(outcome.disagreeing)} of {counted(outcome.checked, 'row')}"
-            ids = [row_id[:_ID_CHARACTERS] for row_id in outcome.disagreeing]
-            sentences.append(
-                f"{task.name}: the logged verdict does not follow from the log-likelihoods "
-                f"in {share}: {shortlist(ids, _NAMED)}"
-            )
+        if not outcome.disagreeing:
+            continue
+        what = "the logged verdict does not follow from the log-likelihoods"
+        share = f"{len(outcome.disagreeing)} of {counted(outcome.checked, 'row')}"
+        ids = [row_id[:_ID_CHARACTERS] for row_id in outcome.disagreeing]
+        sentences.append(f"{task.name}: {what} in {share}: {shortlist(ids, _NAMED)}")
     return sentences
 
 
@@ -210,8 +224,10 @@ def answers_without_box(run: Run) -> list[str]:
 
 def _who_states(task: TaskRun) -> str:
     """The words for what is counted: a row of several replies has the mean of their values."""
-    several = (task.logged.settings.repeats or 1) > 1
-    return "samples have a reply that states an answer" if several else "replies state an answer"
+    repeats = task.logged.settings.repeats or 1
+    if repeats > 1:
+        return "samples have a reply that states an answer"
+    return "replies state an answer"
 
 
 def _stated_rows_of(task: TaskRun) -> tuple[int, int]:
@@ -219,9 +235,10 @@ def _stated_rows_of(task: TaskRun) -> tuple[int, int]:
 
     Both are of the filter with the most such rows: a filter that reads boxes alone counts none.
     """
+    primary_table = task.table()
     counts = [(0, 0)]
-    if STATED_WITHOUT_BOX in task.table().metrics:
-        tables = (task.table(filter_name) for filter_name in task.table().filters)
+    if STATED_WITHOUT_BOX in primary_table.metrics:
+        tables = (task.table(filter_name) for filter_name in primary_table.filters)
         counts += [_stated_rows(table) for table in tables]
     return max(counts)
 
@@ -234,7 +251,9 @@ def _stated_rows(table: Table) -> tuple[int, int]:
     values = table.metrics.get(STATED_WITHOUT_BOX)
     if values is None:
         return 0, 0
-    return int(np.sum(values > 0)), int(np.sum(np.isfinite(values)))
+    stated = int(np.sum(values > 0))
+    known = int(np.sum(np.isfinite(values)))
+    return stated, known
 
 
 def limit_of(task: TaskRun) -> str | None:
@@ -242,10 +261,12 @@ def limit_of(task: TaskRun) -> str | None:
 
     `none` for a run over all of the data, None where that is not known.
     """
-    effective, original = task.logged.rows.effective, task.logged.rows.original
-    if effective is None or original is None:
+    rows = task.logged.rows
+    if rows.effective is None or rows.original is None:
         return None
-    return f"{effective} of {original} rows" if effective < original else NONE
+    if rows.effective < rows.original:
+        return f"{rows.effective} of {rows.original} rows"
+    return NONE
 
 
 def without_addresses(text: str) -> str:
@@ -260,8 +281,10 @@ def without_addresses(text: str) -> str:
 
 
 def _hash(value: Any) -> str:
-    text = without_addresses(json.dumps(value, sort_keys=True, default=str, ensure_ascii=False))
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    logged = json.dumps(value, sort_keys=True, default=str, ensure_ascii=False)
+    text = without_addresses(logged)
+    digest = hashlib.sha256(text.encode("utf-8", "replace"))
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -302,7 +325,9 @@ def _short(value: Any) -> str:
     if value is None:
         return "unknown"
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if len(text) <= 60:
+        return text
+    return f"{text[:57]}..."
 
 
 def facts_that_differ(
@@ -314,17 +339,20 @@ def facts_that_differ(
     chosen_kinds = set(kinds)
     differences = []
     for name, kind in KIND_OF.items():
-        candidate_fact, baseline_fact = candidate.get(name), baseline.get(name)
-        values = (
-            candidate_fact.value if candidate_fact else None,
-            baseline_fact.value if baseline_fact else None,
-        )
-        if kind in chosen_kinds and values[0] != values[1]:
-            differences.append(FactDifference(name, kind, *values))
+        value = _value_of(candidate, name)
+        baseline_value = _value_of(baseline, name)
+        if kind in chosen_kinds and value != baseline_value:
+            differences.append(FactDifference(name, kind, value, baseline_value))
     different_models = any(difference.name == "model" for difference in differences)
-    return [
-        _of_subject(difference) if different_models else difference for difference in differences
-    ]
+    if not different_models:
+        return differences
+    return [_of_subject(difference) for difference in differences]
+
+
+def _value_of(facts: Mapping[str, Fact], name: str) -> Any:
+    """The value of a fact; None where it is unknown."""
+    fact = facts.get(name)
+    return None if fact is None else fact.value
 
 
 def _of_subject(difference: FactDifference) -> FactDifference:
@@ -332,10 +360,8 @@ def _of_subject(difference: FactDifference) -> FactDifference:
 
     Where both were applied, that is a part of what is compared.
     """
-    if (
-        difference.name == "chat_template"
-        and difference.known
-        and NONE not in (difference.candidate, difference.baseline)
-    ):
-        return FactDifference(difference.name, "subject", difference.candidate, difference.baseline)
-    return difference
+    templates = difference.candidate, difference.baseline
+    are_applied = difference.known and NONE not in templates
+    if difference.name != "chat_template" or not are_applied:
+        return difference
+    return FactDifference(difference.name, "subject", *templates)

@@ -31,6 +31,9 @@ _RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
 #: Names made of the model's arguments.
 _FORMER = re.compile(r"(?:pretrained|model)(?:__|=).+\.jsonl")
 _LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
+_ENDINGS = (".json", ".jsonl")
+#: What two generations of lm-eval wrote as `__` where they made a name of the model's arguments.
+_REPLACED_IN_NAMES = (re.compile("/|="), re.compile(r"[\"<>:/\|\\?\*\[\]]+"))
 
 
 @dataclass
@@ -76,10 +79,15 @@ def _take_stamped(folder: Folder, names: Iterable[str]) -> None:
     """Takes the files whose names have a time stamp."""
     for name in names:
         file = folder.path / name
-        if (match := SAMPLES.fullmatch(name)) and not store_of(file):
-            folder.samples.setdefault(match["stamp"], {})[match["task"]] = file
-        elif (match := RESULTS.fullmatch(name)) and not store_of(file):
-            folder.results.setdefault(match["stamp"], file)
+        samples = SAMPLES.fullmatch(name)
+        results = RESULTS.fullmatch(name)
+        if not (samples or results) or store_of(file):
+            continue
+        if samples:
+            of_stamp = folder.samples.setdefault(samples["stamp"], {})
+            of_stamp[samples["task"]] = file
+        elif results:
+            folder.results.setdefault(results["stamp"], file)
 
 
 def read_folder(path: Path, root: Path | None = None) -> Folder:
@@ -93,23 +101,33 @@ def read_folder(path: Path, root: Path | None = None) -> Folder:
         StrayLink: a file of a run is a link that leaves `root`.
     """
     folder = Folder(path)
-    names = sorted(entry.name for entry in os.scandir(path) if entry.is_file())
+    names = _file_names(path)
     _refuse_stray(path, names, root or path)
     _take_stamped(folder, names)
     if folder.results:
         return folder
     for results in _loose_results(path):
         if folder.samples:  # a copy beside samples that were moved
-            return replace(folder, results=dict.fromkeys(folder.samples, results))
-        if (former := without_stamp(results)) is not None:
+            results_of_stamps = dict.fromkeys(folder.samples, results)
+            return replace(folder, results=results_of_stamps)
+        former = without_stamp(results)
+        if former is not None:
             return former
-    return folder if folder.samples else _by_names_alone(path) or folder
+    if folder.samples:
+        return folder
+    return _by_names_alone(path) or folder
+
+
+def _file_names(folder: Path) -> list[str]:
+    """The names of the files in a folder, in their order."""
+    return sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
 
 
 def _refuse_stray(folder: Path, names: Iterable[str], root: Path) -> None:
     """Refuses files of runs that are links out of the folder that the user named."""
-    files = [folder / name for name in names if name.endswith((".json", ".jsonl"))]
-    stray = [file for file in files if file.is_symlink() and is_stray(file, root)]
+    files = [folder / name for name in names if name.endswith(_ENDINGS)]
+    links = [file for file in files if file.is_symlink()]
+    stray = [link for link in links if is_stray(link, root)]
     if stray:
         raise StrayLink(stray, root)
 
@@ -119,21 +137,21 @@ def _loose_results(path: Path) -> list[Path]:
 
     `results.json`, or whatever `--output_path` was called.
     """
-    entries = sorted(
-        (
-            Path(entry.path)
-            for entry in os.scandir(path)
-            if entry.is_file() and entry.name.endswith((".json", ".jsonl"))
-        ),
-        key=lambda file: (file.name != _RESULTS_BEFORE, file.name),
-    )
-    return [entry for entry in entries if entry.name == _RESULTS_BEFORE or _is_results(entry)]
+    names = [name for name in _file_names(path) if name.endswith(_ENDINGS)]
+    files = []
+    if _RESULTS_BEFORE in names:
+        names.remove(_RESULTS_BEFORE)
+        files.append(path / _RESULTS_BEFORE)
+    others = [path / name for name in names]
+    files += [file for file in others if _is_results(file)]
+    return files
 
 
 def _is_results(path: Path) -> bool:
     """Returns whether a file begins as results of lm-eval do."""
     with path.open("rb") as file:
-        return _RESULTS_BEGIN.match(file.read(80)) is not None
+        beginning = file.read(80)
+    return _RESULTS_BEGIN.match(beginning) is not None
 
 
 def _by_names_alone(path: Path) -> Folder | None:
@@ -141,9 +159,7 @@ def _by_names_alone(path: Path) -> Folder | None:
 
     Tasks of packs, by the end of the files' names.
     """
-    names = sorted(
-        entry.name for entry in os.scandir(path) if entry.is_file() and _FORMER.match(entry.name)
-    )
+    names = [name for name in _file_names(path) if _FORMER.match(name)]
     if not names:
         return None
     from evalprep.packs import find_packs
@@ -152,20 +168,27 @@ def _by_names_alone(path: Path) -> Folder | None:
     for pack in find_packs().values():
         tasks |= pack.tasks.keys()
     longest_first = sorted(tasks, key=len, reverse=True)
-    of_task = {task: path / name for name in names if (task := _ends_with(name, longest_first))}
-    if not of_task:
+    samples = {}
+    for name in names:
+        task = _ends_with(name, longest_first)
+        if task:
+            samples[task] = path / name
+    if not samples:
         return None
-    newest = max(file.stat().st_mtime for file in of_task.values())
-    return Folder(path, samples={_stamp_at(newest): of_task})
+    newest = max(file.stat().st_mtime for file in samples.values())
+    stamp = _stamp_at(newest)
+    return Folder(path, samples={stamp: samples})
 
 
 def _ends_with(name: str, tasks: Iterable[str]) -> str:
-    return next((task for task in tasks if name.removesuffix(".jsonl").endswith(f"_{task}")), "")
+    stem = name.removesuffix(".jsonl")
+    return next((task for task in tasks if stem.endswith(f"_{task}")), "")
 
 
 def _stamp_at(moment: float) -> str:
     """A time in seconds since 1970 as lm-eval writes it into names."""
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    date = datetime.fromtimestamp(moment, UTC)
+    return date.strftime("%Y-%m-%dT%H-%M-%S")
 
 
 def without_stamp(results: Path) -> Folder | None:
@@ -178,18 +201,20 @@ def without_stamp(results: Path) -> Folder | None:
     logged = read_recognised(results)
     if logged is None:
         return None
-    date = logged.settings.started or 0
-    stamp = _stamp_at(date if 0 < date < _LAST_DATE else results.stat().st_mtime)
-    files = {entry.name for entry in os.scandir(results.parent) if entry.is_file()}
-    samples = _samples_without_stamp(results.parent, files, logged)
-    return Folder(results.parent, {stamp: results}, {stamp: samples} if samples else {})
+    moment = logged.settings.started or 0
+    if not 0 < moment < _LAST_DATE:
+        moment = results.stat().st_mtime
+    stamp = _stamp_at(moment)
+    folder = Folder(results.parent, {stamp: results})
+    samples = _samples_without_stamp(results.parent, logged)
+    if samples:
+        folder.samples[stamp] = samples
+    return folder
 
 
-def _samples_without_stamp(
-    folder: Path, files: Iterable[str], logged: RunResults
-) -> dict[str, Path]:
+def _samples_without_stamp(folder: Path, logged: RunResults) -> dict[str, Path]:
     """Task -> its samples file, of the tasks that have one."""
-    names = sorted(name for name in files if name.endswith(".jsonl"))
+    names = [name for name in _file_names(folder) if name.endswith(".jsonl")]
     samples = {}
     for task in logged.tasks:
         name = _samples_named(task, names, logged)
@@ -201,16 +226,19 @@ def _samples_without_stamp(
 def _samples_named(task: str, names: Sequence[str], logged: RunResults) -> str:
     """The name of a task's samples file, made of the model's arguments; empty without one."""
     arguments = logged.settings.arguments_text
-    prefixes = [re.sub(rule, "__", arguments) for rule in ("/|=", r"[\"<>:/\|\\?\*\[\]]+")]
+    prefixes = [rule.sub("__", arguments) for rule in _REPLACED_IN_NAMES]
     expected = [f"{prefix}_{task}.jsonl" for prefix in prefixes]
-    exact = [name for name in names if name in expected]
-    return exact[0] if exact else _renamed_samples(task, names, logged)
+    for name in names:
+        if name in expected:
+            return name
+    return _renamed_samples(task, names, logged)
 
 
 def _renamed_samples(task: str, names: Sequence[str], logged: RunResults) -> str:
     """The name of a task's samples file that was moved or renamed; empty without one."""
     # The rest of the name must not be a longer task's.
-    longer = tuple(f"_{other}.jsonl" for other in logged.tasks if len(other) > len(task))
-    own = f"_{task}.jsonl"
-    close = [name for name in names if name.endswith(own) and not name.endswith(longer)]
-    return close[0] if len(close) == 1 else ""
+    longer_tasks = [other for other in logged.tasks if len(other) > len(task)]
+    endings_of_others = tuple(f"_{other}.jsonl" for other in longer_tasks)
+    own = [name for name in names if name.endswith(f"_{task}.jsonl")]
+    candidates = [name for name in own if not name.endswith(endings_of_others)]
+    return candidates[0] if len(candidates) == 1 else ""

@@ -59,38 +59,44 @@ def load_run(
     files = find_run(path, timestamp=timestamp, run=run)
     results = _read_results_files(files)
     preparation = _read_preparation(files, results.run)
-    samples = _list_samples(files, results, of_a_file=Path(path).is_file(), named=Path(path))
+    place = Path(path)
+    is_file = place.is_file()
+    samples = _list_samples(files, results, of_a_file=is_file, named=place)
     tasks = _make_tasks(samples, results.run, preparation)
     parts = _join_parts(tasks, files.parts, results)
     logged = _with_rows_of_parts(results.run, parts)
     outdated = _drop_outdated(parts.tasks, preparation.plan)
-    kept = {name: task for name, task in parts.tasks.items() if name not in outdated}
-    scored = kept if as_logged else {name: with_own_scores(task) for name, task in kept.items()}
-    notes = [
-        *_notes_of_files(files, results),
-        *parts.notes,
-        *outdated.values(),
-        *_notes_of_rescoring(logged),
-        *([] if Path(path).is_file() else _notes_of_missing_samples(files, logged, scored)),
-        *_notes_of_packed_samples(files),
-    ]
-    failed = {
-        name: reason
-        for name, reason in read_failures(files.folder, files.run).items()
-        if name not in scored
-    }
+    scored = {}
+    for name, task in parts.tasks.items():
+        if name not in outdated:
+            scored[name] = task if as_logged else with_own_scores(task)
+    notes = _notes_of_files(files, results)
+    notes += parts.notes
+    notes += outdated.values()
+    notes += _notes_of_rescoring(logged)
+    if not is_file:
+        notes += _notes_of_missing_samples(files, logged, scored)
+    notes += _notes_of_packed_samples(files)
+    failed = _failures(files, scored)
     notes += [f"{name} failed: {reason}" for name, reason in failed.items()]
+    notes += turned_notes(preparation.turned)
     return Run(
         files,
         logged,
         scored,
-        [*notes, *turned_notes(preparation.turned)],
+        notes,
         record=preparation.plan if preparation.recorded else None,
         expected=preparation.expected,
         failed=failed,
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
+
+
+def _failures(files: RunFiles, scored: Mapping[str, TaskRun]) -> dict[str, str]:
+    """Task -> why it failed, of the tasks that have no samples after all."""
+    failures = read_failures(files.folder, files.run)
+    return {name: reason for name, reason in failures.items() if name not in scored}
 
 
 def _efforts_of_files(files: RunFiles, results: _ResultsFiles, joined: Iterable[str]) -> Efforts:
@@ -101,14 +107,21 @@ def _efforts_of_files(files: RunFiles, results: _ResultsFiles, joined: Iterable[
         results: Its results files.
         joined: Tasks that are put together from several calls, each of which counts.
     """
-    of_parts = {file for name in joined for _, file in files.parts[name]}
+    of_parts: set[Path] = set()
+    for name in joined:
+        of_parts.update(file for _, file in files.parts[name])
     efforts = Efforts()
     for file, call in results.by_file.items():
-        own = [name for name in call.tasks if files.sources.get(name, files.results) == file]
-        if own or file in of_parts:
-            of_call = efforts_of(file, call)
-            tasks = {name: effort for name, effort in of_call.tasks.items() if name in own}
-            efforts = efforts.with_others(structs.replace(of_call, tasks=tasks))
+        own = []
+        for name in call.tasks:
+            source = files.sources.get(name, files.results)
+            if source == file:
+                own.append(name)
+        if not own and file not in of_parts:
+            continue
+        of_call = efforts_of(file, call)
+        own_efforts = {name: effort for name, effort in of_call.tasks.items() if name in own}
+        efforts = efforts.with_others(structs.replace(of_call, tasks=own_efforts))
     return efforts
 
 
@@ -131,19 +144,22 @@ def _read_results_files(files: RunFiles) -> _ResultsFiles:
     """Decodes the results files of a run, the oldest first, and puts them together."""
     by_file: dict[Path, RunResults] = {}
     inside: dict[str, SamplesInside] = {}
-    for file in (*files.earlier, *filter(None, [files.results])):
+    results_files = list(files.earlier)
+    if files.results is not None:
+        results_files.append(files.results)
+    for file in results_files:
         by_file[file], samples = read_results(file)
         state = file.stat()
         key = f"{file.resolve()} {state.st_size} {state.st_mtime_ns}"
-        inside |= {task: SamplesInside(samples, task, key) for task in samples.members}
+        for task in samples.members:
+            inside[task] = SamplesInside(samples, task, key)
     whole = reduce(_merged, by_file.values(), RunResults())
     # A newer call may have fewer rows of a task than the one that its samples are from.
-    counted = {
-        task: by_file[file].tasks[task]
-        for task, file in files.sources.items()
-        if file in by_file and task in by_file[file].tasks
-    }
-    whole = structs.replace(whole, tasks={**whole.tasks, **counted})
+    tasks = dict(whole.tasks)
+    for task, file in files.sources.items():
+        if file in by_file and task in by_file[file].tasks:
+            tasks[task] = by_file[file].tasks[task]
+    whole = structs.replace(whole, tasks=tasks)
     return _ResultsFiles(whole, by_file, inside)
 
 
@@ -193,14 +209,20 @@ def _planned_leaves(plan: Plan, members: Mapping[str, list[str]]) -> dict[str, T
 
 def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     """Reads the record of a run, and what it says of each task."""
-    rescored_run = results.rescored.run if results.rescored is not None else ""
-    record = read_record(files.folder, files.run or rescored_run)
+    run = files.run
+    if not run and results.rescored is not None:
+        run = results.rescored.run
+    record = read_record(files.folder, run)
     plan = plan_of(record) if record else _plan_of_call(files)
     members = {name: list(group.members) for name, group in results.groups.items()}
     planned = _planned_leaves(plan, members)
-    here = {*files.samples, *results.tasks, *results.groups}
-    turned = {name: task.better for name, task in planned.items() if task.better and name in here}
-    return _Preparation(plan, bool(record), planned, turned, _expected_rows(record))
+    names_in_run = {*files.samples, *results.tasks, *results.groups}
+    turned = {}
+    for name, task in planned.items():
+        if task.better and name in names_in_run:
+            turned[name] = task.better
+    expected = _expected_rows(record)
+    return _Preparation(plan, bool(record), planned, turned, expected)
 
 
 def _plan_of_call(files: RunFiles) -> Plan:
@@ -208,14 +230,21 @@ def _plan_of_call(files: RunFiles) -> Plan:
 
     Empty without a record.
     """
-    run = invocation_of(files.stamp, files.results, {}).run if files.results is not None else ""
-    return plan_of(read_record(files.folder, run))
+    run = ""
+    if files.results is not None:
+        run = invocation_of(files.stamp, files.results, {}).run
+    record = read_record(files.folder, run)
+    return plan_of(record)
 
 
 def _expected_rows(record: Mapping[str, Any]) -> dict[str, int]:
     entries = as_mapping(record.get("tasks"))
-    counts = {name: as_mapping(entry).get("expected") for name, entry in entries.items()}
-    return {name: count for name, count in counts.items() if type(count) is int}
+    expected = {}
+    for name, entry in entries.items():
+        count = as_mapping(entry).get("expected")
+        if type(count) is int:
+            expected[name] = count
+    return expected
 
 
 def _list_samples(
@@ -238,23 +267,23 @@ def _list_samples(
 
 def _filters(results: RunResults, task: str) -> tuple[str, ...]:
     logged = results.tasks.get(task)
-    return logged.settings.filters if logged is not None else ()
+    if logged is None:
+        return ()
+    return logged.settings.filters
 
 
 def _make_tasks(
     samples: Mapping[str, Path], results: RunResults, preparation: _Preparation
 ) -> dict[str, TaskRun]:
     """The tasks with samples, in order of their names."""
-    return {
-        name: TaskRun(
-            name,
-            as_lines(file, _filters(results, name)),
-            results.tasks.get(name, TaskResults(name=name)),
-            preparation.planned.get(name),
-            turned=preparation.turned.get(name),
-        )
-        for name, file in sorted(samples.items())
-    }
+    tasks = {}
+    for name, file in sorted(samples.items()):
+        lines = as_lines(file, _filters(results, name))
+        logged = results.tasks.get(name, TaskResults(name=name))
+        planned = preparation.planned.get(name)
+        turned = preparation.turned.get(name)
+        tasks[name] = TaskRun(name, lines, logged, planned, turned=turned)
+    return tasks
 
 
 @dataclass(frozen=True)
@@ -285,39 +314,51 @@ def _join_parts(
         if name not in tasks:
             continue
         joined_task = _join_task(tasks[name], files, results)
-        if joined_task is not None:
-            whole.tasks[name] = joined_task
-            whole.joined.append(name)
-            rows = joined_task.logged.rows.effective
-            whole.notes.append(f"{name}: {len(files)} parts of {rows} rows are put together")
+        if joined_task is None:
+            continue
+        whole.tasks[name] = joined_task
+        whole.joined.append(name)
+        rows = joined_task.logged.rows.effective
+        whole.notes.append(f"{name}: {len(files)} parts of {rows} rows are put together")
     return whole
 
 
 def _share_rows(task: TaskRun, paths: Sequence[Path]) -> bool:
     """Returns whether a row stands in several of the files of a task."""
-    ids = [
-        set(TaskRun(task.name, path, task.logged).table(task.primary.filter).ids) for path in paths
-    ]
-    return len(set().union(*ids)) < sum(map(len, ids))
+    ids: set[str] = set()
+    total = 0
+    for path in paths:
+        part = TaskRun(task.name, path, task.logged)
+        table = part.table(task.primary.filter)
+        ids_of_part = set(table.ids)
+        ids |= ids_of_part
+        total += len(ids_of_part)
+    return len(ids) < total
 
 
 def _join_task(
     task: TaskRun, files: tuple[tuple[Path, Path], ...], results: _ResultsFiles
 ) -> TaskRun | None:
     """One task out of the files of several calls; None where these are not parts of one run."""
-    calls = [_results_of(file, results) for _, file in files]
-    logged = [call.tasks.get(task.name, TaskResults(name=task.name)) for call in calls]
-    rows = _rows_of_parts([task_results.rows for task_results in logged])
-    if rows is None or len({_question(*pair) for pair in zip(calls, logged, strict=True)}) > 1:
+    counts = []
+    questions = set()
+    for _, file in files:
+        call = _results_of(file, results)
+        logged = call.tasks.get(task.name, TaskResults(name=task.name))
+        counts.append(logged.rows)
+        questions.add(_question(call, logged))
+    rows = _rows_of_parts(counts)
+    if rows is None or len(questions) > 1:
         return None
-    paths = [as_lines(path, task.logged.settings.filters) for path, _ in files]
+    filters = task.logged.settings.filters
+    paths = [as_lines(path, filters) for path, _ in files]
     if _share_rows(task, paths):
         return None
     # Stored values of one part are not those of the whole.
-    metrics = tuple(
+    metrics = [
         structs.replace(metric, value=None, stderr=None, text="") for metric in task.logged.metrics
-    )
-    whole = structs.replace(task.logged, metrics=metrics, rows=rows)
+    ]
+    whole = structs.replace(task.logged, metrics=tuple(metrics), rows=rows)
     return replace(task, path=joined(paths), logged=whole, _tables={})
 
 
@@ -327,15 +368,20 @@ def _results_of(file: Path, results: _ResultsFiles) -> RunResults:
     return results.by_file[file]
 
 
-def _rows_of_parts(counts: Iterable[RowCounts]) -> RowCounts | None:
+def _rows_of_parts(counts: Sequence[RowCounts]) -> RowCounts | None:
     """The rows of all parts of one data set; None where a count is not known or they overlap."""
-    every = list(counts)
-    rows = [count.effective for count in every if count.effective is not None]
-    original = {count.original for count in every}
-    size = next(iter(original))
-    if len(rows) < len(every) or len(original) > 1 or size is None or sum(rows) > size:
+    sizes = {count.original for count in counts}
+    size = next(iter(sizes))
+    if size is None or len(sizes) > 1:
         return None
-    return RowCounts(size, sum(rows))
+    total = 0
+    for count in counts:
+        if count.effective is None:
+            return None
+        total += count.effective
+    if total > size:
+        return None
+    return RowCounts(size, total)
 
 
 def _question(call: RunResults, task: TaskResults) -> str:
@@ -343,7 +389,8 @@ def _question(call: RunResults, task: TaskResults) -> str:
 
     Its settings but for what each call writes of itself.
     """
-    own = {key: value for key, value in task.settings.as_logged.items() if key != "metadata"}
+    own = dict(task.settings.as_logged)
+    own.pop("metadata", None)
     settings = call.settings
     of_call = [settings.backend, settings.arguments, settings.generation, task.num_fewshot]
     return json.dumps([own, of_call], default=str)
@@ -351,8 +398,11 @@ def _question(call: RunResults, task: TaskResults) -> str:
 
 def _with_rows_of_parts(results: RunResults, parts: _JoinedParts) -> RunResults:
     """The results with the numbers of rows of the tasks that were put together."""
-    logged = {name: task.logged for name, task in parts.tasks.items() if name in results.tasks}
-    return structs.replace(results, tasks={**results.tasks, **logged})
+    tasks = dict(results.tasks)
+    for name, task in parts.tasks.items():
+        if name in tasks:
+            tasks[name] = task.logged
+    return structs.replace(results, tasks=tasks)
 
 
 def _drop_outdated(tasks: Mapping[str, TaskRun], plan: Plan) -> dict[str, str]:
@@ -360,13 +410,16 @@ def _drop_outdated(tasks: Mapping[str, TaskRun], plan: Plan) -> dict[str, str]:
     from evalprep.results.stages import is_made_from
 
     outdated: dict[str, str] = {}
+    current = dict(tasks)
     for name, task in plan.tasks.items():
-        before = [tasks[other] for other in task.after if other in tasks and other not in outdated]
-        if name in tasks and before and not is_made_from(tasks[name], before):
+        before = [current[other] for other in task.after if other in current]
+        if name not in tasks or not before:
+            continue
+        if not is_made_from(tasks[name], before):
             replies = ", ".join(task.after)
-            outdated[name] = (
-                f"{name} is left out: its rows were made from earlier replies of {replies}"
-            )
+            reason = f"its rows were made from earlier replies of {replies}"
+            outdated[name] = f"{name} is left out: {reason}"
+            del current[name]
     return outdated
 
 
@@ -374,20 +427,26 @@ def _notes_of_files(files: RunFiles, results: _ResultsFiles) -> list[str]:
     notes = list(files.notes)
     if files.results is None:
         notes.append(_note_on_no_results(files))
-    return [*notes, *(part.sentence() for part in results.run.damage)]
+    notes += [part.sentence() for part in results.run.damage]
+    return notes
 
 
 def _note_on_no_results(files: RunFiles) -> str:
     """Returns why there is no results file, and what it takes to read the samples without one."""
     guessed = "metric and filter of each task are guessed from its lines"
-    if pointers := pointers_below(files.folder, [f"results_{files.stamp}.json"], depth=1):
-        return "{}; {}; until then {}".format(*said_of(pointers), guessed)
-    return f"no results file of this time stamp: {guessed}"
+    file_name = f"results_{files.stamp}.json"
+    pointers = pointers_below(files.folder, [file_name], depth=1)
+    if not pointers:
+        return f"no results file of this time stamp: {guessed}"
+    state, fix = said_of(pointers)
+    return f"{state}; {fix}; until then {guessed}"
 
 
 def _notes_of_rescoring(results: RunResults) -> list[str]:
-    left_out = results.rescored.left_out if results.rescored is not None else {}
-    return [f"{name} is not rescored: {reason}" for name, reason in left_out.items()]
+    if results.rescored is None:
+        return []
+    reasons = results.rescored.left_out
+    return [f"{name} is not rescored: {reason}" for name, reason in reasons.items()]
 
 
 def _notes_of_missing_samples(
@@ -401,16 +460,19 @@ def _notes_of_missing_samples(
     missing = [name for name in configured or results.tasks if name not in tasks]
     if not missing:
         return []
-    named = shortlist(missing, _NAMED)
-    if pointers := pointers_below(files.folder, [f"samples_*_{files.stamp}.json*"]):
-        return ["no samples of {}: {}; {}".format(named, *said_of(pointers))]
-    return [
-        f"no samples file of {named}: run without --log_samples, or the harness could not write it"
-    ]
+    names = shortlist(missing, _NAMED)
+    pattern = f"samples_*_{files.stamp}.json*"
+    pointers = pointers_below(files.folder, [pattern])
+    if not pointers:
+        reason = "run without --log_samples, or the harness could not write it"
+        return [f"no samples file of {names}: {reason}"]
+    state, fix = said_of(pointers)
+    return [f"no samples of {names}: {state}; {fix}"]
 
 
 def _notes_of_packed_samples(files: RunFiles) -> list[str]:
     packed = sorted(path.name for path in files.folder.glob("samples_*.jsonl.*"))
     if not packed:
         return []
-    return [f"compressed samples are not read, unpack them first: {shortlist(packed, 1)}"]
+    example = shortlist(packed, 1)
+    return [f"compressed samples are not read, unpack them first: {example}"]

@@ -43,22 +43,35 @@ def choose_primary(
         else its first score. The declared filter where the task has it; else that of the metric's
         first score. A metric without a name where there is no score.
     """
-    name, filter_name = metadata.get("primary_metric"), metadata.get("primary_filter")
+    name = metadata.get("primary_metric")
     declared = _is_declared(name, metrics)
     if not declared:
         name = _usual_metric(metrics)
     of_name = [metric for metric in metrics if metric.metric == name]
-    is_known = isinstance(filter_name, str) and (not filters or filter_name in filters)
+    filter_name = _declared_filter(metadata, filters)
     if not of_name:
         first_filter = filters[0] if filters else fallback
-        return Metric(metric="", filter=str(filter_name) if is_known else first_filter)
-    filter_name = str(filter_name) if is_known else of_name[0].filter
-    return replace(metric_at(of_name, filter_name), declared=declared)
+        return Metric(metric="", filter=first_filter if filter_name is None else filter_name)
+    if filter_name is None:
+        filter_name = of_name[0].filter
+    primary = metric_at(of_name, filter_name)
+    return replace(primary, declared=declared)
 
 
 def _is_declared(name: Any, metrics: Sequence[Metric]) -> bool:
     """Returns whether the metric that a task's metadata names is one of its scores."""
-    return isinstance(name, str) and any(metric.metric == name for metric in metrics)
+    if not isinstance(name, str):
+        return False
+    return any(metric.metric == name for metric in metrics)
+
+
+def _declared_filter(metadata: Mapping[str, Any], filters: Sequence[str]) -> str | None:
+    """The filter that a task's metadata names; None where it names none that the task has."""
+    name = metadata.get("primary_filter")
+    if not isinstance(name, str):
+        return None
+    is_known = not filters or name in filters
+    return name if is_known else None
 
 
 def metric_at(of_name: Sequence[Metric], filter_name: str) -> Metric:
@@ -66,9 +79,9 @@ def metric_at(of_name: Sequence[Metric], filter_name: str) -> Metric:
 
     Without stored values where none has.
     """
-    stored = next((metric for metric in of_name if metric.filter == filter_name), None)
-    if stored is not None:
-        return stored
+    for metric in of_name:
+        if metric.filter == filter_name:
+            return metric
     return replace(of_name[0], filter=filter_name, value=None, stderr=None, text="")
 
 
@@ -76,9 +89,12 @@ def _usual_metric(metrics: Sequence[Metric]) -> str:
     """The metric that stands for a task that names none; empty where there is none."""
     # Some of lm-eval's metrics exist for all rows together only, so that no row could be compared.
     names = [metric.metric for metric in metrics]
-    choice = [name for name in names if name not in OVER_ALL_ROWS] or names
-    usual = (name for name in USUAL_METRICS if name in choice)
-    return next(usual, choice[0] if choice else "")
+    by_row = [name for name in names if name not in OVER_ALL_ROWS]
+    candidates = by_row or names
+    for name in USUAL_METRICS:
+        if name in candidates:
+            return name
+    return candidates[0] if candidates else ""
 
 
 def metrics_of_filters(
@@ -91,12 +107,14 @@ def metrics_of_filters(
         filters: Its filters.
         higher_is_better: Metric -> true, false or null, as lm-eval says it.
     """
-    every = [
-        Metric(metric=name, filter=filter_name, direction=direction_of(higher_is_better.get(name)))
-        for filter_name in filters
-        for name in names
-    ]
-    return [metric for metric in every if metric.is_score]
+    metrics = []
+    for filter_name in filters:
+        for name in names:
+            direction = direction_of(higher_is_better.get(name))
+            metric = Metric(metric=name, filter=filter_name, direction=direction)
+            if metric.is_score:
+                metrics.append(metric)
+    return metrics
 
 
 def primary_score(task: TaskResults) -> tuple[float | None, str]:
@@ -107,6 +125,10 @@ def primary_score(task: TaskResults) -> tuple[float | None, str]:
     Returns:
         The score and `metric,filter`; None and "" without any number.
     """
-    numbers = [metric for metric in task.metrics if metric.is_score and metric.value is not None]
-    primary = choose_primary(with_headline(task.name, task.settings.metadata), numbers)
-    return (primary.value, primary.key) if primary.value is not None else (None, "")
+    scores = [metric for metric in task.metrics if metric.is_score]
+    numbers = [metric for metric in scores if metric.value is not None]
+    metadata = with_headline(task.name, task.settings.metadata)
+    primary = choose_primary(metadata, numbers)
+    if primary.value is None:
+        return None, ""
+    return primary.value, primary.key

@@ -14,6 +14,7 @@ from evalprep.places import typed
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
+    from evalprep.results.task import TaskRun
 
 _LEVELS_UP = 4  # from a task's data file to work_dir
 _RECORD_LEVELS_UP = 3  # from a model's results to the output folder
@@ -27,14 +28,21 @@ def prepared_work(run: Run) -> Prepared | None:
     The results file names each task's data file and its YAML, and the manifest lies above them.
     """
     for task in run.tasks.values():
-        settings = task.logged.settings
-        source = settings.metadata.get("config_source")
-        files = [*settings.dataset.files, *([source] if isinstance(source, str) else ())]
-        for file in files:
-            prepared = prepared_above(Path(file), levels=_LEVELS_UP) if "\0" not in file else None
+        for file in _prepared_files(task):
+            prepared = prepared_above(Path(file), levels=_LEVELS_UP)
             if prepared is not None:
                 return prepared
     return None
+
+
+def _prepared_files(task: TaskRun) -> list[str]:
+    """The data files of a task and its YAML, as the results file names them."""
+    settings = task.logged.settings
+    files = list(settings.dataset.files)
+    config_source = settings.metadata.get("config_source")
+    if isinstance(config_source, str):
+        files.append(config_source)
+    return [file for file in files if "\0" not in file]
 
 
 def read_record(folder: Path, run: str) -> dict[str, Any]:
@@ -42,11 +50,18 @@ def read_record(folder: Path, run: str) -> dict[str, Any]:
 
     Empty without one.
     """
-    for place in [folder, *folder.parents][: _RECORD_LEVELS_UP + 1] if run else ():
+    if not run:
+        return {}
+    for place in _places_of_records(folder):
         record = read_object_within(place / f"run_{run}.json", place)
         if record.get("run") == run:
             return record
     return {}
+
+
+def _places_of_records(folder: Path) -> list[Path]:
+    """The folder of a model's results, and those above it up to the output folder."""
+    return [folder, *folder.parents][: _RECORD_LEVELS_UP + 1]
 
 
 def packs_elsewhere(run: Run, known_packs: Collection[str]) -> str:
@@ -58,21 +73,22 @@ def packs_elsewhere(run: Run, known_packs: Collection[str]) -> str:
     is told, not taken.
     """
     packs_of_tasks = (task.metadata.get("pack") for task in run.tasks.values())
-    missing = sorted({str(pack) for pack in packs_of_tasks if pack} - {*known_packs})
+    names = {str(pack) for pack in packs_of_tasks if pack}
+    missing = sorted(names - {*known_packs})
     if not missing:
         return ""
-    options = [f"--template_dir {typed(folder)}" for folder in _folders_with(missing, run)]
-    where = " ".join(options) or "--template_dir FOLDER"
-    packs = "packs" if len(missing) > 1 else "pack"
-    return (
-        f"suite scores and rules of the {packs} {', '.join(missing)} are not used, because no "
-        f"option names their folder; add {where}"
-    )
+    folders = _folders_with(missing, run)
+    options = [f"--template_dir {typed(folder)}" for folder in folders]
+    fix = f"add {' '.join(options) or '--template_dir FOLDER'}"
+    noun = "packs" if len(missing) > 1 else "pack"
+    unused = f"suite scores and rules of the {noun} {', '.join(missing)} are not used"
+    return f"{unused}, because no option names their folder; {fix}"
 
 
 def _folders_with(packs: Collection[str], run: Run) -> list[Path]:
     """The folders that held some packs when a run was prepared, as far as this machine has them."""
-    pack_folders = pack_folders_of(read_record(run.files.folder, run.files.run))
+    record = read_record(run.files.folder, run.files.run)
+    pack_folders = pack_folders_of(record)
     parents = {folder.parent for name, folder in pack_folders.items() if name in packs}
     return sorted(folder for folder in parents if folder.is_dir())
 
@@ -94,11 +110,13 @@ def note_failures(
         return
     path = folder / f"failed_{run}.json"
     known = as_mapping(read_object(path).get("tasks"))
-    now = {name: why for name, why in {**known, **failed}.items() if name not in finished}
-    if now != known:
-        write_atomically(
-            path, json.dumps({"run": run, "tasks": now}, indent=2, ensure_ascii=False) + "\n"
-        )
+    every_reason = {**known, **failed}
+    reasons = {name: why for name, why in every_reason.items() if name not in finished}
+    if reasons == known:
+        return
+    content = {"run": run, "tasks": reasons}
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    write_atomically(path, f"{text}\n")
 
 
 def read_failures(folder: Path, run: str) -> dict[str, str]:
@@ -106,8 +124,12 @@ def read_failures(folder: Path, run: str) -> dict[str, str]:
 
     What looks like a credential is hidden.
     """
-    for place in [folder, *folder.parents][: _RECORD_LEVELS_UP + 1] if run else ():
+    if not run:
+        return {}
+    for place in _places_of_records(folder):
         failures = read_object_within(place / f"failed_{run}.json", place)
-        if reasons := as_mapping(failures.get("tasks")):
-            return {str(name): str(why) for name, why in without_secrets(reasons).items()}
+        reasons = as_mapping(failures.get("tasks"))
+        if reasons:
+            shown = without_secrets(reasons)
+            return {str(name): str(why) for name, why in shown.items()}
     return {}

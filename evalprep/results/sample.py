@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -194,9 +193,12 @@ class Sample(msgspec.Struct, kw_only=True):
     def previous_output(self) -> str | None:
         """The published output, where the row carries one."""
         if self.decoded_doc is None and isinstance(self.logged_doc, msgspec.Raw):
-            with contextlib.suppress(*UNDECODABLE):
+            try:
                 # Without the other columns, which are most of the row.
                 published = _published_only.decode(self.logged_doc)
+            except UNDECODABLE:
+                pass
+            else:
                 return _text_or_none(published.previous_output_prediction_text)
         return _text_or_none(self.doc.get("previous_output_prediction_text"))
 

@@ -77,7 +77,8 @@ class TaskRun:
 
         `Metric.kind` says whether rows have a number each.
         """
-        metrics = [self._directed(metric) for metric in self.logged.metrics if metric.is_score]
+        scores = [metric for metric in self.logged.metrics if metric.is_score]
+        metrics = [self._directed(metric) for metric in scores]
         logged_names = {metric.metric for metric in metrics}
         rows = self._first_values
         for name in rows.values:
@@ -86,8 +87,11 @@ class TaskRun:
             metric = self._unlogged(name, rows.filter)
             if metric.is_score:
                 metrics.append(metric)
-        kinds = [_kind_of(metric, rows.values.get(metric.metric)) for metric in metrics]
-        return [replace(metric, kind=kind) for metric, kind in zip(metrics, kinds, strict=True)]
+        with_kinds = []
+        for metric in metrics:
+            kind = _kind_of(metric, rows.values.get(metric.metric))
+            with_kinds.append(replace(metric, kind=kind))
+        return with_kinds
 
     @cached_property
     def _first_values(self) -> FirstValues:
@@ -103,10 +107,11 @@ class TaskRun:
             return self.chosen
         if self.undecided:
             return NO_METRIC
-        if not self._first_values.values:
+        rows = self._first_values
+        if not rows.values:
             return choose_primary(self.metadata, self.metrics)
         numbered = [metric for metric in self.metrics if metric.kind == "rows"]
-        return choose_primary(self.metadata, numbered, fallback=self._first_values.filter)
+        return choose_primary(self.metadata, numbered, fallback=rows.filter)
 
     @cached_property
     def headline(self) -> Metric:
@@ -127,8 +132,10 @@ class TaskRun:
         settings = self.logged.settings
         if settings.output_type not in {"", "multiple_choice"}:
             return VerdictCheck()
-        has_verdicts = bool({"acc", "acc_norm"} & self._first_values.values.keys())
-        if not has_verdicts or settings.scorer.get("process_results"):
+        values = self._first_values.values
+        has_verdicts = "acc" in values or "acc_norm" in values
+        has_own_scorer = bool(settings.scorer.get("process_results"))
+        if not has_verdicts or has_own_scorer:
             return VerdictCheck()
         return check_verdicts(self.samples())
 
@@ -138,11 +145,15 @@ class TaskRun:
         Without stored values where the results file has none for this filter.
         """
         of_name = [metric for metric in self.metrics if metric.metric == name]
-        return metric_at(of_name or [self._unlogged(name, filter_name)], filter_name)
+        if not of_name:
+            of_name = [self._unlogged(name, filter_name)]
+        return metric_at(of_name, filter_name)
 
     def directed(self, metric: Metric | None) -> Metric | None:
         """Returns a metric of the results file in the direction that a pack gives the task."""
-        return None if metric is None else self._directed(metric)
+        if metric is None:
+            return None
+        return self._directed(metric)
 
     def _unlogged(self, name: str, filter_name: str) -> Metric:
         """A metric that the results file has no value of."""
@@ -177,29 +188,32 @@ class TaskRun:
             return f"it has several metrics ({names}); name the one that counts with --metric"
         if self.tool != LM_EVAL:
             return "its log has no score of any row"
-        over_all_rows = [metric for metric in self.logged.metrics if metric.is_score]
+        logged = self.logged.metrics
+        over_all_rows = [metric for metric in logged if metric.is_score]
         if over_all_rows:
-            values = ", ".join(f"{metric.metric} {_four(metric)}" for metric in over_all_rows)
-            return (
-                f"lm-eval reports {values}, computed over all rows at once: "
-                "rows have no score of their own to compare"
-            )
-        if any(metric.metric in COUNTS_OF_REPLIES for metric in self.logged.metrics):
+            values = [f"{metric.metric} {_four(metric)}" for metric in over_all_rows]
+            computed = f"lm-eval reports {', '.join(values)}, computed over all rows at once"
+            return f"{computed}: rows have no score of their own to compare"
+        if any(metric.metric in COUNTS_OF_REPLIES for metric in logged):
             return "a row has no score of its own; scores of the suite are made of the replies"
         return "the run logged no score (--predict_only?); `evalprep rescore` scores saved outputs"
 
     def table(self, filter_name: str | None = None, *, id_source: str | None = None) -> Table:
         """Returns the samples of one filter, the primary one by default, as columns."""
         chosen = self.primary.filter if filter_name is None else filter_name
-        key = (chosen, id_source)
+        key = chosen, id_source
         if key not in self._tables:
-            self._tables[key] = cached_table(self.path, chosen, id_source=id_source)
+            table = cached_table(self.path, chosen, id_source=id_source)
+            self._tables[key] = table
         return self._tables[key]
 
     def values(self, metric: Metric) -> NDArray[np.float64]:
         """Returns the number of each row for a metric; NaN where a row has none."""
         table = self.table(metric.filter)
-        return table.metrics.get(metric.metric, np.full(len(table), np.nan))
+        values = table.metrics.get(metric.metric)
+        if values is None:
+            return np.full(len(table), np.nan)
+        return values
 
     def document_codes(self, field: str) -> NDArray[np.int64]:
         """Returns a code for each row of the primary table by a field of its document.
@@ -211,12 +225,15 @@ class TaskRun:
             return table.cluster
         if field in table.documents:
             return table.documents[field]
-        codes: dict[str, int] = {}
-        numbers: list[int] = []
+        code_of_value: dict[str, int] = {}
+        codes: list[int] = []
         for sample in table.read(range(len(table))):
             value = sample.doc.get(field)
-            numbers.append(-1 if value is None else codes.setdefault(str(value), len(codes)))
-        return np.array(numbers, dtype=np.int64)
+            code = -1
+            if value is not None:
+                code = code_of_value.setdefault(str(value), len(code_of_value))
+            codes.append(code)
+        return np.array(codes, dtype=np.int64)
 
     def read(self, filter_name: str | None = None) -> Iterator[Sample | Damage]:
         """Streams the samples of one filter, and the lines that could not be used.
@@ -237,12 +254,15 @@ class TaskRun:
 
 
 def _four(metric: Metric) -> str:
-    return f"{metric.value:.4g}" if metric.value is not None else metric.text or "None"
+    if metric.value is not None:
+        return f"{metric.value:.4g}"
+    return metric.text or "None"
 
 
 def _kind_of(metric: Metric, value: Any) -> Kind:
     """The kind of a metric by a value of one of its rows: the value decides, not the name."""
-    if number_of(value, metric.metric)[1]:
+    _, weight = number_of(value, metric.metric)
+    if weight:
         return "rows"
     if not isinstance(value, list | dict | int | float):
         return "stored"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,16 @@ def read_tool_run(path: Path, reading: Reading) -> Run | None:
     if not places:
         return None
     opened, unreadable = _open(places, reading)
-    logs, several = _that_count(opened, path)
+    logs, notes = _that_count(opened, path)
     model = _only_model(opened, path)
     damage: list[str] = []
     tasks = _lines_of(logs, path, damage)
     if not any(lines.samples for lines in tasks.values()):
         raise no_samples(path, "; ".join(damage))
-    notes_of_logs = chain.from_iterable(log.notes for log in logs)
-    notes = [*several, *unreadable, *notes_of_logs, *damage]
+    notes += unreadable
+    for log in logs:
+        notes += log.notes
+    notes += damage
     return _run(path, logs[0].format, model, logs[0], tasks, notes)
 
 
@@ -66,10 +69,14 @@ def places_of_models(path: Path, reading: Reading) -> list[Path]:
     places = logs_at(path, reading)
     if len(places) < 2:
         return [path]
-    by_model = _by_model(_open(places, reading)[0])
+    opened, _unreadable = _open(places, reading)
+    by_model = _by_model(opened)
     if len(by_model) < 2:
         return [path]
-    return list(chain.from_iterable(_places_of(model, by_model) for model in by_model))
+    model_places = []
+    for model in by_model:
+        model_places += _places_of(model, by_model)
+    return model_places
 
 
 def _by_model(opened: Iterable[_Opened]) -> dict[str, list[Path]]:
@@ -83,9 +90,9 @@ def _places_of(model: str, by_model: Mapping[str, Sequence[Path]]) -> list[Path]
     """The folder that holds the logs of one model alone; else its logs one by one."""
     own = by_model[model]
     folder = Path(os.path.commonpath(own))
-    others = chain.from_iterable(by_model[name] for name in by_model if name != model)
-    if any(place.is_relative_to(folder) for place in others):
-        return list(own)
+    for other, places in by_model.items():
+        if other != model and any(place.is_relative_to(folder) for place in places):
+            return list(own)
     return [folder]
 
 
@@ -95,9 +102,11 @@ def _open(places: Sequence[Log], reading: Reading) -> tuple[list[_Opened], list[
     problems: list[Problem] = []
     for reader, place in places:
         try:
-            logs.append((reader.read(place, reading), place))
+            log = reader.read(place, reading)
         except BadInput as error:
             problems += error.problems
+            continue
+        logs.append((log, place))
     if not logs:
         raise BadInput(problems)
     return logs, [f"{problem.where} is left out: {problem.what}" for problem in problems]
@@ -108,7 +117,8 @@ def _that_count(logs: Sequence[_Opened], path: Path) -> tuple[list[ToolLog], lis
     tries_by_task: dict[tuple[str, str], list[_Opened]] = {}
     for log, place in logs:
         task = log.task if log.rank else str(place)
-        tries_by_task.setdefault((log.model, task), []).append((log, place))
+        tries = tries_by_task.setdefault((log.model, task), [])
+        tries.append((log, place))
     best, notes = [], []
     for (_model, task), tries in tries_by_task.items():
         log, place = max(tries, key=_rank)
@@ -131,17 +141,18 @@ def _only_model(opened: Sequence[_Opened], path: Path) -> str:
         BadInput: they are of several models; with the place of each.
     """
     by_model = _by_model((log, place) for log, place in opened if log.model)
-    if len(by_model) > 1:
-        models = list(by_model)
-        places = [str(_places_of(model, by_model)[0]) for model in models[:_NAMED]]
-        raise BadInput(
-            Problem(
-                what=f"logs of {len(models)} models: {shortlist(models, _NAMED)}",
-                where=str(path),
-                fix=f"pass the folder or file of one model: {' or '.join(places)}",
-            )
+    if len(by_model) < 2:
+        return next(iter(by_model), "")
+    models = list(by_model)
+    first_places = [_places_of(model, by_model)[0] for model in models[:_NAMED]]
+    places = " or ".join(str(place) for place in first_places)
+    raise BadInput(
+        Problem(
+            what=f"logs of {len(models)} models: {shortlist(models, _NAMED)}",
+            where=str(path),
+            fix=f"pass the folder or file of one model: {places}",
         )
-    return next(iter(by_model), "")
+    )
 
 
 @cache
@@ -156,12 +167,14 @@ def _lines_of(logs: Sequence[ToolLog], path: Path, damage: list[str]) -> dict[st
     tasks: dict[str, TaskLines] = {}
     for log in logs:
         damaged: list[Damage] = []
-        rows = _usable(tracked(log.rows, f"reading {path.name}"), damaged)
-        for name, of_task in groupby(rows, key=lambda row: row.task):
+        items = tracked(log.rows, f"reading {path.name}")
+        rows = _usable(items, damaged)
+        for name, rows_of_task in groupby(rows, key=lambda row: row.task):
             if name not in tasks:
                 tasks[name] = TaskLines(folder / f"{len(tasks)}.jsonl")
-            tasks[name].take(of_task)
-            tasks[name].facts = log.tasks.get(name, tasks[name].facts)
+            lines = tasks[name]
+            lines.take(rows_of_task)
+            lines.facts = log.tasks.get(name, lines.facts)
         damage += _note_of_damage(damaged)
     for lines in tasks.values():
         lines.write()
@@ -179,8 +192,9 @@ def _usable(items: Iterable[Row | Damage], damaged: list[Damage]) -> Iterator[Ro
 def _note_of_damage(damaged: Sequence[Damage]) -> list[str]:
     if not damaged:
         return []
-    named = shortlist([f"line {item.line}: {item.why}" for item in damaged], _NAMED)
-    return [f"{counted(len(damaged), 'row')} could not be read ({named})"]
+    reasons = [f"line {item.line}: {item.why}" for item in damaged]
+    count = counted(len(damaged), "row")
+    return [f"{count} could not be read ({shortlist(reasons, _NAMED)})"]
 
 
 def _run(
@@ -192,76 +206,83 @@ def _run(
     notes: list[str],
 ) -> Run:
     place = path.resolve()
+    is_folder = place.is_dir()
+    stem = place.name if is_folder else place.stem
     names = _names(tasks, log)
-    decoded = {
-        name: _task_results(name, tasks[source], tool, source) for source, name in names.items()
-    }
-    runs = {
-        names[source]: TaskRun(
-            names[source],
+    decoded: dict[str, TaskResults] = {}
+    runs: dict[str, TaskRun] = {}
+    notes_of_tasks: list[str] = []
+    for source, lines in tasks.items():
+        name = names[source]
+        decoded[name] = _task_results(name, lines, tool, source)
+        runs[name] = TaskRun(
+            name,
             lines.path,
-            decoded[names[source]],
+            decoded[name],
             values_only=not lines.has_replies,
             tool=tool,
-            undecided=_undecided(names[source], lines),
+            undecided=_undecided(name, lines),
         )
-        for source, lines in tasks.items()
-    }
-    stem = place.name if place.is_dir() else place.stem
+        notes_of_tasks += _notes_of(name, lines)
     files = RunFiles(
-        folder=place if place.is_dir() else place.parent,
+        folder=place if is_folder else place.parent,
         stamp=re.sub(r"[^\w.-]+", "_", stem),
         results=None,
         samples={name: task.path for name, task in runs.items()},
     )
-    settings = call_settings(
-        {"config": dict(log.settings), "model_name": model or stem, "date": log.started}
-    )
-    results = RunResults(settings=settings, tasks=decoded, read=True)
-    own = [note for source, lines in tasks.items() for note in _notes_of(names[source], lines)]
-    return Run(files, results, runs, [*notes, *own], log=place, tool=tool)
+    call = {"config": dict(log.settings), "model_name": model or stem, "date": log.started}
+    results = RunResults(settings=call_settings(call), tasks=decoded, read=True)
+    return Run(files, results, runs, [*notes, *notes_of_tasks], log=place, tool=tool)
 
 
 def _names(tasks: Iterable[str], log: ToolLog) -> dict[str, str]:
     """The name of each task for people; where several would share it, that of the source."""
-    short = {source: log.short_name(source) for source in tasks}
-    names = list(short.values())
-    return {source: name if names.count(name) == 1 else source for source, name in short.items()}
+    short_names = {source: log.short_name(source) for source in tasks}
+    counts = Counter(short_names.values())
+    names = {}
+    for source, name in short_names.items():
+        names[source] = name if counts[name] == 1 else source
+    return names
 
 
 def _primary(name: str, lines: TaskLines) -> str:
     """The metric that stands for a task; empty where several could."""
     metrics = lines.metrics
     stated = lines.facts.metadata.get("primary_metric")
-    candidates = (stated, headline_metric(name), *USUAL_METRICS)
-    known = next((metric for metric in candidates if metric in metrics), "")
-    return str(known or (metrics[0] if len(metrics) == 1 else ""))
+    for metric in (stated, headline_metric(name), *USUAL_METRICS):
+        if metric in metrics:
+            return str(metric)
+    return metrics[0] if len(metrics) == 1 else ""
 
 
 def _undecided(name: str, lines: TaskLines) -> tuple[str, ...]:
-    return () if _primary(name, lines) else tuple(lines.metrics)
+    """The metrics of a task where several could stand for it; else empty."""
+    if _primary(name, lines):
+        return ()
+    return tuple(lines.metrics)
 
 
 def _task_results(name: str, lines: TaskLines, tool: str, source: str) -> TaskResults:
     """Returns what a results file of lm-eval would say of the task."""
+    facts = lines.facts
+    metrics = [_metric(metric, filter_name, lines, tool) for metric, filter_name in lines.tallies]
+    metadata = {**facts.metadata, "reader": tool, "native_task": source}
     primary = _primary(name, lines)
-    metrics = tuple(
-        _metric(metric, filter_name, lines, tool) for metric, filter_name in lines.tallies
-    )
-    own = {"primary_metric": primary} if primary else {}
+    if primary:
+        metadata["primary_metric"] = primary
     filters = [metric.filter for metric in metrics if metric.metric == primary]
     if filters:
-        own["primary_filter"] = filters[0]
-    metadata = {**lines.facts.metadata, "reader": tool, "native_task": source, **own}
+        metadata["primary_filter"] = filters[0]
+    settings = TaskSettings(
+        metadata=metadata, num_fewshot=facts.num_fewshot, as_logged={"metadata": metadata}
+    )
     return TaskResults(
         name=name,
-        metrics=metrics,
+        metrics=tuple(metrics),
         directions={metric.metric: metric.direction for metric in metrics},
-        settings=TaskSettings(
-            metadata=metadata, num_fewshot=lines.facts.num_fewshot, as_logged={"metadata": metadata}
-        ),
-        version=lines.facts.version,
-        num_fewshot=lines.facts.num_fewshot,
+        settings=settings,
+        version=facts.version,
+        num_fewshot=facts.num_fewshot,
         rows=RowCounts(effective=lines.samples),
     )
 
@@ -270,7 +291,9 @@ def _metric(name: str, filter_name: str, lines: TaskLines, tool: str) -> Metric:
     known = known_metric(name)
     tally = lines.tallies[(name, filter_name)]
     is_verdict = tally.verdicts and tally.count > 0 and tool not in _NO_DIRECTION
-    direction: Direction = "up" if is_verdict and known.direction == "unknown" else known.direction
+    direction: Direction = known.direction
+    if is_verdict and direction == "unknown":
+        direction = "up"
     return Metric(
         metric=name,
         filter=filter_name,
@@ -284,11 +307,12 @@ def _metric(name: str, filter_name: str, lines: TaskLines, tool: str) -> Metric:
 
 def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
     """Yields how many samples have no verdict, and how many rows are repeats."""
-    unjudged = lines.samples - _judged(lines, _primary(name, lines))
+    primary = _primary(name, lines)
+    unjudged = lines.samples - _judged(lines, primary)
     if unjudged > 0 and not _undecided(name, lines):
-        reasons = ", ".join(f"{count} {status}" for status, count in lines.statuses.items())
-        shown_reasons = f" ({reasons})" if reasons else ""
-        yield f"{name}: {unjudged} of {lines.samples} samples have no verdict{shown_reasons}"
+        counts = [f"{count} {status}" for status, count in lines.statuses.items()]
+        reasons = f" ({', '.join(counts)})" if counts else ""
+        yield f"{name}: {unjudged} of {lines.samples} samples have no verdict{reasons}"
     if lines.repeats:
         reducer = lines.facts.reducer
         if reducer not in REDUCERS:
@@ -299,4 +323,8 @@ def _notes_of(name: str, lines: TaskLines) -> Iterator[str]:
 
 def _judged(lines: TaskLines, metric: str) -> int:
     """Returns how many samples have a value of a metric, under whichever filter."""
-    return sum(tally.count for (name, _filter), tally in lines.tallies.items() if name == metric)
+    judged = 0
+    for (name, _filter), tally in lines.tallies.items():
+        if name == metric:
+            judged += tally.count
+    return judged

@@ -22,6 +22,10 @@ DEFAULT_REPLY = 256  # lm_eval.defaults.DEFAULT_MAX_GEN_TOKS
 # lm-eval's vLLM back end sends these with every generation.
 _SHOWN_TOKENS = {"skip_special_tokens": False, "spaces_between_special_tokens": False}
 _SCORED = {"temperature": 0.0, "max_tokens": 1, "prompt_logprobs": 1}
+_GET_TOKENIZER = (
+    "download the tokenizer, or name its folder: model_args: {tokenizer: ...}; "
+    "or prepare with a back end of chat completions, which renders by itself"
+)
 
 
 class Interface(Protocol):
@@ -62,46 +66,50 @@ class _Rendered(str):
 def interface_of(job: Job) -> Interface:
     """The interface of a command's back end."""
     record = find_backend(job.model)
-    return ChatInterface(job) if record is not None and record.chat_only else TextInterface(job)
+    if record is not None and record.chat_only:
+        return ChatInterface(job)
+    return TextInterface(job)
 
 
 class TextInterface:
     """A back end that is sent text or token ids: vLLM, transformers, servers of completions."""
 
     def __init__(self, job: Job) -> None:
-        self._job, self._args = job, job.model_args
-        self.model = str(self._args.get("pretrained") or self._args.get("model") or job.model)
-        self._tokenizer_name = str(self._args.get("tokenizer") or self.model)
+        args = job.model_args
+        self._job, self._args = job, args
+        self.model = str(args.get("pretrained") or args.get("model") or job.model)
+        self._tokenizer_name = str(args.get("tokenizer") or self.model)
 
     @cached_property
     def tokenizer(self) -> Any:
         """The model's tokenizer; None where it is not on this machine."""
-        return load_tokenizer(model_folder(self._tokenizer_name))
+        folder = model_folder(self._tokenizer_name)
+        return load_tokenizer(folder)
 
     @property
     def template(self) -> str:
         """The source of the model's own; empty where its tokenizer is not here."""
-        return str(self.tokenizer.chat_template) if self.tokenizer is not None else ""
+        if self.tokenizer is None:
+            return ""
+        return str(self.tokenizer.chat_template)
 
     @cached_property
     def _renderer(self) -> Any:
         record = find_backend(self._job.model)
         if record is not None and record.stands_in:
-            return chat_template(self._job.env.get(CHAT_MODEL, ""))
+            model = self._job.env.get(CHAT_MODEL, "")
+            return chat_template(model)
         if self.tokenizer is None or not self.tokenizer.chat_template:
-            raise BadInput(
-                Problem(
-                    what=f"{self._tokenizer_name} has no tokenizer with a chat template here",
-                    where=f"command {self._job.name}",
-                    fix="download the tokenizer, or name its folder: model_args: {tokenizer: ...}; "
-                    "or prepare with a back end of chat completions, which renders by itself",
-                )
-            )
-        return ChatTemplate(self.tokenizer, template_variables(self._args))
+            what = f"{self._tokenizer_name} has no tokenizer with a chat template here"
+            where = f"command {self._job.name}"
+            raise BadInput(Problem(what=what, where=where, fix=_GET_TOKENIZER))
+        variables = template_variables(self._args)
+        return ChatTemplate(self.tokenizer, variables)
 
     def render(self, messages: list[Message], *, add_generation_prompt: bool) -> Any:
         """The text of a chat; it remembers the messages."""
-        text = _Rendered(self._renderer(messages, add_generation_prompt=add_generation_prompt))
+        prompt = self._renderer(messages, add_generation_prompt=add_generation_prompt)
+        text = _Rendered(prompt)
         text.messages = tuple(dict(message) for message in messages)
         return text
 
@@ -124,9 +132,10 @@ class TextInterface:
 
         default = int(self._args.get("max_gen_toks", DEFAULT_REPLY))
         eos = self.tokenizer.eos if self.tokenizer is not None else ""
-        before = dict(arguments)
-        normal = dict(normalize_gen_kwargs(before, default_max_gen_toks=default))
-        normal["until"] = handle_stop_sequences(normal.get("until"), eos or None)
+        normalized = normalize_gen_kwargs(dict(arguments), default_max_gen_toks=default)
+        normal = dict(normalized)
+        stops = normal.get("until")
+        normal["until"] = handle_stop_sequences(stops, eos or None)
         if "temperature" not in normal:
             normal["temperature"] = 1.0  # vLLM's default, which decides where a task names none
         return normal
@@ -147,20 +156,24 @@ class TextInterface:
         if self.tokenizer is None or not self._length:
             return {}
         room = self._room(request)
-        if len(self._whole_tokens(request)[0]) <= room:
+        ids, _ = self._whole_tokens(request)
+        if len(ids) <= room:
             return {}
         return {"truncate_prompt_tokens": room, "truncation_side": "left"}
 
     def _beginning(self, text: str) -> tuple[str, bool]:
         """A text, and whether the engine puts the tokenizer's special tokens before it."""
         add_bos = self._args.get("add_bos_token")
-        if self.tokenizer is None:
-            record = find_backend(self._job.model)
-            default = record is None or record.adds_bos is not False
-            return text, default if add_bos is None else bool(add_bos)
-        prefix = self.tokenizer.prefix(text, add_bos, self._job.model)
-        if prefix and prefix != self.tokenizer.own_prefix:
-            return self.tokenizer.bos + text, False
+        backend = self._job.model
+        tokenizer = self.tokenizer
+        if tokenizer is None:
+            if add_bos is not None:
+                return text, bool(add_bos)
+            record = find_backend(backend)
+            return text, record is None or record.adds_bos is not False
+        prefix = tokenizer.prefix(text, add_bos, backend)
+        if prefix and prefix != tokenizer.own_prefix:
+            return tokenizer.bos + text, False
         return text, bool(prefix)
 
     def tokens(self, request: Request) -> tuple[list[int], int] | None:
@@ -168,34 +181,47 @@ class TextInterface:
         if self.tokenizer is None:
             return None
         ids, scored = self._whole_tokens(request)
-        surplus = max(0, len(ids) - self._room(request)) if self._length else 0
+        if not self._length:
+            return ids, scored
+        surplus = max(0, len(ids) - self._room(request))
         return ids[surplus:], max(0, scored - surplus)
 
     def _whole_tokens(self, request: Request) -> tuple[list[int], int]:
         """Before any cut; white space before a continuation belongs to it."""
-        settings = {"add_bos_token": self._args.get("add_bos_token"), "backend": self._job.model}
-        ids = self.tokenizer.encode(request.prompt + request.continuation, **settings)
+        ids = self._encode(request.prompt + request.continuation)
         if not request.continuation:
             return ids, len(ids)
         context = request.prompt.rstrip()
-        return ids, len(self.tokenizer.encode(context, **settings)) if context else min(1, len(ids))
+        if not context:
+            return ids, min(1, len(ids))
+        return ids, len(self._encode(context))
+
+    def _encode(self, text: str) -> list[int]:
+        add_bos = self._args.get("add_bos_token")
+        ids: list[int] = self.tokenizer.encode(text, add_bos_token=add_bos, backend=self._job.model)
+        return ids
 
     @property
     def _length(self) -> int:
         """Tokens of prompt and reply together; 0 where the command does not say."""
-        return int(self._args.get("max_model_len") or self._args.get("max_length") or 0)
+        args = self._args
+        length = args.get("max_model_len") or args.get("max_length")
+        return int(length or 0)
 
     def _room(self, request: Request) -> int:
         """Tokens that a prompt may have; the engine needs one for a reply."""
-        reply = self.sampling(request)["max_tokens"] if request.generates else 1
-        return max(self._length - int(reply), 1)
+        reply = 1
+        if request.generates:
+            reply = int(self.sampling(request)["max_tokens"])
+        return max(self._length - reply, 1)
 
     def cut(self, text: str, arguments: Mapping[str, Any]) -> str:
         """Without thoughts, and up to the first stop string."""
         from lm_eval.models.utils import postprocess_generated_text
 
         stops = self._normal(arguments)["until"]
-        return str(postprocess_generated_text(text, stops, self._args.get("think_end_token")))
+        think_end = self._args.get("think_end_token")
+        return str(postprocess_generated_text(text, stops, think_end))
 
 
 class ChatInterface:
@@ -205,7 +231,9 @@ class ChatInterface:
         import lm_eval.models  # noqa: F401 - fills the registry
         from lm_eval.api.registry import get_model
 
-        self._lm = get_model(job.model).create_from_arg_obj(dict(job.model_args), {"batch_size": 1})
+        model_class = get_model(job.model)
+        args = dict(job.model_args)
+        self._lm = model_class.create_from_arg_obj(args, {"batch_size": 1})
         self.model = str(self._lm.model)
         self.template = ""
 
@@ -215,24 +243,28 @@ class ChatInterface:
 
     def messages_of(self, prompt: Any) -> tuple[Message, ...]:
         """The messages in the wrapper."""
-        return tuple(json.loads(prompt.prompt)) if hasattr(prompt, "prompt") else ()
+        if not hasattr(prompt, "prompt"):
+            return ()
+        return tuple(json.loads(prompt.prompt))
 
     def sampling(self, request: Request) -> dict[str, Any]:
         """Returns what the body holds beside messages and model."""
-        body = self.body(request)
-        return {key: value for key, value in body.items() if key not in {"messages", "model"}}
+        sampling = self.body(request)
+        sampling.pop("messages", None)
+        sampling.pop("model", None)
+        return sampling
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body that lm-eval would post."""
-        return dict(
-            self._lm._create_payload(  # noqa: SLF001 - lm-eval offers it under no other name
-                [dict(message) for message in request.messages],
-                generate=True,
-                gen_kwargs=copy.deepcopy(dict(request.arguments)),
-                seed=self._lm._seed,  # noqa: SLF001
-                eos=self._lm.eos_string,
-            )
+        messages = [dict(message) for message in request.messages]
+        payload = self._lm._create_payload(  # noqa: SLF001 - lm-eval offers it under no other name
+            messages,
+            generate=True,
+            gen_kwargs=copy.deepcopy(dict(request.arguments)),
+            seed=self._lm._seed,  # noqa: SLF001
+            eos=self._lm.eos_string,
         )
+        return dict(payload)
 
     def tokens(self, request: Request) -> None:  # noqa: ARG002 - as the other interface
         """None: the server tokenizes."""

@@ -42,14 +42,16 @@ def merge_units(
 
     from evalprep.run.responses import Replay, ResponseFile
 
-    target = folder.merged if names is None else folder.path / f"merged-{_digest(names)}"
+    target = folder.merged
+    if names is not None:
+        target = folder.path / f"merged-{_digest(names)}"
+        units = [unit for unit in units if unit.task in names]
     if target.is_dir():
         return target
     part = target.with_name(f"{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    merged_units = [unit for unit in units if names is None or unit.task in names]
-    unit_folders = [folder.folder(unit) for unit in merged_units]
+    unit_folders = [folder.folder(unit) for unit in units]
     replay = Replay(map(ResponseFile, unit_folders))
     tracker = EvaluationTracker(output_path=str(part))
     manager, tasks = _tasks(job, config, names)
@@ -66,8 +68,10 @@ def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[An
     """lm-eval's manager and the tasks to score: all of the command, or some by themselves."""
     if names is None:
         return manager_of(config, job), list(config.tasks)
-    alone = {"command": f"{job.name}-alone"} if "command" in config.metadata else {}
-    manager = manager_of(config, job, **alone)
+    metadata = {}
+    if "command" in config.metadata:
+        metadata["command"] = f"{job.name}-alone"
+    manager = manager_of(config, job, **metadata)
     # Objects and not names: a group may have settings for its members.
     objects = load_tasks(manager, job).tasks
     return manager, [objects[name] for name in names]
@@ -78,25 +82,32 @@ def _complete(part: Path, unit_results: list[dict[str, Any]]) -> None:
 
     Versions, tokens, and the time that they took.
     """
-    path = next(part.rglob("results_*.json"))
+    path = _results_file(part)
     data = json.loads(path.read_text(encoding="utf-8"))
     with_process_of(data, unit_results)
-    write_atomically(path, json.dumps(data, indent=2, ensure_ascii=False))
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    write_atomically(path, text)
 
 
 def _digest(names: list[str]) -> str:
-    return hashlib.sha256("\0".join(sorted(names)).encode()).hexdigest()[:8]
+    text = "\0".join(sorted(names))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _results_file(folder: Path) -> Path:
+    """The results file below a folder into which lm-eval wrote once."""
+    return next(folder.rglob("results_*.json"))
 
 
 def _results(folder: Path) -> dict[str, Any]:
-    path = next(folder.rglob("results_*.json"))
-    data = json.loads(path.read_text(encoding="utf-8"))
+    text = _results_file(folder).read_text(encoding="utf-8")
+    data = json.loads(text)
     return data if isinstance(data, dict) else {}
 
 
 def scores(merged: Path) -> dict[str, tuple[float | None, str]]:
     """Task -> score and name of its primary metric, from the merged results."""
-    logged, _ = read_results(next(merged.rglob("results_*.json")))
+    logged, _ = read_results(_results_file(merged))
     return {name: primary_score(task) for name, task in logged.tasks.items()}
 
 
@@ -105,10 +116,12 @@ def publish(merged: Path, job: Job) -> Path:
 
     Done again after a kill it writes the same files under the same names.
     """
-    results = next(merged.rglob("results_*.json"))
-    target = job.output_path / results.parent.name
+    results = _results_file(merged)
+    folder = results.parent
+    target = job.output_path / folder.name
     make_folder(target, within=job.output_path)
-    for path in [*sorted(results.parent.glob("samples_*.jsonl")), results]:
+    samples = sorted(folder.glob("samples_*.jsonl"))
+    for path in (*samples, results):
         with replace_file(target / path.name) as copy:
             shutil.copyfile(path, copy)
     return target / results.name

@@ -69,7 +69,8 @@ class _Answers(LM):  # type: ignore[misc]
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> Any:
         """The prompt that the back end would send."""
-        return self._interface.render(chat_history, add_generation_prompt=add_generation_prompt)
+        render = self._interface.render
+        return render(chat_history, add_generation_prompt=add_generation_prompt)
 
     # The signature is lm-eval's.
     def chat_template(self, chat_template: bool | str = False) -> str:  # noqa: ARG002
@@ -78,33 +79,43 @@ class _Answers(LM):  # type: ignore[misc]
 
     def generate_until(self, requests: list[Instance]) -> list[str]:
         """The texts, cut as lm-eval's back end cuts them."""
+        texts = []
         replies = self._of(GENERATION, requests)
-        return [
-            self._interface.cut(str(reply.text), request.args[1])
-            for request, reply in zip(requests, replies, strict=True)
-        ]
+        for request, reply in zip(requests, replies, strict=True):
+            arguments = request.args[1]
+            texts.append(self._interface.cut(str(reply.text), arguments))
+        return texts
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """The log-likelihoods of the continuations."""
         replies = self._of(LIKELIHOOD, requests)
-        return [
-            self._likelihood(request, reply)
-            for request, reply in zip(requests, replies, strict=True)
-        ]
+        pairs = zip(requests, replies, strict=True)
+        return [self._likelihood(request, reply) for request, reply in pairs]
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
         """The log-likelihoods of whole texts."""
-        return [float(reply.loglikelihood or 0.0) for reply in self._of(ROLLING, requests)]
+        replies = self._of(ROLLING, requests)
+        return [float(reply.loglikelihood or 0.0) for reply in replies]
 
     def _likelihood(self, request: Instance, reply: Reply) -> tuple[float, bool]:
         if reply.loglikelihood is not None:
             return reply.loglikelihood, reply.is_greedy
         context, continuation = request.args
-        question = Request("", "", "", 0, "", LIKELIHOOD, context, (), continuation)
+        question = Request(
+            id="",
+            command="",
+            task="",
+            row=0,
+            sample_id="",
+            kind=LIKELIHOOD,
+            prompt=context,
+            continuation=continuation,
+        )
         encoded = self._interface.tokens(question)
         if encoded is None:
             raise ValueError("the tokenizer that tells context and continuation apart is not here")
-        return likelihood_of(reply, *encoded)
+        ids, first_scored = encoded
+        return likelihood_of(reply, ids, first_scored)
 
     def _of(self, kind: str, requests: list[Instance]) -> list[Reply]:
         """The replies in the order of the requests.
@@ -114,15 +125,15 @@ class _Answers(LM):  # type: ignore[misc]
         """
         ids = list(request_ids(kind, requests, self._job.label))
         replies = [self._replies.get(number) for number in ids]
-        absent = [not is_answer(kind, reply) for reply in replies]
-        if any(absent):
-            reasons = {reply.failure for reply in replies if reply is not None and reply.failure}
-            reason = f"; the engine's reason for some: {min(reasons)}" if reasons else ""
-            raise RepliesMissingError(
-                f"{sum(absent)} of {len(ids)} replies are missing{reason}; "
-                "`--missing_to FILE` writes their requests"
-            )
-        return [reply for reply in replies if reply is not None]
+        present = [reply for reply in replies if reply is not None]
+        missing = sum(not is_answer(kind, reply) for reply in replies)
+        if missing:
+            what = f"{missing} of {len(ids)} replies are missing"
+            failures = {reply.failure for reply in present if reply.failure}
+            if failures:
+                what += f"; the engine's reason for some: {min(failures)}"
+            raise RepliesMissingError(f"{what}; `--missing_to FILE` writes their requests")
+        return present
 
 
 def is_answer(kind: str, reply: Reply | None) -> bool:
@@ -131,5 +142,6 @@ def is_answer(kind: str, reply: Reply | None) -> bool:
         return False
     if kind == GENERATION:
         return reply.text is not None
-    scored = bool(reply.token_logprobs) and kind == LIKELIHOOD
-    return scored or reply.loglikelihood is not None
+    if kind == LIKELIHOOD and reply.token_logprobs:
+        return True
+    return reply.loglikelihood is not None

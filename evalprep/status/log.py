@@ -38,15 +38,19 @@ def speed(folder: RunFolder) -> str:
     Tokens per second where it says so, else requests.
     """
     text = _bar(folder)
-    if rates := _TOKENS.findall(text):
-        return f"{float(rates[-1]):,.0f} tokens/s"
-    if rates := _PER_ROW.findall(text):
-        number, unit = float(rates[-1][0]), rates[-1][1]
-        if not number:
-            return ""
-        rate = number if unit == b"it/s" else 1 / number
-        return f"{rate:,.1f} requests/s"
-    return ""
+    token_rates = _TOKENS.findall(text)
+    if token_rates:
+        tokens = float(token_rates[-1])
+        return f"{tokens:,.0f} tokens/s"
+    row_rates = _PER_ROW.findall(text)
+    if not row_rates:
+        return ""
+    shown, unit = row_rates[-1]
+    number = float(shown)
+    if not number:
+        return ""
+    rate = number if unit == b"it/s" else 1 / number
+    return f"{rate:,.1f} requests/s"
 
 
 def _bar(folder: RunFolder) -> bytes:
@@ -55,8 +59,11 @@ def _bar(folder: RunFolder) -> bytes:
     Empty while its prompts are built.
     """
     text = _end(folder, _FEW_BYTES)
-    preparing, asking = text.rfind(b"] Building contexts"), text.rfind(b"] Running ")
-    return b"" if preparing > asking else text[max(0, asking) :]
+    preparing = text.rfind(b"] Building contexts")
+    asking = text.rfind(b"] Running ")
+    if preparing > asking:
+        return b""
+    return text[max(0, asking) :]
 
 
 def failures(folder: RunFolder, state: State) -> list[str]:
@@ -67,7 +74,8 @@ def failures(folder: RunFolder, state: State) -> list[str]:
     by_message: dict[str, list[str]] = {}
     for unit in state.units:
         if unit.status == FAILED and unit.message != state.message:
-            by_message.setdefault(unit.message, []).append(unit.name)
+            names = by_message.setdefault(unit.message, [])
+            names.append(unit.name)
     lines = [state.message] if state.message else []
     for message, names in by_message.items():
         others = len(names) - 1
@@ -81,13 +89,21 @@ def _causes(folder: RunFolder, state: State) -> list[str]:
 
     None where messages suffice.
     """
-    messages = [state.message, *(unit.message for unit in state.units)]
-    if not any(_only_points(message) for message in messages):
+    messages = [state.message]
+    messages += [unit.message for unit in state.units]
+    if not any(map(_only_points, messages)):
         return []
     size = folder.log.stat().st_size if folder.log.exists() else 0
-    text = _end(folder, min(size - state.log_start, _MANY_BYTES)).decode("utf-8", "replace")
-    lines = [part.strip() for part in re.split(r"[\r\n]+", text) if part.strip()]
+    since_start = size - state.log_start
+    end = _end(folder, min(since_start, _MANY_BYTES))
+    lines = _lines(end.decode("utf-8", "replace"))
     return _errors(lines)[:_SHOWN] or _last_words(lines)[-_SHOWN:]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a log that are not blank; a bar ends each state with a carriage return."""
+    lines = [line.strip() for line in re.split(r"[\r\n]+", text)]
+    return [line for line in lines if line]
 
 
 def _only_points(message: str) -> bool:
@@ -97,7 +113,7 @@ def _only_points(message: str) -> bool:
 
 def _errors(lines: list[str]) -> list[str]:
     """The errors that lines end with, each once."""
-    matches = [match for line in lines if (match := _ERROR.match(line))]
+    matches = filter(None, map(_ERROR.match, lines))
     errors = dict.fromkeys(match[1] for match in matches)
     return [error for error in errors if not _only_points(error)]
 
@@ -108,9 +124,12 @@ def _last_words(lines: list[str]) -> list[str]:
 
 
 def _end(folder: RunFolder, count: int) -> bytes:
+    """The last bytes of a log, as many as there are; empty where it cannot be read."""
     try:
         with folder.log.open("rb") as handle:
-            handle.seek(max(0, handle.seek(0, os.SEEK_END) - max(0, count)))
+            size = handle.seek(0, os.SEEK_END)
+            start = size - max(0, count)
+            handle.seek(max(0, start))
             return handle.read()
     except OSError:
         return b""

@@ -73,7 +73,8 @@ class RunStatus:
         """Adds a command to the whole."""
         self.tasks += part.lines
         self.alive |= part.alive
-        self.failed |= part.has_failed or any(line.status == FAILED for line in part.lines)
+        has_failed_task = any(line.status == FAILED for line in part.lines)
+        self.failed |= part.has_failed or has_failed_task
         self.reasons += part.reasons
         if part.log is not None:
             self.logs.append(part.log)
@@ -94,7 +95,8 @@ class RunStatus:
         Args:
             width: Characters in a line of the table; None for as many as it wants.
         """
-        stamp = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+        now = datetime.now().astimezone()
+        stamp = now.isoformat(sep=" ", timespec="seconds")
         lines = table_lines(self.tasks, width)
         lines += ["", f"{stamp}  {self.where}", self.phase]
         lines += [f"  {reason}" for reason in self.reasons]
@@ -102,7 +104,8 @@ class RunStatus:
         if self.other_runs:
             names = ", ".join(path.name for path in self.other_runs)
             lines.append(f"older runs of other configurations: {names}")
-        lines.append("  ".join(f"{symbol} {name}" for name, symbol in SYMBOLS.items()))
+        legend = [f"{symbol} {name}" for name, symbol in SYMBOLS.items()]
+        lines.append("  ".join(legend))
         return "\n".join(lines)
 
 
@@ -138,8 +141,10 @@ def read_status(path: Path) -> RunStatus:
 
 def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) -> RunStatus:
     """Returns what was started by hand and writes into a folder of results."""
-    lines = manual_runs.finished(place) | _running_lines(seconds_of_running)
-    return _of_lines(place, list(lines.values()), alive=bool(seconds_of_running))
+    finished = manual_runs.finished(place)
+    lines = finished | _running_lines(seconds_of_running)
+    alive = bool(seconds_of_running)
+    return _of_lines(place, list(lines.values()), alive=alive)
 
 
 def _of_prepared_by_hand(
@@ -150,12 +155,16 @@ def _of_prepared_by_hand(
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)
     finished = manual_runs.finished(output, since=prepared.changed, run=prepared.run)
-    outdated = [name for name, line in finished.items() if _is_outdated(line, prepared)]
-    lines = {name: line for name, line in finished.items() if name not in outdated}
+    outdated = []
+    lines = {}
+    for name, line in finished.items():
+        if _is_outdated(line, prepared):
+            outdated.append(name)
+        else:
+            lines[name] = line
     lines |= _running_lines(seconds_of_running)
-    status = _of_lines(
-        prepared.folder, [*_with_pending(lines, prepared, jobs).values()], alive=alive
-    )
+    all_lines = _with_pending(lines, prepared, jobs)
+    status = _of_lines(prepared.folder, list(all_lines.values()), alive=alive)
     status.reasons += [f"{name} was edited after its last results" for name in outdated]
     return status
 
@@ -170,14 +179,20 @@ def _with_pending(
 ) -> dict[str, TaskStatus]:
     """Task -> its line, of all tasks of a preparation whose command was started by hand."""
     categories = _categories(prepared)
-    every = {
-        name: replace(line, category=categories.get(name, line.category))
-        for name, line in lines.items()
-    }
+    every: dict[str, TaskStatus] = {}
+    for name, line in lines.items():
+        category = categories.get(name, line.category)
+        every[name] = replace(line, category=category)
     names = (name for job in jobs for name in job.leaves)
     for task in manual_runs.resolve(names, prepared.groups):
-        every.setdefault(task, TaskStatus(task, PENDING, category=categories.get(task, "")))
+        if task not in every:
+            every[task] = _pending(task, categories)
     return every
+
+
+def _pending(task: str, categories: Mapping[str, str]) -> TaskStatus:
+    """The line of a task without results."""
+    return TaskStatus(task, PENDING, category=categories.get(task, ""))
 
 
 def _running_lines(seconds_of_running: Mapping[str, float]) -> dict[str, TaskStatus]:
@@ -192,7 +207,9 @@ def _runs_at(place: Path, jobs: list[Job]) -> tuple[list[RunFolder], list[Path]]
 
     Else the newest below a folder; and those beside them.
     """
-    return ([RunFolder.of(job) for job in jobs], []) if jobs else _newest(place)
+    if not jobs:
+        return _newest(place)
+    return [RunFolder.of(job) for job in jobs], []
 
 
 def _started(runs: list[RunFolder]) -> list[RunFolder]:
@@ -207,8 +224,10 @@ def _is_newest(started: list[RunFolder], output: Path) -> bool:
     """Tells whether no results were written by hand after the runs that we started had ended."""
     if not started:
         return False
-    newest = max((file.stat().st_mtime for file in manual_runs.results_files(output)), default=0.0)
-    return newest < max(state_changed(run.path) for run in started) + _MOMENT
+    files = manual_runs.results_files(output)
+    newest = max((file.stat().st_mtime for file in files), default=0.0)
+    last_end = max(state_changed(run.path) for run in started)
+    return newest < last_end + _MOMENT
 
 
 def _of_lines(place: Path, lines: list[TaskStatus], *, alive: bool) -> RunStatus:
@@ -218,8 +237,10 @@ def _of_lines(place: Path, lines: list[TaskStatus], *, alive: bool) -> RunStatus
         phase = "running, started by hand"
     elif statuses == {DONE, PENDING}:
         phase = "no process; not all tasks have results"
+    elif statuses == {DONE}:
+        phase = "done, started by hand"
     else:
-        phase = "done, started by hand" if statuses == {DONE} else "not started"
+        phase = _NOT_STARTED
     return RunStatus(place, phase, in_order(lines), alive=alive)
 
 
@@ -248,25 +269,24 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
     for job in jobs:
         names = manual_runs.resolve(job.leaves or job.tasks, prepared.groups)
         pasted = _pasted(job, names)
-        pending = [
-            TaskStatus(name, PENDING, category=categories.get(name, ""))
-            for name in names
-            if name not in pasted
-        ]
+        pending = [_pending(name, categories) for name in names if name not in pasted]
         lines += _named(job, [*pasted.values(), *pending])
     done = sum(line.status == DONE for line in lines)
-    how = "running, started by hand"
-    if not alive:
-        how = "no process" if done else "not started"
-    phase = f"{how}: {done} of {len(lines)} tasks of all models done"
+    if alive:
+        process = "running, started by hand"
+    elif done:
+        process = "no process"
+    else:
+        process = _NOT_STARTED
+    phase = f"{process}: {done} of {len(lines)} tasks of all models done"
     return RunStatus(prepared.folder, phase, in_order(lines), alive=alive)
 
 
 def _named(job: Job, lines: list[TaskStatus]) -> list[TaskStatus]:
     """Lines with the name of the model in front, where a preparation has several."""
-    return (
-        [replace(line, name=f"{job.label}/{line.name}") for line in lines] if job.label else lines
-    )
+    if not job.label:
+        return lines
+    return [replace(line, name=f"{job.label}/{line.name}") for line in lines]
 
 
 def _newest(place: Path) -> tuple[list[RunFolder], list[Path]]:
@@ -276,22 +296,27 @@ def _newest(place: Path) -> tuple[list[RunFolder], list[Path]]:
     """
     run_folders = _run_folders(place)
     if not run_folders:  # the folder of one model in an output folder
-        run_folders = [
-            run
-            for run in _run_folders(place.parent)
-            if Path(RunFolder(run).state().results).parent == place
-        ]
+        beside = _run_folders(place.parent)
+        run_folders = [run for run in beside if _writes_to(run, place)]
     run_folders.sort(key=state_changed)
     if not run_folders:
         return [], []
     jobs = {run: RunFolder(run).job() for run in run_folders}
     last = jobs[run_folders[-1]]
-    same: list[Path] = []
+    same: list[RunFolder] = []
     others: list[Path] = []
     for run, job in jobs.items():
-        is_same = (job.data, job.include_path) == (last.data, last.include_path)
-        (same if is_same else others).append(run)
-    return [RunFolder(run) for run in same], others
+        if job.data == last.data and job.include_path == last.include_path:
+            same.append(RunFolder(run))
+        else:
+            others.append(run)
+    return same, others
+
+
+def _writes_to(run: Path, place: Path) -> bool:
+    """Returns whether the results of a run lie in a folder."""
+    results = Path(RunFolder(run).state().results)
+    return results.parent == place
 
 
 def _run_folders(output: Path) -> list[Path]:
@@ -321,16 +346,17 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
         names = _expect_all(state, job, prepared)
         pasted = _pasted(job, names) if state.phase == _NOT_STARTED else {}
         if len(pasted) == len(names):
-            return _CommandStatus(
-                phase="done, started by hand", lines=_named(job, list(pasted.values()))
-            )
+            lines = _named(job, list(pasted.values()))
+            return _CommandStatus(phase="done, started by hand", lines=lines)
     if not alive and state.phase not in {*_OWN_END, _NOT_STARTED}:
         _bury(state)
     categories = {} if prepared is None else _categories(prepared)
     has_failed = state.phase == "failed" and not alive
+    units_done = f"{state.count(DONE)} of {len(state.units)} units done"
+    lines = task_lines(state.units, categories, state.scores)
     return _CommandStatus(
-        phase=f"{state.phase}, {state.count(DONE)} of {len(state.units)} units done",
-        lines=_named(job, task_lines(state.units, categories, state.scores)),
+        phase=f"{state.phase}, {units_done}",
+        lines=_named(job, lines),
         alive=alive,
         has_failed=has_failed,
         reasons=tuple(failures(run, state)) if has_failed else (),
@@ -353,7 +379,9 @@ def _pasted(job: Job, names: list[str]) -> dict[str, TaskStatus]:
 
     The results are of this run, although we did not start their command.
     """
-    lines = manual_runs.finished(job.output_path, since=math.inf, run=job.run) if job.run else {}
+    if not job.run:
+        return {}
+    lines = manual_runs.finished(job.output_path, since=math.inf, run=job.run)
     return {name: lines[name] for name in names if name in lines}
 
 
@@ -371,10 +399,16 @@ _CATEGORY_TAGS = ("principle", "family", "category")
 
 def _categories(prepared: Prepared) -> dict[str, str]:
     """Task -> the category that a table is sorted by."""
-    plan = prepared.plan
-    return {name: _tagged(plan.tasks[name]) or task.pack for name, task in prepared.tasks.items()}
+    categories = {}
+    for name, task in prepared.tasks.items():
+        planned = prepared.plan.tasks[name]
+        categories[name] = _tagged(planned) or task.pack
+    return categories
 
 
 def _tagged(task: TaskPlan) -> str:
     """The first category that a task's tags name; empty where none does."""
-    return next((str(task.tags[tag]) for tag in _CATEGORY_TAGS if tag in task.tags), "")
+    for tag in _CATEGORY_TAGS:
+        if tag in task.tags:
+            return str(task.tags[tag])
+    return ""

@@ -43,13 +43,29 @@ def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
 
 
 def _written_column(cells: Sequence[Any]) -> Sequence[str]:
-    """Cells as they stand between commas; texts at once where none is quoted or a formula."""
-    if set(map(type, cells)) == {str}:
-        beginnings = "".join([cell[:1] for cell in cells])
-        has_no_formula = beginnings.isalnum() or not beginnings
-        if has_no_formula and not _is_quoted("".join(cells)):
-            return cells
+    """Cells as they stand between commas; most columns have one kind and are written at once."""
+    kinds = set(map(type, cells))
+    if kinds == {str} and not _may_have_formula(cells):
+        return _quoted_column(cells)
+    if kinds <= {int, float}:
+        return list(map(str, cells))
     return list(map(_written, cells))
+
+
+def _may_have_formula(texts: Sequence[str]) -> bool:
+    """Returns whether a text begins with anything but a letter or a digit, as formulas do."""
+    beginnings = "".join([text[:1] for text in texts])
+    return bool(beginnings) and not beginnings.isalnum()
+
+
+def _quoted_column(texts: Sequence[str]) -> Sequence[str]:
+    """Texts without a formula, those in quotes that need them."""
+    together = "".join(texts)
+    if not _is_quoted(together):
+        return texts
+    if '"' in together:
+        texts = [text.replace('"', '""') for text in texts]
+    return [f'"{text}"' if _is_quoted(text) else text for text in texts]
 
 
 def _written(cell: Any) -> str:

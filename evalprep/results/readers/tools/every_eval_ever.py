@@ -15,6 +15,8 @@ from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
+    as_list,
+    first_text,
     last_turn,
     prompt_text,
     score_of,
@@ -46,12 +48,17 @@ def sample_hash(raw: str, reference: Sequence[str]) -> str:
     """
     content = {"raw": raw, "reference": list(reference)}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _sha256(text)
 
 
 def sample_hash_of_converter(raw: str, reference: str) -> str:
     """Returns the hash that the converter for lm-eval (0.3.0) stores, by a recipe of its own."""
-    text = json.dumps({"raw": raw, "reference": reference}, sort_keys=True)
+    content = {"raw": raw, "reference": reference}
+    text = json.dumps(content, sort_keys=True)
+    return _sha256(text)
+
+
+def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -59,8 +66,9 @@ def row_of(record: Mapping[str, Any]) -> Row:
     """Returns the row of an instance, which has one metric."""
     row = Row(task=text_or_none(record.get("evaluation_name")) or "")
     row.metric, row.filter = _metric_of(record, row.task)
-    row.values = {row.metric: _score(as_mapping(record.get("evaluation")))}
-    row.status = _status(record, row.values[row.metric])
+    score = _score(as_mapping(record.get("evaluation")))
+    row.values = {row.metric: score}
+    row.status = _status(record, score)
     row.id = text_or_none(record.get("sample_id"))
     row.id_is_position = (row.id or "").isdecimal()
     _set_question(row, record)
@@ -73,7 +81,8 @@ def row_of(record: Mapping[str, Any]) -> Row:
 def _set_question(row: Row, record: Mapping[str, Any]) -> None:
     """Sets the question of an instance, its choices and gold answers, and the hash of them."""
     question = as_mapping(record.get("input"))
-    raw, formatted = question.get("raw"), question.get("formatted")
+    raw = question.get("raw")
+    formatted = question.get("formatted")
     references = texts_of(question.get("reference"))
     row.choices = stripped(question.get("choices"))
     row.set_target_labels(references)
@@ -91,16 +100,19 @@ def _set_question(row: Row, record: Mapping[str, Any]) -> None:
 
 def _metric_of(record: Mapping[str, Any], task: str) -> tuple[str, str]:
     """Metric and filter of a record: `<task>/<metric>,<filter>`, or whatever it is called."""
-    name = text_or_none(record.get("evaluation_result_id")) or task or "score"
-    metric, _, filter_name = name.removeprefix(f"{task}/").partition(",")
+    result_id = text_or_none(record.get("evaluation_result_id"))
+    name = result_id or task or "score"
+    metric_and_filter = name.removeprefix(f"{task}/")
+    metric, _, filter_name = metric_and_filter.partition(",")
     return metric or name, filter_name or "none"
 
 
 def _score(verdict: Mapping[str, Any]) -> float | None:
     score = score_of(verdict.get("score"))
-    if score is not None or not isinstance(verdict.get("is_correct"), bool):
+    if score is not None:
         return score
-    return float(verdict["is_correct"])
+    is_correct = verdict.get("is_correct")
+    return float(is_correct) if isinstance(is_correct, bool) else None
 
 
 def _status(record: Mapping[str, Any], score: float | None) -> Any:
@@ -110,20 +122,25 @@ def _status(record: Mapping[str, Any], score: float | None) -> Any:
 
 
 def _response(record: Mapping[str, Any]) -> str | None:
-    outputs = texts_of(as_mapping(record.get("output")).get("raw"))
-    if outputs and record.get("interaction_type") == "single_turn":
-        return outputs[0]
-    reply = last_turn(record.get("messages"), "assistant")
-    if reply is not None or not outputs:
-        return reply
-    return outputs[-1]
+    output = as_mapping(record.get("output"))
+    replies = texts_of(output.get("raw"))
+    is_single_turn = record.get("interaction_type") == "single_turn"
+    if replies and is_single_turn:
+        return replies[0]
+    last_reply = last_turn(record.get("messages"), "assistant")
+    if last_reply is None and replies:
+        return replies[-1]
+    return last_reply
 
 
 def _answer(record: Mapping[str, Any]) -> str | None:
-    listed = record.get("answer_attribution")
-    answers = [as_mapping(item) for item in listed] if isinstance(listed, list) else []
-    final = [answer for answer in answers if answer.get("is_terminal")] or answers
-    return text_or_none(final[-1].get("extracted_value")) if final else None
+    listed = as_list(record.get("answer_attribution"))
+    answers = [as_mapping(item) for item in listed]
+    terminal = [answer for answer in answers if answer.get("is_terminal")]
+    candidates = terminal or answers
+    if not candidates:
+        return None
+    return text_or_none(candidates[-1].get("extracted_value"))
 
 
 def read(path: Path, _: Reading) -> ToolLog:
@@ -133,9 +150,13 @@ def read(path: Path, _: Reading) -> ToolLog:
         BadInput: the record names no instances, or is damaged.
     """
     is_record = not path.name.removesuffix(".gz").endswith(".jsonl")
-    name = f"{path.stem.removesuffix('_samples')}.json"
-    record = _record(path if is_record else beside(path.parent, name), named=is_record)
-    instances = _instances_of(path, record) if is_record else path
+    if is_record:
+        record = _record(path, named=True)
+        instances = _instances_of(path, record)
+    else:
+        stem = path.stem.removesuffix("_samples")
+        record = _record(beside(path.parent, f"{stem}.json"), named=False)
+        instances = path
     tasks: dict[str, TaskFacts] = {}
     facts = _facts(record)
 
@@ -167,9 +188,12 @@ def _record(path: Path | None, *, named: bool) -> Mapping[str, Any]:
 
 
 def _instances_of(path: Path, record: Mapping[str, Any]) -> Path:
-    named = as_mapping(record.get("detailed_evaluation_results")).get("file_path")
-    names = [Path(named).name] if isinstance(named, str) else []
-    file = beside(path.parent, *names, f"{path.stem}_samples.jsonl")
+    details = as_mapping(record.get("detailed_evaluation_results"))
+    stated_path = details.get("file_path")
+    names = [f"{path.stem}_samples.jsonl"]
+    if isinstance(stated_path, str):
+        names.insert(0, Path(stated_path).name)
+    file = beside(path.parent, *names)
     if file is None:
         raise no_samples(path, "it is the record of the scores alone")
     return file
@@ -177,22 +201,24 @@ def _instances_of(path: Path, record: Mapping[str, Any]) -> Path:
 
 def _model_of(record: Mapping[str, Any], instances: Path) -> str:
     model = as_mapping(record.get("model_info"))
-    names = (text_or_none(model.get(key)) for key in ("id", "name"))
-    known = next((name for name in names if name), "")
-    if known:
-        return known
-    first = next((item for item in objects_in(instances) if isinstance(item, dict)), {})
+    stated = first_text(model, ("id", "name"))
+    if stated:
+        return stated
+    readable = (item for item in objects_in(instances) if isinstance(item, dict))
+    first = next(readable, {})
     return text_or_none(first.get("model_id")) or ""
 
 
 def _facts(record: Mapping[str, Any]) -> TaskFacts:
     """Returns which way metrics are better, as the record states it."""
-    listed = record.get("evaluation_results")
     directions: dict[str, Direction] = {}
-    for result in map(as_mapping, listed if isinstance(listed, list) else []):
-        lower = as_mapping(result.get("metric_config")).get("lower_is_better")
-        if isinstance(lower, bool):
-            name = text_or_none(result.get("evaluation_name")) or ""
-            metric, _ = _metric_of(result, name)
-            directions[metric] = "down" if lower else "up"
+    for item in as_list(record.get("evaluation_results")):
+        result = as_mapping(item)
+        config = as_mapping(result.get("metric_config"))
+        lower_is_better = config.get("lower_is_better")
+        if not isinstance(lower_is_better, bool):
+            continue
+        task = text_or_none(result.get("evaluation_name")) or ""
+        metric, _ = _metric_of(result, task)
+        directions[metric] = "down" if lower_is_better else "up"
     return TaskFacts(directions=directions)

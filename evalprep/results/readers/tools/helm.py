@@ -12,11 +12,13 @@ from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside, damaged
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
-from evalprep.results.readers.tools.texts import index_of, resolved, score_of, text_or_none
+from evalprep.results.readers.tools.texts import as_list, index_of, resolved, score_of, text_or_none
 from evalprep.results.sample import Damage
 
 NAME = "helm"
-_STATS, _STATE, _SPEC = "per_instance_stats.json", "scenario_state.json", "run_spec.json"
+_STATS = "per_instance_stats.json"
+_STATE = "scenario_state.json"
+_SPEC = "run_spec.json"
 #: Figures of the run itself, which score nothing.
 _NOT_SCORES = re.compile(
     r"inference_.*|num_.*|finish_reason_.*|training_.*|batch_size|prompt_truncated|max_prob|logprob"
@@ -30,7 +32,11 @@ def recognises(opening: Opening) -> bool:
     """Returns whether a folder is that of a HELM run."""
     if opening.kind != "folder":
         return False
-    return all({name, f"{name}.gz"} & opening.names for name in (_STATS, _STATE))
+    for name in (_STATS, _STATE):
+        packed = f"{name}.gz"
+        if name not in opening.names and packed not in opening.names:
+            return False
+    return True
 
 
 def skip_reason(stats: Mapping[str, Any]) -> str:
@@ -38,7 +44,9 @@ def skip_reason(stats: Mapping[str, Any]) -> str:
     if stats.get("perturbation"):
         return "perturbed instance"
     trial = stats.get("train_trial_index")
-    return f"train trial {trial}" if isinstance(trial, int) and trial > 0 else ""
+    if isinstance(trial, int) and trial > 0:
+        return f"train trial {trial}"
+    return ""
 
 
 def row_of(stats: Mapping[str, Any], state: Mapping[str, Any], metric: str = "") -> Row:
@@ -62,12 +70,14 @@ def row_of(stats: Mapping[str, Any], state: Mapping[str, Any], metric: str = "")
 def _values(stats: Mapping[str, Any]) -> dict[str, float | None]:
     """Metric -> mean; a statistic without a count is no verdict."""
     values: dict[str, float | None] = {}
-    for stat in _list(stats.get("stats")):
-        name = as_mapping(as_mapping(stat).get("name"))
+    for item in as_list(stats.get("stats")):
+        stat = as_mapping(item)
+        name = as_mapping(stat.get("name"))
         metric = text_or_none(name.get("name")) or ""
         if not metric or name.get("perturbation") or _NOT_SCORES.fullmatch(metric):
             continue
-        values[metric] = score_of(stat.get("mean")) if stat.get("count") else None
+        has_count = bool(stat.get("count"))
+        values[metric] = score_of(stat.get("mean")) if has_count else None
     return values
 
 
@@ -75,10 +85,11 @@ def _of_state(state: Mapping[str, Any]) -> Row:
     """The texts of a request."""
     instance = as_mapping(state.get("instance"))
     mapping = as_mapping(state.get("output_mapping"))
-    references = [as_mapping(reference) for reference in _list(instance.get("references"))]
+    references = [as_mapping(item) for item in as_list(instance.get("references"))]
+    request = as_mapping(state.get("request"))
     row = Row(question=_text_in(instance.get("input")))
     _set_references(row, references, is_letter_choice=bool(mapping))
-    row.prompt = text_or_none(as_mapping(state.get("request")).get("prompt"))
+    row.prompt = text_or_none(request.get("prompt"))
     if state.get("reference_index") is None:
         row.response = _completion(state)
         row.answer = _answer(row.response, mapping)
@@ -94,30 +105,32 @@ def _set_references(
     Without letters to choose from, references that are all correct are other wordings of one
     answer.
     """
-    texts = [_reference_text(reference) for reference in references]
-    correct = [_reference_text(reference) for reference in references if _is_correct(reference)]
+    texts, correct = [], []
+    for reference in references:
+        text = _text_in(reference.get("output")) or ""
+        texts.append(text)
+        if "correct" in as_list(reference.get("tags")):
+            correct.append(text)
     row.set_targets(correct)
-    if texts and (is_letter_choice or len(correct) < len(texts)):
+    are_choices = is_letter_choice or len(correct) < len(texts)
+    if texts and are_choices:
         row.choices = texts
         row.target_index = texts.index(correct[0]) if correct else None
 
 
-def _is_correct(reference: Mapping[str, Any]) -> bool:
-    return "correct" in _list(reference.get("tags"))
-
-
-def _reference_text(reference: Mapping[str, Any]) -> str:
-    return _text_in(reference.get("output")) or ""
-
-
 def _text_in(value: Any) -> str | None:
     """A text, which older versions wrote as it is and later ones as an object."""
-    return text_or_none(value.get("text") if isinstance(value, Mapping) else value)
+    text = value.get("text") if isinstance(value, Mapping) else value
+    return text_or_none(text)
 
 
 def _completion(state: Mapping[str, Any]) -> str | None:
-    completions = _list(as_mapping(state.get("result")).get("completions"))
-    return text_or_none(as_mapping(completions[0]).get("text")) if completions else None
+    result = as_mapping(state.get("result"))
+    completions = as_list(result.get("completions"))
+    if not completions:
+        return None
+    completion = as_mapping(completions[0])
+    return text_or_none(completion.get("text"))
 
 
 def _answer(response: str | None, mapping: Mapping[str, Any]) -> str | None:
@@ -125,11 +138,11 @@ def _answer(response: str | None, mapping: Mapping[str, Any]) -> str | None:
     if response is None:
         return None
     word = response.strip()
-    return text_or_none(mapping.get(word, resolved(word, list(mapping)))) if mapping else word
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    if not mapping:
+        return word
+    if word in mapping:
+        return text_or_none(mapping[word])
+    return resolved(word, list(mapping))
 
 
 def read(path: Path, _: Reading) -> ToolLog:
@@ -185,14 +198,16 @@ def _rows(path: Path, task: str, notes: list[str]) -> Iterator[Row | Damage]:
     """The rows of all instances: those with a request first, then those without one."""
     unrequested: dict[_Key, Mapping[str, Any]] = {}
     yield from _collect_scores(path, task, unrequested, notes)
-    for number, state in enumerate(_parts(path, _STATE).each("request_states")):
+    states = _parts(path, _STATE).each("request_states")
+    for number, state in enumerate(states):
         if isinstance(state, Damage):
             continue  # its scores are a row all the same
         instance = as_mapping(state.get("instance"))
         if instance.get("perturbation"):
             continue
         # Of an instance with a request for each choice the first one has the texts.
-        stats = unrequested.pop(_key(instance.get("id"), state), None)
+        key = _key(instance.get("id"), state)
+        stats = unrequested.pop(key, None)
         if stats is not None:
             yield _placed(row_of(stats, state), path, task, number)
     for number, stats in enumerate(unrequested.values()):
@@ -207,22 +222,28 @@ def _collect_scores(
     for stats in _parts(path, _STATS).each_item():
         if isinstance(stats, Damage):
             yield stats
-        elif reason := skip_reason(stats):
+            continue
+        reason = skip_reason(stats)
+        if reason:
             kind = "train trials above 0" if reason.startswith("train") else f"{reason}s"
             skipped[kind] = skipped.get(kind, 0) + 1
-        else:
-            scores[_key(stats.get("instance_id"), stats)] = stats
+            continue
+        key = _key(stats.get("instance_id"), stats)
+        scores[key] = stats
     notes += [f"{task}: {count} {kind} are left out" for kind, count in skipped.items()]
 
 
 def _placed(row: Row, path: Path, task: str, number: int) -> Row:
-    row.task, row.source = task, f"{path.name}:{number + 1}"
+    row.task = task
+    row.source = f"{path.name}:{number + 1}"
     return row
 
 
 def _key(instance_id: Any, entry: Mapping[str, Any]) -> _Key:
     trial = entry.get("train_trial_index")
-    return str(instance_id), trial if isinstance(trial, int) else 0
+    if not isinstance(trial, int):
+        trial = 0
+    return str(instance_id), trial
 
 
 def bare_name(task: str) -> str:
@@ -232,5 +253,8 @@ def bare_name(task: str) -> str:
     'mmlu:subject=philosophy'
     """
     scenario, _, arguments = task.partition(":")
-    kept = [part for part in arguments.split(",") if part and not part.startswith(_OWN_ARGUMENTS)]
-    return f"{scenario}:{','.join(kept)}" if kept else scenario
+    parts = [part for part in arguments.split(",") if part]
+    kept = [part for part in parts if not part.startswith(_OWN_ARGUMENTS)]
+    if not kept:
+        return scenario
+    return f"{scenario}:{','.join(kept)}"

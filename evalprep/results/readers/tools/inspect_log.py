@@ -16,6 +16,7 @@ from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
+    as_list,
     before_reply,
     chat_text,
     last_turn,
@@ -52,7 +53,9 @@ def row_of(sample: Mapping[str, Any], *, strict: bool = False, scorer: str = _SC
     scores = as_mapping(sample.get("scores"))
     if not scores and isinstance(sample.get("score"), Mapping):
         scores = {scorer: sample["score"]}
-    row = Row(id=text_or_none(sample.get("id")), choices=stripped(sample.get("choices")))
+    row = Row()
+    row.id = text_or_none(sample.get("id"))
+    row.choices = stripped(sample.get("choices"))
     row.values = _values(scores, strict=strict)
     row.metric = next(iter(row.values), "")
     if type(sample.get("epoch")) is int:
@@ -72,48 +75,54 @@ def _values(scores: Mapping[str, Any], *, strict: bool) -> dict[str, float | Non
     values: dict[str, float | None] = {}
     for scorer, score in scores.items():
         value = score.get("value") if isinstance(score, Mapping) else score
-        if isinstance(value, Mapping) and value:
-            parts = {f"{scorer}.{key}": part for key, part in value.items()}
-        else:
-            parts = {scorer: value}
-        values |= {name: inspect_value(part, strict=strict) for name, part in parts.items()}
+        if not isinstance(value, Mapping) or not value:
+            values[scorer] = inspect_value(value, strict=strict)
+            continue
+        for key, part in value.items():
+            values[f"{scorer}.{key}"] = inspect_value(part, strict=strict)
     return values
 
 
 def _answer(scores: Mapping[str, Any]) -> str | None:
     """Returns what the first scorer that has an answer extracted."""
-    answers = [
-        text_or_none(score.get("answer")) for score in scores.values() if isinstance(score, Mapping)
-    ]
-    return next((answer for answer in answers if answer is not None), None)
+    for score in scores.values():
+        if not isinstance(score, Mapping):
+            continue
+        answer = text_or_none(score.get("answer"))
+        if answer is not None:
+            return answer
+    return None
 
 
 def _question(question: Any) -> str | None:
-    return last_turn(question, "user") if isinstance(question, list) else text_or_none(question)
+    if isinstance(question, list):
+        return last_turn(question, "user")
+    return text_or_none(question)
 
 
 def _prompt(sample: Mapping[str, Any]) -> str | None:
     """The messages before the first reply; without messages the input."""
     before = before_reply(sample.get("messages"))
-    return chat_text(before) if before else prompt_text(sample.get("input"))
+    if before:
+        return chat_text(before)
+    return prompt_text(sample.get("input"))
 
 
 def _response(sample: Mapping[str, Any]) -> str | None:
     output = as_mapping(sample.get("output"))
-    if (completion := text_or_none(output.get("completion"))) is not None:
+    completion = text_or_none(output.get("completion"))
+    if completion is not None:
         return completion
-    return last_turn([as_mapping(choice).get("message") for choice in _list(output)], "assistant")
-
-
-def _list(output: Mapping[str, Any]) -> list[Any]:
-    choices = output.get("choices")
-    return choices if isinstance(choices, list) else []
+    choices = as_list(output.get("choices"))
+    messages = [as_mapping(choice).get("message") for choice in choices]
+    return last_turn(messages, "assistant")
 
 
 def _status(sample: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
     if sample.get("error"):
         return "error"
-    return "ok" if any(value is not None for value in values.values()) else "unscored"
+    is_scored = any(value is not None for value in values.values())
+    return "ok" if is_scored else "unscored"
 
 
 def with_attachments(sample: dict[str, Any]) -> dict[str, Any]:
@@ -121,9 +130,9 @@ def with_attachments(sample: dict[str, Any]) -> dict[str, Any]:
     attachments = as_mapping(sample.get("attachments"))
     if not attachments:
         return sample
-    used = {key: value for key, value in sample.items() if key not in {"attachments", "events"}}
-    resolved_sample = _resolve(used, attachments)
-    return resolved_sample if isinstance(resolved_sample, dict) else sample
+    unused = {"attachments", "events"}
+    used = {key: value for key, value in sample.items() if key not in unused}
+    return {key: _resolve(value, attachments) for key, value in used.items()}
 
 
 def _resolve(value: Any, attachments: Mapping[str, Any]) -> Any:
@@ -143,9 +152,9 @@ def read(path: Path, reading: Reading) -> ToolLog:
         BadInput: it is damaged, holds no samples, or needs a package to be unpacked.
     """
     try:
-        return (
-            _read_archive(path, reading) if zipfile.is_zipfile(path) else _read_json(path, reading)
-        )
+        if zipfile.is_zipfile(path):
+            return _read_archive(path, reading)
+        return _read_json(path, reading)
     except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
         raise damaged(path, str(error)) from error
 
@@ -161,25 +170,31 @@ def _read_json(path: Path, reading: Reading) -> ToolLog:
 def _read_archive(path: Path, reading: Reading) -> ToolLog:
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
-        members = sorted((name for name in names if _SAMPLE.fullmatch(name)), key=_order)
-        finished = _HEADER in names
-        header = object_of(read_member(archive, _HEADER if finished else _START), 1)
+        members = [name for name in names if _SAMPLE.fullmatch(name)]
+        members.sort(key=_order)
+        is_finished = _HEADER in names
+        header_name = _HEADER if is_finished else _START
+        header = object_of(read_member(archive, header_name), 1)
     if isinstance(header, Damage):
         raise damaged(path, f"its header is {header.why}")
     if not members:
         raise no_samples(path, "only the header of an inspect_ai log is here")
     log = _log(path, header, _samples_in(path, members), reading)
-    if not finished:
-        log.notes.append(f"{path.name}: the run did not finish; {len(members)} samples were kept")
+    if not is_finished:
+        kept = f"{len(members)} samples were kept"
+        log.notes.append(f"{path.name}: the run did not finish; {kept}")
     return log
 
 
 def _order(member: str) -> tuple[int, int, str, int]:
     """Numbers in their order, then texts in theirs."""
     match = _SAMPLE.fullmatch(member)
-    name, epoch = (match["id"], int(match["epoch"])) if match else (member, 0)
+    name = match["id"] if match else member
+    epoch = int(match["epoch"]) if match else 0
     is_number = name.isdecimal() and len(name) < 19
-    return (0, int(name), "", epoch) if is_number else (1, 0, name, epoch)
+    if is_number:
+        return 0, int(name), "", epoch
+    return 1, 0, name, epoch
 
 
 def _samples_in(path: Path, members: Sequence[str]) -> Iterator[dict[str, Any] | Damage]:
@@ -206,14 +221,17 @@ def _log(
             if isinstance(sample, Damage):
                 yield sample
                 continue
-            row = row_of(with_attachments(sample), strict=reading.strict_verdicts, scorer=scorer)
-            row.task, row.source = task, f"{path.name}:{number + 1}"
+            whole_sample = with_attachments(sample)
+            row = row_of(whole_sample, strict=reading.strict_verdicts, scorer=scorer)
+            row.task = task
+            row.source = f"{path.name}:{number + 1}"
             yield row
 
+    notes = []
     status = header.get("status")
-    notes = (
-        [f"{path.name}: the log's status is {status}"] if status not in ("success", None) else []
-    )
+    if status not in ("success", None):
+        notes.append(f"{path.name}: the log's status is {status}")
+    created = text_or_none(facts.get("created")) or ""
     return ToolLog(
         NAME,
         rows(),
@@ -223,26 +241,30 @@ def _log(
         notes=notes,
         short_name=_without_package,
         task=task,
-        rank=(status == "success", text_or_none(facts.get("created")) or ""),
+        rank=(status == "success", created),
         started=_seconds(facts.get("created")),
     )
 
 
 def _seconds(date: Any) -> float | None:
     """A date as seconds since the epoch; one without a zone, as first versions wrote it, is UTC."""
+    if not isinstance(date, str):
+        return None
     try:
-        moment = datetime.fromisoformat(date) if isinstance(date, str) else None
+        moment = datetime.fromisoformat(date)
     except ValueError:
         return None
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp()
 
 
 def _only_scorer(header: Mapping[str, Any]) -> str:
     """The scorer that the results of a log before version 2 name."""
-    stated = as_mapping(as_mapping(header.get("results")).get("scorer"))
-    return _without_package(text_or_none(stated.get("name")) or _SCORER)
+    results = as_mapping(header.get("results"))
+    scorer = as_mapping(results.get("scorer"))
+    name = text_or_none(scorer.get("name"))
+    return _without_package(name or _SCORER)
 
 
 def _without_package(task: str) -> str:
@@ -257,16 +279,22 @@ def _settings(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFacts:
-    reducers = texts_of(as_mapping(facts.get("config")).get("epochs_reducer"))
-    stated = as_mapping(header.get("results")).get("scores")
-    listed = (
-        [as_mapping(score).get("reducer") for score in stated] if isinstance(stated, list) else []
-    )
-    reducer = next((name for name in (*listed, *reducers) if isinstance(name, str)), "mean")
+    metadata = {}
     # Logs of `evalprep export` name it.
     primary = as_mapping(facts.get("metadata")).get("primary_metric")
-    return TaskFacts(
-        version=facts.get("task_version"),
-        reducer=reducer,
-        metadata={"primary_metric": primary} if isinstance(primary, str) else {},
-    )
+    if isinstance(primary, str):
+        metadata["primary_metric"] = primary
+    version = facts.get("task_version")
+    return TaskFacts(version=version, reducer=_reducer(facts, header), metadata=metadata)
+
+
+def _reducer(facts: Mapping[str, Any], header: Mapping[str, Any]) -> str:
+    """Returns how the epochs of a sample become one value.
+
+    As its scores say, else as configured.
+    """
+    scores = as_list(as_mapping(header.get("results")).get("scores"))
+    reducers = [as_mapping(score).get("reducer") for score in scores]
+    config = as_mapping(facts.get("config"))
+    reducers += texts_of(config.get("epochs_reducer"))
+    return next((name for name in reducers if isinstance(name, str)), "mean")

@@ -15,13 +15,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalprep.errors import BadInput
 from evalprep.files import as_mapping
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
+    as_list,
     best_choice,
     chosen,
+    first_text,
     listed_choices,
     numbers_of,
     prompt_text,
@@ -43,9 +46,8 @@ _V1_HEADLINES = {
     "gsm8k": "acc",
 }
 _USUAL = ("acc", "exact_match", "em", "extractive_match")
-_FILE = re.compile(
-    r"details_(?P<task>.+)_(?P<stamp>\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(\.\d+)?)\.parquet"
-)
+_STAMP = r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(\.\d+)?"
+_FILE = re.compile(rf"details_(?P<task>.+)_(?P<stamp>{_STAMP})\.parquet")
 #: Columns of tokens, many times as large as all the others together.
 _UNREAD = ("input_tokens", "cont_tokens", "truncated", "padded", "pred_logits", "prediction_logits")
 _BATCH = 256  # rows: prompts of a few kilobytes each stay far below a hundred megabytes
@@ -58,22 +60,29 @@ def recognises_new(opening: Opening) -> bool:
 
 def recognises_v1(opening: Opening) -> bool:
     """Returns whether a parquet file is of the first leaderboard."""
-    return _is_old(opening) and not opening.has("specifics") and _of_harness(opening)
+    if not _is_old(opening) or opening.has("specifics"):
+        return False
+    return _of_harness(opening)
 
 
 def recognises_old(opening: Opening) -> bool:
     """Returns whether a parquet file is of lighteval to 0.10."""
-    return _is_old(opening) and opening.has("metrics") and not recognises_v1(opening)
+    if not _is_old(opening) or not opening.has("metrics"):
+        return False
+    return not recognises_v1(opening)
 
 
 def _is_old(opening: Opening) -> bool:
-    is_question = opening.has("example") or opening.has("question")
-    return opening.kind == "parquet" and opening.has("full_prompt", "predictions") and is_question
+    if opening.kind != "parquet" or not opening.has("full_prompt", "predictions"):
+        return False
+    return opening.has("example") or opening.has("question")
 
 
 def _of_harness(opening: Opening) -> bool:
-    own = {"hashes", *_V1_METRICS} & opening.names
-    return bool(own) or "harness|" in opening.path.name
+    own_columns = {"hashes", *_V1_METRICS}
+    if own_columns & opening.names:
+        return True
+    return "harness|" in opening.path.name
 
 
 def new_row(record: Mapping[str, Any]) -> Row:
@@ -92,9 +101,11 @@ def new_row(record: Mapping[str, Any]) -> Row:
     row.metric = metric
     row.id = text_or_none(doc.get("id"))
     row.id_is_position = True
-    prompt = doc.get("query") if reply.get("input") is None else reply["input"]
+    prompt = reply.get("input")
+    if prompt is None:
+        prompt = doc.get("query")
     row.prompt = _prompt(prompt)
-    stated_question = text_or_none(doc.get("original_query")) or text_or_none(doc.get("query"))
+    stated_question = first_text(doc, ("original_query", "query"))
     row.question = stated_question or question_in(prompt)
     processed = texts_of(reply.get("text_post_processed"))
     if texts and processed:
@@ -123,27 +134,37 @@ def _with_texts(row: Row) -> Row:
 
 def _prompt(prompt: Any) -> str | None:
     """The prompt as text; of a chat that is a single user turn that turn's text."""
-    turns = prompt if isinstance(prompt, list) else []
+    turns = as_list(prompt)
     is_single = len(turns) == 1 and as_mapping(turns[0]).get("role") == "user"
-    return question_in(prompt) if is_single else prompt_text(prompt)
+    if is_single:
+        return question_in(prompt)
+    return prompt_text(prompt)
 
 
 def old_row(record: Mapping[str, Any], task: str = "") -> Row:
     """Returns the row of a record of lighteval to 0.10."""
     values = numbers_of(record.get("metrics"))
-    return _former_row(record, task, values, _first_of(values, _USUAL))
+    metric = _first_of(values, _USUAL)
+    return _former_row(record, task, values, metric)
 
 
 def v1_row(record: Mapping[str, Any], task: str = "") -> Row:
     """Returns the row of a record of the first leaderboard, by the metric of its headline."""
     columns = {name: record[name] for name in _V1_METRICS if name in record}
     values = numbers_of(record.get("metrics") or columns)
-    name = bare_name(task)
-    headline = "acc" if name.startswith("hendrycksTest") else _V1_HEADLINES.get(name, "")
-    metric = _first_of(values, (headline, *_V1_METRICS))
+    metric = _first_of(values, (_v1_headline(task), *_V1_METRICS))
     row = _former_row(record, task, values, metric)
-    row.native_hash = text_or_none(as_mapping(record.get("hashes")).get("example"))
+    hashes = as_mapping(record.get("hashes"))
+    row.native_hash = text_or_none(hashes.get("example"))
     return row
+
+
+def _v1_headline(task: str) -> str:
+    """The metric by which the first leaderboard reports a task; empty for other tasks."""
+    name = bare_name(task)
+    if name.startswith("hendrycksTest"):
+        return "acc"
+    return _V1_HEADLINES.get(name, "")
 
 
 def _former_row(
@@ -164,7 +185,7 @@ def _former_row(
     row.task = task
     row.values = values
     row.metric = metric
-    row.question = text_or_none(record.get("question")) or text_or_none(record.get("example"))
+    row.question = first_text(record, ("question", "example"))
     row.prompt = prompt_text(record.get("full_prompt"))
     return _with_texts(row)
 
@@ -179,8 +200,9 @@ def _answered(
     """A row with the gold answers and the answer: of the likeliest choice, or as text."""
     is_several = len(choices or ()) > 1  # a single choice is the gold answer of a free reply
     row = Row(choices=choices if logprobs or is_several else None)
-    gold_choices = [chosen(choices, at) for at in gold]
-    row.set_targets([text for text in gold_choices if text is not None])
+    gold_choices = [chosen(choices, place) for place in gold]
+    known = [text for text in gold_choices if text is not None]
+    row.set_targets(known)
     row.target_index = gold[0] if gold else None
     if texts:
         row.set_responses(texts)
@@ -191,8 +213,11 @@ def _answered(
 
 
 def _first_of(values: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The first of some metrics that is there, else the first that is."""
-    return next((name for name in names if name in values), next(iter(values), ""))
+    """The first of some metrics that has a value, else the first metric with one."""
+    for name in names:
+        if name in values:
+            return name
+    return next(iter(values), "")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -204,7 +229,9 @@ def _listed(value: Any) -> list[Any]:
             return [value]
     if value is None:
         return []
-    return list(value) if isinstance(value, list | tuple) else [value]
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [value]
 
 
 def _indices(value: Any) -> list[int]:
@@ -213,10 +240,14 @@ def _indices(value: Any) -> list[int]:
 
 def _logprobs(value: Any) -> list[float]:
     """Log-likelihoods; each may be a pair with whether it is the greedy reply."""
-    items = [item[0] if isinstance(item, list) and item else item for item in _listed(value)]
-    numbers = [score_of(item) for item in items if not isinstance(item, bool)]
-    known = [number for number in numbers if number is not None]
-    return known if len(known) == len(items) else []
+    logprobs: list[float] = []
+    for item in _listed(value):
+        logprob = item[0] if isinstance(item, list) and item else item
+        number = None if isinstance(logprob, bool) else score_of(logprob)
+        if number is None:
+            return []
+        logprobs.append(number)
+    return logprobs
 
 
 def bare_name(task: str) -> str:
@@ -233,8 +264,10 @@ def bare_name(task: str) -> str:
 
 def shots_of(task: str) -> int | None:
     """Returns the number of shots in a task's name; None without one."""
-    last = task.rpartition("|")[2]
-    return int(last) if "|" in task and last.isdecimal() else None
+    _, separator, shots = task.rpartition("|")
+    if separator and shots.isdecimal():
+        return int(shots)
+    return None
 
 
 def read_new(path: Path, _: Reading) -> ToolLog:
@@ -270,8 +303,9 @@ def _log(
             row.doc_id = number
             row.source = f"{path.name}:{number + 1}"
             if row.task not in tasks:
+                shots = shots_of(row.task)
                 metadata = {"primary_metric": row.metric} if has_headlines else {}
-                tasks[row.task] = TaskFacts(shots_of(row.task), metadata=metadata)
+                tasks[row.task] = TaskFacts(shots, metadata=metadata)
             yield row
 
     return ToolLog(
@@ -292,12 +326,20 @@ def _rows_in(path: Path) -> int:
     try:
         return int(pq.read_metadata(path).num_rows)
     except (pa.ArrowException, OSError) as error:
-        raise damaged(path, str(error).partition("\n")[0]) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> BadInput:
+    """The error for a parquet file, with the first line of pyarrow's own message."""
+    reason, _, _ = str(error).partition("\n")
+    return damaged(path, reason)
 
 
 def _stamp_of(path: Path) -> str:
     match = _FILE.fullmatch(path.name)
-    return match["stamp"].replace(":", "-") if match else ""
+    if not match:
+        return ""
+    return match["stamp"].replace(":", "-")
 
 
 def records_of(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -311,23 +353,30 @@ def records_of(path: Path) -> Iterator[Mapping[str, Any]]:
 
     try:
         with pq.ParquetFile(path) as file:
-            columns = [name for name in file.schema_arrow.names if name not in _UNREAD]
+            names = file.schema_arrow.names
+            columns = [name for name in names if name not in _UNREAD]
             for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise damaged(path, str(error).partition("\n")[0]) from error
+        raise _unreadable(path, error) from error
 
 
 def _task_of(path: Path) -> str:
     match = _FILE.fullmatch(path.name)
-    return match["task"] if match else path.stem.removeprefix("details_")
+    if match:
+        return match["task"]
+    return path.stem.removeprefix("details_")
 
 
 def _model_of(path: Path) -> str:
     """The model in the folders above a file: `details/<org>/<model>/<stamp>/`, or a repository."""
     folders = path.resolve().parts[:-1]
     if "details" in folders:
-        at = len(folders) - 1 - folders[::-1].index("details")
-        return "/".join(folders[at + 1 : -1])
-    named = next((folder for folder in reversed(folders) if folder.startswith("details_")), "")
-    return named.removeprefix("details_").removesuffix("_private").replace("__", "/", 1)
+        levels_up = folders[::-1].index("details")
+        org_and_model = folders[len(folders) - levels_up : -1]
+        return "/".join(org_and_model)
+    repositories = [folder for folder in folders if folder.startswith("details_")]
+    if not repositories:
+        return ""
+    name = repositories[-1].removeprefix("details_").removesuffix("_private")
+    return name.replace("__", "/", 1)

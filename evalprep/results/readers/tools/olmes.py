@@ -16,7 +16,9 @@ from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
 from evalprep.results.readers.tools.texts import (
+    as_list,
     chosen,
+    first_text,
     index_of,
     prompt_text,
     question_in,
@@ -34,7 +36,11 @@ _NOT_METRICS = re.compile(
     r"|extra_metrics|model_answer.*"
 )
 _USUAL = ("primary_score", "acc_per_char", "acc_raw", "exact_match")
-_BY_METRIC = {"acc_raw": "raw", "acc_per_token": "per_token", "acc_per_char": "per_char"} | {
+#: Metric -> the end of the key under which the choice by it is kept.
+_BY_METRIC = {
+    "acc_raw": "raw",
+    "acc_per_token": "per_token",
+    "acc_per_char": "per_char",
     "acc_per_byte": "per_byte",
     "acc_uncond": "uncond",
 }
@@ -64,7 +70,8 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
         if is_metric and not isinstance(value, str | list | Mapping):
             row.values[name] = score_of(value)
     row.metric = _first_metric(row.values)
-    answer = metrics.get(f"predicted_index_{_BY_METRIC.get(row.metric, 'raw')}")
+    rule = _BY_METRIC.get(row.metric, "raw")
+    answer = metrics.get(f"predicted_index_{rule}")
     if type(answer) is int:
         row.answer_index = answer
         row.answer = chosen(row.choices, answer)
@@ -75,27 +82,32 @@ def olmes_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = Non
 def olmo_eval_row(record: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> Row:
     """Returns the row of a prediction of olmo-eval, whose metrics may be nested by scorer."""
     row = _with_texts(record, request or {})
-    for name, value in as_mapping(record.get("instance_metrics")).items():
+    metrics = as_mapping(record.get("instance_metrics"))
+    for name, value in metrics.items():
         if isinstance(value, Mapping):
             row.values |= _by_scorer(name, value)
         else:
             row.values[name] = score_of(value)
     row.metric = _first_metric(row.values)
-    row.response = text_or_none(record.get("final_output")) or row.response
+    final_output = text_or_none(record.get("final_output"))
+    row.response = final_output or row.response
     row.set_status()
     return row
 
 
 def _first_metric(values: Mapping[str, float | None]) -> str:
     """The first of the usual metrics that a row has, else its first one; empty without any."""
-    usual = [name for name in _USUAL if name in values]
-    return next(iter([*usual, *values]), "")
+    for name in _USUAL:
+        if name in values:
+            return name
+    return next(iter(values), "")
 
 
 def _by_scorer(metric: str, values: Mapping[str, Any]) -> dict[str, float | None]:
     """The values of a metric by its scorers; a single scorer needs no name."""
     if len(values) == 1:
-        return {metric: score_of(next(iter(values.values())))}
+        (value,) = values.values()
+        return {metric: score_of(value)}
     return {f"{metric}.{scorer}": score_of(value) for scorer, value in values.items()}
 
 
@@ -109,9 +121,10 @@ def _with_texts(record: Mapping[str, Any], request: Mapping[str, Any]) -> Row:
     if type(record.get("doc_id")) is int:
         row.doc_id = record["doc_id"]
     _set_target(row, record)
-    messages = _messages(as_mapping(request.get("request")).get("context"))
+    context = as_mapping(request.get("request")).get("context")
+    messages = _messages(context)
     row.prompt = prompt_text(messages)
-    stated_question = text_or_none(doc.get("question")) or text_or_none(doc.get("query"))
+    stated_question = first_text(doc, ("question", "query"))
     row.question = stated_question or question_in(messages)
     row.response = _continuation(record.get("model_output"))
     return row
@@ -132,22 +145,33 @@ def _set_target(row: Row, record: Mapping[str, Any]) -> None:
 
 def _messages(context: Any) -> Any:
     """The messages of a chat, which OLMES keeps in an object."""
-    return context.get("messages") if isinstance(context, Mapping) else context
+    if isinstance(context, Mapping):
+        return context.get("messages")
+    return context
 
 
 def _target_index(record: Mapping[str, Any], label: Any, choices: list[str] | None) -> int | None:
-    correct = as_mapping(record.get("metrics")).get("correct_choice")
-    known = next((item for item in (label, correct) if type(item) is int), None)
-    return known if known is not None else index_of(label, choices)
+    if type(label) is int:
+        return label
+    metrics = as_mapping(record.get("metrics"))
+    correct = metrics.get("correct_choice")
+    if type(correct) is int:
+        return correct
+    return index_of(label, choices)
 
 
 def _continuation(outputs: Any) -> str | None:
-    first = as_mapping(outputs[0]) if isinstance(outputs, list) and outputs else {}
-    texts = (text_or_none(first.get(key)) for key in ("continuation", "text"))
-    return next((text for text in texts if text is not None), None)
+    listed = as_list(outputs)
+    if not listed:
+        return None
+    output = as_mapping(listed[0])
+    continuation = text_or_none(output.get("continuation"))
+    if continuation is not None:
+        return continuation
+    return text_or_none(output.get("text"))
 
 
-class _Place(msgspec.Struct, gc=False):
+class _Ids(msgspec.Struct, gc=False):
     doc_id: Any = None
     native_id: Any = None
 
@@ -157,18 +181,20 @@ class Requests:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        # Key of a document -> start and length of its line.
         self._places: dict[tuple[str, str], tuple[int, int]] = {}
         if path is not None:
             self._index(path)
 
     def _index(self, path: Path) -> None:
-        decoder = msgspec.json.Decoder(_Place)
+        decoder = msgspec.json.Decoder(_Ids)
         start = 0
         with opened(path) as lines:
             for raw in lines:
                 try:
-                    place = decoder.decode(raw)
-                    self._places.setdefault(_key(place.doc_id, place.native_id), (start, len(raw)))
+                    ids = decoder.decode(raw)
+                    key = _key(ids.doc_id, ids.native_id)
+                    self._places.setdefault(key, (start, len(raw)))
                 except (msgspec.DecodeError, UnicodeDecodeError):
                     pass  # the document then has no texts, and pairs by its id
                 start += len(raw)
@@ -180,17 +206,20 @@ class Requests:
             return
         with opened(self._path) as file:
             for record in records:
-                place = (
-                    None
-                    if isinstance(record, Damage)
-                    else self._places.get(_key(record.get("doc_id"), record.get("native_id")))
-                )
+                place = self._place_of(record)
                 if place is None:
                     yield record, {}
                     continue
-                file.seek(place[0])
-                request = object_of(file.read(place[1]), 0)
+                start, length = place
+                file.seek(start)
+                request = object_of(file.read(length), 0)
                 yield record, {} if isinstance(request, Damage) else request
+
+    def _place_of(self, record: dict[str, Any] | Damage) -> tuple[int, int] | None:
+        if isinstance(record, Damage):
+            return None
+        key = _key(record.get("doc_id"), record.get("native_id"))
+        return self._places.get(key)
 
 
 def _key(doc_id: Any, native_id: Any) -> tuple[str, str]:
@@ -210,12 +239,18 @@ def read_olmo_eval(path: Path, _: Reading) -> ToolLog:
 def _log(
     path: Path, name: str, row_of: Callable[[Mapping[str, Any], Mapping[str, Any]], Row]
 ) -> ToolLog:
-    stem = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("-predictions")
+    file_stem = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    stem = file_stem.removesuffix("-predictions")
     match = _FILE.fullmatch(stem)
     task = match["task"] if match else stem
     config = _config_beside(path, stem)
+    model = _model_of(config)
+    if not model and name == "olmo-eval":
+        model = path.parent.name
     requests = _requests_beside(path, stem)
-    notes = [] if requests else [f"{path.name}: no file of requests, so rows have no question"]
+    notes = []
+    if not requests:
+        notes.append(f"{path.name}: no file of requests, so rows have no question")
 
     def rows() -> Iterator[Row | Damage]:
         pairs = Requests(requests).of(objects_in(path))
@@ -224,16 +259,12 @@ def _log(
                 yield record
                 continue
             row = row_of(record, request)
-            row.task, row.source = task, f"{path.name}:{number}"
+            row.task = task
+            row.source = f"{path.name}:{number}"
             yield row
 
-    return ToolLog(
-        name,
-        rows(),
-        model=_model_of(config) or (path.parent.name if name == "olmo-eval" else ""),
-        tasks={task: _facts(config)},
-        notes=notes,
-    )
+    tasks = {task: _facts(config)}
+    return ToolLog(name, rows(), model=model, tasks=tasks, notes=notes)
 
 
 def _config_beside(path: Path, stem: str) -> Mapping[str, Any]:
@@ -248,22 +279,24 @@ def _config_beside(path: Path, stem: str) -> Mapping[str, Any]:
 
 def _facts(config: Mapping[str, Any]) -> TaskFacts:
     task = as_mapping(config.get("task_config"))
-    shots, primary = task.get("num_shots"), text_or_none(task.get("primary_metric"))
+    primary = text_or_none(task.get("primary_metric"))
     metadata = {"primary_metric": primary} if primary else {}
-    return TaskFacts(shots if type(shots) is int else None, metadata=metadata)
+    shots = task.get("num_shots")
+    num_fewshot = shots if type(shots) is int else None
+    return TaskFacts(num_fewshot, metadata=metadata)
 
 
 def _model_of(config: Mapping[str, Any]) -> str:
     model = as_mapping(config.get("model_config"))
-    names = (text_or_none(model.get(key)) for key in ("model_path", "model"))
-    return next((name for name in names if name), "")
+    return first_text(model, ("model_path", "model")) or ""
 
 
 def _requests_beside(path: Path, stem: str) -> Path | None:
     """The file of requests: beside the predictions, or in a folder of its own."""
     names = [f"{stem}-requests.jsonl", f"{stem}-requests.jsonl.gz"]
-    folders = [path.parent]
-    if path.parent.parent.name == "predictions":
-        folders.append(path.parent.parent.parent / "requests" / path.parent.name)
-    files = (beside(folder, *names) for folder in folders)
-    return next((file for file in files if file is not None), None)
+    folder = path.parent
+    file = beside(folder, *names)
+    if file is not None or folder.parent.name != "predictions":
+        return file
+    folder_of_requests = folder.parent.parent / "requests" / folder.name
+    return beside(folder_of_requests, *names)

@@ -6,13 +6,14 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, damaged, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
-from evalprep.results.readers.tools.texts import chat_text, last_turn
+from evalprep.results.readers.tools.texts import as_list, chat_text, last_turn
 from evalprep.results.readers.tools.verdicts import table_score
 from evalprep.results.sample import Damage
 
@@ -40,20 +41,30 @@ def row_of(page: str, chat: Any) -> Row:
         page: Its HTML.
         chat: Its conversation.
     """
-    labelled = _LABELLED.findall(str(page or ""))
-    stated = {label.lower(): html.unescape(text.strip()) for label, text in labelled}
+    verdicts = _labelled_texts(page)
     turns = _without_reply(chat)
-    question, choices = question_and_choices(last_turn(turns, "user"))
+    prompt = last_turn(turns, "user")
+    question, choices = question_and_choices(prompt)
     row = Row(question=question, choices=choices, metric=_METRIC)
-    row.values = {_METRIC: table_score(stated.get("score"))}
+    score = table_score(verdicts.get("score"))
+    row.values = {_METRIC: score}
     row.set_status()
-    row.prompt = chat_text(turns) if turns else None
+    if turns:
+        row.prompt = chat_text(turns)
     row.response = last_turn(chat, "assistant")
-    if "correct answer" in stated:
-        row.set_target_labels([stated["correct answer"]])
-    answer = stated.get("extracted answer")
+    if "correct answer" in verdicts:
+        row.set_target_labels([verdicts["correct answer"]])
+    answer = verdicts.get("extracted answer")
     row.set_answer_label(None if answer == _NOTHING else answer)
     return row
+
+
+def _labelled_texts(page: str) -> dict[str, str]:
+    """Label in lower case -> its text, for the labels of a page that are read."""
+    texts = {}
+    for label, text in _LABELLED.findall(str(page or "")):
+        texts[label.lower()] = html.unescape(text.strip())
+    return texts
 
 
 def question_and_choices(text: str | None) -> tuple[str | None, list[str] | None]:
@@ -62,18 +73,25 @@ def question_and_choices(text: str | None) -> tuple[str | None, list[str] | None
     >>> question_and_choices("Who?\n\nA) me\nB) you")
     ('Who?', ['me', 'you'])
     """
-    lettered = list(_CHOICE.finditer(text or ""))
-    letters = "".join(match[1] for match in lettered)
-    if text is None or len(lettered) < 2 or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(letters)]:
+    if text is None:
+        return None, None
+    options = list(_CHOICE.finditer(text))
+    letters = "".join(option[1] for option in options)
+    is_in_order = letters == ascii_uppercase[: len(letters)]
+    if len(options) < 2 or not is_in_order:
         return text, None
-    question = _INTRODUCTION.sub("", text[: lettered[0].start()]).strip()
-    return question, [match[2].strip() for match in lettered]
+    before_options = text[: options[0].start()]
+    question = _INTRODUCTION.sub("", before_options).strip()
+    choices = [option[2].strip() for option in options]
+    return question, choices
 
 
 def _without_reply(chat: Any) -> list[Any]:
     """The turns before the last reply."""
-    turns = [turn for turn in chat if isinstance(turn, dict)] if isinstance(chat, list) else []
-    return turns[:-1] if turns and turns[-1].get("role") == "assistant" else turns
+    turns = [turn for turn in as_list(chat) if isinstance(turn, dict)]
+    if turns and turns[-1].get("role") == "assistant":
+        turns.pop()
+    return turns
 
 
 def read(path: Path, _: Reading) -> ToolLog:
@@ -86,23 +104,29 @@ def read(path: Path, _: Reading) -> ToolLog:
         parts = JsonParts.of_file(path)
     except ValueError as error:
         raise damaged(path, str(error)) from error
-    pages, chats = parts.count("htmls"), parts.count("convos")
+    pages = parts.count("htmls")
+    chats = parts.count("convos")
     if pages is None or pages != chats:
         raise damaged(path, "`htmls` and `convos` are no lists of equal length")
     if not pages:
         raise no_samples(path)
     match = _ALL_RESULTS.fullmatch(path.name)
-    task, model = (match["task"], match["model"]) if match else (path.stem, "")
+    task = match["task"] if match else path.stem
+    model = match["model"] if match else ""
     return ToolLog(NAME, _rows(path, task, parts), model=model)
 
 
 def _rows(path: Path, task: str, parts: JsonParts) -> Iterator[Row | Damage]:
-    times: dict[int, int] = {}
-    pairs = zip(parts.each_value("htmls"), parts.each_value("convos"), strict=True)
-    for number, (page, chat) in enumerate(pairs):
+    times_asked: dict[int, int] = {}
+    pages = parts.each_value("htmls")
+    chats = parts.each_value("convos")
+    for number, (page, chat) in enumerate(zip(pages, chats, strict=True)):
         row = row_of(page, chat)
         # Questions come several times, each with its choices in another order.
         key = hash(row.question or "")  # questions may be long, and every one is kept
-        row.epoch = times[key] = times.get(key, 0) + 1
-        row.task, row.doc_id, row.source = task, number, f"{path.name}:{number + 1}"
+        times_asked[key] = times_asked.get(key, 0) + 1
+        row.epoch = times_asked[key]
+        row.task = task
+        row.doc_id = number
+        row.source = f"{path.name}:{number + 1}"
         yield row

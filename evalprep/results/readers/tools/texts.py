@@ -14,11 +14,30 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LISTED = re.compile(r"^[ \t]*\(?([A-Z])[).:][ \t]+(\S.*)$", re.MULTILINE)
 
 
+def as_list(value: Any) -> list[Any]:
+    """Returns a list as it is; an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def text_or_none(value: Any) -> str | None:
     """Returns a text or number as text, else None."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return str(value)
+
+
+def first_text(values: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    """Returns the first text or number of some keys that is not empty, else that of the last key.
+
+    >>> first_text({"model_path": "", "model": "gpt2"}, ("model_path", "model"))
+    'gpt2'
+    """
+    text = None
+    for key in keys:
+        text = text_or_none(values.get(key))
+        if text:
+            return text
+    return text
 
 
 def texts_of(value: Any) -> list[str]:
@@ -28,17 +47,25 @@ def texts_of(value: Any) -> list[str]:
     (['a', '2'], ['b'], [])
     """
     items = value if isinstance(value, list) else [value]
-    return [text for item in items if (text := text_or_none(item)) is not None]
+    texts = []
+    for item in items:
+        text = text_or_none(item)
+        if text is not None:
+            texts.append(text)
+    return texts
 
 
 def stripped(choices: Any) -> list[str] | None:
     """Returns choices without the blanks around them; None without any."""
-    return [text.strip() for text in texts_of(choices)] or None
+    texts = [text.strip() for text in texts_of(choices)]
+    return texts or None
 
 
 def score_of(value: Any) -> float | None:
     """Returns a verdict or number as a number; None for anything else, NaN among it."""
-    return float(value) if isinstance(value, bool) else finite_number(value)
+    if isinstance(value, bool):
+        return float(value)
+    return finite_number(value)
 
 
 def numbers_of(values: Any) -> dict[str, float | None]:
@@ -59,19 +86,25 @@ def index_of(label: Any, choices: Sequence[str] | None) -> int | None:
     word = label.strip()
     if word in choices:
         return list(choices).index(word)
-    at = _LETTERS.find(word) if len(word) == 1 else -1
-    return at if 0 <= at < len(choices) else None
+    if len(word) != 1:
+        return None
+    place = _LETTERS.find(word)
+    return place if 0 <= place < len(choices) else None
 
 
 def resolved(label: str | None, choices: Sequence[str] | None) -> str | None:
     """Returns the choice that a letter names; a text that names none stays as it is."""
-    at = index_of(label, choices)
-    return label if at is None or choices is None else choices[at]
+    place = index_of(label, choices)
+    if place is None or choices is None:
+        return label
+    return choices[place]
 
 
-def chosen(choices: Sequence[str] | None, at: int | None) -> str | None:
+def chosen(choices: Sequence[str] | None, place: int | None) -> str | None:
     """Returns the choice at a place; None where there is none."""
-    return choices[at] if choices and at is not None and 0 <= at < len(choices) else None
+    if not choices or place is None:
+        return None
+    return choices[place] if 0 <= place < len(choices) else None
 
 
 def listed_choices(labels: Sequence[str] | None, question: str) -> list[str] | None:
@@ -84,13 +117,14 @@ def listed_choices(labels: Sequence[str] | None, question: str) -> list[str] | N
     >>> listed_choices(["A", "B"], "Which animal barks?"), listed_choices(["Cat", "Dog"], "A. Cat")
     (None, None)
     """
-    expected = list(_LETTERS[: len(labels or ())])
-    if len(expected) < 2 or [_bare(label) for label in labels or ()] != expected:
+    letters = [_bare(label) for label in labels or ()]
+    expected = list(_LETTERS[: len(letters)])
+    if len(letters) < 2 or letters != expected:
         return None
-    lines = _LISTED.findall(question)[-len(expected) :]
-    if [label for label, _ in lines] != expected:
+    options = _LISTED.findall(question)[-len(letters) :]
+    if [letter for letter, _ in options] != letters:
         return None
-    return [text.rstrip(" \t") for _, text in lines]
+    return [text.rstrip(" \t") for _, text in options]
 
 
 def _bare(label: str) -> str:
@@ -99,7 +133,9 @@ def _bare(label: str) -> str:
 
 def first_maximum(values: Sequence[float]) -> int | None:
     """Returns the place of the first of the largest numbers; None without numbers."""
-    return max(range(len(values)), key=lambda at: (values[at], -at)) if values else None
+    if not values:
+        return None
+    return max(range(len(values)), key=lambda place: (values[place], -place))
 
 
 def best_choice(
@@ -112,10 +148,11 @@ def best_choice(
         choices: The choices without leading blanks.
         by_length: Divide by the characters of the choice, as `acc_norm` does.
     """
-    if by_length and choices and len(choices) == len(logprobs):
-        pairs = zip(logprobs, choices, strict=True)
-        logprobs = [value / max(len(choice), 1) for value, choice in pairs]
-    return first_maximum(logprobs)
+    if not by_length or not choices or len(choices) != len(logprobs):
+        return first_maximum(logprobs)
+    pairs = zip(logprobs, choices, strict=True)
+    by_character = [logprob / max(len(choice), 1) for logprob, choice in pairs]
+    return first_maximum(by_character)
 
 
 def content_text(content: Any) -> str:
@@ -126,14 +163,21 @@ def content_text(content: Any) -> str:
     """
     if not isinstance(content, list):
         return text_or_none(content) or ""
-    parts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+    parts = [_text_of_part(part) for part in content]
     return "\n".join(texts_of(parts))
+
+
+def _text_of_part(part: Any) -> Any:
+    return part.get("text") if isinstance(part, Mapping) else part
 
 
 def last_turn(messages: Any, role: str) -> str | None:
     """Returns the text of the last message of a role; None without one."""
     turns = [turn for turn in _turns(messages) if turn.get("role") == role]
-    return content_text(turns[-1].get("content")) if turns else None
+    if not turns:
+        return None
+    content = turns[-1].get("content")
+    return content_text(content)
 
 
 def before_reply(messages: Any) -> list[Mapping[str, Any]]:
@@ -148,25 +192,30 @@ def before_reply(messages: Any) -> list[Mapping[str, Any]]:
 
 def chat_text(messages: Iterable[Mapping[str, Any]]) -> str:
     """Returns a chat as a JSON list of roles and texts."""
-    turns = [
-        {"role": turn.get("role"), "content": content_text(turn.get("content"))}
-        for turn in messages
-    ]
+    turns = []
+    for turn in messages:
+        content = content_text(turn.get("content"))
+        turns.append({"role": turn.get("role"), "content": content})
     return json.dumps(turns, ensure_ascii=False)
 
 
 def prompt_text(prompt: Any) -> str | None:
     """Returns a prompt as text: a text as it is, a chat as a JSON list; None for anything else."""
-    if isinstance(prompt, list):
-        return chat_text(_turns(prompt)) if _turns(prompt) else "\n".join(texts_of(prompt)) or None
-    return text_or_none(prompt)
+    if not isinstance(prompt, list):
+        return text_or_none(prompt)
+    turns = _turns(prompt)
+    if turns:
+        return chat_text(turns)
+    text = "\n".join(texts_of(prompt))
+    return text or None
 
 
 def question_in(prompt: Any) -> str | None:
     """Returns the last user turn of a chat; None for a prompt that is a text."""
-    return last_turn(prompt, "user") if isinstance(prompt, list) else None
+    if not isinstance(prompt, list):
+        return None
+    return last_turn(prompt, "user")
 
 
 def _turns(messages: Any) -> list[Mapping[str, Any]]:
-    listed = messages if isinstance(messages, list) else []
-    return [turn for turn in listed if isinstance(turn, Mapping)]
+    return [turn for turn in as_list(messages) if isinstance(turn, Mapping)]

@@ -18,8 +18,14 @@ from typing import NamedTuple
 from evalprep.results.readers.tools.opening import Opening
 
 _HELM_FILES = {
-    *("per_instance_stats.json", "scenario_state.json", "stats.json", "run_spec.json"),
-    *("scenario.json", "instances.json", "display_predictions.json", "display_requests.json"),
+    "per_instance_stats.json",
+    "scenario_state.json",
+    "stats.json",
+    "run_spec.json",
+    "scenario.json",
+    "instances.json",
+    "display_predictions.json",
+    "display_requests.json",
 }
 _TABLES = {"text", "lines", "json", "parquet"}
 #: Field of a row -> names that its column often has.
@@ -42,22 +48,27 @@ class Unread(NamedTuple):
 
 def unread_file(opening: Opening) -> Unread:
     """Returns what a file is that no reader takes, and what to pass instead of it."""
-    if opening.path.name.removesuffix(".gz") in _HELM_FILES:
-        return Unread("one file of a HELM run", f"pass its folder: {opening.path.parent}")
+    path = opening.path
+    if path.name.removesuffix(".gz") in _HELM_FILES:
+        return Unread("one file of a HELM run", f"pass its folder: {path.parent}")
     if opening.kind == "json" and opening.has("score", "score:std"):
         what = "the metrics of a run of simple-evals, without its samples"
         return Unread(what, "pass the file *_allresults.json of the same run")
     if _is_of_opencompass(opening):
         what = "predictions of OpenCompass, which have no verdicts"
-        return Unread(what, "write them as a table with a column of scores, and pass --columns")
+        fix = "write them as a table with a column of scores, and pass --columns"
+        return Unread(what, fix)
     if any(name.startswith("pass@") for name in opening.names):
         return Unread("pass@k values without samples", "pass the results of each sample")
-    return Unread(opening.describe(), _columns_for(opening) or _OTHER_FORMAT)
+    fix = _columns_for(opening) or _OTHER_FORMAT
+    return Unread(opening.describe(), fix)
 
 
 def _is_of_opencompass(opening: Opening) -> bool:
-    first = opening.first.get("0")
-    return isinstance(first, Mapping) and {"origin_prompt", "prediction"} <= first.keys()
+    sample = opening.first.get("0")
+    if not isinstance(sample, Mapping):
+        return False
+    return "origin_prompt" in sample and "prediction" in sample
 
 
 def _columns_for(opening: Opening) -> str:
@@ -67,13 +78,14 @@ def _columns_for(opening: Opening) -> str:
     """
     if opening.kind not in _TABLES:
         return ""
-    lower = {name.lower(): name for name in sorted(opening.names)}
-    named = {
-        field: lower[column]
-        for field, columns in _USUAL_COLUMNS.items()
-        if (column := next((column for column in columns if column in lower), None))
-    }
+    column_of = {name.lower(): name for name in sorted(opening.names)}
+    named = {}
+    for field, usual_names in _USUAL_COLUMNS.items():
+        known = [name for name in usual_names if name in column_of]
+        if known:
+            named[field] = column_of[known[0]]
     if "score" not in named or not {"id", "question"} & named.keys():
         return ""
-    columns = ",".join(f"{field}={column}" for field, column in named.items())
-    return f"of a table, name the columns, here perhaps: --columns {shlex.quote(columns)}"
+    pairs = [f"{field}={column}" for field, column in named.items()]
+    option = f"--columns {shlex.quote(','.join(pairs))}"
+    return f"of a table, name the columns, here perhaps: {option}"
