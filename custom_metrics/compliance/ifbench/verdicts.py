@@ -13,6 +13,7 @@ from typing import Any
 from custom_metrics.compliance.harness import reply_of
 from custom_metrics.compliance.ifbench import arrangement, counting, fixed, wording
 from custom_metrics.ifeval.verdicts import MAX_CHARS, loose_variants
+from custom_metrics.nltk_data import can_open
 
 Rule = Callable[..., bool]
 _LONG_BLANK = re.compile(r"(\s{500})\s+")  # NLTK takes quadratic time on long runs of blanks
@@ -130,18 +131,8 @@ def _absent_resource(name: str) -> str:
     package = _PACKAGES.get(name, "")
     if package and importlib.util.find_spec(package) is None:
         return f"the package {package}"
-    absent = [place for place in _NLTK.get(name, ()) if not _has_data(place)]
+    absent = [place for place in _NLTK.get(name, ()) if not can_open(place)]
     return f"NLTK's {absent[0].strip('/')}" if absent else ""
-
-
-def _has_data(place: str) -> bool:
-    import nltk
-
-    try:
-        nltk.data.find(place)
-    except (LookupError, OSError):
-        return False
-    return True
 
 
 def check(

@@ -454,6 +454,15 @@ def test_seeds_of_one_model_are_one_row_with_their_deviation(tmp_path):
     assert float(tulu["all_typed_f1_sd"]) == pytest.approx(statistics.stdev(singles))
 
 
+def test_two_seeds_are_enough_for_a_deviation(tmp_path):
+    out = tmp_path / "out"
+    for seed in (1, 2):
+        scored(seeded(tmp_path / f"s{seed}" / "tulu", seed), out, timestamp="2026-02-01")
+    header, tulu = table(out / "tables" / "scierc_ner.tsv")
+    cells = dict(zip(header, tulu, strict=True))
+    assert (cells["seeds"], float(cells["all_typed_f1_sd"])) == ("2", 0.0)
+
+
 def test_every_table_is_made_by_both_rules(tmp_path):
     def reply(task, row):
         return f"1] {row['output']}" if task == "bioasq_list_qa" else exact(task, row)
