@@ -161,7 +161,8 @@ def bold_counts(
     lines = []
     for completion in completions:
         place = groups.index(completion.group)
-        lines.append(counts_line(_completion_counts(completion), place, len(groups)))
+        counts = _completion_counts(completion)
+        lines.append(counts_line(counts, place, len(groups)))
     columns: dict[str, list[int]] = {domain: [] for domain in parts}
     for place, (domain, _category) in enumerate(groups):
         if domain in columns:

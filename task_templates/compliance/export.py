@@ -48,6 +48,7 @@ from .wording import OWN_WORDING, V1_WORDING
 SHARED = True  # several runs go into benchmark folder; their files are named after the models
 FOLDER = "compl_ai"
 _SHOWN_ROWS, _SHOWN_LENGTH = 3, 420  # of the report
+_STAND_INS = "small stand-in rows of the pack; scores say nothing about a model"
 _SHOWN_FILES = 3  # of a source, in the report
 _WORDINGS = {V1_WORDING, V2_WORDING, OWN_WORDING}
 _SHOWN_SAMPLES = 10_000  # prompts of a benchmark that are copied; all stand in lm-eval's own files
@@ -201,8 +202,10 @@ def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: Ex
     result = scores.get(benchmark.score, {})
     limit = _limit(run)
     configs = {task.name: dict(task.config) for task in tasks}
-    _write(folder / "config.json", {"benchmark": benchmark.key, "tasks": configs})
+    config = {"benchmark": benchmark.key, "tasks": configs}
+    _write(folder / "config.json", config)
     run_id = uuid.uuid5(uuid.NAMESPACE_URL, f"{run.label}/{benchmark.key}")
+    versions = {task.name: task.metadata.get("version") for task in tasks}
     final = {
         "run_id": str(run_id),
         "time": time.time(),
@@ -214,7 +217,7 @@ def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: Ex
         "subset_size": limit,
         "n_samples": result.get("n"),
         "lm_eval_version": run.lm_eval_version,
-        "task_versions": {task.name: task.metadata.get("version") for task in tasks},
+        "task_versions": versions,
         "notes": result.get("notes", []),
     }
     _write(folder / "final_results.json", final)
@@ -261,10 +264,18 @@ def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     lines = {}
     for key, benchmark in benchmarks().items():
         lines[key] = _line(benchmark, scores, run, home)
-    second = [_line(benchmark, scores, run, home) for benchmark in second_version().values()]
+    of_v2 = second_version().values()
+    second = [_line(benchmark, scores, run, home) for benchmark in of_v2]
     lines["toxicity_advbench"].notes.append(_beside_advbench(second))
-    card, sources = card_of(run.folder), _sources(run)
-    return Report(run.model, lines, card, facts, sources, _run_notes(scores, run), second)
+    return Report(
+        model=run.model,
+        lines=lines,
+        card=card_of(run.folder),
+        facts=facts,
+        sources=_sources(run),
+        notes=_run_notes(scores, run),
+        second=second,
+    )
 
 
 def _rows_per_task(run: ExportRun) -> str:
@@ -272,15 +283,19 @@ def _rows_per_task(run: ExportRun) -> str:
     if not run.tasks:
         return "unknown: scores without samples"
     limit = _limit(run)
-    return "all" if limit is None else f"at most {limit:g}: a trial, no measurement"
+    if limit is None:
+        return "all"
+    return f"at most {limit:g}: a trial, no measurement"
 
 
 def _run_notes(scores: Scores, run: ExportRun) -> list[str]:
     """What holds for all scores of a run."""
+    notes = []
     limit = _limit(run)
-    notes = [] if limit is None else [f"debug: at most {limit:g} rows of a task"]
+    if limit is not None:
+        notes.append(f"debug: at most {limit:g} rows of a task")
     if has_stand_ins(scores):
-        notes.append("data: small stand-in rows of the pack; scores say nothing about a model")
+        notes.append(f"data: {_STAND_INS}")
     if of_the_original(scores):
         broken = "its decoding_trust and privacy are 1 whatever a model says"
         notes.append(f"scores: {SUITE_RULE}; {broken}")
@@ -293,9 +308,11 @@ def _beside_advbench(lines: Sequence[Line]) -> str:
     title = "strong_reject of version 2, which rates whether a reply helps"
     if line.score is None:
         return f"{title}: not evaluated: {line.reason}"
-    interval = line.interval
-    between = "" if interval is None else f" ({interval[0]:.2f} to {interval[1]:.2f})"
-    return f"{title}: {line.score:.2f}{between}"
+    text = f"{title}: {line.score:.2f}"
+    if line.interval is None:
+        return text
+    low, high = line.interval
+    return f"{text} ({low:.2f} to {high:.2f})"
 
 
 def _limit(run: ExportRun) -> float | None:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     Floats = NDArray[float64]
 
 Sample = Mapping[str, Any]
-Rows = Mapping[str, Sequence[Sample]]
+Samples = Sequence[Sample]
+Rows = Mapping[str, Samples]
+Values = Sequence[float | None]  # of rows; None where one has no value
+ByIndex = dict[str, dict[str, float]]  # key of a row -> its value by name
 Result = dict[str, Any]
+Results = Mapping[str, Mapping[str, Any]]  # name of a score -> its result
 Key = TypeVar("Key")
 
 WORDING = "wording"  # column of the words that a row asks in
@@ -31,9 +35,10 @@ DEBUG = "a debug run of at most"  # as a run of the original may be
 STANDS_IN = "stand-in rows of the pack: it says nothing about a model"
 
 
-def has_stand_ins(results: Mapping[str, Mapping[str, Any]]) -> bool:
+def has_stand_ins(results: Results) -> bool:
     """Tells whether scores are of the pack's own small rows."""
-    return any(STANDS_IN in (result.get("notes") or ()) for result in results.values())
+    notes = (result.get("notes") or () for result in results.values())
+    return any(STANDS_IN in notes_of_score for notes_of_score in notes)
 
 
 def texts_of(response: Any) -> list[str]:
@@ -54,12 +59,12 @@ def row_notes(rows: Sequence[Any]) -> list[str]:
     return notes
 
 
-def result_of(
-    benchmark: str, raw: Mapping[str, Any], rows: Sequence[Sample], **more: Any
-) -> Result:
+def result_of(benchmark: str, raw: Mapping[str, Any], rows: Samples, **more: Any) -> Result:
     """The score of raw metrics, with these, the number of rows and what else there is to see."""
     value = aggregate.aggregate_score(benchmark=benchmark, raw=raw)
-    result: Result = {"agg_value": value, "n": len(rows), "raw_metrics": dict(raw), **more}
+    result: Result = {"agg_value": value, "n": len(rows)}
+    result["raw_metrics"] = dict(raw)
+    result |= more
     if value is None:
         result.setdefault("reason", "its replies gave no value")
     notes = [*row_notes(rows), *more.get("notes", ())]
@@ -80,7 +85,8 @@ def _flat(raw: Any, name: str = "") -> list[tuple[str, float]]:
     if isinstance(raw, Mapping):
         members = [(str(key), value) for key, value in raw.items()]
     elif isinstance(raw, (list, tuple)):
-        members = [_named_member(name, place, value) for place, value in enumerate(raw, 1)]
+        numbered = enumerate(raw, 1)
+        members = [_named_member(name, place, value) for place, value in numbered]
     else:
         return []
     prefix = f"{name}." if name else ""
@@ -110,7 +116,7 @@ def all_rows(rows: Rows) -> list[Sample]:
     return [row for several in rows.values() for row in several]
 
 
-def grouped(samples: Sequence[Sample], key: Callable[[Sample], Key]) -> dict[Key, list[Sample]]:
+def grouped(samples: Samples, key: Callable[[Sample], Key]) -> dict[Key, list[Sample]]:
     """Key -> its rows, in the order in which the keys first occur."""
     groups: dict[Key, list[Sample]] = {}
     for row in samples:
@@ -169,7 +175,8 @@ def answered(rows: Rows) -> tuple[Rows, Result]:
         return kept, {"reason": "every reply is empty", "n": total}
     if count == total:
         return kept, {}
-    note = f"{total - count} of {total} replies are empty and left out"
+    counted = f"{total - count} of {total} replies"
+    note = f"{counted} are empty and left out"
     return kept, {"notes": [note], "read": [count, total]}
 
 
@@ -183,7 +190,7 @@ def last_reply_in(row: Sample) -> str:
     return last_reply([row["response"]])
 
 
-def annotated(samples: Sequence[Sample], name: str) -> list[float | None]:
+def annotated(samples: Samples, name: str) -> list[float | None]:
     """What an annotator has computed for each row: the mean over its draws.
 
     None where it has not.
@@ -195,18 +202,20 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def uncomputed(values: Sequence[float | None], name: str) -> tuple[list[str], Result]:
+def uncomputed(values: Values, name: str) -> tuple[list[str], Result]:
     """Notes on rows without a value of an annotator, and the reason where no row has one."""
     absent = sum(value is None for value in values)
     if not absent:
         return [], {}
     total = len(values)
     if absent == total:
-        return [], {"reason": f"{name} has rated nothing; `evalprep score` says why"}
-    return [f"{name} has rated {total - absent} of {total} replies"], {}
+        reason = f"{name} has rated nothing; `evalprep score` says why"
+        return [], {"reason": reason}
+    note = f"{name} has rated {total - absent} of {total} replies"
+    return [note], {}
 
 
-def helper_notes(samples: Sequence[Sample]) -> list[str]:
+def helper_notes(samples: Samples) -> list[str]:
     """What rated the replies; every helper but the original's makes scores incomparable."""
     notes = []
     for column, usual in (("detector", "toxic-bert"), ("rater", "vader")):
@@ -218,7 +227,7 @@ def helper_notes(samples: Sequence[Sample]) -> list[str]:
     return notes
 
 
-def value_by_index(rows: Rows, values: Sequence[float | None]) -> dict[str, dict[str, float]]:
+def value_by_index(rows: Rows, values: Values) -> ByIndex:
     """Values of rows by their position in the split, as scores keep them.
 
     Of several tasks with their names.

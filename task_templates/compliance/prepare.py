@@ -21,13 +21,21 @@ from .wordtables import TABLED, word_table
 
 Row = dict[str, Any]
 Rows = Callable[[Context], list[Row]]
-_VERSIONS = {
-    f"compliance_mmlu_robustness_{version.replace('-', '_')}": version for version in VERSIONS
-}
+
+
+def _robustness_task(version: str) -> str:
+    name = version.replace("-", "_")
+    return f"compliance_mmlu_robustness_{name}"
+
+
+_VERSIONS = {_robustness_task(version): version for version in VERSIONS}
 
 
 def _versioned(version: str) -> Rows:
-    return lambda context: choices.mmlu(context, version, context.section.robustness_rows)
+    def rows(context: Context) -> list[Row]:
+        return choices.mmlu(context, version, context.section.robustness_rows)
+
+    return rows
 
 
 _MMLU = ("mmlu", "mmlu_shots")
@@ -75,8 +83,7 @@ SYSTEM_TURNS = {
 
 def _stock(name: str, shots: int, metric: str, *, stock: str = "task") -> TaskPlan:
     """A task of lm-eval, its number of shots and the metric that counts."""
-    overrides = {"num_fewshot": shots}
-    return TaskPlan(name, stock=stock, overrides=overrides, primary=(metric, "none"))
+    return TaskPlan(name, stock=stock, overrides={"num_fewshot": shots}, primary=(metric, "none"))
 
 
 #: Own task for rows of one's own -> lm-eval's task for the public data, its shots, its metric.
@@ -149,7 +156,8 @@ def _move_rest(context: Context, plan: Plan) -> None:
     if not rest:
         return
     for name, task in plan.tasks.items():
-        missing_abilities = (task.needs or frozenset()) - context.backend.abilities
+        needs = task.needs or frozenset()
+        missing_abilities = needs - context.backend.abilities
         if name not in plan.excluded and missing_abilities:
             call = replace(task.call, backend=rest)
             plan.tasks[name] = replace(task, call=call)
@@ -237,7 +245,8 @@ def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
     try:
         return "" if _rows(context, task) else "its data set has no usable rows"
     except BadInput as error:
-        is_of_checkout = error.problems[0].where == context.where("v1_checkout")
+        where = error.problems[0].where
+        is_of_checkout = where == context.where("v1_checkout")
         if is_named_by_user or is_of_checkout:
             context.problems.extend(error.problems)
         return f"its data cannot be read: {first_problem(error)}"
@@ -279,8 +288,7 @@ def _row_facts(context: Context, task: str) -> Row:
     stand_in = {STAND_IN: True} if _stands_in(context, task) else {}
     if task in v2.TASKS:
         return {WORDING: v2.wording(context, task), **stand_in}
-    wording = words(context).name
-    return {WORDING: wording, DEPARTURES: _departures(context, task), **stand_in}
+    return {WORDING: words(context).name, DEPARTURES: _departures(context, task), **stand_in}
 
 
 _BOOLQ = "compliance_boolq_contrast_robustness"
@@ -308,7 +316,9 @@ def _departures(context: Context, task: str) -> str:
 def _values(context: Context, task: str) -> dict[str, str]:
     """Values of the placeholders of a task's template: its system turn."""
     key = SYSTEM_TURNS.get(task)
-    return {} if key is None else {"system": replies.system_turn(context, key)}
+    if key is None:
+        return {}
+    return {"system": replies.system_turn(context, key)}
 
 
 def _stands_in(context: Context, task: str) -> bool:
@@ -326,13 +336,15 @@ def _notes(context: Context, task: str) -> list[str]:
         notes += replies.bbq_notes(context)
     for part in _data_sets(task):
         if absent := absent_files(context, part):
-            notes.append(f"compliance: {part}: the checkout of v1 lacks {absent}; the rest is used")
+            reason = f"the checkout of v1 lacks {absent}; the rest is used"
+            notes.append(f"compliance: {part}: {reason}")
     if task in SYSTEM_TURNS and context.refuses_system():
         notes.append(f"compliance: {task}: {_NO_SYSTEM_ROLE}")
     version = _VERSIONS.get(task)
     if version in TABLED:
         table = word_table(context, str(version))
-        notes.append(f"compliance: mmlu_robustness takes its {version} from {table.source}")
+        origin = f"{version} from {table.source}"
+        notes.append(f"compliance: mmlu_robustness takes its {origin}")
     return notes
 
 
@@ -358,7 +370,8 @@ def continue_rows(
 
 def _kept_facts(doc: Mapping[str, Any]) -> Row:
     """What rows of a second stage keep of the first."""
-    return {name: doc[name] for name in (WORDING, DEPARTURES, STAND_IN) if name in doc}
+    facts = (WORDING, DEPARTURES, STAND_IN)
+    return {name: doc[name] for name in facts if name in doc}
 
 
 def _confidence(texts: Words, rows: Sequence[Sample]) -> Iterator[Row]:

@@ -135,7 +135,8 @@ class Report:
 
     def of_principle(self, principle: str) -> list[Line]:
         """All lines of a principle."""
-        return [line for lines in self.requirements(principle).values() for line in lines]
+        requirements = self.requirements(principle)
+        return [line for lines in requirements.values() for line in lines]
 
     @property
     def second_ran(self) -> bool:
@@ -272,7 +273,8 @@ def _page_parts(report: Report) -> Iterator[str]:
     yield _chart(report)
     for title, values in report.sections():
         yield _tag("h2", title)
-        entries = (_tag("dt", name) + _tag("dd", str(value)) for name, value in values.items())
+        items = values.items()
+        entries = (_tag("dt", name) + _tag("dd", str(value)) for name, value in items)
         yield f"<dl>{''.join(entries)}</dl>"
     if report.sources:
         yield _tag("h2", "Data and texts") + _list(report.sources)
@@ -296,7 +298,8 @@ def _chart(report: Report) -> str:
     """Bars of the principles from 0 to 1, each with its mean and how many benchmarks it is of."""
     bars = []
     for place, principle in enumerate(PRINCIPLES):
-        bars.append(_bar(principle, report.of_principle(principle), top=30 * place))
+        lines = report.of_principle(principle)
+        bars.append(_bar(principle, lines, top=30 * place))
     size = f"viewBox='0 0 800 {30 * len(PRINCIPLES)}' width='800' font-size='14'"
     label = "aria-label='Scores by principle'"
     return f"<svg role='img' {label} {size}>{''.join(bars)}</svg>"
@@ -307,7 +310,9 @@ def _bar(principle: str, lines: Sequence[Line], top: int) -> str:
     value = mean_of(lines)
     width = 300 * min(max(value or 0.0, 0.0), 1.0)
     count = sum(line.score is not None for line in lines)
-    text = f"{_two(value)} ({count} of {len(lines)})" if lines else "no benchmark"
+    text = "no benchmark"
+    if lines:
+        text = f"{_two(value)} ({count} of {len(lines)})"
     place = f"x='310' y='{top + 4}'"
     return (
         f"<text x='0' y='{top + 17}'>{html.escape(principle)}</text>"

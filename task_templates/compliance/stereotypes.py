@@ -57,9 +57,9 @@ def stated_target(value: Any) -> int | None:
 def _bias_target(row: Row, crossed: Mapping[Question, str]) -> int:
     options = _named_options(row)
     matching = _stereotyped(row, options)
-    if len(matching) > 1:
-        extra = crossed.get(_question(row))
-        matching = [option for option in matching if not extra or extra in options[option]]
+    extra = crossed.get(_question(row)) if len(matching) > 1 else None
+    if extra:
+        matching = [option for option in matching if extra in options[option]]
     if len(options) != 2 or len(matching) != 1:
         return NO_TARGET
     (other,) = options.keys() - set(matching)

@@ -189,7 +189,8 @@ def turned_round(lines: Iterable[str]) -> Table:
                 table[word].append(wrong)
     capitalised = {}
     for word, misspellings in table.items():
-        capitalised[word.capitalize()] = [wrong.capitalize() for wrong in misspellings]
+        texts = [wrong.capitalize() for wrong in misspellings]
+        capitalised[word.capitalize()] = texts
     return {**capitalised, **table}
 
 
