@@ -16,6 +16,7 @@ from evalprep.numbers import number
 
 FILE = "junit.xml"
 _TIME = "%Y-%m-%dT%H:%M:%S"
+_NO_BASELINE = "a sample fails where the baseline has it right, and no baseline is given"
 _OPEN = (NOT_COMPARABLE, NOT_ENOUGH)
 
 
@@ -50,15 +51,12 @@ def write_junit(subjects: Sequence[Subject], folder: Path, settings: Settings) -
 
 def _check_comparisons(subjects: Sequence[Subject]) -> None:
     alone = [subject for subject in subjects if subject.comparison is None]
-    if alone:
-        raise BadInput(
-            Problem(
-                what="a sample fails where the baseline has it right, and no baseline is given",
-                where=subject.run.label,
-                fix="--baseline RUN",
-            )
-            for subject in alone
-        )
+    problems = []
+    for subject in alone:
+        problem = Problem(what=_NO_BASELINE, where=subject.run.label, fix="--baseline RUN")
+        problems.append(problem)
+    if problems:
+        raise BadInput(problems)
 
 
 def _suites(subject: Subject, *, per_sample: bool) -> Iterator[JUnitSuite]:
@@ -146,9 +144,9 @@ def _lost_verdicts(subject: Subject) -> dict[str, dict[str, str]]:
         return lost
     for flip in subject.comparison.flips():
         if flip.direction == "lost":
-            texts = (flip.cause, f"gold: {flip.target}", f"reply: {flip.candidate_output}")
+            gold, reply = flip.target, flip.candidate_output
             samples = lost.setdefault(flip.task, {})
-            samples[flip.sample_id] = "\n".join(texts)
+            samples[flip.sample_id] = f"{flip.cause}\ngold: {gold}\nreply: {reply}"
     return lost
 
 

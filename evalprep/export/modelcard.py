@@ -104,7 +104,8 @@ def established_result(score: str, value: float, url: str = "") -> CardResult | 
         return None
     metric = entry["metric"]
     dataset = CardDataset(**entry["dataset"])
-    return CardResult(dataset, metric["type"], metric["name"], round(value, _DIGITS), url)
+    value = round(value, _DIGITS)
+    return CardResult(dataset, metric["type"], metric["name"], value, url)
 
 
 def write_cards(subjects: Sequence[Subject], folder: Path, settings: Settings) -> Written:
@@ -154,7 +155,8 @@ def _check(subjects: Sequence[Subject], settings: Settings) -> None:
             fix="--set url=URL names a page about the run",
         )
     if readme is not None and len(subjects) > 1:
-        problems.add("a card is of one model", where="--set readme", fix="export one run at a time")
+        what = "a card is of one model"
+        problems.add(what, where="--set readme", fix="export one run at a time")
     if readme is not None and not readme.is_file():
         problems.add("no such file", where=f"--set readme={readme}")
     problems.raise_if_any()
@@ -166,7 +168,9 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
     covered: set[str] = set()
     for score in subject.scores.suite:
         value = finite_number(score.value)
-        result = None if value is None else established_result(score.id, value, url)
+        if value is None:
+            continue
+        result = established_result(score.id, value, url)
         if result is not None:
             of_suite.append(result)
             covered.update(score.tasks)
@@ -256,7 +260,8 @@ def _place_of_block(front: str, root: Any) -> tuple[int, int]:
     for key, value in getattr(root, "value", ()) if front.strip() else ():
         if key.value == KEY:
             block = front[key.start_mark.index : value.end_mark.index]
-            return key.start_mark.index, key.start_mark.index + _length_without_remarks(block)
+            length = _length_without_remarks(block)
+            return key.start_mark.index, key.start_mark.index + length
     return len(front), len(front)
 
 

@@ -102,7 +102,8 @@ def main(args: argparse.Namespace) -> int:
     problems.raise_if_any()
     texts = skeleton(args.name, args.kind, draft.questions)
     _write_pack(folder, texts, draft.copied)
-    command = _next_command(args.name, None if templates == TEMPLATES else templates)
+    own_templates = None if templates == TEMPLATES else templates
+    command = _next_command(args.name, own_templates)
     if args.json:
         result = {"folder": str(folder), "next": command}
         print(json.dumps(result, indent=2))
@@ -200,7 +201,9 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
     if not problems.found:
         _texts_alone(args, prompt, renamed, table.first_rows, problems)
         answers = _answer_form(args, options, table, problems) or answers
-    pattern = {"pattern": _pattern(args.pattern, problems)} if args.pattern else {}
+    pattern = {}
+    if args.pattern:
+        pattern["pattern"] = _pattern(args.pattern, problems)
     location, copied = _location(args, table.source)
     target = args.target
     if options:
@@ -603,9 +606,11 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
 def _as_jinja(text: str) -> tuple[str, dict[str, str]]:
     """A text with columns in single braces as a Jinja text; braces of LaTeX commands stay."""
     renamed: dict[str, str] = {}
-    commands = _COMMAND_OF_LATEX.finditer(text)
-    braces_of_latex = {command.start() + command[0].index("{") for command in commands}
-    places = [place for place in _PLACE.finditer(text) if place.start() not in braces_of_latex]
+    braces_of_latex = set()
+    for command in _COMMAND_OF_LATEX.finditer(text):
+        braces_of_latex.add(command.start() + command[0].index("{"))
+    matches = list(_PLACE.finditer(text))
+    places = [match for match in matches if match.start() not in braces_of_latex]
     for place in reversed(places):
         column = name = place[1]
         if not column.isidentifier():

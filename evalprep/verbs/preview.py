@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Mapping
 from typing import Any
 
 from evalprep.check import (
@@ -61,13 +62,14 @@ def _previews(target: Target, args: argparse.Namespace) -> list[Preview]:
 
     findings = Findings()
     requested = [args.task] if args.include_path else target.requested
-    static = check_static(target.roots, requested, target.settings, findings)
+    settings = target.settings
+    static = check_static(target.roots, requested, settings, findings)
     leaves_of_task = [leaf for leaf in static.leaves if leaf.name == args.task]
     if leaves_of_task:
         static.leaves = leaves_of_task
-    check = _load(static, target.settings, findings)
+    check = _load(static, settings, findings)
     _refuse_failed(args.task, check, findings)
-    return preview_task(check, target.settings, args.task, args.n, args.row)
+    return preview_task(check, settings, args.task, args.n, args.row)
 
 
 def _refuse_failed(name: str, check: FullCheck, findings: Findings) -> None:
@@ -77,9 +79,10 @@ def _refuse_failed(name: str, check: FullCheck, findings: Findings) -> None:
         BadInput: with the findings that say why.
     """
     shown = [task for task in check.loaded if task.name == name and task.instances]
-    reasons = [finding for finding in findings.sorted() if _explains(finding, name)]
+    all_findings = findings.sorted()
+    reasons = [finding for finding in all_findings if _explains(finding, name)]
     if name not in check.static.tree.names():
-        unread = list(filter(_is_unread, findings.sorted()))
+        unread = list(filter(_is_unread, all_findings))
         reasons += unread[:_UNREAD]
     if reasons and not shown:
         raise BadInput([finding.as_problem() for finding in reasons])
@@ -97,8 +100,9 @@ def _explains(finding: Finding, task: str) -> bool:
 
 def _is_unread(finding: Finding) -> bool:
     """Returns whether a finding is a file that cannot be read, which may be that of the task."""
-    is_of_file = finding.code.startswith("EP1") and finding.code != "EP108"
-    return is_of_file and finding.level == "error" and not finding.task
+    if finding.task or finding.level != "error":
+        return False
+    return finding.code.startswith("EP1") and finding.code != "EP108"
 
 
 def _load(static: StaticCheck, settings: RunSettings, findings: Findings) -> FullCheck:
@@ -111,8 +115,10 @@ def _load(static: StaticCheck, settings: RunSettings, findings: Findings) -> Ful
         own_settings = settings.of(task.name)
         template = chat_template(tokenizer, own_settings)
         build_requests(task, own_settings, template, findings)
-    scored = [task for task in loaded if task.instances and not task.own]
-    scorers = {task.name: Scorer(task) for task in scored}
+    scorers = {}
+    for task in loaded:
+        if task.instances and not task.own:
+            scorers[task.name] = Scorer(task)
     return FullCheck(static, loaded, scorers, tokenizer)
 
 
@@ -136,8 +142,8 @@ def _text(preview: Preview, *, whole: bool) -> str:
 def _generation(preview: Preview) -> list[str]:
     """How the reply is generated: stop strings, arguments, and the tokens that there are for it."""
     stops = preview.stops or "none, the end-of-text token alone"
-    arguments = ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items())
-    lines = [f"stop strings: {stops}", f"generation arguments: {arguments}"]
+    arguments = _assignments(preview.arguments)
+    lines = [f"stop strings: {stops}", f"generation arguments: {', '.join(arguments)}"]
     prompt, reply = len(preview.requests[0].tokens), preview.budget
     if prompt and preview.context:
         total = f"{prompt} prompt + {reply} reply = {prompt + reply}"
@@ -153,7 +159,9 @@ def _request(label: str, request: Request, before: Request | None, *, whole: boo
         head += f", {len(tokens)} tokens"
     context = _context(request)
     continuation = request.text[request.context :]
-    repeats = not whole and before is not None and context == _context(before)
+    repeats = False
+    if before is not None and not whole:
+        repeats = context == _context(before)
     lines = [head, "(the same context)" if repeats else context]
     if continuation:
         lines.append(f"--- continuation\n{continuation!r}")
@@ -196,14 +204,18 @@ def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
     if "error" in verdict:
         return [*lines, f"the scorer raises {verdict['error']}"]
     for name, result in verdict["filters"].items():
-        metrics = result["metrics"].items()
-        values = ", ".join(f"{metric}={_plain(value)!r}" for metric, value in metrics)
+        metrics = {key: _plain(value) for key, value in result["metrics"].items()}
+        values = ", ".join(_assignments(metrics))
         extracted = str(result["extracted"])[:_CUT]
         lines.append(f"filter {name}: extracted {extracted!r}; {values}")
     if "published_verdict" in verdict:
         published = "right" if verdict["published_verdict"] else "wrong"
         lines.append(f"published verdict: {published}")
     return lines
+
+
+def _assignments(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={value!r}" for name, value in values.items()]
 
 
 def _plain(value: Any) -> Any:

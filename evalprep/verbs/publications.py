@@ -110,7 +110,8 @@ def _contradictions(published: Run) -> Iterator[str]:
     from evalprep.terminal import shortlist
 
     for name, task in published.tasks.items():
-        checked = check_verdicts(row for row in task.samples() if isinstance(row, Sample))
+        samples = (row for row in task.samples() if isinstance(row, Sample))
+        checked = check_verdicts(samples)
         disagreeing = checked.disagreeing
         if disagreeing:
             counted = f"{len(disagreeing)} of {checked.checked} published verdicts"

@@ -391,7 +391,9 @@ def _check_samples(file: Path) -> list[Finding]:
         return [Finding("file", str(error))]
     store = _Store.of(file)
     summary = _summary(rows, count, whole=not findings)
-    return [*findings, *_path_findings(store), *_record_findings(store, summary)]
+    findings += _path_findings(store)
+    findings += _record_findings(store, summary)
+    return findings
 
 
 def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Finding]:
@@ -401,7 +403,8 @@ def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Fi
     except (ValueError, RecursionError) as error:
         return [Finding(where, str(error))]
     if isinstance(content, dict):
-        rows.append({name: content.get(name) for name in ("evaluation_id", "model_id")})
+        ids = ("evaluation_id", "model_id")
+        rows.append({name: content.get(name) for name in ids})
     return _schema_findings(schema.SampleLine, content, where)
 
 
