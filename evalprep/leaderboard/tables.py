@@ -9,6 +9,7 @@ from typing import Any
 from evalprep import tables
 from evalprep.leaderboard.board import LEADING, LEADS, SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.screen import label_of
 from evalprep.leaderboard.values import heading_of, value_text
 from evalprep.numbers import probability
 from evalprep.score import SHARE
@@ -106,7 +107,7 @@ def render_markdown(board: Board) -> str:
     table = Table("Leaderboard", columns, notes=notes)
     for row in board.rows:
         cells = [_shown(row.cells[column.id], column) for column in shown]
-        table.add(_label(row), *cells)
+        table.add(label_of(row), *cells)
     lines = list(tables.markdown_lines(table, heading="#"))
     if board.pairs:
         lines += tables.markdown_lines(pair_table(board))
@@ -123,10 +124,6 @@ def pair_table(board: Board) -> Table:
         p_value = probability(pair.p)
         table.add(names[pair.column], *sentence, pair.text, p_value)
     return table
-
-
-def _label(row: Row) -> str:
-    return f"{row.label} (reference)" if row.reference else row.label
 
 
 def _shown(cell: Cell, column: Column) -> tables.Cell:
@@ -211,7 +208,7 @@ def _headline_table(board: Board) -> Table:
     table = Table("Leaderboard", columns)
     for row in board.rows:
         cells = (_explained(row.cells[column.id]) for column in shown)
-        table.add(_label(row), row.place.step, *cells)
+        table.add(label_of(row), row.place.step, *cells)
     return table
 
 
