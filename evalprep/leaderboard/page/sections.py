@@ -23,12 +23,14 @@ def heat_map(board: Board, write: Write) -> str:
     """
     scores = [column for column in board.columns.shown if column.kind == SCORE]
     columns = [column for column in scores if column.subsection]
-    if len({column.section for column in columns}) < 2:
+    names = {column.section for column in columns}
+    if len(names) < 2:
         return ""
     rest = [column for column in scores if column not in columns]
     rows = list(_sections(board, columns, write))
     rows += [_row(board, column, write) for column in rest]
-    content = f"{_head(board)}<tbody>{''.join(rows)}</tbody>"
+    body = "".join(rows)
+    content = f"{_head(board)}<tbody>{body}</tbody>"
     table = f'<table class="board" id="sections">{content}</table>'
     return region("heat map", table)
 
@@ -40,8 +42,8 @@ def region(label: str, table: str) -> str:
         label: The table's name for screen readers.
         table: Its HTML.
     """
-    attributes = f'class="wide" tabindex="0" role="region" aria-label="{label}"'
-    return f"<div {attributes}>{table}</div>\n"
+    start = f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
+    return f"{start}{table}</div>\n"
 
 
 def _head(board: Board) -> str:
