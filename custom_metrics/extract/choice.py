@@ -378,7 +378,7 @@ def _came_to_its_end(text: str) -> bool:
 
 
 def _plain_text(text: str, prefer: Prefer) -> str:
-    """Return what is read of a reply: its end or start, without marks of other scripts and runs."""
+    """Return the part of a reply that is read: letters in ASCII, long runs and end tokens cut."""
     if len(text) > MAX_CHARS:
         text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
     if not text.isascii():

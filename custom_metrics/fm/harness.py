@@ -161,7 +161,7 @@ _STEREOTYPING = ("log_probability_difference", "prompt_stereotyping", "absolute_
 
 
 def _log_probability(result: Any) -> float:
-    """The log-probability of a request; lm-eval may log with it whether it is the greedy one."""
+    """The log-probability of a text; lm-eval may pair it with whether greedy decoding gives it."""
     if isinstance(result, (list, tuple)):
         return float(result[0])
     return float(result)

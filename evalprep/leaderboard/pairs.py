@@ -132,8 +132,8 @@ class Pairs:
             return
         for conclusion in comparison.tasks:
             if conclusion.name in tasks:
-                whys = conclusion.not_comparable or self._other_rows(at, conclusion)
-                for why in whys:
+                texts = conclusion.not_comparable or self._other_rows(at, conclusion)
+                for why in texts:
                     yield conclusion.name, why
 
     def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:

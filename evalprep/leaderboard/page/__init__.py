@@ -67,8 +67,8 @@ def render(board: Board) -> str:
 def _metadata(security_policy: str) -> Iterator[str]:
     """What the head of the page says of it to browsers."""
     yield '<meta charset="utf-8">'
-    content = escape(security_policy, quote=True)
-    yield f'<meta http-equiv="Content-Security-Policy" content="{content}">'
+    policy_text = escape(security_policy, quote=True)
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy_text}">'
     for name, content in _META.items():
         yield f'<meta name="{name}" content="{content}">'
 
