@@ -191,10 +191,9 @@ def _behind_the_result(sentence: str) -> int:
     """
     numbers = [match.start() for match in NUMBER.finditer(sentence)]
     last_number = numbers[-1] if numbers else 0
-    signs = [sign.end() for sign in _RESULT.finditer(sentence)]
-    before_number = [end for end in signs if end <= last_number]
+    signs = [sign.end() for sign in _RESULT.finditer(sentence) if sign.end() <= last_number]
     verbs = [verb.end() for verb in _VALUE_BEHIND_VERB.finditer(sentence)]
-    start = max(before_number + verbs, default=0)
+    start = max(signs + verbs, default=0)
     while start < len(sentence) and sentence[start] in " ,":
         start += 1
     opening = _SUBORDINATE.match(sentence, start)

@@ -194,19 +194,19 @@ def _calculus(gold: str, answer: str) -> Decision:
         return _ask({"kind": "math_verify", **texts}, CALCULUS_CPU_SECONDS)
     if relation.sign != other.sign:
         return False, "structure", "different relations"
-    decision = grade_answer(relation.left, other.left)
+    decision = grade_answer(relation.left_side, other.left_side)
     is_equal, *_ = decision
     if not is_equal:
         return decision
-    return grade_answer(relation.right, other.right)
+    return grade_answer(relation.right_side, other.right_side)
 
 
 class _Relation(NamedTuple):
     """An answer that is an equation or an inequality, as texts."""
 
-    left: str
+    left_side: str
     sign: str
-    right: str
+    right_side: str
 
 
 def _relation_sides(answer: str) -> _Relation | None:
@@ -220,9 +220,9 @@ def _relation_sides(answer: str) -> _Relation | None:
     if len(signs) != 1:
         return None
     sign = signs[0]
-    left = answer[: sign.start()]
-    right = answer[sign.end() :]
-    return _Relation(left, sign.group().strip(), right)
+    left_side = answer[: sign.start()]
+    right_side = answer[sign.end() :]
+    return _Relation(left_side, sign.group().strip(), right_side)
 
 
 def _name(node: Node) -> str:

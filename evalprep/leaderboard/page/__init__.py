@@ -246,13 +246,18 @@ def _scale(board: Board, column: Column) -> _Scale:
     """Between what a cell is shaded: the worst and the best of the values that may be compared."""
     if column.better not in {"up", "down"} or column.p_value:
         return None
-    cells = [row.cells[column.id] for row in board.rows if not row.reference]
-    ranked = [cell for cell in cells if not cell.standing]
-    values = [cell.value for cell in ranked if cell.value is not None]
+    values = _ranked_values(board, column)
     if len(set(values)) < 2:
         return None
     least, most = min(values), max(values)
     return (least, most) if column.better == "up" else (most, least)
+
+
+def _ranked_values(board: Board, column: Column) -> list[float]:
+    """The values of a column that may be compared, without the reference's."""
+    cells = [row.cells[column.id] for row in board.rows if not row.reference]
+    ranked = [cell for cell in cells if not cell.standing]
+    return [cell.value for cell in ranked if cell.value is not None]
 
 
 def _cell(cell: Cell, scale: _Scale, column: Column) -> str:
