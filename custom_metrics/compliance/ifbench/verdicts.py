@@ -131,8 +131,10 @@ def _absent_resource(name: str) -> str:
     package = _PACKAGES.get(name, "")
     if package and importlib.util.find_spec(package) is None:
         return f"the package {package}"
-    absent = [place for place in _NLTK.get(name, ()) if not can_open(place)]
-    return f"NLTK's {absent[0].strip('/')}" if absent else ""
+    for place in _NLTK.get(name, ()):
+        if not can_open(place):
+            return f"NLTK's {place.strip('/')}"
+    return ""
 
 
 def check(
@@ -150,12 +152,14 @@ def check(
     [True]
     """
     readings = _readings(response)
+    itself, others = readings[:1], readings[1:]
     strict, loose = [], []
     for name, arguments in zip(instruction_id_list, kwargs, strict=True):
         known = {key: value for key, value in arguments.items() if value is not None}
-        follows = any(_follows(name, known, text) for text in readings[:1])
+        follows = any(_follows(name, known, text) for text in itself)
         strict.append(follows)
-        loose.append(follows or any(_follows(name, known, text) for text in readings[1:]))
+        follows = follows or any(_follows(name, known, text) for text in others)
+        loose.append(follows)
     return {"strict": strict, "loose": loose}
 
 
@@ -164,7 +168,8 @@ def _readings(response: str) -> list[str]:
     if len(response) > MAX_CHARS or not response.strip():
         return []
     texts = [text for text in loose_variants(response) if text.strip()]
-    return list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in texts))
+    shortened = [_LONG_BLANK.sub(r"\1", text) for text in texts]
+    return list(dict.fromkeys(shortened))
 
 
 def _follows(name: str, arguments: Mapping[str, Any], text: str) -> bool:
