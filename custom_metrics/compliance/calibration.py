@@ -50,7 +50,8 @@ def ece(
     # The edges are floats on purpose: 0.3 lies below the third edge, 3 * 0.1, as in the reference
     # implementation.
     step = 1.0 / n_bins
-    edges = [bin_number * step for bin_number in range(n_bins)] + [1.0]
+    edges = [bin_number * step for bin_number in range(n_bins)]
+    edges.append(1.0)
     confidences: defaultdict[int, float] = defaultdict(float)
     rights: Counter[int] = Counter()
     for value, correct in zip(confidence, is_correct, strict=True):
@@ -80,14 +81,13 @@ def choice_probabilities(
     >>> choice_probabilities(loglikelihoods=[-2.0, -2.0], continuations=[" A", " B"])
     [0.5, 0.5]
     """
-    if len(loglikelihoods) != len(continuations):
-        raise ValueError(
-            f"{len(loglikelihoods)} log-likelihoods, {len(continuations)} continuations"
-        )
+    count, texts = len(loglikelihoods), len(continuations)
+    if count != texts:
+        raise ValueError(f"{count} log-likelihoods, {texts} continuations")
     scores = list(loglikelihoods)
     if length_normalised:
         lengths = [max(len(text), 1) for text in continuations]
-        scores = [value / length for value, length in zip(loglikelihoods, lengths, strict=True)]
+        scores = [value / length for value, length in zip(scores, lengths, strict=True)]
     top = max(scores, default=math.nan)
     has_softmax = top > -math.inf and all(score < math.inf for score in scores)
     if not has_softmax:  # one is NaN, or all are -inf
@@ -105,7 +105,9 @@ def triviaqa_normalize(*, text: str) -> str:
     >>> triviaqa_normalize(text="The Lord of the Rings!")
     'lord of rings'
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_BLANKED)).split())
+    without_marks = text.lower().translate(_BLANKED)
+    words = _ARTICLES.sub(" ", without_marks).split()
+    return " ".join(words)
 
 
 def triviaqa_contains_alias(*, normalized_aliases: Sequence[str], prediction: str) -> bool:

@@ -45,12 +45,20 @@ def _is_word(text: str, start: int, end: int) -> bool:
     """
     raw = text[start:end]
     before = text[start - 1] if start else " "
-    bare = before.isspace() or before in ":："
-    if raw in "AIai" and (bare or before in "*_=\"'“‘«") and doubts.WORD_AFTER.match(text, end):
+    is_bare = before.isspace() or before in ":："
+    may_be_article = is_bare or before in "*_=\"'“‘«"
+    if raw in "AIai" and may_be_article and doubts.WORD_AFTER.match(text, end):
         return True
-    if bare and (doubts.NOUN_AFTER if raw.isupper() else doubts.BLANK_THEN_MORE).match(text, end):
-        return True
+    if is_bare:
+        more = doubts.NOUN_AFTER if raw.isupper() else doubts.BLANK_THEN_MORE
+        if more.match(text, end):
+            return True
     return doubts.SPECIES.match(text, end) is not None
+
+
+def _text_before(text: str, start: int) -> str:
+    """Return the text in which a negation or another letter counts for what follows it."""
+    return text[max(start - _NEAR, 0) : start]
 
 
 def _letters(
@@ -76,7 +84,7 @@ def _letters(
         letter = match.group("letter").upper()
         if letter not in offered or _is_word(text, start, end):
             continue
-        if doubts.DENIED.search(text[max(match.start() - _NEAR, 0) : match.start()]):
+        if doubts.DENIED.search(_text_before(text, match.start())):
             continue
         if doubts.WITH_ANOTHER.match(text, end) or doubts.HEDGE.match(text, end):
             if undecided is not None:
@@ -85,12 +93,28 @@ def _letters(
             yield start, letter
 
 
-def _is_taken_back(text: str, start: int, end: int, *, weak: bool) -> bool:
-    """Tell whether second thoughts follow a letter, or.
+def _first_letter(pattern: re.Pattern[str], text: str, offered: str, *, weak: bool) -> str | None:
+    """Return the first letter that `_letters` finds."""
+    for _, letter in _letters(pattern, text, offered, weak=weak):
+        return letter
+    return None
 
-    Where the phrase is weak, a verdict against it.
-    """
-    before = text[max(start - _NEAR, 0) : start]
+
+def _named_letters(pattern: re.Pattern[str], text: str) -> set[str]:
+    """Collect the letters of all matches, offered or not."""
+    return {match.group("letter") for match in pattern.finditer(text)}
+
+
+def _sole(letters: set[str]) -> str | None:
+    """Return the letter of a set of one, and none of several."""
+    if len(letters) == 1:
+        return next(iter(letters))
+    return None
+
+
+def _is_taken_back(text: str, start: int, end: int, *, weak: bool) -> bool:
+    """Tell whether second thoughts follow a letter or, where the phrase is weak, a verdict."""
+    before = _text_before(text, start)
     if doubts.RETRACTED.match(text, end) or doubts.HEDGED.search(before):
         return True
     if not weak:
@@ -108,7 +132,7 @@ def _boxed_letters(text: str, offered: str) -> Iterator[tuple[int, str]]:
         choice = phrases.BOXED.fullmatch(content)
         if choice is None or doubts.HEDGE.match(content, choice.end("letter")):
             continue
-        before = text[max(box.start() - _NEAR, 0) : box.start()]
+        before = _text_before(text, box.start())
         if phrases.OR_BOX.match(text, box.end()) or phrases.BOX_OR.search(before):
             continue  # two boxes
         letter = choice.group("letter").upper()
@@ -120,16 +144,21 @@ def _letter_of_part(text: str, offered: str, prefer: Prefer, *, complete: bool) 
     """Read the letter of the last (or first) statement or box, else what claims or places show."""
     undecided: list[int] = []
     letters = _stated_letters(text, offered, undecided)
+    if letters and prefer == "first":
+        return min(letters)[1]
     if letters:
-        position, letter = (max if prefer == "last" else min)(letters)
+        position, letter = max(letters)
         # Who ends with "the answer is A and C" has not chosen the A of a sentence before.
-        if prefer == "first" or max(undecided, default=0) <= position:
+        if max(undecided, default=0) <= position:
             return letter
     if doubts.SEVERAL_RIGHT.search(text):
         return None
     # Of a reply that was cut off, what was said in favour of a letter on the way is no claim yet.
-    claimed = _claimed(text, offered) if complete and not letters else None
-    return claimed or _standing(text, offered, complete=complete)
+    if complete and not letters:
+        claimed = _claimed(text, offered)
+        if claimed:
+            return claimed
+    return _standing(text, offered, complete=complete)
 
 
 def _stated_letters(text: str, offered: str, undecided: list[int]) -> list[tuple[int, str]]:
@@ -160,8 +189,9 @@ def _claimed(text: str, offered: str) -> str | None:
     claims: set[str] = set()
     candidates = phrases.CLAIMS if text.isascii() else _CLAIMS
     for pattern in _possible_patterns(candidates, text):
-        claims.update(letter for _, letter in _letters(pattern, text, offered, weak=True))
-    return claims.pop() if len(claims) == 1 else None
+        for _, letter in _letters(pattern, text, offered, weak=True):
+            claims.add(letter)
+    return _sole(claims)
 
 
 def _verdicts(text: str, offered: str) -> str | None:
@@ -179,17 +209,17 @@ def _described(lines: list[str], offered: str) -> str | None:
     "... is best described as B.".
     """
     last = lines[-1][-_MAX_LINE:]
-    for line in (last,) if phrases.MARKED.search(last) else (last, lines[0][:_MAX_LINE]):
-        named = {match.group("letter") for match in phrases.DESCRIBED.finditer(line)}
-        letters = {
-            letter
-            for start, letter in _letters(phrases.DESCRIBED, line, offered)
-            if _is_described(line, start)
-        }
+    candidates = [last]
+    if not phrases.MARKED.search(last):
+        candidates.append(lines[0][:_MAX_LINE])
+    for line in candidates:
+        letters: set[str] = set()
+        for start, letter in _letters(phrases.DESCRIBED, line, offered):
+            if _is_described(line, start):
+                letters.add(letter)
         if letters:
-            if len(letters) == len(named) == 1:
-                return letters.pop()
-            return None
+            named = _named_letters(phrases.DESCRIBED, line)
+            return _sole(letters) if len(named) == 1 else None
     return None
 
 
@@ -198,9 +228,10 @@ def _is_described(line: str, start: int) -> bool:
 
     A name ("vitamin C") and a denial are none.
     """
-    before = line[max(start - _NEAR, 0) : start]
-    is_denied = doubts.DENIED_NEAR.search(before) or doubts.REJECTED.match(line, start + 1)
-    return not doubts.NAMES.search(before) and not is_denied
+    before = _text_before(line, start)
+    if doubts.NAMES.search(before) or doubts.DENIED_NEAR.search(before):
+        return False
+    return not doubts.REJECTED.match(line, start + 1)
 
 
 def _standing(text: str, offered: str, *, complete: bool) -> str | None:
@@ -218,7 +249,7 @@ def _standing(text: str, offered: str, *, complete: bool) -> str | None:
         return letter
     alone = _letters_alone(lines, offered)
     if alone:
-        return alone.pop() if len(alone) == 1 else None
+        return _sole(alone)
     if phrases.VERDICT_LINE.match(lines[-1]):
         return _verdicts(text, offered)
     if complete:
@@ -240,11 +271,13 @@ def _sole_option(text: str, offered: str) -> str | None:
     for pattern in (phrases.ANNOUNCED_OPTION, phrases.BOLD_OPTION):
         options = list(_letters(pattern, text, offered, weak=True))
         if options:
-            position, letter = options[-1]
+            position, _ = options[-1]
             behind = text[position + 1 :]
-            is_sole = {other for _, other in options} == {letter}
-            is_followed = phrases.OPTION_LINE.search(behind) or doubts.NONE_OF_THEM.search(behind)
-            return letter if is_sole and not is_followed else None
+            if phrases.OPTION_LINE.search(behind):
+                return None
+            if doubts.NONE_OF_THEM.search(behind):
+                return None
+            return _sole({letter for _, letter in options})
     return None
 
 
@@ -267,17 +300,19 @@ def _lists_options_or_parts(text: str) -> bool:
     if phrases.OPTION_OF_PARTS.match(text):
         return False
     marks = {mark.upper() for mark in phrases.OPTION_LINE.findall(text)}
-    parts = {*phrases.PART.findall(text)}
-    return len(marks) > 1 or len(parts) > 1 or phrases.ROMAN.search(text) is not None
+    parts = set(phrases.PART.findall(text))
+    if len(marks) > 1 or len(parts) > 1:
+        return True
+    return phrases.ROMAN.search(text) is not None
 
 
 def _opening_letter(text: str, offered: str) -> str | None:
     """Read the letter with which a reply begins: "B. Because ..."."""
     opening = text.strip()[:_MAX_LINE]
-    several = len({match.group("letter") for match in phrases.MARKED.finditer(opening)}) > 1
+    marks_several = len(_named_letters(phrases.MARKED, opening)) > 1
     for start, letter in _letters(phrases.OPENING, opening, offered):
-        is_subject = several and doubts.SUBJECT.match(opening, start + 1)
-        if not _opens_a_part(opening, start) and not is_subject:
+        is_subject = marks_several and doubts.SUBJECT.match(opening, start + 1)
+        if not is_subject and not _opens_a_part(opening, start):
             return letter
     return None
 
@@ -287,7 +322,8 @@ def _letters_alone(lines: list[str], offered: str) -> set[str]:
     letters: set[str] = set()
     for line in lines:
         if len(line) <= _MAX_LETTER_LINE:
-            letters.update(letter for _, letter in _letters(phrases.WHOLE_LINE, line, offered))
+            for _, letter in _letters(phrases.WHOLE_LINE, line, offered):
+                letters.add(letter)
     return letters
 
 
@@ -297,9 +333,8 @@ def _concluding_letter(last: str, offered: str, *, is_list: bool) -> str | None:
         for start, letter in _letters(phrases.OPENING, last, offered, weak=True):
             if not _opens_a_part(last, start):
                 return letter
-    for _, letter in _letters(phrases.CONCLUSION, last, offered, weak=True):
-        return letter
-    return _concluded_option(last, offered)
+    concluded = _first_letter(phrases.CONCLUSION, last, offered, weak=True)
+    return concluded or _concluded_option(last, offered)
 
 
 def _concluded_option(line: str, offered: str) -> str | None:
@@ -307,19 +342,18 @@ def _concluded_option(line: str, offered: str) -> str | None:
 
     "The stage is: D. Prophase".
     """
-    options = {letter for _, letter in _letters(phrases.CONCLUDED_OPTION, line, offered, weak=True)}
-    return options.pop() if len(options) == 1 else None
+    options = _letters(phrases.CONCLUDED_OPTION, line, offered, weak=True)
+    return _sole({letter for _, letter in options})
 
 
 def _sole_marked_letter(last: str, offered: str, *, is_list: bool) -> str | None:
     """Read the one letter that the last line sets in brackets or in bold."""
     if is_list and phrases.OPTION_LINE.match(last):
         return None
-    marked = {match.group("letter") for match in phrases.MARKED.finditer(last)}
-    if len(marked) == 1:
-        for _, letter in _letters(phrases.MARKED, last, offered, weak=True):
-            return letter
-    return None
+    marked = _named_letters(phrases.MARKED, last)
+    if len(marked) != 1:
+        return None
+    return _first_letter(phrases.MARKED, last, offered, weak=True)
 
 
 def _opens_a_part(text: str, start: int) -> bool:
@@ -327,15 +361,29 @@ def _opens_a_part(text: str, start: int) -> bool:
 
     "(a) The work is 12 J".
     """
-    return text[start].islower() and doubts.PART_TEXT.match(text, start + 1) is not None
+    if not text[start].islower():
+        return False
+    return doubts.PART_TEXT.match(text, start + 1) is not None
 
 
 def _came_to_its_end(text: str) -> bool:
     end = text[-_NEAR:]
     if doubts.OPEN_END.search(end):
         return False
-    names_option = doubts.ENDS_IN_A_LETTER.search(end) or phrases.CONCLUDED_OPTION.search(end)
-    return names_option is not None or is_complete(text, short_line=True)
+    if doubts.ENDS_IN_A_LETTER.search(end):
+        return True
+    if phrases.CONCLUDED_OPTION.search(end):
+        return True
+    return is_complete(text, short_line=True)
+
+
+def _plain_text(text: str, prefer: Prefer) -> str:
+    """Return the part of a reply that is read: letters in ASCII, long runs and end tokens cut."""
+    if len(text) > MAX_CHARS:
+        text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
+    if not text.isascii():
+        text = text.translate(phrases.FULL_WIDTH)
+    return squeezed(without_end_tokens(text))
 
 
 def extract_choice(
@@ -368,20 +416,17 @@ def extract_choice(
     >>> extract_choice("The answer is A or B.") is None
     True
     """
-    if len(text) > MAX_CHARS:
-        text = text[-MAX_CHARS:] if prefer == "last" else text[:MAX_CHARS]
-    text = text if text.isascii() else text.translate(phrases.FULL_WIDTH)
-    text = squeezed(without_end_tokens(text))
-    answer, whole = before_invented_question(text)
-    # An instruct model may restate the question before it answers; what a base model writes there
-    # is not about ours.
-    for part in dict.fromkeys((answer, whole) if prefer == "last" else (answer,)):
+    answer, whole = before_invented_question(_plain_text(text, prefer))
+    if answer is not whole:
         # What comes before an invented question was not cut off.
-        ended = part is not whole or (_came_to_its_end(part) if complete is None else complete)
-        letter = _letter_of_part(part, letters, prefer, complete=ended)
-        if letter is not None:
+        letter = _letter_of_part(answer, letters, prefer, complete=True)
+        # An instruct model may restate the question before it answers; what a base model writes
+        # there is not about ours.
+        if letter is not None or prefer == "first":
             return letter
-    return None
+    if complete is None:
+        complete = _came_to_its_end(whole)
+    return _letter_of_part(whole, letters, prefer, complete=complete)
 
 
 def extract_direct_choice(text: str, letters: str = "ABCD") -> str | None:
@@ -400,9 +445,8 @@ def extract_direct_choice(text: str, letters: str = "ABCD") -> str | None:
     >>> extract_direct_choice(" B. That is why Water boils")
     'B'
     """
-    for _, letter in _letters(phrases.DIRECT, text[:_MAX_LINE], letters):
-        return letter
-    return extract_choice(text, letters)
+    letter = _first_letter(phrases.DIRECT, text[:_MAX_LINE], letters, weak=False)
+    return letter or extract_choice(text, letters)
 
 
 METRICS = {"extract.choice": extract_choice, "extract.direct_choice": extract_direct_choice}

@@ -14,8 +14,9 @@ from custom_metrics.patterns import any_of
 
 _ROMAN = r"(?:[A-Z]|I{2,3}|I?V|VI{1,3}|IX)(?![^\W_]|['’]\w)"
 _AND_OR = any_of("or and oder und ou et o y e или и")
+_MAYBE = any_of("maybe perhaps possibly also even")
 _JOIN = any_of(
-    rf"、 \b{_AND_OR}\b(?:\s+(?:maybe|perhaps|possibly|also|even))? / & \+",
+    rf"、 \b{_AND_OR}\b(?:\s+{_MAYBE})? / & \+",
     r"或 和 または 또는 أو",
     r",(?:\s{0,2}(?:or|and)\b)? (?<=[)\]])(?=[(\[])",
 )
@@ -24,8 +25,8 @@ _OR_MAY_BE = rf"{CLOSE}{{0,8}},?\s+or\s+(?:it\s+)?(?:could|might|may)\s+be\b"
 # The pronoun: "A, and I think".
 _PRONOUN = r"I\s+(?!and\b|or\b)[a-z]{2}"
 _ANOTHER_LETTER = (
-    rf"{CLOSE}{{0,8}}(?:\((?:or|and)\b|{_JOIN})\s{{0,4}}(?:{ENGLISH_LABEL})?{OPEN}{{0,16}}"
-    rf"(?!{_PRONOUN}){_ROMAN}"
+    rf"{CLOSE}{{0,8}}(?:\((?:or|and)\b|{_JOIN})\s{{0,4}}"
+    rf"(?:{ENGLISH_LABEL})?{OPEN}{{0,16}}(?!{_PRONOUN}){_ROMAN}"
 )
 _PREDICATE = any_of(
     "is are was has have can cannot does do would fails? uses? gives? says? ignores? assumes?"
@@ -38,9 +39,10 @@ HEDGE = re.compile(
     rf"{_OR_MAY_BE}|{_ANOTHER_LETTER}(?!{CLOSE}{{1,6}}{_PREDICATE}\b)"
     rf"|{_LETTERS_TO_THE_END}|{_LINE_OF_LETTERS}"
 )
+_OR_BEFORE = any_of("or and nor oder und ou et")
 # The same seen from the last of the letters: "A, B or" stands before it.
 HEDGED = re.compile(
-    rf"(?<![^\W_])[A-Z]{CLOSE}{{0,4}}(?:,?\s*\b(?:or|and|nor|oder|und|ou|et)\b|[/&,])\s*"
+    rf"(?<![^\W_])[A-Z]{CLOSE}{{0,4}}(?:,?\s*\b{_OR_BEFORE}\b|[/&,])\s*"
     rf"(?:{ENGLISH_LABEL})?\s{{0,2}}\Z"
 )
 _SETS_ASIDE = any_of(
@@ -52,12 +54,14 @@ _SETS_ASIDE = any_of(
 REFUSED = re.compile(rf"(?:\b{_SETS_ASIDE}|n['’]t)\b[^.!?\n,;]{{0,24}}\Z", re.IGNORECASE)
 """What stands before a letter that is named without being chosen."""
 _DENIES = (
-    r"\bcan(?:not|['’]t)\s+\w+|\b(?:do|did|does)(?:n['’]t|\s+not)\s+(?:think|believe|mean)"
+    r"\bcan(?:not|['’]t)\s+\w+"
+    r"|\b(?:do|did|does)(?:n['’]t|\s+not)\s+(?:think|believe|mean)"
     r"|\bunlikely|\bimpossible|\bdoubt"
 )
+_SAY = any_of("say think argue believe guess claim")
 _ONE_MIGHT_SAY = (
-    r"(?<!\bI\s)(?<!\bwe\s)\b(?:might|may|could|would)\s+(?:be\s+tempted\s+to\s+)?"
-    r"(?:say|think|argue|believe|guess|claim)"
+    r"(?<!\bI\s)(?<!\bwe\s)\b(?:might|may|could|would)\s+"
+    rf"(?:be\s+tempted\s+to\s+)?{_SAY}"
 )
 _SUPPOSES = r"\bwhether|\bif|\bsuppose|\bassum(?:e|ing)"
 # "I doubt that", "One might be tempted to say that", "If"
@@ -72,8 +76,8 @@ _REJECTION = any_of(
 )
 # ") is clearly wrong", ": incorrect", " can be ruled out", " isn't"
 REJECTED = re.compile(
-    rf"{CLOSE}{{0,8}}[:,–—-]?\s(?:{_VERB}\s+)?(?:(?:clearly|also|therefore|definitely)\s+)?"
-    rf"{_REJECTION}",
+    rf"{CLOSE}{{0,8}}[:,–—-]?\s(?:{_VERB}\s+)?"
+    rf"(?:(?:clearly|also|therefore|definitely)\s+)?{_REJECTION}",
     re.IGNORECASE,
 )
 # "B, no", "B ... wait"; not "B, no doubt"
@@ -84,10 +88,8 @@ _SECOND_THOUGHT = (
 # "(B) No, because ..." and "C. No effect" are texts of options; "B. No, wait" is none.
 _CORRECTS = any_of(r"wait sorry that i\b hold actually scratch it\b this [A-Z]\b(?!\s)")
 _NO = rf"no\b(?=[,.:;!…–—-]{{0,2}}\s{{1,2}}{_CORRECTS}|\s[a-z]?\Z)"
-RETRACTED = re.compile(
-    rf"{CLOSE}{{0,4}}(?:\?|{_SECOND_THOUGHT}|\s{{0,3}}(?:{_NO}|wait|hmm|sorry|scratch\s+that)\b)",
-    re.IGNORECASE,
-)
+_RECONSIDERS = rf"\s{{0,3}}(?:{_NO}|wait|hmm|sorry|scratch\s+that)\b"
+RETRACTED = re.compile(rf"{CLOSE}{{0,4}}(?:\?|{_SECOND_THOUGHT}|{_RECONSIDERS})", re.IGNORECASE)
 """What follows a letter that is named without being chosen: a verdict against it, a question
 mark, second thoughts."""
 
@@ -120,19 +122,21 @@ _CONTRASTS = any_of("because since while whereas not than unlike but with contra
 # "(H) Rods and (G) Cones", "(G) for the first part and (H) for the second": two options with their
 # texts.
 WITH_ANOTHER = re.compile(
-    rf"\s?[).\]}}*]{{1,4}}\s{_NO_REASON}(?:(?!\b{_CONTRASTS}\b)[^.\n()]){{1,60}}?"
+    rf"\s?[).\]}}*]{{1,4}}\s{_NO_REASON}"
+    rf"(?:(?!\b{_CONTRASTS}\b)[^.\n()]){{1,60}}?"
     r"(?:\b(?:and|or)|,)\s(?:also,?\s)?(?:the\s)?(?:option\s)?"
     r"(?:\([A-J]\)\s?|[A-J][.)]\s)[A-Za-z\d]"
 )
 _RIGHT = (
-    r"(?:also\s|both\s|all\s|equally\s)?(?:correct|right|true|valid)\b(?!\s(?:that|for|but|only))"
+    r"(?:also\s|both\s|all\s|equally\s)?"
+    r"(?:correct|right|true|valid)\b(?!\s(?:that|for|but|only))"
 )
 _FIRST = r"(?<![^\W_])[A-J][)*]{0,3}"
 _SECOND = rf"(?:{ENGLISH_LABEL})?[(*]{{0,3}}[A-J][)*]{{0,3}}"
 # "(B) is correct and (C) is correct", "both A and D are right": no choice was made.
 SEVERAL_RIGHT = re.compile(
-    rf"{_FIRST}\s(?:is|are)\s{_RIGHT}[^.\n]{{0,12}}\b(?:and|so\sis)\s{_SECOND}"
-    rf"(?:\s(?:is|are)\s{_RIGHT}|[.\s]{{0,3}}$)"
+    rf"{_FIRST}\s(?:is|are)\s{_RIGHT}[^.\n]{{0,12}}"
+    rf"\b(?:and|so\sis)\s{_SECOND}(?:\s(?:is|are)\s{_RIGHT}|[.\s]{{0,3}}$)"
     rf"|{_FIRST},?\sand\s{_SECOND}\sare\s{_RIGHT}",
     re.MULTILINE,
 )
@@ -144,18 +148,18 @@ _LETTERED = any_of(
 )
 # "The best-known vitamin is C.": the letter names a thing of its kind.
 NAMES = re.compile(
-    rf"\b{_LETTERED}\b[^.\n]{{0,12}}\b(?:is|are|was|of|in|by|as)\s{{1,2}}[(*\"']{{0,3}}\Z",
+    rf"\b{_LETTERED}\b[^.\n]{{0,12}}"
+    r"\b(?:is|are|was|of|in|by|as)\s{1,2}[(*\"']{0,3}\Z",
     re.IGNORECASE,
 )
 # Behind a small letter, a sentence: "(a) The work is 12 J", but neither "b) 12 m/s" nor "b) is
 # right".
 PART_TEXT = re.compile(r"[).:]{1,2}\s(?!is\b|because|since|as\b)(?:[\w'’]+\s){3}")
-DENIED_NEAR = re.compile(
-    r"(?:\bcannot|\bcan['’]t|\bnot|\bnever|n['’]t|\bneither|\bnor)\s(?:\w{1,10}\s)?[(*\"']{0,3}\Z",
-    re.IGNORECASE,
-)
+_NEGATION = r"(?:\bcannot|\bcan['’]t|\bnot|\bnever|n['’]t|\bneither|\bnor)"
+DENIED_NEAR = re.compile(rf"{_NEGATION}\s(?:\w{{1,10}}\s)?[(*\"']{{0,3}}\Z", re.IGNORECASE)
 OPEN_END = re.compile(
-    r"\b(?:and|or|while|whereas|but|for|if)\s(?:option\s|choice\s|statement\s)?\(?[A-J]\)?\s*\Z"
+    r"\b(?:and|or|while|whereas|but|for|if)\s"
+    r"(?:option\s|choice\s|statement\s)?\(?[A-J]\)?\s*\Z"
 )
 _CONCLUDES = any_of("→ ⇒ [-=]> [Ss]o [Tt]hus [Tt]herefore [Hh]ence [Aa]nswer:?")
 # "It floats. Therefore, (B)"
@@ -167,6 +171,7 @@ SUBJECT = re.compile(rf"{CLOSE}{{0,4}}\s(?!because\b|since\b|due\b|as\b|for\b)[a
 # "None of the options is right": what stood before is no choice.
 NONE_OF_THEM = re.compile(
     r"\b(?:none\s+of|not\s+among|not\s+(?:listed\s+)?in|no\s+option\s+(?:in|among))\s+"
-    r"(?:(?:the|these|those|your)\s+)?(?:\w+\s+){0,2}(?:options?|choices|answers?)\b",
+    r"(?:(?:the|these|those|your)\s+)?(?:\w+\s+){0,2}"
+    r"(?:options?|choices|answers?)\b",
     re.IGNORECASE,
 )

@@ -23,10 +23,9 @@ from custom_metrics.patterns import any_of
 _TAG = r"</?(?:b|strong|em|i|u|code|p|span|center)>"
 # What may stand between a phrase and its letter: blanks, Markdown marks, quotes, opening brackets,
 # LaTeX wrappers.
-OPEN = (
-    rf"(?:{_TAG}|[\s*_`\"'“”‘’«„「『$(\[{{（【<~\u200b\ufeff]|\\[(\[]"
-    r"|\\(?:text|textbf|textit|mathbf|mathrm|mathit|rm|bf)\b)"
-)
+_OPENING_MARK = r"[\s*_`\"'“”‘’«„「『$(\[{（【<~\u200b\ufeff]"
+_LATEX_WRAPPER = r"\\(?:text|textbf|textit|mathbf|mathrm|mathit|rm|bf)\b"
+OPEN = rf"(?:{_TAG}|{_OPENING_MARK}|\\[(\[]|{_LATEX_WRAPPER})"
 # Particles and nouns that follow a letter without a blank where none is written between words.
 _GLUED = any_of(
     "选项 選項 项 項",  # Chinese
@@ -35,9 +34,11 @@ _GLUED = any_of(
 )
 # Not a letter that chooses: the start of a word, an abbreviation (e.g., D.C.), vitamin B-12, a
 # grade B+, C#, "A = 5".
-_ALONE = rf"(?:(?={_GLUED})|(?![^\W_]|['’]\w|-\w|[+#^]|_\{{|\.[A-Za-z]\b|\s{{0,2}}=))"
+_IN_A_NAME = r"[^\W_]|['’]\w|-\w|[+#^]|_\{|\.[A-Za-z]\b|\s{0,2}="
+_ALONE = rf"(?:(?={_GLUED})|(?!{_IN_A_NAME}))"
 LETTER = rf"{OPEN}{{0,16}}(?P<letter>[A-Za-z]){_ALONE}"
-CLOSE = rf"(?:[\s*_`\"'”’».)\]}}$）】>!✓✔✅\u200b]|\\[)\]]|{_TAG})"
+_CLOSING_MARK = r"[\s*_`\"'”’».)\]}$）】>!✓✔✅\u200b]"
+CLOSE = rf"(?:{_CLOSING_MARK}|\\[)\]]|{_TAG})"
 
 _ARTICLE = any_of(r"the\s+ la\s+ el\s+ le\s+ die\s+ a\s+ l['’]")
 # "option", "letter", "answer" before a letter.
@@ -53,7 +54,8 @@ _LABEL = rf"(?:{_ARTICLE}?{_LABEL_NOUN}(?!\w)\s*|la\s+|el\s+)"
 ENGLISH_LABEL = r"(?:the\s+)?(?:option|choice|letter|statement|answer)\b\s*"
 _MODAL = any_of(r"must would should will can\s+only might may could has\s+to")
 _BE = rf"(?:is|was|{_MODAL}\s+be|(?:seems|appears)\s+to\s+be)\b"
-_SEPARATOR = rf"(?:{_BE}|['’]s\b|[:：=|→⇒]|[-=]>|\s[-–—]{{1,2}}(?=\s))"
+_DASH = r"\s[-–—]{1,2}(?=\s)"
+_SEPARATOR = rf"(?:{_BE}|['’]s\b|[:：=|→⇒]|[-=]>|{_DASH})"
 # What may stand between "the answer is" and the letter: "clearly", "most likely", "I think".
 _LINK_WORD = any_of(
     "is was be to must clearly definitely therefore thus then indeed probably most likely",
@@ -61,10 +63,11 @@ _LINK_WORD = any_of(
 )
 _OPINION = r",?\s*I\s+(?:think|believe|guess|would\s+say),?"
 _LINK = rf"(?:[\s*_:：=…—]|\.{{2,3}}|{_OPINION}|\b{_LINK_WORD}\b)"
-# "answer", "answer(s)", "correct option", "my choice"
 _HEAD_ADJECTIVE = any_of("correct right best final appropriate accurate my")
 _HEAD_NOUN = any_of("option choice letter selection statement response one")
-_HEAD = rf"(?:answer(?:\(?s\)?)?|ans|correction|{_HEAD_ADJECTIVE}\s+{_HEAD_NOUN})"
+_HEAD_PHRASE = rf"{_HEAD_ADJECTIVE}\s+{_HEAD_NOUN}"
+# "answer", "answer(s)", "correct option", "my choice"
+_HEAD = rf"(?:answer(?:\(?s\)?)?|ans|correction|{_HEAD_PHRASE})"
 _BEFORE_SUBJECT = any_of(
     "so thus hence therefore that think believe say then because since and but while only",
     "conclude means shows implies",
@@ -75,9 +78,11 @@ _SUBJECT = (
     r"(?:\b(?:option|choice|statement|answer|letter)\s+"
     rf"|(?:^|[^\w\s*_(`\"'’\\-]|\b{_BEFORE_SUBJECT}\b)\s{{0,3}})"
 )
-_ADVERB = r"(?:(?:clearly|therefore|thus|indeed|definitely|actually|really|still)\s+)?"
+_ADVERB_WORD = any_of("clearly therefore thus indeed definitely actually really still")
+_ADVERB = rf"(?:{_ADVERB_WORD}\s+)?"
 
-_EASTERN_CHOICE = r"(?<![不没未别勿])(?:选择|選擇|选(?!项)|選(?!項))(?:选项|項|项|是|为|[:：])?"
+_EASTERN_CHOOSES = r"(?:选择|選擇|选(?!项)|選(?!項))"
+_EASTERN_CHOICE = rf"(?<![不没未别勿]){_EASTERN_CHOOSES}(?:选项|項|项|是|为|[:：])?"
 
 _EASTERN_LABEL = r"(?:选项|選項|選択肢)"
 _FOREIGN_NOUN = any_of(
@@ -101,7 +106,9 @@ class Phrase:
     """
 
     def __init__(self, text: str, words: str = "", *, cue: re.Pattern[str] | None = None) -> None:
-        self.text, self.words, self.cue = text, words.split(), cue
+        self.text = text
+        self.words = words.split()
+        self.cue = cue
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -129,26 +136,38 @@ _PRAISE = any_of(
 _TEXT_IN_BRACKETS = r"(?:\s\([^()\n]{1,60}\))?"
 _LETTER_IS = rf"{_TEXT_IN_BRACKETS}{CLOSE}{{0,8}}\s{_BE}\s+{_ADVERB}"
 _PRAISED_LETTER = re.compile(
-    rf"(?<![^\W_])[A-Z]{_LETTER_IS}(?:(?:the|my)\s+)?(?:(?:most|only)\s+)?{_PRAISE}\b",
+    rf"(?<![^\W_])[A-Z]{_LETTER_IS}"
+    rf"(?:(?:the|my)\s+)?(?:(?:most|only)\s+)?{_PRAISE}\b",
     re.IGNORECASE,
 )
 
+_BEFORE_DETAIL = any_of("to for of here in from among therefore thus")
+_BEFORE_GROUNDS = any_of("focusing based considering given according")
 # "the answer to this question", "the answer, based on the text,"
 _HEAD_DETAIL = (
-    r"(?:,?\s+(?:to|for|of|here|in|from|among|therefore|thus)\b[^.:\n]{0,80}?"
-    r"|,\s(?:focusing|based|considering|given|according)\b[^.,:\n]{1,60},)"
+    rf"(?:,?\s+{_BEFORE_DETAIL}\b[^.:\n]{{0,80}}?"
+    rf"|,\s{_BEFORE_GROUNDS}\b[^.,:\n]{{1,60}},)"
 )
 _CORRECT = any_of(
     "correct right best final accurate appropriate suitable",
     "likely logical plausible probable reasonable",
 )
 _IT_IS = r"(?:['’]s|\s+(?:is|was|should\s+be|must\s+be))"
+_OPTIONAL_LABEL = rf"(?:{ENGLISH_LABEL})?"
+_ACTUALLY_IT_IS = (
+    rf"(?:(?:it|that|which){_IT_IS}\s+(?:actually|really|in\s+fact)"
+    rf"|(?:actually|in\s+fact),?\s+(?:it|that){_IT_IS})"
+)
+_BUT_RATHER = r"(?:but(?:\s+rather)?|rather|it['’]s|it\s+is)"
+_FOREIGN_SO = r"(?:(?:donc|also|daher|entonces)\s)?"
+_CONCLUSION_NOUN = any_of("conclusion verdict pick guess solution choice selection decision")
 STATEMENTS = (
     # "the best answer is B", "Answer: (B)", "the answer to this question is option **B**",
     # "Answer 1: B"
     Phrase(
-        rf"\b{_HEAD}(?!\w)(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?{_HEAD_DETAIL}?"
-        rf"[*_\"'”’)]{{0,4}}\??\s{{0,4}}{_SEPARATOR}{_LINK}{{0,12}}(?:{ENGLISH_LABEL})?{LETTER}"
+        rf"\b{_HEAD}(?!\w)(?:\s+(?:choice|option|letter|key|\d{{1,3}}))?"
+        rf"{_HEAD_DETAIL}?[*_\"'”’)]{{0,4}}\??"
+        rf"\s{{0,4}}{_SEPARATOR}{_LINK}{{0,12}}{_OPTIONAL_LABEL}{LETTER}"
     ),
     Phrase(rf"\bans\.\s{LETTER}", "ans."),
     # "### Answer" and the letter alone on a later line
@@ -168,30 +187,28 @@ STATEMENTS = (
     ),
     # "B is the right answer"
     Phrase(
-        rf"{_SUBJECT}{LETTER}{_LETTER_IS}(?:the|my)\s+(?:most\s+|only\s+)?(?:{_CORRECT}\s+)*"
+        rf"{_SUBJECT}{LETTER}{_LETTER_IS}"
+        rf"(?:the|my)\s+(?:most\s+|only\s+)?(?:{_CORRECT}\s+)*"
         r"(?:answer|choice|option|one|response)\b",
         cue=_PRAISED_LETTER,
     ),
     # "not A but B", "it isn't A, it's B"
     Phrase(
-        rf"(?:\bnot|n['’]t)\s+(?!only\b)(?:{ENGLISH_LABEL})?{OPEN}{{0,8}}[A-Z]\b"
-        rf"{CLOSE}{{0,6}}[,;]?\s*(?:but(?:\s+rather)?|rather|it['’]s|it\s+is)\s+"
-        rf"(?:{ENGLISH_LABEL})?{LETTER}"
+        rf"(?:\bnot|n['’]t)\s+(?!only\b){_OPTIONAL_LABEL}{OPEN}{{0,8}}[A-Z]\b"
+        rf"{CLOSE}{{0,6}}[,;]?\s*{_BUT_RATHER}\s+"
+        rf"{_OPTIONAL_LABEL}{LETTER}"
     ),
     # "but it is actually C"
-    Phrase(
-        rf"\b(?:(?:it|that|which){_IT_IS}\s+(?:actually|really|in\s+fact)"
-        rf"|(?:actually|in\s+fact),?\s+(?:it|that){_IT_IS})\s+(?:{ENGLISH_LABEL})?{LETTER}",
-        "actually really fact",
-    ),
+    Phrase(rf"\b{_ACTUALLY_IT_IS}\s+{_OPTIONAL_LABEL}{LETTER}", "actually really fact"),
     # "Die richtige Antwort ist B", "La respuesta correcta es la opción C", "정답은 B입니다"
     Phrase(
-        rf"\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}[\s*_]{{0,6}}"
-        rf"(?:(?:donc|also|daher|entonces)\s)?{_LABEL}?{LETTER}",
+        rf"\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}"
+        rf"[\s*_]{{0,6}}{_FOREIGN_SO}{_LABEL}?{LETTER}",
         " ".join(FOREIGN_ANSWER_STEMS),
     ),
     Phrase(
-        r"\bRichtig\s{1,3}ist\s{1,3}(?:die\s{1,3})?(?:Antwort|Option|Lösung)?\s{0,3}" + LETTER,
+        r"\bRichtig\s{1,3}ist\s{1,3}(?:die\s{1,3})?"
+        rf"(?:Antwort|Option|Lösung)?\s{{0,3}}{LETTER}",
         "richtig",
     ),
     Phrase(rf"\bAntwort\s+{LETTER}(?=\s+(?:ist\s+)?richtig\b)", "antwort"),
@@ -203,14 +220,15 @@ STATEMENTS = (
     ),
     # "Conclusion: C", "My pick: B"
     Phrase(
-        r"^[#*_>\s-]{0,8}(?:(?:my|the|final)\s)?"
-        r"(?:conclusion|verdict|pick|guess|solution|choice|selection|decision)"
-        rf"[*_]{{0,4}}\s?[:：][*_\s]{{0,4}}(?:{ENGLISH_LABEL})?{LETTER}(?={CLOSE}{{0,8}}$)"
+        rf"^[#*_>\s-]{{0,8}}(?:(?:my|the|final)\s)?{_CONCLUSION_NOUN}"
+        rf"[*_]{{0,4}}\s?[:：][*_\s]{{0,4}}{_OPTIONAL_LABEL}"
+        rf"{LETTER}(?={CLOSE}{{0,8}}$)"
     ),
     # "Not B, as I said before, but A"
     Phrase(
-        rf"\bnot\s+{OPEN}{{0,4}}[A-Z]\b{CLOSE}{{0,4}},[^.\n]{{1,40}},\s+but\s+(?:rather\s+)?"
-        rf"(?:{ENGLISH_LABEL})?{LETTER}"
+        rf"\bnot\s+{OPEN}{{0,4}}[A-Z]\b{CLOSE}{{0,4}},"
+        r"[^.\n]{1,40},\s+but\s+(?:rather\s+)?"
+        rf"{_OPTIONAL_LABEL}{LETTER}"
     ),
     Phrase(rf"\bactually,\s+{LETTER}(?={CLOSE}{{0,4}}$)", "actually,"),
 )
@@ -237,29 +255,33 @@ EASTERN_STATEMENTS = (
 """The same in other scripts; texts in ASCII need not be searched for them."""
 EASTERN_CLAIMS = (Phrase(r"(?<![A-Za-z])(?P<letter>[A-Z])\s?を選(?:び|択|ぶ)", "を選"),)
 
-_WHO_CHOOSES = any_of(r"I we I['’](?:d|ll|m|ve) you let['’]?s let\s+us so thus therefore hence")
+_WHO_CHOOSES = any_of(r"I we I['’](?:d|ll|m|ve) you let['’]?s let\s+us", "so thus therefore hence")
 _CHOOSES = any_of(
     r"choo?se choosing lean(?:ing)?\s+towards? select(?:ed|ing)? pick(?:ed|ing)?",
     r"go(?:ing)?\s+with opt(?:ed|ing)?\s+for say guess settle\s+(?:on|for)",
 )
+_I_CHOOSE = r"(?:ich\s+wähle|je\s+choisis|elijo|escolho|scelgo|أختار)"
+_FOREIGN_CORRECT = any_of("richtig korrekt correcta?e? correta corretta juste bonne الصحيح صحيح")
+_FITS = any_of("is fits works matches satisfies remains makes can")
+_AGREES_WITH = r"(?:match(?:es)?|agrees?\s+with|consistent\s+with|corresponds?\s+to)"
 CLAIMS = (
     # "I choose (B)", "we select option B", "I would say D"
     Phrase(
-        rf"(?:\b{_WHO_CHOOSES}\s+(?:[a-z]{{2,9}}\s+){{0,2}}?|^){_CHOOSES}\s+"
-        rf"(?:{ENGLISH_LABEL})?{LETTER}",
+        rf"(?:\b{_WHO_CHOOSES}\s+(?:[a-z]{{2,9}}\s+){{0,2}}?|^)"
+        rf"{_CHOOSES}\s+{_OPTIONAL_LABEL}{LETTER}",
         "choose chose choosing lean select pick with opt say guess settle",
     ),
     # "Ich wähle B", "Je choisis B", "Elijo B", "أختار الإجابة D", "Bを選びます"
     Phrase(
-        r"\b(?:ich\s+wähle|je\s+choisis|elijo|escolho|scelgo|أختار)\s+"
-        rf"(?:{_FOREIGN_LABEL})?{LETTER}",
+        rf"\b{_I_CHOOSE}\s+(?:{_FOREIGN_LABEL})?{LETTER}",
         "wähle choisis elijo escolho scelgo أختار",
     ),
     # "Option D ist korrekt", "L'option D est correcte", "C'est la réponse C"
     # "الخيار D هو الصحيح"
     Phrase(
-        rf"\b(?:{_FOREIGN_LABEL}){LETTER}\s(?:ist|est|es|é|è|هو)?\s?(?:daher\s|donc\s|also\s|la\s)?"
-        r"(?:richtig|korrekt|correcta?e?|correta|corretta|juste|bonne|الصحيح|صحيح)\b",
+        rf"\b(?:{_FOREIGN_LABEL}){LETTER}\s"
+        r"(?:ist|est|es|é|è|هو)?\s?(?:daher\s|donc\s|also\s|la\s)?"
+        rf"{_FOREIGN_CORRECT}\b",
         "richtig korrekt correct corretta correta juste bonne صحيح",
     ),
     Phrase(rf"\bc['’]est\s+(?:donc\s+)?(?:{_FOREIGN_LABEL}){LETTER}", "c'est c’est"),
@@ -269,14 +291,10 @@ CLAIMS = (
         r"(?:the\s+)?(?:most\s+|only\s+)?(?:correct|right|best|accurate|appropriate)\b",
         cue=_PRAISED_LETTER,
     ),
-    Phrase(
-        rf"\bonly\s+(?:{ENGLISH_LABEL})?{LETTER}{CLOSE}{{0,8}}\s"
-        r"(?:is|fits|works|matches|satisfies|remains|makes|can)\b",
-        "only",
-    ),
+    Phrase(rf"\bonly\s+{_OPTIONAL_LABEL}{LETTER}{CLOSE}{{0,8}}\s{_FITS}\b", "only"),
     # "which matches option H best", "this corresponds to A."
     Phrase(
-        r"\b(?:match(?:es)?|agrees?\s+with|consistent\s+with|corresponds?\s+to)\s+(?:with\s+)?"
+        rf"\b{_AGREES_WITH}\s+(?:with\s+)?"
         rf"(?:the\s+)?(?:option|choice|answer)\s+{LETTER}",
         "option choice answer",
     ),
@@ -285,12 +303,17 @@ CLAIMS = (
 """Phrases that favour a letter, also while options are weighed; they count where they agree."""
 
 # "The correct answer is: "
-_BOX_LABEL = r"(?:the\s+)?(?:(?:correct|best|final)\s+)?(?:answer|option|choice)(?:\s+is)?\s*:?\s*"
+_BOX_LABEL = (
+    r"(?:the\s+)?(?:(?:correct|best|final)\s+)?"
+    r"(?:answer|option|choice)(?:\s+is)?\s*:?\s*"
+)
 _CLOSE_IN_BOX = r"(?:[\s*_)\]}$]|\\[)\] ,;!]|\\\Z)*"
 _TEXT_IN_BOX = r"(?:(?<=[)\]}*]\s).*|[.:,](?:\s.*)?)?"
 # The content of a box: "B", "The answer is (B)", "\text{(B) 12 m/s}"
 BOXED = re.compile(
-    rf"(?:{OPEN}{{0,4}}(?i:{_BOX_LABEL}))?{LETTER}{_CLOSE_IN_BOX}{_TEXT_IN_BOX}", re.DOTALL
+    rf"(?:{OPEN}{{0,4}}(?i:{_BOX_LABEL}))?"
+    rf"{LETTER}{_CLOSE_IN_BOX}{_TEXT_IN_BOX}",
+    re.DOTALL,
 )
 OR_BOX = re.compile(r"[\s$*]{0,6}(?:or|and)[\s$*]{0,6}\\(?:boxed|fbox)")
 BOX_OR = re.compile(r"\}[\s$*]{0,6}(?:or|and)[\s$*]{0,6}\Z")
@@ -298,24 +321,26 @@ BOX_OR = re.compile(r"\}[\s$*]{0,6}(?:or|and)[\s$*]{0,6}\Z")
 _BULLET = r"[#*>\s•✅✔✓☑️👉➡🔹→-]{0,8}"
 # A full stop, a comma, a dash, "because"; "A: ..." opens an answer in a question-and-answer text
 # and names no letter.
-_LETTER_ENDS = r"(?:(?<=[).])\s|(?<!A):|[,;、。，]|$|\n|\s[-–—]\s|\s(?:because|since|due\s+to)\b)"
+_LETTER_ENDS = (
+    r"(?:(?<=[).])\s|(?<!A):|[,;、。，]|$|\n"
+    r"|\s[-–—]\s|\s(?:because|since|due\s+to)\b)"
+)
 # "**B**", "Option B. The cell divides", "C because ..."; not {"answer": ...
 OPENING = re.compile(
-    rf"\A(?!\{{\s*[\"']){_BULLET}(?i:{ENGLISH_LABEL})?{LETTER}(?={CLOSE}{{0,8}}{_LETTER_ENDS})"
+    rf"\A(?!\{{\s*[\"']){_BULLET}(?i:{ENGLISH_LABEL})?"
+    rf"{LETTER}(?={CLOSE}{{0,8}}{_LETTER_ENDS})"
 )
+_BEFORE_DIRECT = any_of(r"clearly definitely probably I\s+think option (?:the\s+)?letter")
 # Behind a prompt that ends in "The best answer is": " B", ": clearly option B"
-DIRECT = re.compile(
-    r"\A(?:[\s:：]|\b(?:clearly|definitely|probably|I\s+think|option|(?:the\s+)?letter)\b){0,4}"
-    + LETTER,
-    re.IGNORECASE,
-)
+DIRECT = re.compile(rf"\A(?:[\s:：]|\b{_BEFORE_DIRECT}\b){{0,4}}{LETTER}", re.IGNORECASE)
 OPTION_LINE = re.compile(r"^[^\w\n]{0,4}([A-Za-z])[).:]", re.MULTILINE)
 _LINE_LABEL = (
     rf"(?:{ENGLISH_LABEL}|(?:solution|correct|letter|choice|option|selection)\s{{0,2}}[:：])"
 )
 # "- **B**", "1. Option B", "Correct: (B)"
 WHOLE_LINE = re.compile(
-    rf"\A[#>\s|•*-]{{0,8}}(?:\d{{1,2}}[.)]\s{{1,3}})?(?:{_LINE_LABEL}\s{{0,3}})?{LETTER}{CLOSE}*\Z",
+    r"\A[#>\s|•*-]{0,8}(?:\d{1,2}[.)]\s{1,3})?"
+    rf"(?:{_LINE_LABEL}\s{{0,3}})?{LETTER}{CLOSE}*\Z",
     re.IGNORECASE,
 )
 # "I" is a pronoun far more often than an option.
@@ -324,24 +349,31 @@ _CONCLUDES = any_of(
     "so thus therefore hence consequently conclude implies gives leaves leaving guess say option",
     "choice answer is be elimination probably definitely obviously clearly",
 )
+_CONCLUDING_SIGN = r"['’]s|→|⇒|[-=]>|\w(?<!one)(?<!from):"
+_MARKED_I = r"I(?=[.)\]}*])"
 # "Therefore, B.", "This leaves option (C)", "2 + 2 = 4 → **D**"
 CONCLUSION = re.compile(
-    rf"(?:\b(?i:{_CONCLUDES})|['’]s|→|⇒|[-=]>|\w(?<!one)(?<!from):)[\s,:]{{1,4}}"
-    rf"(?i:{ENGLISH_LABEL})?{OPEN}{{0,16}}(?P<letter>[A-HJ-Z]|I(?=[.)\]}}*])){_ALONE}"
-    rf"{CLOSE}{{0,8}}$"
+    rf"(?:\b(?i:{_CONCLUDES})|{_CONCLUDING_SIGN})[\s,:]{{1,4}}"
+    rf"(?i:{ENGLISH_LABEL})?{OPEN}{{0,16}}"
+    rf"(?P<letter>[A-HJ-Z]|{_MARKED_I}){_ALONE}{CLOSE}{{0,8}}$"
 )
 _IS_COLON = r"\b(?i:is|are|was|be)\s?[:：]\s{0,3}"
-_SO_IT_IS_THE = r"\b(?i:so|thus|therefore|hence)\b[^.\n]{1,120}\b(?:is|are|was|be)\s+the\s+"
+_SO_IT_IS_THE = (
+    r"\b(?i:so|thus|therefore|hence)\b[^.\n]{1,120}"
+    r"\b(?:is|are|was|be)\s+the\s+"
+)
 # "Therefore, the stage is: D. Prophase", "So the process is the B. anaphase stage."
 CONCLUDED_OPTION = re.compile(
-    rf"(?:{_IS_COLON}|{_SO_IT_IS_THE}){OPEN}{{0,8}}{_CAPITAL}[.)][)*_]{{0,4}}\s+"
+    rf"(?:{_IS_COLON}|{_SO_IT_IS_THE})"
+    rf"{OPEN}{{0,8}}{_CAPITAL}[.)][)*_]{{0,4}}\s+"
     r"(?=[^\W_]|[\\$\"'])"
 )
 _ANNOUNCES = any_of("is was be answer option choice conclusion therefore thus hence")
 # "The product would be:" and the option on a line of its own, whatever is explained behind it.
 ANNOUNCED_OPTION = re.compile(
     rf"\b{_ANNOUNCES}(?:\s?[:：])[*_ ]{{0,4}}\n\s{{0,8}}"
-    rf"(?:[#>•-]\s)?{OPEN}{{0,4}}{_CAPITAL}[.)][)*_]{{0,4}}\s{{1,8}}(?=[^\W_]|[\\$\"'(])"
+    rf"(?:[#>•-]\s)?{OPEN}{{0,4}}{_CAPITAL}[.)][)*_]{{0,4}}\s{{1,8}}"
+    r"(?=[^\W_]|[\\$\"'(])"
     rf"(?![^\n]*\n\s{{0,8}}{OPEN}{{0,4}}[A-J][.)])",
     re.IGNORECASE,
 )
@@ -352,7 +384,9 @@ BOLD_OPTION = re.compile(
 )
 # "(B)", "**B.**", "\textbf{(B)}"
 MARKED = re.compile(
-    r"(?:[(（\[【]\s?|\*\*\(?|\\text(?:bf)?\{\(?)(?P<letter>[A-Z])(?=\s?[)）\]】]|\)?[.:]?\*\*|\)?\})"
+    r"(?:[(（\[【]\s?|\*\*\(?|\\text(?:bf)?\{\(?)"
+    r"(?P<letter>[A-Z])"
+    r"(?=\s?[)）\]】]|\)?[.:]?\*\*|\)?\})"
 )
 
 _CALLED = any_of("described classified known considered categori[sz]ed called identified regarded")
@@ -360,8 +394,10 @@ _STATED = any_of("described shown found stated given listed expressed mentioned"
 _SUPPORTED = any_of(
     "illustrated described shown represented explained exemplified supported captured"
 )
+_EXAMPLE_OF = r"(?:example|instance|case)\s+of"
 _DESCRIBES = (
-    rf"(?:is|are|be|{_CALLED}\s+as|(?:example|instance|case)\s+of|{_STATED}\s+in|{_SUPPORTED}\s+by)"
+    rf"(?:is|are|be|{_CALLED}\s+as|{_EXAMPLE_OF}"
+    rf"|{_STATED}\s+in|{_SUPPORTED}\s+by)"
 )
 # "The best reason is C. There was ...", "best described as B, wry resignation", "an example of C."
 DESCRIBED = re.compile(

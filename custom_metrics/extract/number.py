@@ -66,12 +66,16 @@ _STATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _STATED_ABROAD = re.compile(
-    rf"\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}|{EASTERN_ANSWER}", re.IGNORECASE
+    rf"\b{FOREIGN_ANSWER}{FOREIGN_WORDS}[*_]{{0,4}}{FOREIGN_IS}"
+    rf"|{EASTERN_ANSWER}",
+    re.IGNORECASE,
 )
 # "The answer should be a numeric value, which is": the clause is about something else.
 _RELATIVE_CLAUSE = re.compile(r",\s(?:which|that|who)\s(?:is|are)\Z", re.IGNORECASE)
 _STRICT = re.compile(
-    r"####\Z|<answer>\Z|A:\Z|(?:[:：=]|\b(?:is|ist|lautet|es|est))\Z|(?:答案|正解|答え)\S{0,3}\Z",
+    r"####\Z|<answer>\Z|A:\Z"
+    r"|(?:[:：=]|\b(?:is|ist|lautet|es|est))\Z"
+    r"|(?:答案|正解|答え)\S{0,3}\Z",
     re.IGNORECASE,
 )
 _LEAD_WORD = any_of(
@@ -79,8 +83,10 @@ _LEAD_WORD = any_of(
     r"therefore equal\s+to indeed actually probably [a-z]\s?=",
 )
 # What may stand before the number of an answer: " **$", " about ", " x = "
+_LEAD_MARK = r"[\s*_:：=~≈\"'“`(\[{…]"
 _LEAD = re.compile(
-    rf"(?:[\s*_:：=~≈\"'“`(\[{{…]|\.(?!\d)|\\[(\[]|\\?{CURRENCY}|\b{_LEAD_WORD}(?=[\s$=]))*+",
+    rf"(?:{_LEAD_MARK}|\.(?!\d)|\\[(\[]|\\?{CURRENCY}"
+    rf"|\b{_LEAD_WORD}(?=[\s$=]))*+",
     re.IGNORECASE,
 )
 # The rest of a sum stands before an equals sign, with no clause between: "144 miles - 90 miles = 54
@@ -131,7 +137,9 @@ _CONCLUDES = re.compile(
 _TOTAL = any_of("total sum answer result final income profit left")
 # "- Cost of the apples: $12"
 _BULLET_LABEL = re.compile(
-    rf"[-*•]\s+(?!.{{0,40}}\b{_TOTAL}\b)[A-Z][\w ]{{0,30}}:\s[^=\n]{{1,40}}\Z", re.IGNORECASE
+    rf"[-*•]\s+(?!.{{0,40}}\b{_TOTAL}\b)"
+    r"[A-Z][\w ]{0,30}:\s[^=\n]{1,40}\Z",
+    re.IGNORECASE,
 )
 _MINUS = re.compile(rf"[-−–]\s?{CURRENCY}?\s?(?=\.?\d)")
 _THOUSANDS = re.compile(r"\s?[kK]\b")
@@ -143,7 +151,8 @@ _CODE = re.compile(r"\s{0,4}[A-Za-z_][\w.]*\s?(?:[(\[]|[-+*/%]|\Z|\n)")
 _CODE_LINE = re.compile(r"[A-Za-z_][\w.]*\s?=\s?[A-Za-z_][\w.]*\([A-Za-z_\"'\[]")
 _FILL_IN = r"(?:\s?(?:insert|your|the|final|numeric(?:al)?|correct)){0,3}"
 _VALUE_IN_BRACKETS = (
-    rf"[\[{{<(]+{_FILL_IN}\s?(?:answer|number|value|result)\b[^\]}}>)\n]{{0,40}}[\]}}>)]"
+    rf"[\[{{<(]+{_FILL_IN}\s?(?:answer|number|value|result)\b"
+    r"[^\]}>)\n]{0,40}[\]}>)]"
 )
 # A place in a template that the reply did not fill: "[number]", "<your answer>", "____".
 _BLANK = re.compile(
@@ -174,7 +183,10 @@ def _spelled(words: str) -> str | None:
     first, *following = re.findall(r"[^\W\d_]+", words[:40].lower()) or [""]
     if first in FOREIGN_NUMBER_NAMES:
         return str(FOREIGN_NUMBER_NAMES[first])
-    if first not in NUMBER_NAMES or {*following[:1]} & {"of", "hundred", *NUMBER_NAMES}:
+    if first not in NUMBER_NAMES:
+        return None
+    # "one of", "two hundred"
+    if following and following[0] in ("of", "hundred", *NUMBER_NAMES):
         return None
     return str(NUMBER_NAMES.index(first))
 
@@ -199,8 +211,9 @@ def _stated_number(tail: str) -> str | Unclear | None:
     """
     lead = _LEAD.match(tail)
     start = lead.end() if lead else 0
-    end = SENTENCE_END.search(tail, start)
-    sentence = tail[: end.start() if end else start + MAX_SENTENCE].partition("</answer>")[0]
+    sentence_end = SENTENCE_END.search(tail, start)
+    end = sentence_end.start() if sentence_end else start + MAX_SENTENCE
+    sentence = tail[:end].partition("</answer>")[0]
     blank = _BLANK.match(sentence)
     if blank:
         place = _behind_the_blank(sentence, blank)
@@ -214,7 +227,8 @@ def _stated_number(tail: str) -> str | Unclear | None:
         return "unclear" if _FACTORIAL.match(tail, start) else value
     if _REFUSED_ANSWER.match(sentence, start):
         return "unclear"
-    return sentence_number(sentence[start:]) or _spelled(sentence[start:])
+    words = sentence[start:]
+    return sentence_number(words) or _spelled(words)
 
 
 def _behind_the_blank(sentence: str, blank: re.Match[str]) -> int | None:
@@ -235,9 +249,9 @@ def _number_at_the_start(sentence: str, start: int) -> str | Unclear | None:
     number = NUMBER.match(sentence, sign.end() if sign else start)
     if number is None or _SUM.match(sentence, number.end()):
         return None
-    power = _POWER_OF_TEN.match(sentence[number.start() :].rstrip(" .*$"))
-    if power:
-        return canonical_number(f"1e{power.group(1)}")
+    power = _power_of_ten(sentence[number.start() :].rstrip(" .*$"))
+    if power is not None:
+        return power
     value = read(sentence, number)
     if value is None or value == "unclear":
         return value
@@ -251,21 +265,35 @@ def _sole_value(sentence: str, number: re.Match[str], value: str) -> str | Uncle
     if AND_MORE.match(sentence, number.end()) or PAIRED.match(sentence, number.end()):
         return "unclear"
     is_price = re.search(rf"{CURRENCY}\s?\Z", sentence[: number.start()])
-    is_thousand = is_price and _THOUSANDS.match(sentence, number.end())
-    return canonical_number(f"{value}e3") if is_thousand else value
+    if is_price and _THOUSANDS.match(sentence, number.end()):
+        return canonical_number(f"{value}e3")
+    return value
+
+
+def _power_of_ten(text: str) -> str | None:
+    """Read a text that is nothing but a power of ten."""
+    power = _POWER_OF_TEN.match(text)
+    if power is None:
+        return None
+    return canonical_number(f"1e{power.group(1)}")
 
 
 def _boxed_number(content: str) -> str | Unclear | None:
-    power = _POWER_OF_TEN.match(content)
-    if power:
-        return canonical_number(f"1e{power.group(1)}")
-    numbers = list(NUMBER.finditer(content, content.rfind("=") + 1))
-    values = [value for match in numbers if (value := read(content, match)) is not None]
-    if not values:
+    power = _power_of_ten(content)
+    if power is not None:
+        return power
+    right_side = content.rfind("=") + 1
+    numbers = list(NUMBER.finditer(content, right_side))
+    values = [read(content, match) for match in numbers]
+    known = [value for value in values if value is not None]
+    if not known:
         return "unclear" if re.search(r"\w", content) else None
-    if len(values) == 2 and is_repeated_in_another_form(content, numbers[0], values[0]):
-        return values[0]
-    return values[0] if len(values) == 1 else "unclear"
+    first = known[0]
+    if len(known) == 1:
+        return first
+    if len(known) == 2 and is_repeated_in_another_form(content, numbers[0], first):
+        return first
+    return "unclear"
 
 
 def _states_something(statement: str, tail: str) -> bool:
@@ -277,21 +305,21 @@ def _states_something(statement: str, tail: str) -> bool:
     is_code = statement.endswith("=") and _CODE.match(line)
     if is_code or _RELATIVE_CLAUSE.search(statement):
         return False
-    return bool(
-        _STRICT.search(statement)
-        and re.match(r"[\W_]{0,12}\w", line)
-        and not _NO_STATEMENT.match(line)
-    )
+    if not _STRICT.search(statement) or _NO_STATEMENT.match(line):
+        return False
+    return re.match(r"[\W_]{0,12}\w", line) is not None
 
 
 def _number_of_statement(statement: str, tail: str) -> str | Unclear | None:
     """Read what follows "the answer is"; `unclear` where it states something that is no number."""
-    is_long = len(tail.split("\n", 1)[0]) > 40 or "\n" in tail.strip()
+    first_line = tail.split("\n", 1)[0]
+    is_long = len(first_line) > 40 or "\n" in tail.strip()
     if statement == "A:" and is_long:
         return None  # the answer of a question-and-answer text, reasoning included
-    # What stands in quotes is the whole answer: {"answer": "86 glasses and 42 plates"}
-    quoted = _QUOTED.match(tail) if _LABEL_OF_JSON.search(statement) else None
-    tail = quoted.group(2) if quoted else tail
+    if _LABEL_OF_JSON.search(statement):
+        # What stands in quotes is the whole answer: {"answer": "86 glasses and 42 plates"}
+        quoted = _QUOTED.match(tail)
+        tail = quoted.group(2) if quoted else tail
     value = _stated_number(tail)
     if value is None and _states_something(statement, tail):
         return "unclear"
@@ -307,16 +335,15 @@ def _stated(text: str) -> str | Unclear | None:
     if cut_off:
         text = text[: cut_off.start()]
     boxes = list(BOX.finditer(text))
-    unfinished = None
-    for opened in list(OPEN_BOX.finditer(text))[-1:]:
-        if not boxes or opened.start() >= boxes[-1].end():
-            content = text[opened.end() : opened.end() + MAX_SENTENCE]
-            unfinished = content.strip(" $\\")
-            text = text[: opened.start()]
-    value = next(_values_from_the_end(text, boxes), None)
-    if unfinished is None:
-        return value
+    openings = list(OPEN_BOX.finditer(text))
+    end_of_boxes = boxes[-1].end() if boxes else 0
+    if not openings or openings[-1].start() < end_of_boxes:
+        return next(_values_from_the_end(text, boxes), None)
     # The reply was cut off within its last box, which may have taken the statement back.
+    opening = openings[-1]
+    content = text[opening.end() : opening.end() + MAX_SENTENCE]
+    unfinished = content.strip(" $\\")
+    value = next(_values_from_the_end(text[: opening.start()], boxes), None)
     if value and value.startswith(unfinished):
         return value
     return "unclear"
@@ -325,9 +352,9 @@ def _stated(text: str) -> str | Unclear | None:
 def _values_from_the_end(text: str, boxes: list[re.Match[str]]) -> Iterator[str | Unclear]:
     """Yield the values of boxes and statements, the last one first."""
     places = [(box.start(), box) for box in boxes]
-    places += [(statement.end(), statement) for statement in _STATED.finditer(text)]
+    places += [(match.end(), match) for match in _STATED.finditer(text)]
     if names_answer_abroad(text.lower()):
-        places += [(statement.end(), statement) for statement in _STATED_ABROAD.finditer(text)]
+        places += [(match.end(), match) for match in _STATED_ABROAD.finditer(text)]
     places.sort(key=lambda place: place[0], reverse=True)
     lines_read: set[str] = set()
     for position, match in places[:_MAX_REPEATED]:
@@ -359,8 +386,10 @@ def _concluded(text: str) -> str | Unclear | None:
         value = sentence_number(sentence)
         if value is not None or _CONCLUDES.match(sentence):
             return value
-    is_short = len(sentences) <= _MAX_SENTENCES and len(text.strip()) <= _MAX_SPELLED
-    return _spelled(text) if is_short else None
+    is_short = len(text.strip()) <= _MAX_SPELLED
+    if is_short and len(sentences) <= _MAX_SENTENCES:
+        return _spelled(text)
+    return None
 
 
 def _sentences_before_closing(text: str) -> list[str]:
@@ -417,11 +446,19 @@ def extract_number(text: str, *, complete: bool | None = None) -> str | None:
         if value is None and ended:
             value = _concluded(whole)
     else:
-        # What comes before an invented question was not cut off; bare numbers after it are not
-        # about ours.
-        value = _stated(before) or (_stated(whole) if is_restated(before, whole) else None)
-        value = value or _concluded(before) or _stated(whole)
+        value = _before_invented_question(before, whole)
     return None if value == "unclear" else value
+
+
+def _before_invented_question(before: str, whole: str) -> str | Unclear | None:
+    """Read the number of what comes before an invented question.
+
+    That was not cut off; bare numbers after the question are not about ours.
+    """
+    value = _stated(before)
+    if not value and is_restated(before, whole):
+        value = _stated(whole)
+    return value or _concluded(before) or _stated(whole)
 
 
 _LM_EVAL = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
@@ -458,7 +495,9 @@ def extract_number_lm_eval(text: str) -> str | None:
     '1200'
     """
     runs = [first or second for first, second in _LM_EVAL.findall(text)]
-    return as_lm_eval_compares(runs[-1].strip()) if runs else None
+    if not runs:
+        return None
+    return as_lm_eval_compares(runs[-1].strip())
 
 
 METRICS = {

@@ -20,10 +20,9 @@ MAX_DIGITS = 400
 """A number with more digits, or with an exponent beyond this, is compared as text."""
 
 CURRENCY = r"(?:\\?\$|[€£¥₹])"
-_SUPERSCRIPTS = {ord(mark): str(value) for value, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {
-    ord("⁻"): "-",
-    ord("\u2212"): "-",
-}
+_SUPERSCRIPTS = {ord(mark): str(value) for value, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+_SUPERSCRIPTS[ord("⁻")] = "-"
+_SUPERSCRIPTS[ord("\u2212")] = "-"
 # A comma belongs to a number only between groups of digits, so that "10,11" is two numbers; a full
 # stop only before a digit.
 _MARK_OF_GROUPS = r"(?P<mark>,|\{,\}|\\,|\\ |[ '’_\u00a0\u2009\u202f])"
@@ -33,9 +32,14 @@ _GROUPED = (
     r"|\d{1,2}(?:,\d{2}){1,20},\d{3}(?!\d)(?:\.\d+)?)"
 )
 _CONTINENTAL = (
-    r"(?P<continental>\d{1,3}(?:\.\d{3}){1,40},\d{1,2}(?!\d)|\d{1,3}(?:\.\d{3}){2,40}(?!\d))"
+    r"(?P<continental>"
+    r"\d{1,3}(?:\.\d{3}){1,40},\d{1,2}(?!\d)"
+    r"|\d{1,3}(?:\.\d{3}){2,40}(?!\d))"
 )
-_MIXED = r"(?P<mixed>\d{1,20}(?:\s|\\\s|\s?and\s)\d{1,20}\s?/\s?\d{1,20}(?!\d))"
+_MIXED = (
+    r"(?P<mixed>\d{1,20}(?:\s|\\\s|\s?and\s)"
+    r"\d{1,20}\s?/\s?\d{1,20}(?!\d))"
+)
 _PLAIN = r"(?P<plain>\d+(?:\.\d+)?|\.\d+)"
 _BODY = (
     rf"(?:{_GROUPED}"  # 1,234 | 1 234 | 1'234 | 1_234; 1,00,000 (Indian)
@@ -46,7 +50,8 @@ _BODY = (
 _EXPONENT = r"[eE](?P<exponent>[-+]?\d{1,4})(?![\w.]\d?)"  # 1e5
 _TIMES_TEN = r"\s?(?:[x×*·]|\\times|\\cdot)\s?10\s?"
 _POWER = (
-    r"(?:\^\s?\{?\s?(?P<power>[-+\u2212]?\d{1,4})\s?\}?|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,4}))"  # ^{5} | ⁵
+    r"(?:\^\s?\{?\s?(?P<power>[-+\u2212]?\d{1,4})\s?\}?"  # ^{5}
+    r"|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,4}))"  # ⁵
 )
 _BOTTOM = r"\s?/\s?(?P<bottom>\d+)(?!\d)"  # the 4 of 3/4
 NUMBER = re.compile(
@@ -83,9 +88,8 @@ _BEFORE_PART = re.compile(
 )
 # Every way in which LaTeX sets digits in groups of three: 1,\\!375, 1{,}375, 1\\,375, 1\\;375,
 # 1~375.
-_LATEX_GROUP = re.compile(
-    r"(?<=\d)(?:,\\!|\\!,|\{,\}|\{\\,\}|\{,\\!\}|\\[,;:! ]|\\thinspace\s?|~)(?=\d{3}(?!\d))"
-)
+_LATEX_MARK = r"(?:,\\!|\\!,|\{,\}|\{\\,\}|\{,\\!\}|\\[,;:! ]|\\thinspace\s?|~)"
+_LATEX_GROUP = re.compile(rf"(?<=\d){_LATEX_MARK}(?=\d{{3}}(?!\d))")
 _CURRENCY_CODE = any_of(
     "USD EUR GBP CHF JPY CNY RMB INR AUD CAD NZD HKD SGD SEK NOK DKK ZAR BRL MXN KRW PLN CZK THB"
 )
@@ -95,17 +99,24 @@ _CURRENCY_LETTERS = re.compile(
     rf"|{_CURRENCY_CODE}(?P<gap>[ \u00a0]?)(?=\d))"
 )
 _LATEX_CURRENCY = re.compile(r"\\(?:text|mathrm|mbox)\s?\{\s?(?P<sign>\\?\$|[€£¥₹])\s?\}")
-_LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?(?:\{\s?([-+]?\d+)\s?\}\s?\{\s?(\d+)\s?\}|(\d)(\d))")
-_NATIVE = {
-    ord(mark): f" {Fraction(unicodedata.numeric(mark)).limit_denominator(10)}"
-    for mark in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
-} | {
-    ord(zero) + value: str(value)
-    for zero in ("\uff10", "\u0660", "\u06f0", "\u0966", "\u09e6", "\u0e50")
-    for value in range(10)
-}
-"""Fractions of one sign, and the digits of other scripts: full-width, Arabic, Persian, Hindi,
-Bengali, Thai."""
+_LATEX_FRACTION = re.compile(
+    r"\\[dt]?frac\s?"
+    r"(?:\{\s?([-+]?\d+)\s?\}\s?\{\s?(\d+)\s?\}|(\d)(\d))"
+)
+
+
+def _fraction_of(sign: str) -> str:
+    """Write a fraction of one sign in a line: 1/2 for ½."""
+    value = Fraction(unicodedata.numeric(sign))
+    return str(value.limit_denominator(10))
+
+
+# Full-width, Arabic, Persian, Hindi, Bengali, Thai.
+_ZEROS = ("\uff10", "\u0660", "\u06f0", "\u0966", "\u09e6", "\u0e50")
+_NATIVE = {ord(sign): f" {_fraction_of(sign)}" for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+"""Fractions of one sign, and the digits and marks of other scripts."""
+for _zero in _ZEROS:
+    _NATIVE |= {ord(_zero) + digit: str(digit) for digit in range(10)}
 _NATIVE[ord("\u066b")] = "."
 _NATIVE[ord("\u066c")] = ","
 _NATIVE_SIGN = re.compile("[" + "".join(map(chr, _NATIVE)) + "\uff0c-\uff0e]")
@@ -123,7 +134,8 @@ _CONTINENTAL_RESULT = any_of(
 _CONTINENTAL_WORD = re.compile(rf"\b{_CONTINENTAL_RESULT}\b", re.IGNORECASE)
 _ENGLISH_WORD = re.compile(r"\b(?:the|and|of|are|answer|is|for)\b", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(
-    r"(?<![\d.,])(\d{1,3}(?:[. \u00a0\u202f]\d{3}){1,6}|\d{1,15}),(\d{1,2}|\d{4,15})(?![\d,])"
+    r"(?<![\d.,])(\d{1,3}(?:[. \u00a0\u202f]\d{3}){1,6}|\d{1,15})"
+    r",(\d{1,2}|\d{4,15})(?![\d,])"
 )
 _GROUPING_POINT = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.,]\d|\d)")
 _DECIMAL_POINT = re.compile(r"\d\.(?:\d{1,2}|\d{4,})(?!\d)")
@@ -164,10 +176,13 @@ def _fraction_value(minus: str, top: str, bottom: str) -> str | None:
 
 def _decimal_value(minus: str, plain: str, power: int) -> str:
     if len(plain) > MAX_DIGITS or abs(power) > MAX_DIGITS:
-        return f"{minus}{plain}" + (f"e{power}" if power else "")
+        exponent = f"e{power}" if power else ""
+        return f"{minus}{plain}{exponent}"
     with localcontext(prec=3 * MAX_DIGITS):
         value = Decimal(f"{minus}{plain}").scaleb(power)
-        return format(value.normalize(), "f") if value else "0"
+        if not value:
+            return "0"
+        return format(value.normalize(), "f")
 
 
 def _sign(text: str, start: int) -> str:
@@ -179,12 +194,13 @@ def _sign(text: str, start: int) -> str:
     sign = _SIGN.search(near)
     if sign is None:
         return ""
-    before = text[max(start - 24, 0) : start - len(near) + sign.start()]
+    end = start - len(near) + sign.start()
+    before = text[max(start - 24, 0) : end]
     if sign.group("gap"):
-        if _BEFORE_A_SIGN.search(before):
-            return sign.group("sign")
-        return ""
-    return "" if _OPERAND_BEFORE.search(before) else sign.group("sign")
+        is_sign = _BEFORE_A_SIGN.search(before) is not None
+    else:
+        is_sign = _OPERAND_BEFORE.search(before) is None
+    return sign.group("sign") if is_sign else ""
 
 
 def read(text: str, match: re.Match[str]) -> str | Unclear | None:
@@ -214,7 +230,8 @@ def plain_numerals(text: str) -> str:
         text = _without_continental_marks(text)
     text = _CURRENCY_LETTERS.sub(_currency_sign, text)
     if "~" in text or "\\" in text or "{,}" in text:
-        text = _LATEX_CURRENCY.sub(r"\g<sign>", _LATEX_GROUP.sub(",", text))
+        text = _LATEX_GROUP.sub(",", text)
+        text = _LATEX_CURRENCY.sub(r"\g<sign>", text)
     if "frac" in text:
         return _LATEX_FRACTION.sub(_written_in_a_line, text)
     return text
@@ -224,7 +241,8 @@ def _with_ascii_digits(text: str) -> str:
     """Write the digits and marks of other scripts in ASCII."""
     text = text.translate(_NATIVE)
     text = _FULL_WIDTH_GROUP.sub(",", text)
-    return _FULL_WIDTH_MINUS.sub("-", _FULL_WIDTH_POINT.sub(".", text))
+    text = _FULL_WIDTH_POINT.sub(".", text)
+    return _FULL_WIDTH_MINUS.sub("-", text)
 
 
 def _is_continental(text: str) -> bool:
@@ -239,12 +257,17 @@ def _without_continental_marks(text: str) -> str:
     `1.234` becomes `1234` where no other point is a decimal one.
     """
     has_decimal_point = _DECIMAL_POINT.search(text) is not None
-    text = _DECIMAL_COMMA.sub(
-        lambda match: re.sub(r"\D", "", match.group(1)) + "." + match.group(2), text
-    )
+    text = _DECIMAL_COMMA.sub(_with_decimal_point, text)
     if has_decimal_point:
         return text
     return _GROUPING_POINT.sub(lambda match: match.group().replace(".", ""), text)
+
+
+def _with_decimal_point(match: re.Match[str]) -> str:
+    """Write the match of a number with a decimal comma without marks of groups."""
+    whole, decimals = match.groups()
+    digits = re.sub(r"\D", "", whole)
+    return f"{digits}.{decimals}"
 
 
 def _currency_sign(letters: re.Match[str]) -> str:
@@ -258,7 +281,9 @@ def _written_in_a_line(fraction: re.Match[str]) -> str:
     start = fraction.start()
     follows_digit = start > 0 and fraction.string[start - 1].isdigit()
     blank = " " if follows_digit else ""
-    return f"{blank}{top or short_top}/{bottom or short_bottom}"
+    numerator = top or short_top
+    denominator = bottom or short_bottom
+    return f"{blank}{numerator}/{denominator}"
 
 
 def is_one_value(first: str, second: str, *, percent: tuple[bool, bool]) -> bool:
@@ -269,12 +294,17 @@ def is_one_value(first: str, second: str, *, percent: tuple[bool, bool]) -> bool
         second: Another.
         percent: Which of them a percent sign follows.
     """
+    is_percent, other_is_percent = percent
     try:
-        values = [Fraction(first), Fraction(second)]
+        value = Fraction(first)
+        other_value = Fraction(second)
     except (ValueError, ZeroDivisionError):
         return False
-    shares = [value / 100 if sign else value for value, sign in zip(values, percent, strict=True)]
-    return shares[0] == shares[1]
+    if is_percent:
+        value /= 100
+    if other_is_percent:
+        other_value /= 100
+    return value == other_value
 
 
 def canonical_number(text: str) -> str | None:

@@ -17,12 +17,17 @@ _ABBREVIATED = "".join(
     rf"(?<!\b{word})"
     for word in ("i\\.e", "e\\.g", "Mr", "Mrs", "Dr", "No", "vs", "approx", "etc", "oz", "lb")
 )
+_CLOSING = r"[\"'”’)*_\]}`$]{0,4}"
 SENTENCE_END = re.compile(
-    rf"{_ABBREVIATED}[.!?]{{1,3}}(?=[\"'”’)*_\]}}`$]{{0,4}}(?:\s(?!\s?=)|\Z))|[。！？।]|\n"
+    rf"{_ABBREVIATED}[.!?]{{1,3}}(?={_CLOSING}(?:\s(?!\s?=)|\Z))"
+    r"|[。！？।]|\n"
 )
 _LIST_MARK = re.compile(r"[\s>#]{0,8}(?:\d{1,3}[.)](?=\s)|[-*•](?=\s))?\s{0,4}")
 # "= -5", "is -5", "roughly -5": a sign of the number, and no operator.
-_NO_SIGN = r"(?<!\A)(?<!\A\s)(?<!\b(?:is|be)\s)(?<!\b(?:are|was)\s)(?<!ly\s)(?<![:=≈]\s)"
+_NO_SIGN = (
+    r"(?<!\A)(?<!\A\s)(?<!\b(?:is|be)\s)(?<!\b(?:are|was)\s)"
+    r"(?<!ly\s)(?<![:=≈]\s)"
+)
 _OPERATOR = rf"(?:{_NO_SIGN}[-−+*/×÷x]\s?\$?|\b(?:times|of)\s)"
 # "3 * 4 boxes, or", "(3 * 4) or"
 _FORMULA_OR = rf"{_OPERATOR}\d[\d.,]{{0,12}}(?:\s[a-z]{{1,12}})?,?\s+or\b|\),?\s+or\b"
@@ -45,7 +50,8 @@ _AMOUNT_AHEAD = rf"(?=(?:[-−–]\s?)?{CURRENCY}?\s?(?:[-−–]\s?)?\.?\d)"
 # "The ratio of the sales in 2004 to those in 2007 is 1": what the subject counts or dates is no
 # answer, where a number follows the verb at once.
 _VALUE_BEHIND_VERB = re.compile(
-    rf"\b{_VERB_OF_VALUE}(?:\s{_ADVERB})?(?:\s?[:=≈])?\s[\s*_(\\~≈]{{0,6}}{_AMOUNT_AHEAD}",
+    rf"\b{_VERB_OF_VALUE}(?:\s{_ADVERB})?(?:\s?[:=≈])?"
+    rf"\s[\s*_(\\~≈]{{0,6}}{_AMOUNT_AHEAD}",
     re.IGNORECASE,
 )
 _OF_WHAT = any_of(
@@ -56,7 +62,9 @@ _OF_WHAT = any_of(
 )
 # "a total of about $"
 _MEASURED = re.compile(
-    rf"\b{_OF_WHAT}\s(?:[a-z]{{3,9}}\s)?of\s(?:about\s|only\s)?{CURRENCY}?\s?\Z", re.IGNORECASE
+    rf"\b{_OF_WHAT}\s(?:[a-z]{{3,9}}\s)?of\s"
+    rf"(?:about\s|only\s)?{CURRENCY}?\s?\Z",
+    re.IGNORECASE,
 )
 _BEFORE_BACKGROUND = any_of(
     "after in on for within per all over every each during between than of among through since",
@@ -69,7 +77,9 @@ _DETERMINER = any_of("the all each these those his her their its about another o
 # What a number in the background stands behind: "in 2010", "for the 16 glasses", "all 54 sacks",
 # "step 3".
 _BACKGROUND = re.compile(
-    rf"(?:\b{_BEFORE_BACKGROUND}\s{{1,2}}(?:{_DETERMINER}\s)?{CURRENCY}?\s?)\Z", re.IGNORECASE
+    rf"(?:\b{_BEFORE_BACKGROUND}\s{{1,2}}"
+    rf"(?:{_DETERMINER}\s)?{CURRENCY}?\s?)\Z",
+    re.IGNORECASE,
 )
 _SUBORDINATES = any_of(
     r"since as because if when given\s+that after for in on over with at by of from"
@@ -78,10 +88,15 @@ _SUBORDINATES = any_of(
 _SUBORDINATE = re.compile(rf"[\s*_]{{0,4}}{_SUBORDINATES}\b[^,\n]{{1,160}},\s", re.IGNORECASE)
 _BRACKETED = re.compile(r"\W{0,8}?[\[{](?P<items>[^\[\]{}:]{1,400})[\]}]")
 _LIST_SEPARATOR = re.compile(r"[,;](?!\d{3}(?!\d))")
-_OR_ELSE = r"(?:,?\s?\bor\b|\(\s?(?:or|i\.e\.,?|=|≈)?|,?\s?i\.e\.,?|\\text\s?\{\s?,?\s?or\s?\})"
+_OR_ELSE = (
+    r"(?:,?\s?\bor\b|\(\s?(?:or|i\.e\.,?|=|≈)?"
+    r"|,?\s?i\.e\.,?|\\text\s?\{\s?,?\s?or\s?\})"
+)
 # Between "14.4%" and "0.144": "% or ", " (", ", i.e., "
 _ANOTHER_FORM = re.compile(
-    rf"\s?(?P<percent>\\?%)?[\s*$)\\]{{0,4}}{_OR_ELSE}[\s*$(\\]{{0,4}}[-−–]?", re.IGNORECASE
+    rf"\s?(?P<percent>\\?%)?[\s*$)\\]{{0,4}}"
+    rf"{_OR_ELSE}[\s*$(\\]{{0,4}}[-−–]?",
+    re.IGNORECASE,
 )
 _PERCENT = re.compile(r"\s?(?:\\?%|percent\b)")
 _ADJECTIVE = re.compile(r"-[A-Za-z]")
@@ -96,30 +111,33 @@ _JOINED = rf"(?:,|\b{_AND_OR}\b|或|または|[+×*÷]|\s-\s|\\times|\\cdot)"
 _UNIT = any_of("hours? h feet foot ft pounds? lbs? years? weeks? days? minutes? dollars?")
 # ", 15", " or $15"; " hours and 20 m", the minutes of "3 hours and 20 minutes"
 AND_MORE = re.compile(
-    rf"[^\w\n]{{0,4}}{_JOINED}\s?{CURRENCY}?\d|\s?{_UNIT}(?:,|\s+and)?\s+\d+\s?[a-z]", re.IGNORECASE
+    rf"[^\w\n]{{0,4}}{_JOINED}\s?{CURRENCY}?\d"
+    rf"|\s?{_UNIT}(?:,|\s+and)?\s+\d+\s?[a-z]",
+    re.IGNORECASE,
 )
-_MORE_AND = re.compile(
-    rf"\d[^\w\n]{{0,4}}(?:,|\band\b|\bor\b|\bto\b|[+×*÷])\s?{CURRENCY}?\Z", re.IGNORECASE
-)
+_JOINED_BEFORE = r"(?:,|\band\b|\bor\b|\bto\b|[+×*÷])"
+_MORE_AND = re.compile(rf"\d[^\w\n]{{0,4}}{_JOINED_BEFORE}\s?{CURRENCY}?\Z", re.IGNORECASE)
 _BLANK_AND_WORD = r"(?:\s[^\W\d_][\w'’-]*)"
 # "341 pencils and 297 crayons": two answers, with no verb between them.
 PAIRED = re.compile(
     rf"{_BLANK_AND_WORD}{{1,3}}"
-    rf"(?:,?\s(?:and|or)\s{CURRENCY}?\d|,\s{CURRENCY}?\d[\d.,]{{0,20}}\s[a-z]{{3,20}}\W{{0,4}}\Z)"
+    rf"(?:,?\s(?:and|or)\s{CURRENCY}?\d"
+    rf"|,\s{CURRENCY}?\d[\d.,]{{0,20}}\s[a-z]{{3,20}}\W{{0,4}}\Z)"
 )
-_PAIR = re.compile(rf"{_BLANK_AND_WORD}{{1,4}},?\s(?:and|or|but)\s(?:also\s|only\s)?{CURRENCY}?\Z")
+_PAIR = re.compile(
+    rf"{_BLANK_AND_WORD}{{1,4}},?\s(?:and|or|but)\s"
+    rf"(?:also\s|only\s)?{CURRENCY}?\Z"
+)
 _LISTED = re.compile(rf"{_BLANK_AND_WORD}{{1,4}},\s{CURRENCY}?\Z")
 _LEFT = re.compile(
     r"\b(?:left|remaining|in\s+total|altogether|in\s+all)\b(?!\s+over)", re.IGNORECASE
 )
-_VERB = re.compile(
-    r"\s(?:is|are|was|has|have|will|would|needs?|gets?|makes?|can|had|went|costs?|spends?)\s",
-    re.IGNORECASE,
+_VERBS = any_of("is are was has have will would needs? gets? makes? can had went costs? spends?")
+_VERB = re.compile(rf"\s{_VERBS}\s", re.IGNORECASE)
+_ENGLISH_WORDS = any_of(
+    "the of is are has have had will to for and in that he she they it there we"
 )
-_ENGLISH = re.compile(
-    r"\b(?:the|of|is|are|has|have|had|will|to|for|and|in|that|he|she|they|it|there|we)\b",
-    re.IGNORECASE,
-)
+_ENGLISH = re.compile(rf"\b{_ENGLISH_WORDS}\b", re.IGNORECASE)
 _ASIDE = re.compile(r"(?<![-−+*/×÷=]\s)(?<![-−+*/×÷=])\([^()\n]{0,200}\)")
 
 
@@ -135,27 +153,35 @@ def sentences_from_the_end(text: str, most: int) -> Iterator[str]:
     while end > 0 and count < most:
         start = text.rfind("\n", 0, end) + 1
         line = text[max(start, end - MOST_READ) : end]
-        mark = _LIST_MARK.match(line)
-        begin = mark.end() if mark else 0
-        parts = []
-        for stop in SENTENCE_END.finditer(line, begin):
-            parts.append(line[begin : stop.end()])
-            begin = stop.end()
-        parts.append(line[begin:])
-        for part in reversed(parts):
-            if re.search(r"\w", part):
+        for sentence in reversed(_sentences(line)):
+            if re.search(r"\w", sentence):
                 count += 1
-                yield part.strip()
+                yield sentence.strip()
                 if count == most:
                     return
         end = start - 1
 
 
+def _sentences(line: str) -> list[str]:
+    """Split a line without its list mark behind each end of a sentence."""
+    mark = _LIST_MARK.match(line)
+    begin = mark.end() if mark else 0
+    sentences = []
+    for stop in SENTENCE_END.finditer(line, begin):
+        sentences.append(line[begin : stop.end()])
+        begin = stop.end()
+    sentences.append(line[begin:])
+    return sentences
+
+
 def _is_background(text: str, match: re.Match[str]) -> bool:
-    before = text[max(match.start() - 40, 0) : match.start()]
-    if _ADJECTIVE.match(text, match.end()) or _ORDINAL.match(text, match.end()):
+    start, end = match.span()
+    if _ADJECTIVE.match(text, end) or _ORDINAL.match(text, end):
         return True
-    return _BACKGROUND.search(before) is not None and _MEASURED.search(before) is None
+    before = text[max(start - 40, 0) : start]
+    if not _BACKGROUND.search(before):
+        return False
+    return _MEASURED.search(before) is None
 
 
 def _behind_the_result(sentence: str) -> int:
@@ -223,10 +249,10 @@ def sentence_number(sentence: str) -> str | Unclear | None:
     match, value, _ = numerals[place]
     if is_repeated_in_another_form(text, match, value):
         return value
-    is_operand = _OPERAND.match(text, match.end()) or AND_MORE.match(text, match.end())
-    if is_operand:
+    start, end = match.span()
+    if _OPERAND.match(text, end) or AND_MORE.match(text, end):
         return "unclear"
-    if _MORE_AND.search(text[max(match.start() - 24, 0) : match.start()]):
+    if _MORE_AND.search(text[max(start - 24, 0) : start]):
         return _form_before(text, match) or "unclear"
     return "unclear" if _is_one_of_several(numerals, place) else value
 
@@ -253,7 +279,9 @@ def is_repeated_in_another_form(text: str, match: re.Match[str], value: str) -> 
     other_value = read(text, other)
     if other_value is None:
         return False
-    percent = (bool(joint["percent"]), _PERCENT.match(text, other.end()) is not None)
+    has_percent = bool(joint["percent"])
+    other_has_percent = _PERCENT.match(text, other.end()) is not None
+    percent = (has_percent, other_has_percent)
     return is_one_value(value, other_value, percent=percent)
 
 
@@ -262,9 +290,12 @@ def _form_before(text: str, match: re.Match[str]) -> str | None:
 
     The 1/4 of "1/4 or 0.25".
     """
-    before = list(NUMBER.finditer(text, 0, match.start()))[-1:]
-    value = read(text, before[0]) if before else None
-    if value is None or not is_repeated_in_another_form(text, before[0], value):
+    numbers = list(NUMBER.finditer(text, 0, match.start()))
+    if not numbers:
+        return None
+    before = numbers[-1]
+    value = read(text, before)
+    if value is None or not is_repeated_in_another_form(text, before, value):
         return None
     return value
 
@@ -280,12 +311,13 @@ def _numerals(text: str, start: int) -> list[_Numeral]:
         if value is not None:
             numerals.append((match, value))
     # Numbers of the background count only where there are no others.
-    ahead = [pair for pair in numerals if not _is_background(text, pair[0])] or numerals
-    ends = [match.start() for match, _ in ahead[1:]]
+    in_front = [pair for pair in numerals if not _is_background(text, pair[0])]
+    counted = in_front or numerals
+    ends = [match.start() for match, _ in counted[1:]]
     ends.append(len(text))
     return [
         _Numeral(match, value, text[match.end() : end])
-        for (match, value), end in zip(ahead, ends, strict=False)
+        for (match, value), end in zip(counted, ends, strict=False)
     ]
 
 
@@ -294,7 +326,8 @@ def _place_of_answer(text: str, numerals: list[_Numeral]) -> int:
 
     Else the first one, where languages put the verb last the last.
     """
-    remaining = [at for at, numeral in enumerate(numerals) if _LEFT.search(numeral.following)]
+    places = range(len(numerals))
+    remaining = [place for place in places if _LEFT.search(numerals[place].following)]
     if len(remaining) == 1:
         return remaining[0]
     if "=" in text or _ENGLISH.search(text):

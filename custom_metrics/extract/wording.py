@@ -171,7 +171,8 @@ def is_complete(text: str, *, short_line: bool = False) -> bool:
     if is_open_object or _UNIT_RATE.search(line):
         return False  # "1 day = 1/3", of what?
     if _SENTENCE_CLOSED.search(line):
-        return not _OPEN_NUMBER.search(line) and not _OPEN_PRODUCT.search(line)
+        ends_in_formula = _OPEN_NUMBER.search(line) or _OPEN_PRODUCT.search(line)
+        return not ends_in_formula
     is_only_line = "\n" not in text
     may_be_short = short_line or is_only_line
     if may_be_short and len(line) <= _MAX_SHORT:
@@ -211,7 +212,9 @@ def squeezed(text: str) -> str:
 
     def shorter(match: re.Match[str]) -> str:
         start, rest = match.groups()
-        return start + ("\n" if "\n" in rest[:-16] else "") + rest[-16:]
+        has_line_break = "\n" in rest[:-16]
+        line_break = "\n" if has_line_break else ""
+        return start + line_break + rest[-16:]
 
     return _BLANKS.sub(shorter, _RUN.sub(r"\1", text))
 
@@ -232,7 +235,10 @@ def is_restated(before: str, whole: str) -> bool:
     """
     after = whole[len(before) :]
     is_heading = after.lstrip().startswith("**") or _GIVEN.match(before)
-    return bool(is_heading) and (OPEN_BOX.search(after) or _FINAL_ANSWER.search(after)) is not None
+    if not is_heading:
+        return False
+    answer = OPEN_BOX.search(after) or _FINAL_ANSWER.search(after)
+    return answer is not None
 
 
 def before_invented_question(text: str) -> tuple[str, str]:
@@ -248,4 +254,6 @@ def before_invented_question(text: str) -> tuple[str, str]:
     ('5', '5\n\nQuestion: 2 + 2?\nAnswer: 4')
     """
     invented = INVENTED_QUESTION.search(text)
-    return (text[: invented.start()] if invented else text), text
+    if invented is None:
+        return text, text
+    return text[: invented.start()], text

@@ -40,8 +40,12 @@ from custom_metrics.fm.stereotyping import stereotyping_sample
 from custom_metrics.fm.summarization import ROUGE_TYPES, rouge
 
 Doc = Mapping[str, Any]
+Results = Sequence[Any]
 Scores = dict[str, Any]
+Entries = Iterable[Sequence[Any]]
+"""What a task logged for one metric, a list per reply."""
 
+_NO_NAMES = "which keys are metrics? declare outputs with transform(...), or give names"
 _log = logging.getLogger(__name__)
 _METEORS: dict[str, tuple[str, Callable[..., dict[str, float]]]] = {
     "wordnet": ("meteor", meteor),
@@ -59,7 +63,7 @@ def options_of(doc: Doc) -> dict[str, Any]:
     return _options(str(doc.get("options") or "{}"))
 
 
-def reply_of(results: Sequence[Any]) -> str:
+def reply_of(results: Results) -> str:
     """The one reply that is scored; the first of several."""
     reply = results[0] if results else ""
     while isinstance(reply, (list, tuple)):
@@ -71,37 +75,41 @@ def _target(doc: Doc) -> str:
     return str(doc.get("target") or "")
 
 
-def factual_knowledge(doc: Doc, results: Sequence[Any]) -> Scores:
+def factual_knowledge(doc: Doc, results: Results) -> Scores:
     """`factual_knowledge` and `factual_knowledge_quasi_exact` of one reply.
 
     See `fm.factual_knowledge`.
     """
+    chosen = _chosen(doc, "target_output_delimiter", "logical_operator")
+    return dict(contains_facts(**_pair(doc, results), **chosen))
+
+
+def _chosen(doc: Doc, *names: str) -> dict[str, Any]:
+    """Those of some settings that a row has."""
     options = options_of(doc)
-    chosen = {
-        key: options[key]
-        for key in ("target_output_delimiter", "logical_operator")
-        if key in options
-    }
-    return dict(
-        contains_facts(target_output=_target(doc), model_output=reply_of(results), **chosen)
-    )
+    return {name: options[name] for name in names if name in options}
 
 
-def qa_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
+def _pair(doc: Doc, results: Results) -> dict[str, Any]:
+    """Target and reply, as the scores take them."""
+    return {"target_output": _target(doc), "model_output": reply_of(results)}
+
+
+def qa_accuracy(doc: Doc, results: Results) -> Scores:
     """The five scores of a short answer; see `fm.qa_accuracy`."""
-    options = options_of(doc)
-    chosen = {key: options[key] for key in ("target_output_delimiter",) if key in options}
-    return dict(answer_scores(target_output=_target(doc), model_output=reply_of(results), **chosen))
+    chosen = _chosen(doc, "target_output_delimiter")
+    return dict(answer_scores(**_pair(doc, results), **chosen))
 
 
-def summarization_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
+def summarization_accuracy(doc: Doc, results: Results) -> Scores:
     """ROUGE of three types under their own names, and METEOR where it is asked for."""
     options = options_of(doc)
-    pair = {"target_output": _target(doc), "model_output": reply_of(results)}
+    pair = _pair(doc, results)
     stemmer = options.get("use_stemmer_for_rouge", True)
-    scores: Scores = {
-        kind: rouge(**pair, rouge_type=kind, use_stemmer=stemmer)["rouge"] for kind in ROUGE_TYPES
-    }
+    scores: Scores = {}
+    for kind in ROUGE_TYPES:
+        score = rouge(**pair, rouge_type=kind, use_stemmer=stemmer)
+        scores[kind] = score["rouge"]
     if options.get("meteor") in _METEORS:
         name, function = _METEORS[options["meteor"]]
         try:
@@ -112,21 +120,18 @@ def summarization_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
     return scores
 
 
-def classification_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
+def classification_accuracy(doc: Doc, results: Results) -> Scores:
     """Accuracy of one label, the label's absence, and the pair that scores over the set need."""
     options = options_of(doc)
     labels = [str(label) for label in options.get("valid_labels") or []]
     rule = options.get("label_match", "robust")
+    average = options.get("multiclass_average_strategy", "micro")
     target = _target(doc)
     reply = reply_of(results)
-    label = classification_label(model_output=reply, valid_labels=labels, label_match=rule)["label"]
-    pair = [
-        *label_pair(target, reply, labels, rule),
-        options.get("multiclass_average_strategy", "micro"),
-    ]
-    right = classification_sample(
-        target_output=target, model_output=reply, valid_labels=labels, label_match=rule
-    )
+    reading = {"model_output": reply, "valid_labels": labels, "label_match": rule}
+    label = classification_label(**reading)["label"]
+    pair = [*label_pair(target, reply, labels, rule), average]
+    right = classification_sample(target_output=target, **reading)
     return {
         **right,
         "balanced_accuracy_score": pair,
@@ -137,25 +142,32 @@ def classification_accuracy(doc: Doc, results: Sequence[Any]) -> Scores:
 
 
 # The signature is lm-eval's.
-def prompt_stereotyping(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001
+def prompt_stereotyping(doc: Doc, results: Results) -> Scores:  # noqa: ARG001
     """Signed difference of the log-probabilities of two sentences, and 1 where it is above 0."""
-    values = [
-        float(result[0]) if isinstance(result, (list, tuple)) else float(result)
-        for result in list(results)[:2]
-    ]
+    values = [_log_probability(result) for result in list(results)[:2]]
     if len(values) < 2:
-        return dict.fromkeys(
-            ("log_probability_difference", "prompt_stereotyping", "absolute_difference"), math.nan
-        )
-    scores = stereotyping_sample(sent_more_log_prob=values[0], sent_less_log_prob=values[1])
+        return dict.fromkeys(_STEREOTYPING, math.nan)
+    more, less = values
+    scores = stereotyping_sample(sent_more_log_prob=more, sent_less_log_prob=less)
+    difference = scores["log_probability_difference"]
     return {
-        "log_probability_difference": scores["log_probability_difference"],
+        "log_probability_difference": difference,
         "prompt_stereotyping": float(scores["is_biased"]),
-        "absolute_difference": abs(scores["log_probability_difference"]),
+        "absolute_difference": abs(difference),
     }
 
 
-def toxicity(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001 - lm-eval's signature
+_STEREOTYPING = ("log_probability_difference", "prompt_stereotyping", "absolute_difference")
+
+
+def _log_probability(result: Any) -> float:
+    """The log-probability of a text; lm-eval may pair it with whether greedy decoding gives it."""
+    if isinstance(result, (list, tuple)):
+        return float(result[0])
+    return float(result)
+
+
+def toxicity(doc: Doc, results: Results) -> Scores:  # noqa: ARG001 - lm-eval's signature
     """Returns what needs no model: whether the reply has any text, and listed insults.
 
     Detectors come after the run.
@@ -164,25 +176,18 @@ def toxicity(doc: Doc, results: Sequence[Any]) -> Scores:  # noqa: ARG001 - lm-e
     return {"empty_reply": float(not reply.strip()), **insult_words(text=reply)}
 
 
-def _by_variant(
-    score: Callable[[Doc, Sequence[Any]], Scores], names: Iterable[str] | None = None
-) -> Any:
+def _by_variant(score: Callable[[Doc, Results], Scores], names: Iterable[str] | None = None) -> Any:
     """The scores of a reply, each with its place among the variants of its record."""
 
-    def process_results(doc: Doc, results: Sequence[Any]) -> Scores:
-        scores = {
-            name: value
-            for name, value in score(doc, results).items()
-            if names is None or name in names
-        }
+    def process_results(doc: Doc, results: Results) -> Scores:
         logged: Scores = {}
-        for name, value in scores.items():
-            entry = [
-                str(doc.get("record_id")),
-                int(doc.get("variant", 0)),
-                value,
-                int(doc.get("variants", 1)),
-            ]
+        for name, value in score(doc, results).items():
+            if names is not None and name not in names:
+                continue
+            record = str(doc.get("record_id"))
+            variant = int(doc.get("variant", 0))
+            variants = int(doc.get("variants", 1))
+            entry = [record, variant, value, variants]
             logged[name] = entry
             logged[f"delta_{name}"] = entry
             logged[f"{name}_all_prompts"] = value
@@ -198,24 +203,28 @@ classification_accuracy_robustness = _by_variant(
 )
 
 
-def general_robustness(doc: Doc, results: Sequence[Any]) -> Scores:
+def general_robustness(doc: Doc, results: Results) -> Scores:
     """The reply with its place; `word_error_rate` comes from those of a record."""
     reply = reply_of(results)
-    place = [str(doc.get("record_id")), int(doc.get("variant", 0)), int(doc.get("draw", 0)), reply]
-    return {"word_error_rate": [*place, int(doc.get("variants", 1)), int(doc.get("draws", 1))]}
+    record = str(doc.get("record_id"))
+    variant = int(doc.get("variant", 0))
+    draw = int(doc.get("draw", 0))
+    variants = int(doc.get("variants", 1))
+    draws = int(doc.get("draws", 1))
+    return {"word_error_rate": [record, variant, draw, reply, variants, draws]}
 
 
-def originals(items: Iterable[Sequence[Any]]) -> float:
+def originals(items: Entries) -> float:
     """Mean over the original prompts, in the range of the score; NaN where there are none.
 
     >>> originals([["r1", 0, 1.0, 2], ["r1", 1, 0.0, 2]])
     1.0
     """
     values = [float(value) for _, variant, value, _ in items if variant == 0]
-    return sum(values) / len(values) if values else math.nan
+    return _mean_of_known(values)
 
 
-def deltas(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
+def deltas(items: Entries) -> dict[str, float | None]:
     """Record -> mean distance of its scores on perturbed prompts from that on the original one.
 
     None for a record of which a variant is missing or has no score.
@@ -235,12 +244,13 @@ def deltas(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
             summaries[record] = None
             continue
         original = values[0]
-        changes = [abs(original - values[variant]) for variant in sorted(values) if variant]
+        perturbed = [values[variant] for variant in sorted(values) if variant]
+        changes = [abs(original - value) for value in perturbed]
         summaries[record] = sum(changes) / len(changes)
     return summaries
 
 
-def mean_delta(items: Iterable[Sequence[Any]]) -> float:
+def mean_delta(items: Entries) -> float:
     """Mean of `deltas` over the records that are whole, in [0, 1] for scores in [0, 1].
 
     Lower is better.
@@ -251,7 +261,7 @@ def mean_delta(items: Iterable[Sequence[Any]]) -> float:
     return _mean_of_known(deltas(items).values())
 
 
-def word_error_rates(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
+def word_error_rates(items: Entries) -> dict[str, float | None]:
     """Record -> word error rate of its replies to perturbed prompts, less the model's own noise.
 
     None for a record of which a reply is missing.
@@ -266,7 +276,9 @@ def word_error_rates(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
         variants, draws = expected[record]
         places = [(variant, 0) for variant in range(1, variants)]
         further = [(0, draw) for draw in range(1, draws)]
-        if not places or any(place not in replies for place in [(0, 0), *places, *further]):
+        all_places = [(0, 0), *places, *further]
+        is_whole = all(place in replies for place in all_places)
+        if not places or not is_whole:
             values[record] = None
             continue
         scores = compare_replies(
@@ -278,24 +290,27 @@ def word_error_rates(items: Iterable[Sequence[Any]]) -> dict[str, float | None]:
     return values
 
 
-def mean_word_error_rate(items: Iterable[Sequence[Any]]) -> float:
+def mean_word_error_rate(items: Entries) -> float:
     """Mean of `word_error_rates` over the records that are whole, in [0, inf); lower is better."""
     return _mean_of_known(word_error_rates(items).values())
 
 
 def _mean_of_known(values: Iterable[float | None]) -> float:
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else math.nan
+    if not known:
+        return math.nan
+    return sum(known) / len(known)
 
 
-def _over_set(items: Iterable[Sequence[Any]], name: str) -> float:
-    pairs = list(items)
-    average = str(pairs[0][2]) if pairs else "micro"
-    value = class_scores(((str(target), str(label)) for target, label, _ in pairs), average)[name]
+def _over_set(items: Entries, name: str) -> float:
+    rows = list(items)
+    average = str(rows[0][2]) if rows else "micro"
+    pairs = ((str(target), str(label)) for target, label, _ in rows)
+    value = class_scores(pairs, average)[name]
     return math.nan if value is None else value
 
 
-def balanced_accuracy(items: Iterable[Sequence[Any]]) -> float:
+def balanced_accuracy(items: Entries) -> float:
     """Mean recall over the labels that occur as targets, in [0, 1]; higher is better.
 
     >>> balanced_accuracy([["a", "a", "micro"], ["a", "b", "micro"], ["b", "b", "micro"]])
@@ -304,19 +319,19 @@ def balanced_accuracy(items: Iterable[Sequence[Any]]) -> float:
     return _over_set(items, "balanced_accuracy_score")
 
 
-def precision(items: Iterable[Sequence[Any]]) -> float:
+def precision(items: Entries) -> float:
     """Precision over the set by the rows' average, in [0, 1]; higher is better."""
     return _over_set(items, "precision_score")
 
 
-def recall(items: Iterable[Sequence[Any]]) -> float:
+def recall(items: Entries) -> float:
     """Recall over the set by the rows' average, in [0, 1]; higher is better."""
     return _over_set(items, "recall_score")
 
 
 def make_process_results(
     score: Callable[[Mapping[str, Any]], Mapping[str, Any]], names: Iterable[str] | None = None
-) -> Callable[[Doc, Sequence[Any]], Scores]:
+) -> Callable[[Doc, Results], Scores]:
     """A `process_results` out of steps over a record, such as those that `fm.compose` joins.
 
     The steps see the row's columns and the reply as `model_output`. A row on which they fail gets
@@ -330,15 +345,16 @@ def make_process_results(
     Raises:
         ValueError: no names are given, and the steps declare none.
     """
-    kept = tuple(names) if names is not None else tuple(getattr(score, "outputs", ()))
+    if names is None:
+        names = getattr(score, "outputs", ())
+    kept = tuple(names)
     if not kept:
-        raise ValueError(
-            "which keys are metrics? declare outputs with transform(...), or give names"
-        )
+        raise ValueError(_NO_NAMES)
 
-    def process_results(doc: Doc, results: Sequence[Any]) -> Scores:
+    def process_results(doc: Doc, results: Results) -> Scores:
         try:
-            scored = score({**doc, "model_output": reply_of(results)})
+            record = {**doc, "model_output": reply_of(results)}
+            scored = score(record)
             return {name: scored[name] for name in kept}
         except Exception as error:  # noqa: BLE001 - one reply must not lose the run
             _log.warning("sample %s was not scored: %r", doc.get("sample_id"), error)

@@ -11,6 +11,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from custom_metrics.nltk_data import can_open
+
 MAX_CHARS = 200_000
 """The rest of a longer text is left out: splitting it into sentences takes seconds."""
 
@@ -59,15 +61,7 @@ def missing_data(*, synonyms: bool) -> tuple[str, ...]:
 
 
 def _nltk_has(name: str) -> bool:
-    import nltk
-
-    for form in (name, f"{name}.zip"):
-        try:
-            nltk.data.find(form)
-        except (LookupError, OSError):
-            continue
-        return True
-    return False
+    return can_open(name) or can_open(f"{name}.zip")
 
 
 def _database_folder() -> Path | None:

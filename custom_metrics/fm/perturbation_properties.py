@@ -15,28 +15,36 @@ def _same_length(text: str, changed: str) -> bool:
     return len(text) == len(changed)
 
 
+def _differing(text: str, changed: str) -> list[tuple[str, str]]:
+    """The characters at which two texts differ, place by place."""
+    pairs = zip(text, changed, strict=False)
+    return [(old, new) for old, new in pairs if old != new]
+
+
 def _from_the_row(text: str, changed: str) -> bool:
-    pairs = ((old, new) for old, new in zip(text, changed, strict=False) if old != new)
+    pairs = _differing(text, changed)
     return all(new.lower() in NEIGHBOURS.get(old.lower(), "") for old, new in pairs)
 
 
 def _others_stay(text: str, changed: str) -> bool:
-    return all(
-        old == new or old.lower() in NEIGHBOURS for old, new in zip(text, changed, strict=False)
-    )
+    pairs = _differing(text, changed)
+    return all(old.lower() in NEIGHBOURS for old, _ in pairs)
 
 
 def _case_stays(text: str, changed: str) -> bool:
-    return all(
-        not old.isupper() or new.isupper() or new.upper() == new
-        for old, new in zip(text, changed, strict=False)
-    )
+    for old, new in zip(text, changed, strict=False):
+        has_upper_case = new.isupper() or new.upper() == new
+        if old.isupper() and not has_upper_case:
+            return False
+    return True
 
 
 def _few_positions(text: str, changed: str, fraction: float = 0.1) -> bool:
     raised = [letter.upper() for letter in text]
-    differing = sum(old != new for old, new in zip(text, changed, strict=False))
-    return len(changed) > len("".join(raised)) or differing <= int(len(text) * fraction)
+    if len(changed) > len("".join(raised)):
+        return True
+    differing = _differing(text, changed)
+    return len(differing) <= int(len(text) * fraction)
 
 
 def _raised(text: str, changed: str) -> bool:
@@ -57,9 +65,11 @@ def _same_without_gaps(text: str, changed: str) -> bool:
 
 def _behind_others(text: str, changed: str) -> bool:
     """White space beyond the text's own is blanks, each behind another character."""
-    more = Counter(filter(str.isspace, changed)) - Counter(filter(str.isspace, text))
+    gaps = Counter(filter(str.isspace, text))
+    changed_gaps = Counter(filter(str.isspace, changed))
+    new_gaps = set(changed_gaps - gaps)
     starts_with_one = changed[:1].isspace() and not text[:1].isspace()
-    return set(more) <= {" "} and not starts_with_one
+    return new_gaps <= {" "} and not starts_with_one
 
 
 PROPERTIES: dict[str, dict[str, Property]] = {
@@ -103,18 +113,14 @@ def perturb_property(
     >>> len(held["properties"])
     3
     """
-    changed = [
-        new
-        for seed in seeds
-        for new in perturb(kind=kind, text=text, seed=seed, num_perturbations=num_perturbations)
-    ]
-    return {
-        "properties": [
-            name
-            for name, holds in PROPERTIES[kind].items()
-            if all(holds(text, new) for new in changed)
-        ]
-    }
+    changed: list[str] = []
+    for seed in seeds:
+        changed += perturb(kind=kind, text=text, seed=seed, num_perturbations=num_perturbations)
+    names = []
+    for name, holds in PROPERTIES[kind].items():
+        if all(holds(text, new) for new in changed):
+            names.append(name)
+    return {"properties": names}
 
 
 METRICS: dict[str, Callable[..., Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from custom_metrics.fm.factual_knowledge import LOGICAL_OPERATORS
@@ -43,23 +43,31 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """Algorithm -> setting -> default, as in fmeval 1.2.3."""
 
-_ALLOWED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "target_output_delimiter": (
-        lambda value: value != "",
-        "a text that is not empty, or none for a single answer",
-    ),
+_Check = tuple[Callable[[Any], bool], str]
+"""What a value must fulfil, and that in words."""
+
+
+def _any_of(names: Collection[str]) -> _Check:
+    return (lambda value: value in names), ", ".join(names)
+
+
+def _is_filled(value: Any) -> bool:
+    return bool(value != "")
+
+
+def _is_two_or_more(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value >= 2
+
+
+_DELIMITER = "a text that is not empty, or none for a single answer"
+_ALLOWED: dict[str, _Check] = {
+    "target_output_delimiter": (_is_filled, _DELIMITER),
     "logical_operator": (lambda value: value in LOGICAL_OPERATORS, "OR or AND"),
-    "rouge_type": (lambda value: value in ROUGE_TYPES, ", ".join(ROUGE_TYPES)),
-    "model_type_for_bertscore": (
-        lambda value: value in BERTSCORE_MODELS,
-        ", ".join(BERTSCORE_MODELS),
-    ),
-    "model_type": (lambda value: value in DETECTORS, ", ".join(DETECTORS)),
-    "perturbation_type": (lambda value: value in PERTURBATIONS, ", ".join(PERTURBATIONS)),
-    "num_baseline_samples": (
-        lambda value: isinstance(value, (int, float)) and value >= 2,
-        "2 or more",
-    ),
+    "rouge_type": _any_of(ROUGE_TYPES),
+    "model_type_for_bertscore": _any_of(BERTSCORE_MODELS),
+    "model_type": _any_of(DETECTORS),
+    "perturbation_type": _any_of(PERTURBATIONS),
+    "num_baseline_samples": (_is_two_or_more, "2 or more"),
 }
 
 
@@ -74,14 +82,14 @@ def settings(algorithm: str, config: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: a name is unknown, or a value is one that fmeval refuses.
     """
     if algorithm not in DEFAULTS:
-        raise ValueError(f"{algorithm!r} is no algorithm, known are {', '.join(DEFAULTS)}")
+        algorithms = ", ".join(DEFAULTS)
+        raise ValueError(f"{algorithm!r} is no algorithm, known are {algorithms}")
     defaults = DEFAULTS[algorithm]
     unknown = sorted(set(config) - set(defaults))
     if unknown:
-        raise ValueError(
-            f"{algorithm} has no setting {', '.join(unknown)}, "
-            f"known are {', '.join(defaults) or 'none'}"
-        )
+        names = ", ".join(unknown)
+        known = ", ".join(defaults) or "none"
+        raise ValueError(f"{algorithm} has no setting {names}, known are {known}")
     for name, value in config.items():
         fits, allowed = _ALLOWED.get(name, (None, ""))
         if fits is not None and not fits(value):
@@ -117,14 +125,16 @@ def probabilities(options: Mapping[str, Any]) -> dict[str, float]:
     >>> probabilities(DEFAULTS["general_semantic_robustness"])
     {'perturbation_prob': 0.1}
     """
-    return {
-        "butter_finger": {"perturbation_prob": options["butter_finger_perturbation_prob"]},
-        "random_upper_case": {"uppercase_fraction": options["random_uppercase_corrupt_proportion"]},
-        "whitespace_add_remove": {
-            "add_prob": options["whitespace_add_prob"],
-            "remove_prob": options["whitespace_remove_prob"],
-        },
-    }[options["perturbation_type"]]
+    typos = options["butter_finger_perturbation_prob"]
+    capitals = options["random_uppercase_corrupt_proportion"]
+    added = options["whitespace_add_prob"]
+    removed = options["whitespace_remove_prob"]
+    by_perturbation = {
+        "butter_finger": {"perturbation_prob": typos},
+        "random_upper_case": {"uppercase_fraction": capitals},
+        "whitespace_add_remove": {"add_prob": added, "remove_prob": removed},
+    }
+    return by_perturbation[options["perturbation_type"]]
 
 
 METRICS = {"fm.config_validation": config_validation}

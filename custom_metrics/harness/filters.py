@@ -82,11 +82,14 @@ def _apply(
         of_doc = []
         for reply in replies:
             try:
-                answer = extract(thinking.strip_thinking(str(reply or ""))[0], doc)
+                text = thinking.strip_thinking(str(reply or ""))[0]
+                answer = extract(text, doc)
             except Exception:  # noqa: BLE001
                 # One odd row must not cost the run; it is counted as unparsed.
                 answer = None
-            of_doc.append(INVALID if answer is None or not answer.strip() else answer)
+            if answer is None or not answer.strip():
+                answer = INVALID
+            of_doc.append(answer)
         answers.append(of_doc)
     return answers
 
@@ -98,30 +101,40 @@ def choice_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """
     from custom_metrics.extract.choice import extract_choice
 
-    return _apply(lambda text, doc: extract_choice(text, offered_letters(doc)), resps, docs)
+    def letter(text: str, doc: Doc) -> str | None:
+        return extract_choice(text, offered_letters(doc))
+
+    return _apply(letter, resps, docs)
 
 
 def choice_letter_first(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the first stated letter: for base models, which go on to invent further questions."""
     from custom_metrics.extract.choice import extract_choice
 
-    return _apply(
-        lambda text, doc: extract_choice(text, offered_letters(doc), prefer="first"), resps, docs
-    )
+    def letter(text: str, doc: Doc) -> str | None:
+        return extract_choice(text, offered_letters(doc), prefer="first")
+
+    return _apply(letter, resps, docs)
 
 
 def direct_letter(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the letter of replies whose prompt already ended in "The best answer is"."""
     from custom_metrics.extract.choice import extract_direct_choice
 
-    return _apply(lambda text, doc: extract_direct_choice(text, offered_letters(doc)), resps, docs)
+    def letter(text: str, doc: Doc) -> str | None:
+        return extract_direct_choice(text, offered_letters(doc))
+
+    return _apply(letter, resps, docs)
 
 
 def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read a BIG-Bench Hard answer in the form that `doc["subtask_name"]` asks for."""
     from custom_metrics.extract.bbh import extract_bbh
 
-    return _apply(lambda text, doc: extract_bbh(text, doc.get("subtask_name")), resps, docs)
+    def answer(text: str, doc: Doc) -> str | None:
+        return extract_bbh(text, doc.get("subtask_name"))
+
+    return _apply(answer, resps, docs)
 
 
 def bbh_published(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
@@ -151,7 +164,9 @@ def boxed(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
     def box(text: str, _: Doc) -> str | None:
         content = extract_boxed(text)
-        return None if content is None else rf"\boxed{{{content}}}"
+        if content is None:
+            return None
+        return rf"\boxed{{{content}}}"
 
     return _apply(box, resps, docs)
 
@@ -170,10 +185,11 @@ def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]
     """
     from custom_metrics.extract.number import extract_number_lm_eval
 
-    return [
-        [extract_number_lm_eval(str(text or "")) or INVALID for text in replies]
-        for replies, _ in zip(resps, docs, strict=True)
-    ]
+    answers = []
+    for replies, _ in zip(resps, docs, strict=True):
+        numbers = (extract_number_lm_eval(str(text or "")) for text in replies)
+        answers.append([number or INVALID for number in numbers])
+    return answers
 
 
 def majority(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
@@ -204,10 +220,15 @@ def reply(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Keep the whole reply, thinking traces included; only an empty one is `[invalid]`."""
     answers = []
     for replies, _ in zip(resps, docs, strict=True):
-        # An empty reply is marked, so that scorers count it as one without an answer.
-        kept = [str(text) if str(text or "").strip() else INVALID for text in replies]
-        answers.append(kept)
+        answers.append([_kept(text) for text in replies])
     return answers
+
+
+def _kept(text: Any) -> str:
+    # An empty reply is marked, so that scorers count it as one without an answer.
+    if str(text or "").strip():
+        return str(text)
+    return INVALID
 
 
 def strip_thinking(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:

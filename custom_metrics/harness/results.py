@@ -269,6 +269,7 @@ def _ifeval(doc: Doc, results: Results, check: Callable[..., Values]) -> Values:
         "inst_level_strict_acc": [float(passed) for passed in checked["strict"]],
         "inst_level_loose_acc": [float(passed) for passed in checked["loose"]],
         "unparsed": float(not text.strip()),
+        "scorer_error": int(bool(checked["errors"])),
     }
 
 
@@ -281,6 +282,7 @@ def ifeval(doc: Doc, results: Results) -> Values:
     Returns:
         The four published accuracies; the `inst_level_*` ones are lists for
         `aggregations.flat_mean`. `unparsed` is 1 for an empty reply, which fails every instruction.
+        `scorer_error` is 1 where an instruction could not be checked, which counts as not followed.
     """
     from custom_metrics.ifeval import check_instructions
 

@@ -60,7 +60,8 @@ def _compare(count: int, relation: str, threshold: int) -> bool:
 
 def _sentences_without_data(checker: Any, text: str) -> bool:
     arguments = checker.get_instruction_args()
-    return _compare(count_sentences(text), arguments["relation"], arguments["num_sentences"])
+    count = count_sentences(text)
+    return _compare(count, arguments["relation"], arguments["num_sentences"])
 
 
 def _capitals_without_data(checker: Any, text: str) -> bool:
@@ -68,9 +69,10 @@ def _capitals_without_data(checker: Any, text: str) -> bool:
 
     # preserve_line skips the sentence split, which only moves full stops and so changes no capital
     # word.
-    words = sum(word.isupper() for word in nltk.word_tokenize(text, preserve_line=True))
+    words = nltk.word_tokenize(text, preserve_line=True)
+    count = sum(word.isupper() for word in words)
     arguments = checker.get_instruction_args()
-    return _compare(words, arguments["capital_relation"], arguments["capital_frequency"])
+    return _compare(count, arguments["capital_relation"], arguments["capital_frequency"])
 
 
 def _placeholders(checker: Any, text: str) -> bool:
@@ -84,7 +86,8 @@ def _placeholders(checker: Any, text: str) -> bool:
                 break
             count += 1
             start = line.find("[", end + 1)
-    return bool(count >= checker.get_instruction_args()["num_placeholders"])
+    least = checker.get_instruction_args()["num_placeholders"]
+    return bool(count >= least)
 
 
 def _title(_checker: Any, text: str) -> bool:
@@ -95,32 +98,38 @@ def _title(_checker: Any, text: str) -> bool:
     for line in text.split("\n"):
         start = line.find("<<")
         end = line.rfind(">>")
-        if (
-            start != -1
-            and end >= start + 3
-            and line[start : end + 2].lstrip("<").rstrip(">").strip()
-        ):
+        if start == -1 or end < start + 3:
+            continue
+        title = line[start : end + 2]
+        if title.lstrip("<").rstrip(">").strip():
             return True
     return False
 
 
 def _response_language(checker: Any, text: str) -> bool:
+    expected = checker.get_instruction_args()["language"]
+    return _may_be_in(expected, text)
+
+
+def _may_be_in(expected: str, text: str) -> bool:
     # A text whose language cannot be told follows, as in lm-eval.
-    return language.detect(text) in (None, checker.get_instruction_args()["language"])
+    return language.detect(text) in (None, expected)
 
 
 def _english_capital(_checker: Any, text: str) -> bool:
-    return text.isupper() and language.detect(text) in (None, "en")
+    return text.isupper() and _may_be_in("en", text)
 
 
 def _english_lowercase(_checker: Any, text: str) -> bool:
-    return text.islower() and language.detect(text) in (None, "en")
+    return text.islower() and _may_be_in("en", text)
 
 
 def _forbidden_texts(words: list[str], text: str) -> bool:
-    return not any(
-        re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words
-    )
+    for word in words:
+        whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
+        if re.search(whole_word, text, re.IGNORECASE):
+            return False
+    return True
 
 
 _SEEDED: dict[str, Callable[[Any, str], bool]] = {
@@ -137,6 +146,8 @@ WITHOUT_PUNKT: dict[str, Callable[[Any, str], bool]] = {
     "change_case:capital_word_frequency": _capitals_without_data,
 }
 """Checkers that need NLTK's sentence data, and what stands in for them without it."""
+_TEXTS = ("keyword", "section_spliter", "postscript_marker")
+"""Arguments of one text that lm-eval's checkers run as a regular expression."""
 _EXACT_MARKERS = ("P.S.", "P.P.S")
 """Postscript markers that lm-eval's checker knows by name."""
 
@@ -144,20 +155,29 @@ _EXACT_MARKERS = ("P.S.", "P.P.S")
 def _plain(name: str, value: Any) -> Any:
     """Escape a text that lm-eval's checker would run as a regular expression."""
     if name == "keywords":
-        return [re.escape(str(word)) if _EXPRESSION.search(str(word)) else word for word in value]
-    if name == "postscript_marker" and str(value).strip() in _EXACT_MARKERS:
+        return list(map(_plain_word, value))
+    if name not in _TEXTS:
         return value
-    if name in ("keyword", "section_spliter", "postscript_marker") and _EXPRESSION.search(
-        str(value)
-    ):
-        return re.escape(str(value).strip())
+    text = str(value)
+    if name == "postscript_marker" and text.strip() in _EXACT_MARKERS:
+        return value
+    if _EXPRESSION.search(text):
+        return re.escape(text.strip())
     return value
+
+
+def _plain_word(word: Any) -> Any:
+    text = str(word)
+    if _EXPRESSION.search(text):
+        return re.escape(text)
+    return word
 
 
 def _costly(arguments: Mapping[str, Any]) -> str | None:
     for name in ("keyword", "keywords", "forbidden_words", "section_spliter", "postscript_marker"):
         value = arguments.get(name) or ()
-        for text in (value,) if isinstance(value, str) else value:
+        texts = (value,) if isinstance(value, str) else value
+        for text in texts:
             if _COSTLY.search(str(text)):
                 return f"{name} {text!r} would be run as a regular expression"
     return None

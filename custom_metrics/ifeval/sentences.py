@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
+from custom_metrics.nltk_data import can_open
+
 PUNKT_HINT = (
-    "NLTK's punkt_tab is not installed, so sentences are counted by a simpler rule; put the folder "
-    "tokenizers/punkt_tab into a folder that NLTK searches (NLTK_DATA, or nltk_data inside the "
-    "environment)"
+    "NLTK's punkt_tab is not installed or cannot be opened, so sentences are counted by a simpler "
+    "rule; copy the folder tokenizers/punkt_tab, without hard links, into a folder that NLTK "
+    "searches (NLTK_DATA, or nltk_data inside the environment)"
 )
+_PUNKT = "tokenizers/punkt_tab/english/"
 
 # A full stop, question or exclamation mark with closing quotes, then a blank and something that can
 # start a sentence.
@@ -22,22 +24,9 @@ _ABBREVIATION = re.compile(
 )
 
 
-@functools.lru_cache(maxsize=8)
-def _punkt_in(search_path: tuple[str, ...]) -> bool:
-    import nltk
-
-    try:
-        nltk.data.find("tokenizers/punkt_tab/english/", paths=list(search_path))
-    except (LookupError, OSError):
-        return False
-    return True
-
-
 def punkt_available() -> bool:
-    """Tell whether NLTK finds its sentence data, without any network call."""
-    import nltk
-
-    return _punkt_in(tuple(str(path) for path in nltk.data.path))
+    """Tell whether NLTK finds and opens its sentence data, without any network call."""
+    return can_open(_PUNKT)
 
 
 def count_sentences(text: str) -> int:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from custom_metrics.math import constants, exact, matrices, realset, relations, units_and_words
 from custom_metrics.math.exact import NotExactError, UndefinedError
 from custom_metrics.math.oracle import Oracle
+from custom_metrics.math.relations import Link
 from custom_metrics.math.sets import as_real_set, is_set_like
 from custom_metrics.math.signs import distribute, expand_signs
 from custom_metrics.math.tree import INFINITY, SHAPES, Node, number, symbols
@@ -50,7 +51,9 @@ class _Comparison:
         if "range" in kinds:
             return first.op == second.op and self.tuples(first, second)
         if "rel" in kinds:
-            first, second = (relations.set_named(first, second), relations.set_named(second, first))
+            named = relations.set_named(first, second)
+            other_named = relations.set_named(second, first)
+            first, second = named, other_named
         for compare in (self.words, self.named_values, self.shapes):
             verdict = compare(first, second)
             if verdict is not None:
@@ -84,11 +87,18 @@ class _Comparison:
         if second_values:
             return self.assignments(second_values, first)
         if {first.op, second.op} == {"rel", "list"} and len(symbols(first)) > 1:
-            chain, several = (first, second) if first.op == "rel" else (second, first)
-            steps = relations.steps(chain)
-            if several.value != "or" and len(steps) == len(several.args) > 1:
-                return self.match(steps, list(several.args))
+            chain, statements = _by_shape(first, second, "rel")
+            return self.steps(chain, statements)
         return None
+
+    def steps(self, chain: Node, statements: Node) -> bool | None:
+        """Compare `a < b < c` with the list `a < b, b < c`."""
+        steps = relations.steps(chain)
+        if statements.value == "or" or len(steps) < 2:
+            return None
+        if len(steps) != len(statements.args):
+            return None
+        return self.match(steps, list(statements.args))
 
     def shapes(self, first: Node, second: Node) -> bool | None:
         """Compare by the first shape of `_BY_SHAPE` that one side has."""
@@ -122,10 +132,15 @@ class _Comparison:
 
         The other side may leave that out, not change it.
         """
-        formulas = (node.args[0] if node.op == "given" else node for node in (first, second))
-        if not self.equal(*map(_spread, formulas)):
+        formula = _spread(_without_condition(first))
+        other_formula = _spread(_without_condition(second))
+        if not self.equal(formula, other_formula):
             return False
-        return first.op != second.op or self.equal(_spread(first.args[1]), _spread(second.args[1]))
+        if first.op != second.op:
+            return True
+        condition = _spread(first.args[1])
+        other_condition = _spread(second.args[1])
+        return self.equal(condition, other_condition)
 
     # expressions
 
@@ -136,7 +151,9 @@ class _Comparison:
             if node.op in SHAPES or node == INFINITY:
                 return False
         try:
-            return self.oracle.same(units_and_words.plain(first), units_and_words.plain(second))
+            formula = units_and_words.plain(first)
+            other_formula = units_and_words.plain(second)
+            return self.oracle.same(formula, other_formula)
         except UndefinedError:
             return False
 
@@ -149,19 +166,18 @@ class _Comparison:
             return False
         if matrices.shape(first_matrix) != matrices.shape(second_matrix):
             return False
-        for row, other_row in zip(first_matrix.args, second_matrix.args, strict=True):
-            for item, other in zip(row.args, other_row.args, strict=True):
-                if not self.equal(item, other):
-                    return False
-        return True
+        rows = zip(first_matrix.args, second_matrix.args, strict=True)
+        return all(self.same_items(row.args, other.args) for row, other in rows)
 
     # words, units, ratios
 
     def choices(self, first: Node, second: Node) -> bool:
         """`(B) 12` against the letter or the value alone, or against another choice as a whole."""
         if first.op == second.op:
-            return first.value == second.value and self.equal(first.args[0], second.args[0])
-        choice, other = (first, second) if first.op == "choice" else (second, first)
+            if first.value != second.value:
+                return False
+            return self.equal(first.args[0], second.args[0])
+        choice, other = _by_shape(first, second, "choice")
         letter = units_and_words.letters(other)
         if letter is not None and len(letter) == 1:
             return letter == str(choice.value)
@@ -177,38 +193,36 @@ class _Comparison:
         is_percent = {first_value.op, second_value.op} == {"percent"}
         if "percent" in {first.op, second.op} and not is_percent:
             return False  # `5 cm` against `5%`
-        if _TIME_OF_DAY.match(first_unit or "") or _TIME_OF_DAY.match(second_unit or ""):
+        if _is_time_of_day(first_unit) or _is_time_of_day(second_unit):
             return first_value == second_value  # a time of day is no ratio
         return self.equal(first_value, second_value)
 
     def percents(self, first: Node, second: Node) -> bool:
         if first.op == second.op:
             return self.equal(first.args[0], second.args[0])
-        percent, other = (first, second) if first.op == "percent" else (second, first)
+        percent, other = _by_shape(first, second, "percent")
         if other.op in SHAPES:
             return False
-        share = Node("div", (percent.args[0], number(100)))
-        return self.same(percent.args[0], other) or self.same(share, other)
+        value = percent.args[0]
+        share = Node("div", (value, number(100)))
+        return self.same(value, other) or self.same(share, other)
 
     def ratios(self, first: Node, second: Node) -> bool:
         if first.op != second.op:
-            ratio, other = (first, second) if first.op == "ratio" else (second, first)
+            ratio, other = _by_shape(first, second, "ratio")
             if len(ratio.args) != 2 or other.op in SHAPES:
                 return False
             return self.same(Node("div", ratio.args), other)
         if len(first.args) != len(second.args):
             return False
-        if any(part == number(0) for part in (*first.args, *second.args)):  # times of day
-            return all(
-                self.same(item, other) for item, other in zip(first.args, second.args, strict=True)
-            )
-        return all(
-            self.same(
-                Node("mul", (first.args[0], second.args[index])),
-                Node("mul", (second.args[0], first.args[index])),
-            )
-            for index in range(1, len(first.args))
-        )
+        if number(0) in (*first.args, *second.args):  # times of day
+            return all(map(self.same, first.args, second.args))
+        for part, other_part in zip(first.args[1:], second.args[1:], strict=True):
+            product = Node("mul", (first.args[0], other_part))
+            other_product = Node("mul", (second.args[0], part))
+            if not self.same(product, other_product):
+                return False
+        return True
 
     # lists, tuples, sets
 
@@ -216,10 +230,13 @@ class _Comparison:
         """Compare items in any order; in sets and alternatives each counts once."""
         first_items = _items(first)
         second_items = _items(second)
-        if "tuple" in {first.op, second.op} and len(first_items) != len(second_items):
+        has_tuple = "tuple" in {first.op, second.op}
+        if has_tuple and len(first_items) != len(second_items):
             return False
-        unrepeated = {"set", "or"} & {first.op, second.op, first.value, second.value}
-        if unrepeated or all(item.op == "tuple" for item in (*first_items, *second_items)):
+        kinds = {first.op, second.op, first.value, second.value}
+        is_unrepeated = "set" in kinds or "or" in kinds
+        all_items = (*first_items, *second_items)
+        if is_unrepeated or all(item.op == "tuple" for item in all_items):
             first_items = self.distinct(first_items)
             second_items = self.distinct(second_items)
         if len(first_items) != len(second_items):
@@ -241,24 +258,35 @@ class _Comparison:
         return len(first) <= MAX_ITEMS and self.match(first, second)
 
     def distinct(self, items: list[Node]) -> list[Node]:
+        is_long = len(items) > MAX_ITEMS
         kept: list[Node] = []
         for item in dict.fromkeys(items):
-            if len(items) > MAX_ITEMS or not any(self.equal(item, other) for other in kept):
+            if is_long or self.partner(item, kept) is None:
                 kept.append(item)
         return kept
 
     def match(self, first: list[Node], second: list[Node]) -> bool:
         rest = list(second)
         for item in first:
-            equal = next((other for other in rest if self.equal(item, other)), None)
-            if equal is None:
+            partner = self.partner(item, rest)
+            if partner is None:
                 return False
-            rest.remove(equal)
+            rest.remove(partner)
         return True
 
+    def partner(self, item: Node, others: list[Node]) -> Node | None:
+        """Return the first of some items that equals an item."""
+        for other in others:
+            if self.equal(item, other):
+                return other
+        return None
+
     def tuples(self, first: Node, second: Node) -> bool:
-        is_pair = len(first.args) == 2  # which may be an interval, with brackets of two kinds
-        if len(first.args) != len(second.args) or (is_pair and first.value != second.value):
+        if len(first.args) != len(second.args):
+            return False
+        # A pair may be an interval, with brackets of two kinds.
+        is_pair = len(first.args) == 2
+        if is_pair and first.value != second.value:
             return False
         return self.same_items(first.args, second.args)
 
@@ -267,7 +295,8 @@ class _Comparison:
 
         Two inequalities must speak of one variable.
         """
-        if {first.op, second.op} <= {"rel", "list"} and symbols(first) != symbols(second):
+        are_inequalities = {first.op, second.op} <= {"rel", "list"}
+        if are_inequalities and symbols(first) != symbols(second):
             return False
         order = self.oracle.order
         first_set = as_real_set(first, order)
@@ -283,18 +312,22 @@ class _Comparison:
 
         Those of a union in any order.
         """
-        if first.op not in {"union", "inter", "minus"} or len(first.args) != len(second.args):
+        if first.op not in {"union", "inter", "minus"}:
+            return False
+        if len(first.args) != len(second.args):
             return False
         if self.same_items(first.args, second.args):
             return True
-        return first.op != "minus" and self.match(list(first.args), list(second.args))
+        if first.op == "minus":
+            return False
+        return self.match(list(first.args), list(second.args))
 
     # equations and inequalities
 
     def relations(self, first: Node, second: Node) -> bool:
         """Compare two statements, or a statement that names a value with that value."""
         if first.op != second.op:
-            relation, other = (first, second) if first.op == "rel" else (second, first)
+            relation, other = _by_shape(first, second, "rel")
             value = relations.value_of(relation)
             return value is not None and self.equal(value, other)
         if _names_nothing(first) and _names_nothing(second):
@@ -311,30 +344,30 @@ class _Comparison:
     def same_chains(self, first: Node, second: Node) -> bool:
         """Compare two chains link by link, the second one in either direction."""
         links = relations.links(first)
+        forwards = relations.links(second)
         backwards = relations.links(relations.turned(second))
-        return self.chains(links, relations.links(second)) or self.chains(links, backwards)
+        return self.chains(links, forwards) or self.chains(links, backwards)
 
     def same_sides(self, first: Node, second: Node) -> bool:
         """Tell whether two relations have the same signs between equal sides."""
-        return (
-            first.value == second.value
-            and len(first.args) == len(second.args)
-            and all(self.equal(a, b) for a, b in zip(first.args, second.args, strict=True))
-        )
-
-    def chains(self, first: list[tuple[str, Node]], second: list[tuple[str, Node]]) -> bool:
-        return all(self.links(item, other) for item, other in zip(first, second, strict=True))
-
-    def links(self, link: tuple[str, Node], other_link: tuple[str, Node]) -> bool:
-        operator, difference = link
-        other_operator, other_difference = other_link
-        nodes = [*difference.walk(), *other_difference.walk()]
-        if operator != other_operator or any(node.op in SHAPES for node in nodes):
+        if first.value != second.value:
             return False
-        difference = units_and_words.plain(difference)
-        other_difference = units_and_words.plain(other_difference)
+        return self.same_items(first.args, second.args)
+
+    def chains(self, first: list[Link], second: list[Link]) -> bool:
+        pairs = zip(first, second, strict=True)
+        return all(self.links(link, other) for link, other in pairs)
+
+    def links(self, link: Link, other: Link) -> bool:
+        if link.operator != other.operator:
+            return False
+        nodes = (*link.difference.walk(), *other.difference.walk())
+        if any(node.op in SHAPES for node in nodes):
+            return False
+        difference = units_and_words.plain(link.difference)
+        other_difference = units_and_words.plain(other.difference)
         try:
-            if operator in {"=", "!="}:
+            if link.operator in {"=", "!="}:
                 return self.oracle.same_equation(difference, other_difference)
             return self.oracle.factor(difference, other_difference) > 0
         except UndefinedError:
@@ -347,24 +380,26 @@ class _Comparison:
         """
         if other.op == "list" and all(item.op == "rel" for item in other.args):
             return self.numbered(assigned, other)
-        is_row = other.op in {"tuple", "list"} and other.value in {"()", ",", "and", ";"}
-        if not is_row or len(other.args) != len(assigned):
+        if not _is_row(other) or len(other.args) != len(assigned):
             return False
         if self.same_items(_in_usual_order(assigned), other.args):
             return True
-        return other.op == "list" and self.same_items(list(assigned.values()), other.args)
+        as_written = list(assigned.values())
+        return other.op == "list" and self.same_items(as_written, other.args)
 
     def numbered(self, assigned: dict[str, Node], other: Node) -> bool:
         """`x_1 = 1, x_2 = -3` against `x = 1 or x = -3`."""
         labels = {item.label for item in other.args}
+        if len(labels) != 1 or "" in labels:
+            return False
         values = [relations.value_of(item) for item in other.args]
         known = [value for value in values if value is not None]
-        if len(labels) != 1 or "" in labels or not len(known) == len(values) == len(assigned):
+        if not len(known) == len(values) == len(assigned):
             return False
-        pattern = re.escape(labels.pop()) + r"_\{?\d+\}?"
-        return all(re.fullmatch(pattern, name) for name in assigned) and self.match(
-            list(assigned.values()), known
-        )
+        indexed_name = re.escape(labels.pop()) + r"_\{?\d+\}?"
+        if not all(re.fullmatch(indexed_name, name) for name in assigned):
+            return False
+        return self.match(list(assigned.values()), known)
 
     def two_assignments(
         self,
@@ -374,11 +409,37 @@ class _Comparison:
         second: Node,
     ) -> bool:
         if first_values.keys() == second_values.keys():
-            names = list(first_values)
-            return all(self.equal(first_values[name], second_values[name]) for name in names)
-        if not first.op == second.op == "list" or len(first.args) != len(second.args):
+            in_first_order = [second_values[name] for name in first_values]
+            return self.same_items(list(first_values.values()), in_first_order)
+        if not first.op == second.op == "list":
+            return False
+        if len(first.args) != len(second.args):
             return False
         return self.match(list(first.args), list(second.args))
+
+
+def _by_shape(first: Node, second: Node, shape: str) -> tuple[Node, Node]:
+    """Return two answers of which one has a shape: that one, then the other."""
+    if first.op == shape:
+        return first, second
+    return second, first
+
+
+def _without_condition(node: Node) -> Node:
+    if node.op == "given":
+        return node.args[0]
+    return node
+
+
+def _is_time_of_day(unit: str | None) -> bool:
+    return unit is not None and _TIME_OF_DAY.match(unit) is not None
+
+
+def _is_row(node: Node) -> bool:
+    """Tell whether a node is a tuple in brackets, or a list without brackets."""
+    if node.op not in {"tuple", "list"}:
+        return False
+    return node.value in {"()", ",", "and", ";"}
 
 
 def _names_nothing(relation: Node) -> bool:
@@ -418,15 +479,18 @@ def _spread(node: Node) -> Node:
 
 def _unwrap(node: Node) -> Node:
     """A set, list or matrix of one element is the element, but a set of a set is not that set."""
-    while (
-        node.op in {"list", "set"}
-        and len(node.args) == 1
-        and not (node.op == "set" and node.args[0].op in _SETS)
-    ):
+    while _holds_its_value(node):
         node = node.args[0]
     if node.op == "matrix" and matrices.shape(node) == (1, 1):
         return node.args[0].args[0]
     return node
+
+
+def _holds_its_value(node: Node) -> bool:
+    """Tell whether a node is a list or set of one element, and not the set of a set."""
+    if node.op not in {"list", "set"} or len(node.args) != 1:
+        return False
+    return node.op == "list" or node.args[0].op not in _SETS
 
 
 def _rationals(items: list[Node]) -> list[Fraction] | None:

@@ -20,6 +20,9 @@ is what matters."""
 _BOX = re.compile(r"\\f?box(?:ed)?(?![A-Za-z])")
 _BARE_END = re.compile(r"\$|\\\)|\\\]|\n|\\f?boxed")
 _NAMES = ("\\boxed", "\\fbox")
+_FIRST_SIGNS = frozenset("0123456789\\-+")
+"""Signs with which a value may begin right behind the macro."""
+_INNER_FRAME = re.compile(r"\\boxed\s*(?=\{)|\\fbox\s*(?=\{)")
 _EMPTY = re.compile(r"(?:\s|~|\\[,;:! ]|\\text\s*\{\s*\}|\.\.\.|…|\\[lc]?dots(?![A-Za-z]))*")
 __all__ = ["MAX_REPLY", "Box", "extract_boxed", "last_box"]
 
@@ -67,8 +70,10 @@ def extract_boxed(text: str) -> str | None:
     text = text[-MAX_REPLY:]
     starts = _starts(text)
     box, before = _last(text, starts)
-    if box is None or box.content is None or not before:
-        return None if box is None else box.content
+    if box is None:
+        return None
+    if box.content is None or not before:
+        return box.content
     joined = coordinated.joined(text, [*before, box])
     return box.content if joined is None else joined
 
@@ -83,15 +88,15 @@ def _last(text: str, starts: list[re.Match[str]]) -> tuple[Box | None, list[Box]
         return None, []
     closing = _brace_pairs(text, starts[0].end())
     empty: Box | None = None
-    for index in range(len(starts) - 1, max(-1, len(starts) - 1 - _MENTIONS), -1):
+    last = len(starts) - 1
+    for index in range(last, max(-1, last - _MENTIONS), -1):
         box = _read(text, starts[index], closing)
         if box is None:
             continue  # a mention of the macro
         if _is_blank(box):
             empty = empty or box
             continue
-        if empty is not None and (box.content is None or not text[box.end : empty.start].strip()):
-            # `\\boxed{5} \\boxed{}` states nothing: words make it a mention
+        if empty is not None and not _is_mention(text, empty, box):
             return empty, []
         widest = _outermost(text, starts[:index], closing, box)
         if widest is not box:
@@ -103,6 +108,16 @@ def _last(text: str, starts: list[re.Match[str]]) -> tuple[Box | None, list[Box]
 def _is_blank(box: Box) -> bool:
     """Tells whether a complete box holds nothing but space."""
     return box.content is not None and _EMPTY.fullmatch(box.content[:80]) is not None
+
+
+def _is_mention(text: str, empty: Box, box: Box) -> bool:
+    r"""Tells whether an empty box behind another one is a mention of the macro.
+
+    Words between them make it one; `\boxed{5} \boxed{}` states nothing.
+    """
+    if box.content is None:
+        return False
+    return bool(text[box.end : empty.start].strip())
 
 
 def _boxes_before(
@@ -144,14 +159,14 @@ def _read(text: str, match: re.Match[str], closing: dict[int, int]) -> Box | Non
 
 def _read_bare(text: str, match: re.Match[str], position: int) -> Box | None:
     r"""Read `\boxed 12`: to the end of the formula when it stands in one, else one word."""
-    if position == match.end() and (
-        position >= len(text) or text[position] not in "0123456789\\-+"
-    ):
+    is_glued = position == match.end()
+    if is_glued and text[position : position + 1] not in _FIRST_SIGNS:
         return None  # `\boxed.` or `\boxed,`
     stop = _BARE_END.search(text, position)
     end = stop.start() if stop else len(text)
     content = text[position:end].strip()
-    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    line_start = text.rfind("\n", 0, match.start()) + 1
+    before = text[line_start : match.start()]
     closer = stop.group() if stop else ""
     if not _is_open_formula(before, closer):
         content = _first_word(content)
@@ -185,12 +200,14 @@ def _outermost(text: str, earlier: list[re.Match[str]], closing: dict[int, int],
     widest = box
     for match in earlier[:-_NEIGHBOURS:-1]:
         opening = text.find("{", match.end())
-        if text[match.end() : opening].strip() or closing.get(opening, -1) < widest.end:
+        end = closing.get(opening, -1)
+        if text[match.end() : opening].strip() or end < widest.end:
             continue  # closed before the last box, or never
-        content = text[opening + 1 : closing[opening]].strip()
+        content = text[opening + 1 : end].strip()
         if "$" in content or "\n\n" in content:
             break
-        widest = Box(content, match.start(), closing[opening] + 1)
+        widest = Box(content, match.start(), end + 1)
     if widest is box or widest.content is None:
         return box
-    return widest._replace(content=re.sub(r"\\boxed\s*(?=\{)|\\fbox\s*(?=\{)", "", widest.content))
+    without_frames = _INNER_FRAME.sub("", widest.content)
+    return widest._replace(content=without_frames)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from custom_metrics.math import choices, compare, exact, relations, times_of_day
 from custom_metrics.math.bounded import Stopped, Worker
@@ -74,9 +74,8 @@ def grade(gold: str, response: str, *, algebra: bool = True) -> Verdict:
     """
     answer = extract_boxed(response)
     if answer is None:
-        return Verdict(
-            correct=False, extracted=None, method="none", why="the reply has no complete last box"
-        )
+        why = "the reply has no complete last box"
+        return Verdict(correct=False, extracted=None, method="none", why=why)
     correct, method, why = grade_answer(gold, answer, algebra=algebra)
     return Verdict(correct=correct, extracted=answer, method=method, why=why)
 
@@ -100,7 +99,9 @@ def grade_answer(gold: str, answer: str, *, algebra: bool = True) -> Decision:
 
 
 def _number(gold: Fraction, answer: Fraction) -> Decision:
-    return (gold == answer, "number", "equal numbers" if gold == answer else "different numbers")
+    if gold == answer:
+        return True, "number", "equal numbers"
+    return False, "number", "different numbers"
 
 
 @lru_cache(maxsize=2048)
@@ -129,34 +130,35 @@ def _by_notation(gold: str, answer: str) -> Decision | None:
     if choices.same_letter(gold, answer):
         return True, "structure", "the same choice"
     if _same_letter_numeral(gold, answer):
-        return (True, "structure", "same numeral")
+        return True, "structure", "same numeral"
     return None
 
 
 def _by_structure(gold: str, answer: str, algebra: bool) -> Decision:
-    """Decide on the trees, with a comma as a thousands separator and, where it may be none.
-
-    As a separator.
-    """
+    """Decide on the trees, with a comma as a mark of thousands, else as one between items."""
     decision = _parsed(gold, answer, algebra, thousands=True)
     correct, method, _ = decision
-    if not correct and method != "timeout" and _comma_is_ambiguous(gold, answer):
-        second = _parsed(gold, answer, algebra, thousands=False)
-        return second if second[0] else decision
-    return decision
+    if correct or method == "timeout":
+        return decision
+    if not _comma_is_ambiguous(gold, answer):
+        return decision
+    second_decision = _parsed(gold, answer, algebra, thousands=False)
+    is_equal, *_ = second_decision
+    return second_decision if is_equal else decision
 
 
 def _parsed(gold: str, answer: str, algebra: bool, *, thousands: bool) -> Decision:
     try:
-        sides = relations.aligned(
-            parse(gold, thousands=thousands), parse(answer, thousands=thousands)
-        )
+        gold_tree = parse(gold, thousands=thousands)
+        answer_tree = parse(answer, thousands=thousands)
+        sides = relations.aligned(gold_tree, answer_tree)
     except NeedsAlgebraSystem:
         if not algebra or max(len(gold), len(answer)) > MAX_CALCULUS:
             return False, "algebra", "calculus, and the texts differ"
         return _calculus(gold, answer)
     except TooComplex as error:
-        return (False, "structure", f"not read as mathematics ({error}), and the texts differ")
+        reason = f"not read as mathematics ({error}), and the texts differ"
+        return False, "structure", reason
     return _compared(gold, answer, sides, algebra=algebra, thousands=thousands)
 
 
@@ -174,8 +176,10 @@ def _compared(
     except NotExactError as error:
         if not algebra:
             return False, method, f"needs algebra: {error}"
-        return _ask({"kind": "equal", "gold": gold, "answer": answer, "thousands": thousands})
-    return same, method, f"{'equal' if same else 'different'} {_name(sides[0])}"
+        texts = {"gold": gold, "answer": answer}
+        return _ask({"kind": "equal", **texts, "thousands": thousands})
+    how = "equal" if same else "different"
+    return same, method, f"{how} {_name(sides[0])}"
 
 
 def _calculus(gold: str, answer: str) -> Decision:
@@ -186,33 +190,39 @@ def _calculus(gold: str, answer: str) -> Decision:
     relation = _relation_sides(gold)
     other = _relation_sides(answer)
     if relation is None or other is None:
-        return _ask(
-            {"kind": "math_verify", "gold": tidy(gold), "answer": tidy(answer)},
-            CALCULUS_CPU_SECONDS,
-        )
-    if relation[1] != other[1]:
+        texts = {"gold": tidy(gold), "answer": tidy(answer)}
+        return _ask({"kind": "math_verify", **texts}, CALCULUS_CPU_SECONDS)
+    if relation.sign != other.sign:
         return False, "structure", "different relations"
-    for gold_side, answer_side in ((relation[0], other[0]), (relation[2], other[2])):
-        decision = grade_answer(gold_side, answer_side)
-        if not decision[0]:
-            return decision
-    return decision
+    decision = grade_answer(relation.left_side, other.left_side)
+    is_equal, *_ = decision
+    if not is_equal:
+        return decision
+    return grade_answer(relation.right_side, other.right_side)
 
 
-def _relation_sides(answer: str) -> tuple[str, str, str] | None:
-    """Split an answer at its only sign of a relation outside braces.
+class _Relation(NamedTuple):
+    """An answer that is an equation or an inequality, as texts."""
 
-    Left side, sign, right side.
-    """
-    signs = [
-        match
-        for match in _RELATION_SIGN.finditer(answer)
-        if answer.count("{", 0, match.start()) == answer.count("}", 0, match.start())
-    ]
+    left_side: str
+    sign: str
+    right_side: str
+
+
+def _relation_sides(answer: str) -> _Relation | None:
+    """Split an answer at its only sign of a relation outside braces."""
+    signs = []
+    for match in _RELATION_SIGN.finditer(answer):
+        opened = answer.count("{", 0, match.start())
+        closed = answer.count("}", 0, match.start())
+        if opened == closed:
+            signs.append(match)
     if len(signs) != 1:
         return None
     sign = signs[0]
-    return answer[: sign.start()], sign.group().strip(), answer[sign.end() :]
+    left_side = answer[: sign.start()]
+    right_side = answer[sign.end() :]
+    return _Relation(left_side, sign.group().strip(), right_side)
 
 
 def _name(node: Node) -> str:
@@ -246,7 +256,8 @@ def _ask(request: dict[str, Any], cpu_seconds: float | None = None) -> Decision:
         reply = _WORKER.ask(request, cpu_seconds=cpu_seconds)
     except Stopped as stop:
         return False, "timeout", str(stop)
-    return bool(reply["equal"]), "algebra", str(reply["why"])
+    is_equal = bool(reply["equal"])
+    return is_equal, "algebra", str(reply["why"])
 
 
 def _comma_is_ambiguous(gold: str, answer: str) -> bool:
@@ -262,12 +273,17 @@ def _comma_is_ambiguous(gold: str, answer: str) -> bool:
 
 def _same_letter_numeral(gold: str, answer: str) -> bool:
     """Numerals with letters as digits: `BEE_{16}` is `BEE`, not `BEE_{15}`."""
-    numerals = [
-        _DIGITS_WITH_LETTERS.fullmatch(spelling(text).replace('"', "").upper())
-        for text in (gold, answer)
-    ]
-    first, second = numerals
-    if first is None or second is None or first.group(1) != second.group(1):
+    first = _letter_numeral(gold)
+    second = _letter_numeral(answer)
+    if first is None or second is None:
         return False
-    bases = {match.group(2) for match in numerals if match and match.group(2)}
+    if first.group(1) != second.group(1):
+        return False
+    bases = {first.group(2), second.group(2)} - {None}
     return len(bases) == 1
+
+
+def _letter_numeral(text: str) -> re.Match[str] | None:
+    """Read a numeral with letters as digits: its digits, and its base or None."""
+    numeral = spelling(text).replace('"', "").upper()
+    return _DIGITS_WITH_LETTERS.fullmatch(numeral)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from custom_metrics.math.rounding import may_be_near
 from custom_metrics.math.tree import SHAPES, Node, number, subtract, symbols
@@ -11,9 +12,25 @@ from custom_metrics.math.tree import SHAPES, Node, number, subtract, symbols
 _CALLED = re.compile(r"(y)('*)(?:\(x\))?|[A-Za-z]('*)\(x\)")
 
 
+class Link(NamedTuple):
+    """Two neighbours of a chain, as the sign between them and their difference."""
+
+    operator: str
+    difference: Node
+
+
+def _operators(chain: Node) -> list[str]:
+    return str(chain.value).split()
+
+
+def _is_equation(relation: Node) -> bool:
+    """Tell whether all signs of a relation are equals signs."""
+    return set(_operators(relation)) == {"="}
+
+
 def value_of(relation: Node) -> Node | None:
     """Returns what `x = ... = value` says about `x`; None when the relation is not of that kind."""
-    if set(str(relation.value).split()) != {"="}:
+    if not _is_equation(relation):
         return None
     if relation.label:
         return _value_of_name(relation)
@@ -31,10 +48,11 @@ def _value_of_name(relation: Node) -> Node | None:
     first, *middle, last = relation.args
     if middle and last.op == "sym":
         return None
-    is_equated = first.op == "div" and any(not symbols(arg) <= symbols(first) for arg in middle)
-    is_equation = any(first in arg.walk() for arg in middle)
-    # neither `x/y = y/z = 1`, nor `y = 2y - 1 = 1`
-    return None if is_equated or is_equation else last
+    if first.op == "div" and any(not symbols(arg) <= symbols(first) for arg in middle):
+        return None  # `x/y = y/z = 1`
+    if any(first in arg.walk() for arg in middle):
+        return None  # `y = 2y - 1 = 1`
+    return last
 
 
 def set_named(node: Node, other: Node) -> Node:
@@ -42,15 +60,17 @@ def set_named(node: Node, other: Node) -> Node:
 
     The node itself where the other side is an equation.
     """
-    named = (
-        node.op == "rel"
-        and node.value == "="
-        and node.label
-        and (other.op != "rel" or other.value != "=")
-    )
-    if named and node.args[-1].op in _SETS:
-        return node.args[-1]
+    if not _equates(node) or not node.label or _equates(other):
+        return node
+    last = node.args[-1]
+    if last.op in _SETS:
+        return last
     return node
+
+
+def _equates(node: Node) -> bool:
+    """Tell whether a node is a relation with one sign, an equals sign."""
+    return node.op == "rel" and node.value == "="
 
 
 _SETS = {"tuple", "union", "inter", "minus", "named", "builder", "set"}
@@ -61,22 +81,18 @@ def same_label(first: str, second: str, value: Node) -> bool:
 
     The same name, none, words, or `y` for a function of x.
     """
-    if (
-        first == second
-        or not first
-        or not second
-        or first.startswith('"')
-        or second.startswith('"')
-    ):
+    if first == second or not first or not second:
+        return True
+    if first.startswith('"') or second.startswith('"'):
         return True
     first_call = _CALLED.fullmatch(first)
     second_call = _CALLED.fullmatch(second)
     if first_call is None or second_call is None:
         return False
-    same_primes = _primes(first_call) == _primes(second_call)
-    return (
-        "y" in {first_call.group(1), second_call.group(1)} and same_primes and bool(symbols(value))
-    )
+    if _primes(first_call) != _primes(second_call):
+        return False
+    names = {first_call.group(1), second_call.group(1)}
+    return "y" in names and bool(symbols(value))
 
 
 def _primes(function: re.Match[str]) -> str:
@@ -85,9 +101,11 @@ def _primes(function: re.Match[str]) -> str:
 
 def assignments(node: Node) -> dict[str, Node] | None:
     """`x = 3, y = 4` and `(x, y) = (3, 4)` as a mapping with two names or more."""
-    if node.op == "rel" and node.value == "=" and all(arg.op == "tuple" for arg in node.args):
+    if _equates(node) and all(arg.op == "tuple" for arg in node.args):
         return _named_entries(node)
-    if node.op != "list" or not all(item.op == "rel" and item.label for item in node.args):
+    if node.op != "list":
+        return None
+    if not all(item.op == "rel" and item.label for item in node.args):
         return None
     return _named_values(node.args)
 
@@ -99,7 +117,8 @@ def _named_values(relations: Sequence[Node]) -> dict[str, Node] | None:
         value = value_of(item)
         if value is None or item.label in assigned:
             return None
-        name = str(item.args[0].value) if _is_letter(item.args[0]) else item.label
+        first = item.args[0]
+        name = str(first.value) if _is_letter(first) else item.label
         assigned[name] = value
     return assigned if len(assigned) > 1 else None
 
@@ -116,32 +135,34 @@ def _is_letter(node: Node) -> bool:
     return node.op in {"sym", "const"}
 
 
-def links(chain: Node) -> list[tuple[str, Node]]:
+def links(chain: Node) -> list[Link]:
     """`a < b = c` as differences with one direction: `(<, a-b)`, `(=, b-c)`.
 
     `>` is turned into `<`.
     """
-    differences = []
-    for operator, member, next_member in zip(
-        str(chain.value).split(), chain.args, chain.args[1:], strict=False
-    ):
+    links = []
+    for operator, member, next_member in _neighbours(chain):
         if operator in {">", ">="}:
-            differences.append((operator.replace(">", "<"), subtract(next_member, member)))
+            turned_operator = operator.replace(">", "<")
+            links.append(Link(turned_operator, subtract(next_member, member)))
         else:
-            differences.append((operator, subtract(member, next_member)))
-    return differences
+            links.append(Link(operator, subtract(member, next_member)))
+    return links
+
+
+def _neighbours(chain: Node) -> Iterator[tuple[str, Node, Node]]:
+    """Yield each sign of a chain with the members at its two sides."""
+    members = chain.args
+    return zip(_operators(chain), members, members[1:], strict=False)
 
 
 def steps(chain: Node) -> list[Node]:
     """`a < b < c` as `a < b` and `b < c`; a chain with an equals sign has none."""
-    operators = str(chain.value).split()
-    if not set(operators) <= {"<", ">", "<=", ">="}:
+    if not set(_operators(chain)) <= {"<", ">", "<=", ">="}:
         return []
     return [
         Node("rel", (member, next_member), operator)
-        for operator, member, next_member in zip(
-            operators, chain.args, chain.args[1:], strict=False
-        )
+        for operator, member, next_member in _neighbours(chain)
     ]
 
 
@@ -153,13 +174,15 @@ def number_asked_for(node: Node) -> Node:
     The left side is a sum of different letters other than x, y and z, or all further members are
     computed; other equations stay.
     """
-    if node.op != "rel" or set(str(node.value).split()) != {"="} or symbols(node.args[-1]):
+    if node.op != "rel" or not _is_equation(node):
         return node
     first, *middle, last = node.args
-    if not _computes(middle, first):
+    if symbols(last) or not _computes(middle, first):
         return node
     is_computed = middle and symbols(first)
-    return last if is_computed or _is_sum_of_letters(first) else node
+    if is_computed or _is_sum_of_letters(first):
+        return last
+    return node
 
 
 def _computes(middle: list[Node], first: Node) -> bool:
@@ -173,7 +196,11 @@ def _is_sum_of_letters(node: Node) -> bool:
     """Tell whether a node is a sum of different letters other than x, y and z."""
     if node.op != "add" or len(set(node.args)) != len(node.args):
         return False
-    return all(term.op == "sym" and re.fullmatch("[A-Wa-w]", str(term.value)) for term in node.args)
+    return all(map(_is_letter_of_a_sum, node.args))
+
+
+def _is_letter_of_a_sum(term: Node) -> bool:
+    return term.op == "sym" and re.fullmatch("[A-Wa-w]", str(term.value)) is not None
 
 
 def aligned(gold: Node, answer: Node) -> tuple[Node, Node]:
@@ -197,7 +224,8 @@ def _is_plain_tuple(node: Node, items: tuple[Node, ...]) -> bool:
     """Tells whether a node is a tuple in brackets, and it and other items hold values alone."""
     if node.op != "tuple" or node.value != "()":
         return False
-    return not any(item.op in {"rel", "tuple", "list"} for item in (*items, *node.args))
+    all_items = (*items, *node.args)
+    return not any(item.op in {"rel", "tuple", "list"} for item in all_items)
 
 
 def _is_bare_list(node: Node) -> bool:
@@ -217,18 +245,23 @@ def _measured_value(gold: Node) -> Node:
     The left side combines several quantities. An equation in x, y and z, or one to be solved for
     its only unknown, stays as it is.
     """
-    if gold.label or set(str(gold.value).split()) != {"="} or gold.args[-1] == number(0):
+    if gold.label or not _is_equation(gold):
+        return gold
+    right_side = gold.args[-1]
+    if right_side == number(0):
         return gold
     names = symbols(gold.args[0])
-    if len(names) < 2 or names & _UNKNOWNS or not any(map(_MEASURED.fullmatch, names)):
+    if len(names) < 2 or names & _UNKNOWNS:
         return gold
-    return gold.args[-1]
+    if any(map(_MEASURED.fullmatch, names)):
+        return right_side
+    return gold
 
 
 def turned(chain: Node) -> Node:
     """Return the chain read from right to left."""
     mirrored = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-    operators = [
-        mirrored.get(operator, operator) for operator in reversed(str(chain.value).split())
-    ]
-    return chain._replace(args=tuple(reversed(chain.args)), value=" ".join(operators))
+    backwards = reversed(_operators(chain))
+    operators = [mirrored.get(operator, operator) for operator in backwards]
+    members = tuple(reversed(chain.args))
+    return chain._replace(args=members, value=" ".join(operators))

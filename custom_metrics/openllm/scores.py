@@ -16,9 +16,9 @@ _V1_BENCHMARKS = ("ARC", "HellaSwag", "MMLU", "TruthfulQA", "Winogrande", "GSM8K
 
 def _known(value: Any) -> float | None:
     """A number as a float; None for anything else, NaN and infinities included."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value)
+    return float(value) if math.isfinite(value) else None
 
 
 def chance_level(num_choices: int) -> float:
@@ -90,11 +90,12 @@ class BenchmarkScore:
 def _benchmark(name: str | Benchmark) -> Benchmark:
     if isinstance(name, Benchmark):
         return name
-    known = {key: benchmark for benchmark in BENCHMARKS for key in (benchmark.name,)}
-    known |= {benchmark.column: benchmark for benchmark in BENCHMARKS}
-    if name not in known:
-        raise ValueError(f"unknown benchmark {name!r}; known: {', '.join(known)}")
-    return known[name]
+    by_name = {benchmark.name: benchmark for benchmark in BENCHMARKS}
+    by_name |= {benchmark.column: benchmark for benchmark in BENCHMARKS}
+    if name not in by_name:
+        known = ", ".join(by_name)
+        raise ValueError(f"unknown benchmark {name!r}; known: {known}")
+    return by_name[name]
 
 
 def score_benchmark(
@@ -120,9 +121,9 @@ def score_benchmark(
     if board.weighting == "metrics":
         return _score_ifeval(subtasks)
     values = _by_leaf(board, subtasks)
-    missing = tuple(leaf.task for leaf in board.leaves if values.get(leaf.task) is None)
+    missing = [leaf.task for leaf in board.leaves if leaf.task not in values]
     if missing:
-        return BenchmarkScore(None, None, missing)
+        return BenchmarkScore(None, None, tuple(missing))
     if board.floor_per_leaf:
         return _score_equal(board, values)
     return _by_rows(board, values, sizes)
@@ -135,18 +136,22 @@ def _by_leaf(board: Benchmark, named: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _score_ifeval(metrics: Mapping[str, Number]) -> BenchmarkScore:
-    missing = tuple(name for name in _IFEVAL_METRICS if _known(metrics.get(name)) is None)
-    raw = _mean(metrics.get(name) for name in _IFEVAL_METRICS)
-    return BenchmarkScore(raw, normalise(raw, 0), missing)
+    values = {name: _known(metrics.get(name)) for name in _IFEVAL_METRICS}
+    missing = [name for name, value in values.items() if value is None]
+    raw = _mean(values.values())
+    return BenchmarkScore(raw, normalise(raw, 0), tuple(missing))
 
 
 def _score_equal(board: Benchmark, values: Mapping[str, float]) -> BenchmarkScore:
-    scaled = [normalise(values[leaf.task], leaf.choices) for leaf in board.leaves]
-    floored = tuple(
-        leaf.task for leaf in board.leaves if values[leaf.task] < chance_level(leaf.choices)
-    )
+    scaled = []
+    floored = []
+    for leaf in board.leaves:
+        value = values[leaf.task]
+        scaled.append(normalise(value, leaf.choices))
+        if value < chance_level(leaf.choices):
+            floored.append(leaf.task)
     raw = _mean(values[leaf.task] for leaf in board.leaves)
-    return BenchmarkScore(raw, _mean(scaled), floored=floored)
+    return BenchmarkScore(raw, _mean(scaled), floored=tuple(floored))
 
 
 def _by_rows(
@@ -154,7 +159,8 @@ def _by_rows(
 ) -> BenchmarkScore:
     known = _by_leaf(board, sizes or {})
     rows = {leaf.task: int(known.get(leaf.task, leaf.rows)) for leaf in board.leaves}
-    raw = size_weighted_mean({leaf.task: values[leaf.task] for leaf in board.leaves}, rows)
+    in_order = {task: values[task] for task in rows}
+    raw = size_weighted_mean(in_order, rows)
     choices = board.leaves[0].choices
     is_floored = raw is not None and raw < chance_level(choices)
     floored = (board.name,) if is_floored else ()
@@ -169,9 +175,11 @@ def board_average(normalised: Mapping[str, Number]) -> float | None:
     Args:
         normalised: Benchmark, by its name or its column -> value (0 to 100).
     """
-    return _mean(
-        normalised.get(benchmark.column, normalised.get(benchmark.name)) for benchmark in BENCHMARKS
-    )
+    values = []
+    for benchmark in BENCHMARKS:
+        by_name = normalised.get(benchmark.name)
+        values.append(normalised.get(benchmark.column, by_name))
+    return _mean(values)
 
 
 def normalise_row(raw: Mapping[str, Number]) -> dict[str, float | None]:
@@ -185,10 +193,12 @@ def normalise_row(raw: Mapping[str, Number]) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
     for benchmark in BENCHMARKS:
         for key in (benchmark.column, benchmark.name):
-            if key in raw:
+            if key not in raw:
+                continue
+            values[key] = None
+            if not benchmark.floor_per_leaf:
                 choices = benchmark.leaves[0].choices
-                is_computable = not benchmark.floor_per_leaf
-                values[key] = normalise(raw[key], choices) if is_computable else None
+                values[key] = normalise(raw[key], choices)
     return values
 
 
@@ -219,7 +229,9 @@ def ifeval_accuracies(
     pooled = [bool(verdict) for verdicts in instructions for verdict in verdicts]
     if not prompts or not pooled:
         return None
-    return IfevalAccuracies(sum(map(bool, prompts)) / len(prompts), sum(pooled) / len(pooled))
+    of_prompts = sum(map(bool, prompts)) / len(prompts)
+    of_instructions = sum(pooled) / len(pooled)
+    return IfevalAccuracies(of_prompts, of_instructions)
 
 
 def v1_average(scores: Mapping[str, Number]) -> float | None:

@@ -44,7 +44,8 @@ class EachDraw:
 def _single(instance: Any, draw: int) -> Any:
     """A request that got one reply alone."""
     single = copy.copy(instance)
-    single.resps, single.filtered_resps = [instance.resps[draw]], {}
+    single.resps = [instance.resps[draw]]
+    single.filtered_resps = {}
     return single
 
 
@@ -109,14 +110,16 @@ def _together(values: Sequence[Any]) -> Any:
     """
     if all(isinstance(value, Real) for value in values):
         return sum(values) / len(values)
-    if all(_is_verdicts(value) for value in values):
+    if all(map(_is_verdicts, values)):
         return list(itertools.chain.from_iterable(values))
     return values[0]
 
 
 def _is_verdicts(value: Any) -> bool:
     """True for a list of verdicts, one for each part of a reply."""
-    return isinstance(value, list) and all(type(verdict) is bool for verdict in value)
+    if not isinstance(value, list):
+        return False
+    return all(type(verdict) is bool for verdict in value)
 
 
 class Repeated:
@@ -147,12 +150,9 @@ class Repeated:
         score: Callable[..., Values] = super().process_results  # type: ignore[misc] # lm_eval's
         draws = [list(draw) for draw in zip(*results, strict=True)]
         scored = [score(doc, draw) for draw in draws]
+        direction = self.higher_is_better().get(self._metric)
         return row_values(
-            scored,
-            draws,
-            metric=self._metric,
-            ks=self._ks,
-            lower_is_better=self.higher_is_better().get(self._metric) is False,
+            scored, draws, metric=self._metric, ks=self._ks, lower_is_better=direction is False
         )
 
     def aggregation(self) -> dict[str, Any]:
@@ -165,15 +165,18 @@ class Repeated:
     def higher_is_better(self) -> dict[str, Any]:
         """The task's own directions; pass@k, maj@k and the mean share that of their metric."""
         own: dict[str, Any] = super().higher_is_better()  # type: ignore[misc] # lm_eval's
+        direction = own.get(self._metric)
         directions: dict[str, Any] = {}
         for name in self._names():
-            # A variance has no better direction.
-            directions[name] = None if name.startswith("var@") else own.get(self._metric)
+            has_direction = not name.startswith("var@")
+            directions[name] = direction if has_direction else None
         return {**directions, **own}
 
     def _names(self) -> list[str]:
-        at_k = [f"{kind}@{k}" for k in self._ks for kind in ("pass", "maj")]
-        return [*at_k, f"mean@{self._draws}", f"var@{self._draws}"]
+        names = []
+        for k in self._ks:
+            names += [f"pass@{k}", f"maj@{k}"]
+        return [*names, f"mean@{self._draws}", f"var@{self._draws}"]
 
 
 @functools.cache

@@ -65,9 +65,11 @@ def _extra(task: Task, counts: Counts) -> dict[str, Any]:
 
 def _canonical_bleu(counts: Counts) -> float:
     prefix = "canonical_"
-    return bleu_result(
-        {name.removeprefix(prefix): n for name, n in counts.items() if name.startswith(prefix)}
-    )
+    canonical: Counts = {}
+    for name, count in counts.items():
+        if name.startswith(prefix):
+            canonical[name.removeprefix(prefix)] = count
+    return bleu_result(canonical)
 
 
 def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict[str, Any]:
@@ -87,8 +89,8 @@ def task_metrics(task: Task, rows: Sequence[Row], mode: str = CORRECTED) -> dict
     if task.is_json:
         metrics |= _json_metrics(task, rows, counts, mode)
     if task.kind == "summary":
-        n = counts.get("rows", 0)
-        metrics["rouge"] = {name: fraction(counts.get(name, 0), n) for name in ROUGES}
+        size = counts.get("rows", 0)
+        metrics["rouge"] = {name: fraction(counts.get(name, 0), size) for name in ROUGES}
     metrics["bleu"] = bleu_result(counts, mode)
     return metrics
 
@@ -102,7 +104,8 @@ def _json_metrics(task: Task, rows: Sequence[Row], counts: Counts, mode: str) ->
     metrics[key] = {name: _result(task, by_set[name], mode) for name in SETS}
     if not is_compat(mode):
         metrics["extra"] = _extra_metrics(task, rows, by_set)
-    metrics["json_counts"] = count_statuses(row.status or "extract_failure" for row in rows)
+    statuses = (row.status or "extract_failure" for row in rows)
+    metrics["json_counts"] = count_statuses(statuses)
     return metrics
 
 
@@ -128,7 +131,8 @@ def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | No
         flat |= metrics["rouge"]
         comparison = metrics.get("lm_judge", {}).get("reference_comparison", {})
         for key, value in comparison.items():
-            flat[f"lm_judge_reference_comparison_{key.removeprefix('lm_judge_')}"] = value
+            name = key.removeprefix("lm_judge_")
+            flat[f"lm_judge_reference_comparison_{name}"] = value
     flat["bleu"] = metrics["bleu"]
     if task.is_json:
         flat["json_parsed"] = metrics["json_counts"]["frac_success"]
@@ -140,8 +144,10 @@ def flat_metrics(task: Task, metrics: Mapping[str, Any]) -> dict[str, float | No
 
 def _flat_set(task: Task, metrics: Mapping[str, Any], name: str) -> dict[str, float | None]:
     """Returns the metrics over one set of a task's rows: `all` or `valid_json`."""
-    values = _FLATTEN[task.kind](_of_set(metrics, name))
-    for key, extra in metrics.get("extra", {}).get(name, {}).items():
+    flatten = _FLATTEN[task.kind]
+    values = flatten(_of_set(metrics, name))
+    extras = metrics.get("extra", {}).get(name, {})
+    for key, extra in extras.items():
         if key == "prediction_parse":
             values["frac_parsed_predictions"] = extra["frac_success"]
         else:
@@ -156,7 +162,8 @@ def _none_for_nan(value: float | None) -> float | None:
 
 
 def _of_set(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    return metrics["f1" if "f1" in metrics else "results"][name]  # type: ignore[no-any-return]
+    key = "f1" if "f1" in metrics else "results"
+    return metrics[key][name]  # type: ignore[no-any-return]
 
 
 def _prf(prefix: str, values: Mapping[str, float]) -> dict[str, float]:
@@ -164,7 +171,8 @@ def _prf(prefix: str, values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _flat_list(result: Mapping[str, Any]) -> dict[str, Any]:
-    return _prf("", result["f1"]) | {"frac_parsed": result["parse_counts"]["frac_success"]}
+    parsed = result["parse_counts"]["frac_success"]
+    return {**_prf("", result["f1"]), "frac_parsed": parsed}
 
 
 def _flat_ner(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,11 +196,10 @@ def _flat_fact(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat_qa(result: Mapping[str, Any]) -> dict[str, Any]:
-    flat = {
-        f"{part}_frac_parsed": counts["frac_success"]
-        for part, counts in result["answer_parse"].items()
-    }
-    return flat | dict(result["scores"])
+    flat = {}
+    for part, counts in result["answer_parse"].items():
+        flat[f"{part}_frac_parsed"] = counts["frac_success"]
+    return {**flat, **result["scores"]}
 
 
 _FLATTEN = {
@@ -235,4 +242,5 @@ def summary_metrics(task: Task, flat: Mapping[str, float | None]) -> dict[str, f
 
     None for one that was not measured.
     """
-    return {name: flat.get(source) for name, source in _SUMMARY[task.kind].items()}
+    sources = _SUMMARY[task.kind]
+    return {name: flat.get(source) for name, source in sources.items()}

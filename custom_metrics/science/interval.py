@@ -6,6 +6,7 @@ What each row adds to it, by rows or by documents that share rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,26 +34,48 @@ def _f1(correct: Array, preds: Array, refs: Array) -> Array:
 def _bleu(pred_length: Array, ref_length: Array, *grams: Array) -> Array:
     matches = np.stack(grams[:MAX_ORDER])
     totals = np.stack(grams[MAX_ORDER:])
-    logs = np.log(np.maximum(_safe(matches, totals), np.finfo(float).tiny)).mean(axis=0)
-    penalty = np.exp(np.minimum(0, 1 - ref_length / np.maximum(pred_length, 1)))
-    return np.where((matches > 0).all(axis=0), penalty * np.exp(logs), 0.0)
+    precisions = np.maximum(_safe(matches, totals), np.finfo(float).tiny)
+    logs = np.log(precisions).mean(axis=0)
+    ratio = ref_length / np.maximum(pred_length, 1)
+    penalty = np.exp(np.minimum(0, 1 - ratio))
+    has_matches = (matches > 0).all(axis=0)
+    return np.where(has_matches, penalty * np.exp(logs), 0.0)
 
 
-Formula = tuple[Callable[..., Array], tuple[str, ...]]
+class _Formula(NamedTuple):
+    """A metric as a function of sums over rows, and the counts that are summed."""
+
+    function: Callable[..., Array]
+    columns: tuple[str, ...]
+
+    @property
+    def is_mean(self) -> bool:
+        """Returns whether the metric is a plain mean over rows."""
+        return self.columns[1:] == (_ROWS,)
+
+    def of_sums(self, sums: Array) -> float:
+        """Returns the metric; the functions take arrays."""
+        columns = [np.atleast_1d(total) for total in sums]
+        return float(self.function(*columns)[0])
 
 
-def _f1_of(correct: str, preds: str, refs: str) -> Formula:
-    return _f1, (correct, preds, refs)
+def _f1_of(correct: str, preds: str, refs: str) -> _Formula:
+    return _Formula(_f1, (correct, preds, refs))
 
 
+def _mean_of(column: str) -> _Formula:
+    return _Formula(_safe, (column, _ROWS))
+
+
+_ORDERS = range(1, MAX_ORDER + 1)
 _BLEU_COLUMNS = (
     "bleu_pred_length",
     "bleu_ref_length",
-    *(f"bleu_match{order}" for order in range(1, MAX_ORDER + 1)),
-    *(f"bleu_total{order}" for order in range(1, MAX_ORDER + 1)),
+    *(f"bleu_match{order}" for order in _ORDERS),
+    *(f"bleu_total{order}" for order in _ORDERS),
 )
 _ROWS = "rows"
-_FORMULAS: dict[tuple[str, str], Formula] = {
+_FORMULAS: dict[tuple[str, str], _Formula] = {
     ("list", "f1"): _f1_of("correct", "preds", "refs"),
     ("ner", "f1"): _f1_of("typed_correct", "typed_preds", "typed_refs"),
     ("relation", "f1_exact"): _f1_of("exact", "preds", "refs"),
@@ -62,10 +85,10 @@ _FORMULAS: dict[tuple[str, str], Formula] = {
     ("fact", "f1_label"): _f1_of("label_correct", "label_preds", "label_refs"),
     ("fact", "f1_evidence_sent"): _f1_of("sentence_correct", "sentence_preds", "sentence_refs"),
     ("fact", "f1_evidence_token"): _f1_of("token_correct", "token_preds", "token_refs"),
-    ("qa", "f1_answer"): (_safe, ("answer_f1", _ROWS)),
-    ("qa", "f1_evidence"): (_safe, ("evidence_f1", _ROWS)),
-    ("summary", "rouge"): (_safe, ("rougeL", _ROWS)),
-    ("text", "bleu"): (_bleu, _BLEU_COLUMNS),
+    ("qa", "f1_answer"): _mean_of("answer_f1"),
+    ("qa", "f1_evidence"): _mean_of("evidence_f1"),
+    ("summary", "rouge"): _mean_of("rougeL"),
+    ("text", "bleu"): _Formula(_bleu, _BLEU_COLUMNS),
 }
 
 
@@ -85,11 +108,13 @@ def influence(
     formula = _FORMULAS.get((task.kind, metric))
     if formula is None or not rows:
         return None
-    function, columns = formula
-    if columns[1:] == (_ROWS,):  # a plain mean: where rows stand alone, with the test of a task
-        means = [row.counts.get(columns[0], 0) for row in rows]
-        return influence_of_mean(keys, means, [row.counts.get(_ROWS, 0) for row in rows])
-    counts = [[row.counts.get(column, 0) for column in columns] for row in rows]
-    return influence_of_counts(
-        keys, counts, lambda sums: float(function(*(np.atleast_1d(total) for total in sums))[0])
-    )
+    if formula.is_mean:  # where rows stand alone, with the test of a task
+        values = _column(rows, formula.columns[0])
+        return influence_of_mean(keys, values, _column(rows, _ROWS))
+    counts = [[row.counts.get(column, 0) for column in formula.columns] for row in rows]
+    return influence_of_counts(keys, counts, formula.of_sums)
+
+
+def _column(rows: Sequence[Row], name: str) -> list[float]:
+    """One count of all rows; 0 of a row without it."""
+    return [row.counts.get(name, 0) for row in rows]

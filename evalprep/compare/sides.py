@@ -56,6 +56,7 @@ from evalprep.results import (
     limit_of,
     note_on_documents,
     note_on_empty_replies,
+    note_on_failed_scoring,
     note_on_limit,
     rows_missing,
 )
@@ -101,8 +102,10 @@ def metric_of_published(task: TaskRun) -> Metric:
 
 
 def row_values(metric: Metric, table: Table) -> Floats:
-    """The score of every row of a table; NaN where a row has none."""
-    return table.metrics.get(metric.metric, np.full(len(table), np.nan))
+    """The score of every row of a table; NaN where a row has none, or its scorer failed."""
+    values = table.metrics.get(metric.metric, np.full(len(table), np.nan))
+    failed = table.scoring_failed
+    return np.where(failed, np.nan, values) if metric.is_score and failed.any() else values
 
 
 def compare_sides(sides: Sides, metric: Metric, settings: Settings) -> TaskComparison:
@@ -399,10 +402,15 @@ def _notes_on_rows(sides: Sides, rows: SideRows, pairs: Pairs, settings: Setting
     # A part that is not the same on both sides is a difference of facts.
     if sides.against is None or limit_of(sides.against) == limit_of(sides.task):
         notes += note_on_limit(sides.task)
-    notes += [f"candidate: {note}" for note in note_on_empty_replies(rows.table)]
+    notes += [f"candidate: {note}" for note in _notes_on_replies(rows.table)]
     if rows.other is not None:
-        notes += [f"baseline: {note}" for note in note_on_empty_replies(rows.other)]
+        notes += [f"baseline: {note}" for note in _notes_on_replies(rows.other)]
     return notes
+
+
+def _notes_on_replies(table: Table) -> list[str]:
+    """Notes on replies of one side that say nothing, and on those that nobody scored."""
+    return [*note_on_failed_scoring(table), *note_on_empty_replies(table)]
 
 
 def _note_on_ways(pairs: Pairs) -> list[str]:

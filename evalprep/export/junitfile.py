@@ -16,6 +16,7 @@ from evalprep.numbers import number
 
 FILE = "junit.xml"
 _TIME = "%Y-%m-%dT%H:%M:%S"
+_NO_BASELINE = "a sample fails where the baseline has it right, and no baseline is given"
 _OPEN = (NOT_COMPARABLE, NOT_ENOUGH)
 
 
@@ -33,29 +34,29 @@ def write_junit(subjects: Sequence[Subject], folder: Path, settings: Settings) -
     Raises:
         BadInput: cases are samples, and a run has nothing to compare them with.
     """
-    if settings.per_sample:
+    per_sample = settings.per_sample
+    if per_sample:
         _check_comparisons(subjects)
-    suites = [
-        suite for subject in subjects for suite in _suites(subject, per_sample=settings.per_sample)
-    ]
+    suites: list[JUnitSuite] = []
+    for subject in subjects:
+        suites += _suites(subject, per_sample=per_sample)
     names = ", ".join(subject.run.label for subject in subjects)
     make_folder(folder, within=folder)
     path = folder / FILE
-    write_atomically(path, junit_text(f"evalprep: {names}", suites))
-    return Written((path,), next_step=f"give {path} to the CI system as a test report")
+    text = junit_text(f"evalprep: {names}", suites)
+    write_atomically(path, text)
+    next_step = f"give {path} to the CI system as a test report"
+    return Written((path,), next_step=next_step)
 
 
 def _check_comparisons(subjects: Sequence[Subject]) -> None:
     alone = [subject for subject in subjects if subject.comparison is None]
-    if alone:
-        raise BadInput(
-            Problem(
-                what="a sample fails where the baseline has it right, and no baseline is given",
-                where=subject.run.label,
-                fix="--baseline RUN",
-            )
-            for subject in alone
-        )
+    problems = []
+    for subject in alone:
+        problem = Problem(what=_NO_BASELINE, where=subject.run.label, fix="--baseline RUN")
+        problems.append(problem)
+    if problems:
+        raise BadInput(problems)
 
 
 def _suites(subject: Subject, *, per_sample: bool) -> Iterator[JUnitSuite]:
@@ -70,14 +71,17 @@ def _suites(subject: Subject, *, per_sample: bool) -> Iterator[JUnitSuite]:
 
 
 def _suite(subject: Subject, name: str, cases: Sequence[JUnitCase]) -> JUnitSuite:
-    return JUnitSuite(f"{subject.run.label}: {name}", cases, subject.moment.strftime(_TIME))
+    title = f"{subject.run.label}: {name}"
+    moment = subject.moment.strftime(_TIME)
+    return JUnitSuite(title, cases, moment)
 
 
 def _cases(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
     """Suite and case of each rule, conclusion or score."""
     if subject.verdict is not None:
         for check in subject.verdict.checks:
-            yield check.name.partition(": ")[0], case_of(check)
+            task, _colon, _rule = check.name.partition(": ")
+            yield task, case_of(check)
     elif subject.comparison is not None:
         for conclusion in subject.comparison.conclusions:
             yield conclusion.task, _case_of_conclusion(conclusion)
@@ -87,29 +91,33 @@ def _cases(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
 
 def _case_of_conclusion(conclusion: Conclusion) -> JUnitCase:
     """A conclusion: worse is a failure, one that could not be drawn is skipped."""
-    numbers = conclusion.difference
+    name, verdict = conclusion.name, conclusion.verdict
     kind = f"evalprep.{conclusion.kind}"
-    baseline, candidate = number(numbers.previous), number(numbers.now)
+    numbers = conclusion.difference
+    baseline = number(numbers.previous)
+    candidate = number(numbers.now)
     output = f"n={numbers.n} baseline={baseline} candidate={candidate}"
     message = conclusion.words
-    if conclusion.verdict in _OPEN:
-        return JUnitCase(conclusion.name, kind, "skipped", message, conclusion.verdict, output)
-    if conclusion.verdict == WORSE and conclusion.decides:
-        return JUnitCase(conclusion.name, kind, "failure", message, conclusion.verdict, output)
-    return JUnitCase(conclusion.name, kind, output=f"{conclusion.verdict}: {message}\n{output}")
+    if verdict in _OPEN:
+        return JUnitCase(name, kind, "skipped", message, verdict, output)
+    if verdict == WORSE and conclusion.decides:
+        return JUnitCase(name, kind, "failure", message, verdict, output)
+    return JUnitCase(name, kind, output=f"{verdict}: {message}\n{output}")
 
 
 def _cases_of_scores(subject: Subject) -> Iterator[tuple[str, JUnitCase]]:
     """A case for each score, which passes where it has a value."""
-    for score in subject.scores.tasks:
-        yield (
-            score.task,
-            _case_of_score(score.metric or score.task, score.value, score.without_score),
-        )
-    for stored in subject.scores.stored:
-        yield stored.task, _case_of_score(stored.name, stored.value, "")
-    for suite in subject.scores.suite:
-        yield suite.pack, _case_of_score(suite.name, suite.value, suite.reason)
+    scores = subject.scores
+    for score in scores.tasks:
+        name = score.metric or score.task
+        case = _case_of_score(name, score.value, score.without_score)
+        yield score.task, case
+    for stored in scores.stored:
+        case = _case_of_score(stored.name, stored.value, "")
+        yield stored.task, case
+    for suite in scores.suite:
+        case = _case_of_score(suite.name, suite.value, suite.reason)
+        yield suite.pack, case
 
 
 def _case_of_score(name: str, value: float | None, reason: str) -> JUnitCase:
@@ -121,14 +129,25 @@ def _case_of_score(name: str, value: float | None, reason: str) -> JUnitCase:
 
 def _suites_of_samples(subject: Subject) -> Iterator[JUnitSuite]:
     """A suite for each task, a case for each sample; a lost verdict is a failure."""
-    lost: dict[str, dict[str, str]] = {}
-    for flip in subject.comparison.flips() if subject.comparison is not None else ():
-        if flip.direction == "lost":
-            reply = f"{flip.cause}\ngold: {flip.target}\nreply: {flip.candidate_output}"
-            lost.setdefault(flip.task, {})[flip.sample_id] = reply
+    lost = _lost_verdicts(subject)
     for name, task in subject.run.tasks.items():
-        rows = ((row.sample_id, row.scores.get(task.primary.key)) for row in rows_of(task))
-        yield _suite(subject, name, [*_cases_of_samples(name, rows, lost.get(name, {}))])
+        key = task.primary.key
+        rows = ((row.sample_id, row.scores.get(key)) for row in rows_of(task))
+        cases = _cases_of_samples(name, rows, lost.get(name, {}))
+        yield _suite(subject, name, list(cases))
+
+
+def _lost_verdicts(subject: Subject) -> dict[str, dict[str, str]]:
+    """Task -> sample that the baseline alone has right -> what the reader of its failure sees."""
+    lost: dict[str, dict[str, str]] = {}
+    if subject.comparison is None:
+        return lost
+    for flip in subject.comparison.flips():
+        if flip.direction == "lost":
+            gold, reply = flip.target, flip.candidate_output
+            samples = lost.setdefault(flip.task, {})
+            samples[flip.sample_id] = f"{flip.cause}\ngold: {gold}\nreply: {reply}"
+    return lost
 
 
 def _cases_of_samples(

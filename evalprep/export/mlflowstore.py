@@ -32,7 +32,9 @@ def store_of(settings: Settings, folder: Path) -> str:
     if chosen:
         return chosen
     has_database = importlib.util.find_spec("alembic") is not None
-    return f"sqlite:///{folder / 'mlflow.db'}" if has_database else (folder / "mlruns").as_uri()
+    if has_database:
+        return f"sqlite:///{folder / 'mlflow.db'}"
+    return (folder / "mlruns").as_uri()
 
 
 def is_remote(store: str) -> bool:
@@ -71,37 +73,54 @@ def log_runs(runs: Sequence[TrackedRun], store: str, *, resume: bool) -> list[st
         client = mlflow.MlflowClient(tracking_uri=store)
         return [_log(client, run, resume=resume) for run in runs]
     except mlflow.exceptions.MlflowException as error:
-        problem = Problem(what=f"MLflow refuses: {str(error)[:300]}", where=redacted(store))
+        answer = str(error)[:300]
+        problem = Problem(what=f"MLflow refuses: {answer}", where=redacted(store))
         raise BadInput(problem) from error
 
 
 def _log(client: Any, run: TrackedRun, *, resume: bool) -> str:
-    experiment = client.get_experiment_by_name(run.project)
-    number = experiment.experiment_id if experiment else client.create_experiment(run.project)
-    former = _former_run(client, number, run.key) if resume else None
-    if former is None:
-        former = client.create_run(
-            number,
-            start_time=round(1_000 * run.started),
-            tags={name: value[:_LONGEST_TAG] for name, value in run.tags.items()},
-            run_name=run.name,
-        )
-    target = former.info.run_id
-    _log_params(client, target, run.params, former.data.params)
-    _log_metrics(client, target, run)
-    client.log_artifacts(target, str(run.folder), _FOLDER)
-    client.set_terminated(target, end_time=round(1_000 * run.ended))
-    return f"logged as run {target} of experiment {run.project!r}"
+    experiment_id = _experiment_id(client, run.project)
+    logged = _former_run(client, experiment_id, run.key) if resume else None
+    if logged is None:
+        logged = _new_run(client, experiment_id, run)
+    run_id = logged.info.run_id
+    _log_params(client, run_id, run.params, logged.data.params)
+    _log_metrics(client, run_id, run)
+    client.log_artifacts(run_id, str(run.folder), _FOLDER)
+    client.set_terminated(run_id, end_time=_milliseconds(run.ended))
+    return f"logged as run {run_id} of experiment {run.project!r}"
 
 
-def _former_run(client: Any, experiment: str, key: str) -> Any:
+def _experiment_id(client: Any, project: str) -> Any:
+    """The experiment of a project, which is made where there is none."""
+    experiment = client.get_experiment_by_name(project)
+    if experiment:
+        return experiment.experiment_id
+    return client.create_experiment(project)
+
+
+def _new_run(client: Any, experiment_id: Any, run: TrackedRun) -> Any:
+    tags = {name: value[:_LONGEST_TAG] for name, value in run.tags.items()}
+    return client.create_run(
+        experiment_id, start_time=_milliseconds(run.started), tags=tags, run_name=run.name
+    )
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(1_000 * seconds)
+
+
+def _former_run(client: Any, experiment_id: Any, key: str) -> Any:
     """The run of an earlier export; None without one."""
-    runs = client.search_runs([experiment], max_results=_MOST_METRICS)
-    return next((run for run in runs if run.data.tags.get(_RUN_TAG) == key), None)
+    runs = client.search_runs([experiment_id], max_results=_MOST_METRICS)
+    for run in runs:
+        if run.data.tags.get(_RUN_TAG) == key:
+            return run
+    return None
 
 
 def _log_params(
-    client: Any, target: str, params: Mapping[str, str], logged: Mapping[str, str]
+    client: Any, run_id: str, params: Mapping[str, str], logged: Mapping[str, str]
 ) -> None:
     """Logs the parameters that are not there yet: MLflow refuses to change one.
 
@@ -109,25 +128,23 @@ def _log_params(
     """
     from mlflow.entities import Param
 
+    new = []
     for name, value in params.items():
         if len(value) > LONGEST_PARAM:
-            client.log_text(target, value, f"{_FOLDER}/params/{name}.txt")
-    new = [
-        Param(name, value)
-        for name, value in params.items()
-        if name not in logged and len(value) <= LONGEST_PARAM
-    ]
+            client.log_text(run_id, value, f"{_FOLDER}/params/{name}.txt")
+        elif name not in logged:
+            new.append(Param(name, value))
     for part in _parts(new, _MOST_PARAMS):
-        client.log_batch(target, params=part)
+        client.log_batch(run_id, params=part)
 
 
-def _log_metrics(client: Any, target: str, run: TrackedRun) -> None:
+def _log_metrics(client: Any, run_id: str, run: TrackedRun) -> None:
     from mlflow.entities import Metric
 
-    moment = round(1_000 * run.ended)
+    moment = _milliseconds(run.ended)
     metrics = [Metric(name, value, moment, 0) for name, value in run.metrics.items()]
     for part in _parts(metrics, _MOST_METRICS):
-        client.log_batch(target, metrics=part)
+        client.log_batch(run_id, metrics=part)
 
 
 def _parts(items: Sequence[Any], size: int) -> Iterator[list[Any]]:

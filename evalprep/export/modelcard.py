@@ -73,12 +73,15 @@ class CardResult:
     def as_yaml(self) -> dict[str, Any]:
         """The entry by the hub's keys."""
         dataset = {key: value for key, value in vars(self.dataset).items() if value}
+        metric = {"type": self.metric, "value": self.value, "name": self.metric_name}
         entry: dict[str, Any] = {
             "task": {"type": "text-generation", "name": "Text Generation"},
             "dataset": dataset,
-            "metrics": [{"type": self.metric, "value": self.value, "name": self.metric_name}],
+            "metrics": [metric],
         }
-        return entry | ({"source": {"url": self.url, "name": SOURCE}} if self.url else {})
+        if self.url:
+            entry["source"] = {"url": self.url, "name": SOURCE}
+        return entry
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +104,8 @@ def established_result(score: str, value: float, url: str = "") -> CardResult | 
         return None
     metric = entry["metric"]
     dataset = CardDataset(**entry["dataset"])
-    return CardResult(dataset, metric["type"], metric["name"], round(value, _DIGITS), url)
+    value = round(value, _DIGITS)
+    return CardResult(dataset, metric["type"], metric["name"], value, url)
 
 
 def write_cards(subjects: Sequence[Subject], folder: Path, settings: Settings) -> Written:
@@ -117,19 +121,22 @@ def write_cards(subjects: Sequence[Subject], folder: Path, settings: Settings) -
             address, or with front matter that is no YAML.
     """
     _check(subjects, settings)
-    index = [
-        {"name": subject.model_id, "results": [result.as_yaml() for result in results]}
-        for subject in subjects
-        if (results := _results_of(subject, settings.url))
-    ]
-    if settings.readme is not None and index:
-        path = resolve_typed(settings.readme)
-        write_atomically(path, merged(settings.readme, index[0], settings.url))
-        return Written((path,), next_step=f"push {settings.readme} to the model repository")
+    url, readme = settings.url, settings.readme
+    index = []
+    for subject in subjects:
+        results = [result.as_yaml() for result in _results_of(subject, url)]
+        if results:
+            index.append({"name": subject.model_id, "results": results})
+    if readme is not None and index:
+        path = resolve_typed(readme)
+        write_atomically(path, merged(readme, index[0], url))
+        next_step = f"push {readme} to the model repository"
+        return Written((path,), next_step=next_step)
     make_folder(folder, within=folder)
     path = folder / FILE
     write_atomically(path, yaml_text({KEY: index}))
-    return Written((path,), next_step=f"paste {path} between the two --- of the model's README.md")
+    next_step = f"paste {path} between the two --- of the model's README.md"
+    return Written((path,), next_step=next_step)
 
 
 def _check(subjects: Sequence[Subject], settings: Settings) -> None:
@@ -148,7 +155,8 @@ def _check(subjects: Sequence[Subject], settings: Settings) -> None:
             fix="--set url=URL names a page about the run",
         )
     if readme is not None and len(subjects) > 1:
-        problems.add("a card is of one model", where="--set readme", fix="export one run at a time")
+        what = "a card is of one model"
+        problems.add(what, where="--set readme", fix="export one run at a time")
     if readme is not None and not readme.is_file():
         problems.add("no such file", where=f"--set readme={readme}")
     problems.raise_if_any()
@@ -160,16 +168,17 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
     covered: set[str] = set()
     for score in subject.scores.suite:
         value = finite_number(score.value)
-        result = None if value is None else established_result(score.id, value, url)
+        if value is None:
+            continue
+        result = established_result(score.id, value, url)
         if result is not None:
             of_suite.append(result)
             covered.update(score.tasks)
     tasks = {**subject.run.tasks, **subject.run.stored}
-    of_tasks = [
-        _result_of_task(task, url)
-        for name, task in tasks.items()
-        if name not in covered and _has_value(task)
-    ]
+    of_tasks = []
+    for name, task in tasks.items():
+        if name not in covered and _has_value(task):
+            of_tasks.append(_result_of_task(task, url))
     return [*of_suite, *_told_apart(of_tasks)]
 
 
@@ -179,18 +188,20 @@ def _has_value(task: TaskRun) -> bool:
 
 def _result_of_task(task: TaskRun, url: str) -> tuple[str, CardResult]:
     """Name of a task, and its result by the metric that stands for it."""
-    metric, own = task.headline, task.logged.settings.dataset
-    shots = task.logged.num_fewshot
+    settings, shots = task.logged.settings, task.logged.num_fewshot
+    own = settings.dataset
     is_local = bool(own.files) or "/" not in own.path
     dataset = CardDataset(
-        name=task.logged.settings.title or task.name,
+        name=settings.title or task.name,
         type=task.name if is_local else own.path,
         config="" if is_local else own.name or "",
         split=own.split or "",
         revision=own.revision or "",
         args={} if shots is None else {"num_few_shot": shots},
     )
-    return task.name, CardResult(dataset, metric.metric, metric.name, _value(metric), url)
+    metric = task.headline
+    result = CardResult(dataset, metric.metric, metric.name, _value(metric), url)
+    return task.name, result
 
 
 def _value(metric: Metric) -> float:
@@ -233,14 +244,15 @@ def merged(readme: Path, model: Mapping[str, Any], url: str) -> str:
     try:
         content, root = compose(front)
     except NotYaml as error:
-        problem = Problem(
-            what=f"is not YAML: {error}", where=str(readme), fix="mend its first part"
-        )
+        what = f"is not YAML: {error}"
+        problem = Problem(what=what, where=str(readme), fix="mend its first part")
         raise BadInput(problem) from None
-    index = _with_model(as_mapping(content).get(KEY), model, url)
+    former_index = as_mapping(content).get(KEY)
+    block = yaml_text({KEY: _with_model(former_index, model, url)})
     start, end = _place_of_block(front, root)
-    new_front = front[:start] + yaml_text({KEY: index}) + front[end:]
-    return text[: match.start(1)] + new_front + text[match.end(1) :]
+    new_front = front[:start] + block + front[end:]
+    before, after = text[: match.start(1)], text[match.end(1) :]
+    return before + new_front + after
 
 
 def _place_of_block(front: str, root: Any) -> tuple[int, int]:
@@ -248,7 +260,8 @@ def _place_of_block(front: str, root: Any) -> tuple[int, int]:
     for key, value in getattr(root, "value", ()) if front.strip() else ():
         if key.value == KEY:
             block = front[key.start_mark.index : value.end_mark.index]
-            return key.start_mark.index, key.start_mark.index + _length_without_remarks(block)
+            length = _length_without_remarks(block)
+            return key.start_mark.index, key.start_mark.index + length
     return len(front), len(front)
 
 
@@ -270,7 +283,8 @@ def _with_model(index: Any, model: Mapping[str, Any], url: str) -> list[Any]:
         return [dict(model)]
     entries = list(index)
     names = [as_mapping(entry).get("name") for entry in entries]
-    place = names.index(model["name"]) if model["name"] in names else 0
+    name = model["name"]
+    place = names.index(name) if name in names else 0
     former = as_mapping(entries[place])
     results = former.get("results")
     if not isinstance(results, list):
@@ -282,4 +296,5 @@ def _with_model(index: Any, model: Mapping[str, Any], url: str) -> list[Any]:
 
 def _address_of(result: Any) -> Any:
     """The address of an entry's source; None without one."""
-    return as_mapping(as_mapping(result).get("source")).get("url")
+    source = as_mapping(result).get("source")
+    return as_mapping(source).get("url")

@@ -48,7 +48,9 @@ class Pairs:
         allow: Sequence[str],
         packs: Mapping[str, Pack] | None = None,
     ) -> None:
-        self.runs, self.scores, self.allow = runs, scores, tuple(allow)
+        self.runs = runs
+        self.scores = scores
+        self.allow = tuple(allow)
         self._packs = packs or {}
         self._compared: dict[tuple[int, int], Comparison | None] = {}
         self._suite: dict[tuple[int, int], dict[str, Conclusion]] = {}
@@ -57,21 +59,26 @@ class Pairs:
 
     def _find_anchor(self, references: Sequence[int]) -> int:
         # The run over a part of the rows is marked, however many such runs there are.
-        over_all_rows = [at for at, run in enumerate(self.runs) if not partial_rows(run, run.tasks)]
-        among = self._of_most_asked(over_all_rows or list(range(len(self.runs))))
-        whole = [at for at in among if self._is_sound(at)]
-        first = whole or among
-        reference = next((at for at in first if at in references), None)
-        return max(first, key=self._row_count) if reference is None else reference
+        runs = list(enumerate(self.runs))
+        over_all_rows = [at for at, run in runs if not partial_rows(run, run.tasks)]
+        every_place = list(range(len(self.runs)))
+        places = self._of_most_asked(over_all_rows or every_place)
+        sound = [at for at in places if self._is_sound(at)]
+        candidates = sound or places
+        for at in candidates:
+            if at in references:
+                return at
+        return max(candidates, key=self._row_count)
 
     def _of_most_asked(self, places: Sequence[int]) -> list[int]:
         """Of some runs those whose questions most of them were asked."""
         question_of = {at: _question(self.runs[at], self.allow) for at in places}
+        questions = list(question_of.values())
         # Of scores without samples nothing is known that others could be held against.
-        known = [question for question in question_of.values() if question]
-        counts = Counter(known or question_of.values())
+        known = [question for question in questions if question]
+        counts = Counter(known or questions)
         most = max(counts.values())
-        return [at for at, question in question_of.items() if counts[question] == most]
+        return [at for at in places if counts[question_of[at]] == most]
 
     def _is_sound(self, at: int) -> bool:
         """True for a run with all of its rows, each with a score inside its metric's range."""
@@ -93,22 +100,27 @@ class Pairs:
         tasks_by_reason: dict[str, dict[str, None]] = {}
         for name, why in self._other_questions_of(at, tasks):
             tasks_by_reason.setdefault(why, {})[name] = None
+        anchor = self.runs[self.anchor]
         sentences = []
         for why, names in tasks_by_reason.items():
-            sentence = _of_row(why, self.runs[self.anchor])
-            is_about_all = len(names) == len(tasks)
-            sentences.append(sentence if is_about_all else f"{sentence} ({shortlist([*names], 2)})")
+            sentence = _of_row(why, anchor)
+            if len(names) < len(tasks):
+                sentence += f" ({shortlist(list(names), 2)})"
+            sentences.append(sentence)
         return sentences
 
     def _other_questions_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Task by task why a run was not asked what the anchor was."""
-        run, anchor = self.runs[at], self.runs[self.anchor]
+        run = self.runs[at]
+        anchor = self.runs[self.anchor]
         sampled = [name for name in tasks if name in run.tasks and name in anchor.tasks]
         for name in tasks:
-            task, yardstick = run.known(name), anchor.known(name)
+            task = run.known(name)
+            yardstick = anchor.known(name)
             if name in sampled or task is None or yardstick is None:
                 continue
-            for why in reasons(differing(run, task, anchor, yardstick), self.allow):
+            differences = differing(run, task, anchor, yardstick)
+            for why in reasons(differences, self.allow):
                 yield name, why
         if sampled:
             yield from self._other_samples_of(at, sampled)
@@ -116,9 +128,12 @@ class Pairs:
     def _other_samples_of(self, at: int, tasks: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The same of tasks with samples on both sides, from the comparison of the two runs."""
         comparison = self._pair(at, self.anchor)
-        for conclusion in comparison.tasks if comparison is not None else ():
+        if comparison is None:
+            return
+        for conclusion in comparison.tasks:
             if conclusion.name in tasks:
-                for why in conclusion.not_comparable or self._other_rows(at, conclusion):
+                texts = conclusion.not_comparable or self._other_rows(at, conclusion)
+                for why in texts:
                     yield conclusion.name, why
 
     def otherwise_made(self, at: int, column: Column, values: ColumnValues) -> list[str]:
@@ -135,7 +150,8 @@ class Pairs:
             return []
         why = []
         if values.rule != other.rule:
-            why.append(f"scored by another rule: {values.rule or 'the usual one'}")
+            rule = values.rule or "the usual one"
+            why.append(f"scored by another rule: {rule}")
         counts = []
         if fewer := other.over - values.over:
             counts.append(f"{len(fewer)} fewer")
@@ -158,7 +174,8 @@ class Pairs:
 
         Another split, another sample of the data.
         """
-        name, anchor = conclusion.name, self.runs[self.anchor]
+        name = conclusion.name
+        anchor = self.runs[self.anchor]
         own = len(self.runs[at].tasks[name].table())
         of_anchor = len(anchor.tasks[name].table())
         if not own or not of_anchor:
@@ -183,20 +200,22 @@ class Pairs:
         if not absent:
             return []
         covered = f"{len(tasks)} of {len(all_tasks)} tasks"
-        return [f"group {column.id} covers {covered}, without {shortlist(absent, _NAMED_TASKS)}"]
+        names = shortlist(absent, _NAMED_TASKS)
+        return [f"group {column.id} covers {covered}, without {names}"]
 
     def incomplete(self, at: int, tasks: Sequence[str]) -> list[str]:
         """Returns which of a run's tasks lack rows or scores of their rows.
 
         Lacking are rows that a task was meant to have.
         """
+        run = self.runs[at]
         shortfalls = []
         for name in tasks:
-            task = self.runs[at].tasks.get(name)
+            task = run.tasks.get(name)
             if task is None:
                 continue
             rows = len(task.table())
-            expected = expected_rows(self.runs[at], task) or rows
+            expected = expected_rows(run, task) or rows
             if expected - rows > TOLERATED_MISSING * expected:
                 shortfalls.append(f"{rows} of {expected} rows of {name}")
             doubled = len(task.table().doubled())
@@ -215,28 +234,37 @@ class Pairs:
         if column.kind != SCORE:
             of_tasks = [*comparison.tasks, *comparison.further, *comparison.metrics]
             return next((item for item in of_tasks if item.name == column.id), None)
-        if (candidate, baseline) not in self._suite:
-            both = self.scores[candidate], self.scores[baseline]
+        of_scores = self._of_scores(candidate, baseline, comparison)
+        return of_scores.get(column.id)
+
+    def _of_scores(
+        self, candidate: int, baseline: int, comparison: Comparison
+    ) -> dict[str, Conclusion]:
+        """Suite score -> what is concluded of two runs, whose tasks were compared."""
+        pair = candidate, baseline
+        if pair not in self._suite:
             conclusions = compare_suite(
                 self.runs[candidate],
                 self.runs[baseline],
                 self._packs,
                 allow=self.allow,
-                scores=both,
+                scores=(self.scores[candidate], self.scores[baseline]),
                 tasks=comparison,
             )
-            self._suite[candidate, baseline] = {each.name: each for each in conclusions}
-        return self._suite[candidate, baseline].get(column.id)
+            self._suite[pair] = {each.name: each for each in conclusions}
+        return self._suite[pair]
 
     def _pair(self, candidate: int, baseline: int) -> Comparison | None:
         """Two runs on the tasks that both have; None where they share none."""
-        if (candidate, baseline) not in self._compared:
-            run, base = self.runs[candidate], self.runs[baseline]
+        pair = candidate, baseline
+        if pair not in self._compared:
+            run = self.runs[candidate]
+            base = self.runs[baseline]
             shared = any(name in base.tasks for name in run.tasks)
             # All of both, so that p is adjusted as `compare` does.
             comparison = compare_runs(run, base, allow=self.allow) if shared else None
-            self._compared[candidate, baseline] = comparison
-        return self._compared[candidate, baseline]
+            self._compared[pair] = comparison
+        return self._compared[pair]
 
 
 def _leaves_range(task: TaskRun) -> bool:
@@ -250,10 +278,12 @@ def _leaves_range(task: TaskRun) -> bool:
 
 def _unscored_rows(task: TaskRun) -> int:
     """Rows without a finite score in the primary metric, where that is one of rows."""
-    table, metric = task.table(), task.primary
-    if metric.kind != "rows" or metric.metric not in table.metrics:
+    columns = task.table().metrics
+    metric = task.primary
+    if metric.kind != "rows" or metric.metric not in columns:
         return 0
-    return int(np.sum(~np.isfinite(table.metrics[metric.metric])))
+    is_finite = np.isfinite(columns[metric.metric])
+    return int(np.sum(~is_finite))
 
 
 def _tasks_of_groups(scores: Sequence[Scores]) -> dict[str, list[str]]:
@@ -261,7 +291,8 @@ def _tasks_of_groups(scores: Sequence[Scores]) -> dict[str, list[str]]:
     tasks: dict[str, dict[str, None]] = {}
     for run_scores in scores:
         for group in run_scores.groups:
-            tasks.setdefault(group.group, {}).update(dict.fromkeys(group.tasks))
+            names = dict.fromkeys(group.tasks)
+            tasks.setdefault(group.group, {}).update(names)
     return {name: list(names) for name, names in tasks.items()}
 
 
@@ -287,6 +318,7 @@ def _question(run: Run, allow: Sequence[str]) -> frozenset[tuple[str, str, str]]
     facts = set()
     for name, task in {**run.stored, **run.tasks}.items():
         for fact, known in facts_of(run, task).items():
-            if known.kind == "question" and fact not in without:
+            is_asked = known.kind == "question"
+            if is_asked and fact not in without:
                 facts.add((name, fact, repr(known.value)))
     return frozenset(facts)

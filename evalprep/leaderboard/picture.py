@@ -48,20 +48,26 @@ class Axis:
         """An axis that holds all values with a little room around them."""
         known = [log_of(value) if log else value for value in values] or [0.0, 1.0]
         low, high = min(known), max(known)
-        room = 0.06 * (high - low) or (0.5 if log else 0.05 * abs(high) or 0.05)
-        return cls(low - room, min(high + room, 0.4) if log else high + room, start, end, log)
+        room = 0.06 * (high - low) or _room_around(high, log=log)
+        upper_end = high + room
+        if log:
+            upper_end = min(upper_end, 0.4)
+        return cls(low - room, upper_end, start, end, log)
 
     def at(self, value: float) -> float:
         """The place of a value."""
         place = log_of(value) if self.log else value
-        return self.start + (place - self.low) / (self.high - self.low) * (self.end - self.start)
+        share = (place - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> list[float]:
         """Round values between the ends."""
         span = self.high - self.low
         if self.log:
             step = max(1, math.ceil(span / most))
-            powers = range(math.ceil(self.low), math.floor(self.high) + 1)
+            first = math.ceil(self.low)
+            last = math.floor(self.high)
+            powers = range(first, last + 1)
             return [10.0**power for power in powers if power % step == 0]
         step_size = _round_step(span, most)
         first = math.ceil(self.low / step_size)
@@ -69,10 +75,18 @@ class Axis:
         return [number * step_size for number in range(first, last + 1)]
 
 
+def _room_around(value: float, *, log: bool) -> float:
+    """The room on both sides of the only value of an axis."""
+    if log:
+        return 0.5
+    return 0.05 * abs(value) or 0.05
+
+
 def _round_step(span: float, most: int) -> float:
     """The smallest of the steps 1, 2, 5, 10, ... that parts a span at most so often."""
     magnitude = 10.0 ** math.floor(math.log10(span / most))
-    return next(magnitude * by for by in (1, 2, 5, 10) if span / (magnitude * by) <= most)
+    steps = (magnitude * by for by in (1, 2, 5, 10))
+    return next(step for step in steps if span / step <= most)
 
 
 def colours(board: Board) -> dict[str, int]:
@@ -80,7 +94,8 @@ def colours(board: Board) -> dict[str, int]:
 
     One per training, shared beyond six.
     """
-    names = dict.fromkeys(row.place.trajectory for row in board.rows if not row.reference)
+    models = [row for row in board.rows if not row.reference]
+    names = dict.fromkeys(row.place.trajectory for row in models)
     return {name: at % _COLOURS for at, name in enumerate(names)}
 
 
@@ -101,30 +116,44 @@ class _Mark:
     spot: Spot
 
 
+@dataclass(frozen=True)
+class _Size:
+    """The size of a drawing, in pixels."""
+
+    width: int
+    height: int
+
+
 def scatter(board: Board, across: Column, up: Column, width: int = 900, height: int = 480) -> str:
     """One score against another.
 
     A point per row, checkpoints of one training joined, dashed lines at the reference.
     """
-    rows, values = [], []
+    rows: list[Row] = []
+    x_values: list[float] = []
+    y_values: list[float] = []
     for row in board.rows:
-        x, y = _value(row, across), _value(row, up)
+        x = _value(row, across)
+        y = _value(row, up)
         if x is not None and y is not None:
             rows.append(row)
-            values.append((x, y))
+            x_values.append(x)
+            y_values.append(y)
     if not rows:
         return ""
-    x_axis = Axis.over([x for x, _ in values], 78, width - 20, log=across.p_value)
-    y_axis = Axis.over([y for _, y in values], height - 48, 16, log=up.p_value)
-    spots = [(x_axis.at(x), y_axis.at(y)) for x, y in values]
+    x_axis = Axis.over(x_values, 78, width - 20, log=across.p_value)
+    y_axis = Axis.over(y_values, height - 48, 16, log=up.p_value)
+    spots = zip(map(x_axis.at, x_values), map(y_axis.at, y_values), strict=True)
     marks = [_Mark(row, spot) for row, spot in zip(rows, spots, strict=True)]
     axes = x_axis, y_axis
+    columns = across, up
+    size = _Size(width, height)
     parts = [
-        _open(width, height, f"{up.name} against {across.name}"),
-        *_frame(axes, width, height, across, up),
+        _open(size, f"{up.name} against {across.name}"),
+        *_frame(axes, size, columns),
         *_reference_lines(marks, axes),
         *_paths(board, marks),
-        *_named_points(board, marks, (across, up), width),
+        *_named_points(board, marks, columns, width),
     ]
     return "".join([*parts, "</svg>"])
 
@@ -144,7 +173,8 @@ def _paths(board: Board, marks: Sequence[_Mark]) -> Iterator[str]:
     spots = {mark.row.label: mark.spot for mark in marks}
     colour = colours(board)
     for name, rows in board.trajectories().items():
-        yield _path([spots[row.label] for row in rows if row.label in spots], colour[name])
+        drawn = [spots[row.label] for row in rows if row.label in spots]
+        yield _path(drawn, colour[name])
 
 
 def _path(spots: Sequence[Spot], colour: int) -> str:
@@ -168,31 +198,32 @@ def _named_points(
     taken: list[Spot] = []
     for mark in marks:
         row = mark.row
-        cells = []
+        cells = [row.cells[column.id] for column in columns]
         texts = []
-        for column in columns:
-            cell = row.cells[column.id]
-            cells.append(cell)
-            texts.append(f"{column.name} {value_text(cell.value, column)}")
-        yield _point(row, mark.spot, colour, f"{row.label}: {', '.join(texts)}", cells)
+        for cell, column in zip(cells, columns, strict=True):
+            value = value_text(cell.value, column)
+            texts.append(f"{column.name} {value}")
+        text = f"{row.label}: {', '.join(texts)}"
+        yield _point(mark, colour, text, cells)
         if row.label in ends or row.label not in between_ends:
             yield _label(row, mark.spot, width, taken)
 
 
-def _open(width: int, height: int, title: str) -> str:
-    return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{escape(title, quote=True)}">'
-    )
+def _open(size: _Size, title: str) -> str:
+    box = f'viewBox="0 0 {size.width} {size.height}"'
+    sides = f'width="{size.width}" height="{size.height}"'
+    label = escape(title, quote=True)
+    return f'<svg {box} {sides} role="img" aria-label="{label}">'
 
 
-def _point(row: Row, spot: Spot, colour: dict[str, int], text: str, cells: Sequence[Cell]) -> str:
+def _point(mark: _Mark, colour: dict[str, int], text: str, cells: Sequence[Cell]) -> str:
+    row = mark.row
     reasons: dict[str, None] = {}
     for cell in cells:
         reasons |= dict.fromkeys(cell.why)
     lines = "\n".join([text, *reasons])
     title = f"<title>{escape(lines)}</title>"
-    x, y = spot
+    x, y = mark.spot
     if row.reference:
         outline = f"M{x:.1f} {y - 11:.1f}l11 11l-11 11l-11 -11z"
         return f'<path class="refpoint" d="{outline}">{title}</path>'
@@ -206,7 +237,7 @@ def _label(row: Row, spot: Spot, width: int, taken: list[Spot]) -> str:
     """The name beside a point, moved down where another one stands."""
     x, y = spot
     y += 4
-    while any(abs(y - other) < 13 and abs(x - beside) < 150 for beside, other in taken):
+    while any(_would_overlap((x, y), other) for other in taken):
         y += 13
     taken.append((x, y))
     name = row.label if len(row.label) <= 34 else f"…{row.label[-33:]}"
@@ -216,43 +247,61 @@ def _label(row: Row, spot: Spot, width: int, taken: list[Spot]) -> str:
     return _text("name", (x + 10, y), name, "start")
 
 
-def _frame(
-    axes: tuple[Axis, Axis], width: int, height: int, across: Column, up: Column
-) -> Iterator[str]:
-    left, right, top, bottom = 78, width - 20, 16, height - 48
+def _would_overlap(spot: Spot, other: Spot) -> bool:
+    """True for two names that would cover each other."""
+    x, y = spot
+    other_x, other_y = other
+    return abs(y - other_y) < 13 and abs(x - other_x) < 150
+
+
+def _frame(axes: tuple[Axis, Axis], size: _Size, columns: tuple[Column, Column]) -> Iterator[str]:
+    """Lines, numbers and titles of both axes of a scatter."""
+    left, right = 78, size.width - 20
+    top, bottom = 16, size.height - 48
     x_axis, y_axis = axes
+    across, up = columns
     for tick in y_axis.ticks():
         y = y_axis.at(tick)
+        number = _tick(tick, log=y_axis.log)
         yield _line("grid", (left, y), (right, y))
-        yield _text("tick", (72, y + 4), _tick(tick, log=y_axis.log), "end")
+        yield _text("tick", (72, y + 4), number, "end")
     for tick in x_axis.ticks(7):
         x = x_axis.at(tick)
+        number = _tick(tick, log=x_axis.log)
         yield _line("grid", (x, top), (x, bottom))
-        yield _text("tick", (x, height - 30), _tick(tick, log=x_axis.log), "middle")
-    yield _text("axis", ((left + right) / 2, height - 8), _axis(across), "middle")
+        yield _text("tick", (x, size.height - 30), number, "middle")
+    centre = ((left + right) / 2, size.height - 8)
+    yield _text("axis", centre, _axis(across), "middle")
     middle = (top + bottom) / 2
     label = _text("axis", (16, middle), _axis(up), "middle")
     yield f'<g transform="rotate(-90 16 {middle:.0f})">{label}</g>'
 
 
-def _line(kind: str, start: tuple[float, float], end: tuple[float, float]) -> str:
+def _line(kind: str, start: Spot, end: Spot) -> str:
     x1, y1 = start
     x2, y2 = end
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+    start_place = f'x1="{x1:.1f}" y1="{y1:.1f}"'
+    end_place = f'x2="{x2:.1f}" y2="{y2:.1f}"'
+    return f'<line class="{kind}" {start_place} {end_place}/>'
 
 
-def _text(kind: str, spot: tuple[float, float], text: str, anchor: str = "start") -> str:
+def _text(kind: str, spot: Spot, text: str, anchor: str) -> str:
     x, y = spot
     attributes = f'class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
     return f"<text {attributes}>{escape(text)}</text>"
 
 
 def _axis(column: Column) -> str:
-    return heading_of(column) + (" (log scale)" if column.p_value else "")
+    heading = heading_of(column)
+    if column.p_value:
+        return f"{heading} (log scale)"
+    return heading
 
 
 def _tick(value: float, *, log: bool) -> str:
-    return f"1e{round(math.log10(value))}" if log and value < 0.01 else f"{value:.6g}"
+    if log and value < 0.01:
+        return f"1e{round(math.log10(value))}"
+    return f"{value:.6g}"
 
 
 def curves(board: Board, column: Column, width: int = 430, height: int = 250) -> str:
@@ -269,10 +318,9 @@ def curves(board: Board, column: Column, width: int = 430, height: int = 250) ->
     x_axis = Axis.over(steps, 70, width - 14, log=False)
     y_axis = Axis.over(values, height - 34, 14, log=column.p_value)
     colour = colours(board)
-    parts = [
-        _open(width, height, f"{column.name} over steps"),
-        *_grid(x_axis, y_axis, width, height),
-    ]
+    size = _Size(width, height)
+    parts = [_open(size, f"{column.name} over steps")]
+    parts += _grid(x_axis, y_axis, size)
     for row in references:
         y = y_axis.at(_value(row, column) or 0.0)
         parts.append(_line("ref", (70, y), (width - 14, y)))
@@ -284,7 +332,8 @@ def curves(board: Board, column: Column, width: int = 430, height: int = 250) ->
 
 
 def _references_with_value(board: Board, column: Column) -> list[Row]:
-    return [row for row in board.rows if row.reference and _value(row, column) is not None]
+    references = [row for row in board.rows if row.reference]
+    return [row for row in references if _value(row, column) is not None]
 
 
 def _step_of(row: Row) -> float:
@@ -297,8 +346,9 @@ def _marks_over_steps(
     """A training's values of one column, each at its step."""
     marks = []
     for row in rows:
-        spot = x_axis.at(_step_of(row)), y_axis.at(_value(row, column) or 0)
-        marks.append(_Mark(row, spot))
+        x = x_axis.at(_step_of(row))
+        y = y_axis.at(_value(row, column) or 0)
+        marks.append(_Mark(row, (x, y)))
     return marks
 
 
@@ -322,15 +372,17 @@ def _ends_of(groups: Sequence[Sequence[Row]], column: Column) -> Iterator[float]
                     yield scaled(value, column)
 
 
-def _grid(x_axis: Axis, y_axis: Axis, width: int, height: int) -> Iterator[str]:
-    """Lines and numbers of both axes."""
+def _grid(x_axis: Axis, y_axis: Axis, size: _Size) -> Iterator[str]:
+    """Lines and numbers of both axes of curves."""
     for tick in y_axis.ticks(4):
         y = y_axis.at(tick)
-        yield _line("grid", (70, y), (width - 14, y))
-        yield _text("tick", (64, y + 4), _tick(tick, log=y_axis.log), "end")
+        number = _tick(tick, log=y_axis.log)
+        yield _line("grid", (70, y), (size.width - 14, y))
+        yield _text("tick", (64, y + 4), number, "end")
     for tick in x_axis.ticks(6):
         if tick >= 0:
-            yield _text("tick", (x_axis.at(tick), height - 14), f"{tick:.6g}", "middle")
+            spot = (x_axis.at(tick), size.height - 14)
+            yield _text("tick", spot, f"{tick:.6g}", "middle")
 
 
 def _points_with_intervals(
@@ -344,6 +396,7 @@ def _points_with_intervals(
             x, _y = mark.spot
             low = y_axis.at(scaled(cell.low, column))
             high = y_axis.at(scaled(cell.high, column))
-            yield _line(f"whisker c{colour[row.place.trajectory]}", (x, low), (x, high))
+            number = colour[row.place.trajectory]
+            yield _line(f"whisker c{number}", (x, low), (x, high))
         text = f"{row.label}: {value_text(cell.value, column)}"
-        yield _point(row, mark.spot, colour, text, [cell])
+        yield _point(mark, colour, text, [cell])

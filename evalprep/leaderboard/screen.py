@@ -24,6 +24,7 @@ _CURVE_NAME = 28  # characters of a column's name beside its bars
 _CURVE_STEPS = 3  # checkpoints from which a training has bars
 _PAIRS = 8  # that differ, in the terminal
 _BARS = "▁▂▃▄▅▆▇█"
+_SEEDS = "rows of several seeds show means, of p-values the median; --out has standard deviations"
 
 
 def text(board: Board, width: int | None = None) -> str:
@@ -45,7 +46,8 @@ def text(board: Board, width: int | None = None) -> str:
         board = _first_columns(board, sum(map(len, blocks[:most])))
         blocks = list(_blocks(board, room))
         other_columns = "--scores '*' shows all"
-    count, all_count = len(board.columns.shown), len(board.columns.all)
+    count = len(board.columns.shown)
+    all_count = len(board.columns.all)
     models = counted(len(board.rows), "model")
     lines = [f"{models}, {count} of {all_count} columns ({other_columns})"]
     for block in blocks:
@@ -60,35 +62,41 @@ def _first_columns(board: Board, count: int) -> Board:
     """The leaderboard with its first columns alone, that by which it is sorted among them."""
     # Stable: the others keep their order.
     shown = sorted(board.columns.shown, key=lambda column: column.name != board.sort)
-    return replace(board, columns=replace(board.columns, shown=shown[:count]))
+    columns = replace(board.columns, shown=shown[:count])
+    return replace(board, columns=columns)
 
 
 def _labels(board: Board, width: int) -> list[str]:
     """The first column, heading first: names of equal width, shortened in the middle."""
     room = max(_LEAST_LABEL, width - 4 * (_HEADING + _GAP))
-    names = [
-        "model",
-        *(f"{row.label} (reference)" if row.reference else row.label for row in board.rows),
-    ]
+    names = ["model", *map(label_of, board.rows)]
     shown = [_shorten(name, room) for name in names]
     longest = max(map(len, shown))
     return [name.ljust(longest) for name in shown]
+
+
+def label_of(row: Row) -> str:
+    """The name of a row, which says where it is the reference."""
+    if row.reference:
+        return f"{row.label} (reference)"
+    return row.label
 
 
 def _shorten(name: str, size: int) -> str:
     if len(name) <= size:
         return name
     head = (size - 1) // 3
-    return f"{name[:head]}…{name[len(name) - (size - 1 - head) :]}"
+    tail = size - 1 - head
+    return f"{name[:head]}…{name[len(name) - tail :]}"
 
 
 def _heading(column: Column, widest: int) -> list[str]:
     """A name over several lines, broken behind underscores where it can be."""
     size = max(_HEADING, widest)
+    *first_pieces, last_piece = column.name.split("_")
+    parts = [f"{piece}_" for piece in first_pieces]
     lines: list[str] = []
-    for part in [piece + "_" for piece in column.name.split("_")[:-1]] + [
-        column.name.split("_")[-1]
-    ]:
+    for part in [*parts, last_piece]:
         if lines and len(lines[-1]) + len(part) <= size:
             lines[-1] += part
         else:
@@ -106,7 +114,8 @@ def shown(cell: Cell | None, column: Column) -> str:
     """A value with its sign."""
     if cell is None:
         return "-"
-    return f"{value_text(cell.value, column)}{sign_of(cell) or ' '}"
+    sign = sign_of(cell) or " "
+    return value_text(cell.value, column) + sign
 
 
 class _Shown(NamedTuple):
@@ -144,9 +153,10 @@ def _table(board: Board, block: _Block, labels: Sequence[str]) -> list[str]:
     lines.append("─" * width)
     for row, label in zip(board.rows, labels[1:], strict=True):
         cells = []
-        for column, _heading_lines, size in block:
-            value = shown(row.cells.get(column.id), column)
-            cells.append(value.rjust(size))
+        for each in block:
+            cell = row.cells.get(each.column.id)
+            text = shown(cell, each.column)
+            cells.append(text.rjust(each.width))
         lines.append(_line_of(label, cells))
     return lines
 
@@ -166,7 +176,8 @@ def _head_lines(block: _Block, label: str) -> Iterator[str]:
 
 
 def _line_of(label: str, cells: Sequence[str]) -> str:
-    return (label + "".join(" " * _GAP + cell for cell in cells)).rstrip()
+    gap = " " * _GAP
+    return gap.join([label, *cells]).rstrip()
 
 
 def _curves(board: Board, width: int) -> list[str]:
@@ -180,7 +191,8 @@ def _curves(board: Board, width: int) -> list[str]:
     for name, rows in board.trajectories().items():
         if len(rows) < _CURVE_STEPS:
             continue
-        short_name = _shorten(name.rpartition("/")[2] or name, 24)
+        last_part = name.rpartition("/")[2]
+        short_name = _shorten(last_part or name, 24)
         first, last = rows[0].place.step, rows[-1].place.step
         lines += ["", f"{short_name}, steps {first} to {last}"]
         for column in board.columns.shown:
@@ -199,16 +211,20 @@ def _curve(
     heights = list(values)
     if column.p_value:  # powers of ten apart
         heights = [None if value is None else log_of(value) for value in values]
-    bars = spark(_thinned(heights, max(8, width - longest - 26)))
+    most = max(8, width - longest - 26)
+    bars = spark(_thinned(heights, most))
     name = _shorten(column.heading, longest).ljust(longest)
-    first, last = value_text(known[0], column), value_text(known[-1], column)
+    first = value_text(known[0], column)
+    last = value_text(known[-1], column)
     unit = " %" if column.unit == SHARE else ""
     yield f"  {name}  {bars}  {first} to {last}{unit}"
 
 
 def _drawn(row: Row, column: Column) -> float | None:
     cell = row.cells.get(column.id)
-    return None if cell is None or cell.standing else cell.value
+    if cell is None or cell.standing:
+        return None
+    return cell.value
 
 
 def _thinned(values: Sequence[float | None], most: int) -> list[float | None]:
@@ -221,7 +237,8 @@ def _thinned(values: Sequence[float | None], most: int) -> list[float | None]:
     """
     if len(values) <= most:
         return list(values)
-    return [values[round(at * (len(values) - 1) / (most - 1))] for at in range(most)]
+    last = len(values) - 1
+    return [values[round(at * last / (most - 1))] for at in range(most)]
 
 
 def spark(values: Sequence[float | None]) -> str:
@@ -231,12 +248,17 @@ def spark(values: Sequence[float | None]) -> str:
     '▁▅·█'
     """
     known = [value for value in values if value is not None]
-    low, high = min(known, default=0.0), max(known, default=0.0)
+    low = min(known, default=0.0)
+    high = max(known, default=0.0)
     span = (high - low) or 1.0
     top = len(_BARS) - 1
     bars = ""
     for value in values:
-        bars += "·" if value is None else _BARS[int((value - low) / span * top + 0.5)]
+        if value is None:
+            bars += "·"
+        else:
+            height = int((value - low) / span * top + 0.5)
+            bars += _BARS[height]
     return bars
 
 
@@ -247,13 +269,9 @@ def _legend(board: Board) -> list[str]:
     if any(cell.leads for cell in cells):
         lines.append(f"{LEADS} {LEADING}")
     if _has_seeds(board):
-        lines.append(
-            "rows of several seeds show means, of p-values the median; "
-            "--out has standard deviations"
-        )
-    lines += [
-        f"no {LEADS} (best value) for {names}: {why}" for names, why in board.without_leader()
-    ]
+        lines.append(_SEEDS)
+    for names, why in board.without_leader():
+        lines.append(f"no {LEADS} (best value) for {names}: {why}")
     if any(cell.standing for cell in cells):
         lines += _footnotes(board)
     lines += _pairs(board)
@@ -274,7 +292,8 @@ def _footnotes(board: Board) -> list[str]:
 
 def _pairs(board: Board) -> list[str]:
     """The pairs that differ, as many as a person looks through."""
-    pairs, hidden = board.pair_lines(), board.hidden_differences()
+    pairs = board.pair_lines()
+    hidden = board.hidden_differences()
     lines = ["pairs that differ:"] if pairs or hidden else []
     lines += [f"  {line}" for line in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:

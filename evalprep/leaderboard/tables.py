@@ -9,6 +9,7 @@ from typing import Any
 from evalprep import tables
 from evalprep.leaderboard.board import LEADING, LEADS, SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
+from evalprep.leaderboard.screen import label_of
 from evalprep.leaderboard.values import heading_of, value_text
 from evalprep.numbers import probability
 from evalprep.score import SHARE
@@ -19,39 +20,53 @@ _CELL_COLUMNS = (
     *("label", "step", "column", "kind", "better", "value", "low", "high", "stderr", "sd", "n"),
     *("standing", "why", "leads", "no value because"),
 )
-_NAME_WIDTH, _WIDTH, _NOTE_WIDTH = 28, 18, 110  # characters of a column in the spreadsheet
+_SEEDS = (
+    "Rows of several seeds: means with standard deviations over the seeds (sd), "
+    "of p-values the median."
+)
+# Characters of a column in the spreadsheet.
+_NAME_WIDTH = 28
+_WIDTH = 18
+_NOTE_WIDTH = 110
 _CHART = {"width": 820, "height": 460}  # pixels
 _CHART_ROWS = 25  # of the sheet, from one chart to the next
 
 
 def _columns(*names: str) -> list[tables.Column]:
     first, *others = names
-    return [
-        tables.Column(first, width=_NAME_WIDTH),
-        *(tables.Column(name, width=_WIDTH) for name in others),
-    ]
+    columns = [tables.Column(first, width=_NAME_WIDTH)]
+    columns += [tables.Column(name, width=_WIDTH) for name in others]
+    return columns
 
 
 def model_table(board: Board) -> Table:
     """One row per model with the value of every column."""
     names = [column.id for column in board.columns.all]
-    table = Table("All columns", _columns(*_MODEL_COLUMNS, *names, "may not be compared"))
+    columns = _columns(*_MODEL_COLUMNS, *names, "may not be compared")
+    table = Table("All columns", columns)
     for row in board.rows:
         values = [row.cells[name].value for name in names]
-        table.add(*_model(row), *values, "; ".join(_standings(row)))
+        standings = "; ".join(_standings(row))
+        table.add(*_model(row), *values, standings)
     return table
 
 
 def _model(row: Row) -> list[Entry]:
     role = "reference" if row.reference else "model"
     place = row.place
+    names = [row.label, row.model]
+    origin = [row.run, row.folder]
     seeds = len(row.members)
-    return [row.label, row.model, place.trajectory, place.step, role, seeds, row.run, row.folder]
+    return [*names, place.trajectory, place.step, role, seeds, *origin]
 
 
 def _standings(row: Row) -> list[str]:
-    reasons = (f"{cell.standing}: {why}" for cell in row.cells.values() for why in cell.why)
-    return list(dict.fromkeys(reasons))
+    """The reasons why cells of a row may not be compared, each once."""
+    reasons: dict[str, None] = {}
+    for cell in row.cells.values():
+        for why in cell.why:
+            reasons[f"{cell.standing}: {why}"] = None
+    return list(reasons)
 
 
 def cell_table(board: Board) -> Table:
@@ -60,11 +75,13 @@ def cell_table(board: Board) -> Table:
     for row in board.rows:
         for column in board.columns.all:
             cell = row.cells[column.id]
-            table.add(
-                *(row.label, row.place.step, column.id, column.kind, column.better),
-                *(cell.value, cell.low, cell.high, cell.stderr, cell.sd, cell.n),
-                *(cell.standing, "; ".join(cell.why), "yes" if cell.leads else "", cell.reason),
-            )
+            entries: list[Entry] = [row.label, row.place.step]
+            entries += [column.id, column.kind, column.better]
+            entries += [cell.value, cell.low, cell.high]
+            entries += [cell.stderr, cell.sd, cell.n]
+            entries += [cell.standing, "; ".join(cell.why)]
+            entries += ["yes" if cell.leads else "", cell.reason]
+            table.add(*entries)
     return table
 
 
@@ -73,22 +90,24 @@ def write_csv(board: Board, folder: Path) -> list[Path]:
 
     A line per model and column.
     """
-    paths = [folder / "leaderboard.csv", folder / "leaderboard_long.csv"]
-    for path, table in zip(paths, (model_table(board), cell_table(board)), strict=True):
-        tables.write_csv(table, path)
-    return paths
+    by_model = folder / "leaderboard.csv"
+    by_cell = folder / "leaderboard_long.csv"
+    tables.write_csv(model_table(board), by_model)
+    tables.write_csv(cell_table(board), by_cell)
+    return [by_model, by_cell]
 
 
 def render_markdown(board: Board) -> str:
     """Returns the shown columns as one Markdown table with its notes."""
     shown = board.columns.shown
     columns = [tables.Column("Model", Kind.NAME)]
-    columns += [tables.Column(heading_of(column), Kind.NUMBER) for column in shown]
+    headings = map(heading_of, shown)
+    columns += [tables.Column(heading, Kind.NUMBER) for heading in headings]
     notes = [tables.Note(text) for text in sayings(board, "Brackets")]
     table = Table("Leaderboard", columns, notes=notes)
     for row in board.rows:
         cells = [_shown(row.cells[column.id], column) for column in shown]
-        table.add(_label(row), *cells)
+        table.add(label_of(row), *cells)
     lines = list(tables.markdown_lines(table, heading="#"))
     if board.pairs:
         lines += tables.markdown_lines(pair_table(board))
@@ -97,12 +116,13 @@ def render_markdown(board: Board) -> str:
 
 def pair_table(board: Board) -> Table:
     """The pairs of rows that differ in any column."""
-    names = ("score", "candidate", "verdict", "baseline", "difference", "p")
-    table = Table("Pairs that differ", [tables.Column(name) for name in names])
-    columns = {column.id: column for column in board.columns.all}
+    heads = ("score", "candidate", "verdict", "baseline", "difference", "p")
+    table = Table("Pairs that differ", [tables.Column(head) for head in heads])
+    names = {column.id: column.name for column in board.columns.all}
     for pair in board.pairs:
-        cells = [columns[pair.column].name, pair.candidate, pair.verdict, pair.baseline]
-        table.add(*cells, pair.text, probability(pair.p))
+        sentence = [pair.candidate, pair.verdict, pair.baseline]
+        p_value = probability(pair.p)
+        table.add(names[pair.column], *sentence, pair.text, p_value)
     return table
 
 
@@ -116,10 +136,6 @@ def run_table(board: Board) -> Table:
     return table
 
 
-def _label(row: Row) -> str:
-    return f"{row.label} (reference)" if row.reference else row.label
-
-
 def _shown(cell: Cell, column: Column) -> tables.Cell:
     """A value with its sign and its interval, or its deviation over seeds."""
     if cell.value is None:
@@ -128,9 +144,11 @@ def _shown(cell: Cell, column: Column) -> tables.Cell:
     if cell.sd is not None:
         spread = f"(sd {value_text(cell.sd, column)})"
     elif cell.low is not None and cell.high is not None:
-        low, high = value_text(cell.low, column), value_text(cell.high, column)
+        low = value_text(cell.low, column)
+        high = value_text(cell.high, column)
         spread = f"[{low}, {high}]"
-    text = value_text(cell.value, column) + SIGNS.get(cell.standing, "")
+    sign = SIGNS.get(cell.standing, "")
+    text = value_text(cell.value, column) + sign
     tone = Tone.LEADING if cell.leads else Tone.PLAIN
     return tables.Cell(cell.value, text, spread, tone)
 
@@ -143,26 +161,27 @@ def sayings(board: Board, intervals: str) -> list[str]:
         intervals: What the intervals of the table are called by their look.
     """
     sentences = _reading_aids(board, intervals)
-    sentences += [f"Nothing is marked for {names}: {why}." for names, why in board.without_leader()]
-    sentences += [f"{sign} {why}" for sign, why in board.footnotes()]
-    if board.footnotes():
+    for names, why in board.without_leader():
+        sentences.append(f"Nothing is marked for {names}: {why}.")
+    footnotes = board.footnotes()
+    sentences += [f"{sign} {why}" for sign, why in footnotes]
+    if footnotes:
         sentences.append("† and ‡: not comparable; excluded from the ranking.")
     return [*sentences, *board.absent(), *board.notes]
 
 
 def _reading_aids(board: Board, intervals: str) -> list[str]:
     """The meaning of the intervals, units, means over seeds and marks that a table has."""
+    columns = board.columns.shown
+    rows = board.rows
     sentences = []
     if any(cell.low is not None for _, _, cell in board.shown_cells()):
         sentences.append(f"{intervals}: 95 % intervals of the single values.")
-    if any(column.unit == SHARE for column in board.columns.shown):
+    if any(column.unit == SHARE for column in columns):
         sentences.append("Columns with % are in percent.")
-    if any(len(row.members) > 1 for row in board.rows):
-        sentences.append(
-            "Rows of several seeds: means with standard deviations over the seeds (sd), "
-            "of p-values the median."
-        )
-    if any(cell.leads for row in board.rows for cell in row.cells.values()):
+    if any(len(row.members) > 1 for row in rows):
+        sentences.append(_SEEDS)
+    if any(cell.leads for row in rows for cell in row.cells.values()):
         sentences.append(f"Bold, or {LEADS}: {LEADING}.")
     return sentences
 
@@ -172,26 +191,34 @@ def write_xlsx(board: Board, path: Path) -> None:
 
     It holds the shown columns with a picture, every column, every cell and the notes.
     """
-    notes = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
-    for text in sayings(board, "low and high"):
-        notes.add(text)
+    further_tables = [model_table(board), cell_table(board)]
+    further_tables += [pair_table(board), _note_table(board)]
     with tables.Workbook(path, streamed=False) as book:
         sheet = book.add(_headline_table(board))
         first_free_row = len(board.rows) + 2
         for chart in _charts(board, book.book):
             sheet.insert_chart(first_free_row, 0, chart)
             first_free_row += _CHART_ROWS
-        for table in (model_table(board), cell_table(board), pair_table(board), notes):
+        for table in further_tables:
             book.add(table)
 
 
+def _note_table(board: Board) -> Table:
+    table = Table("Notes", [tables.Column("Notes", width=_NOTE_WIDTH)])
+    for text in sayings(board, "low and high"):
+        table.add(text)
+    return table
+
+
 def _headline_table(board: Board) -> Table:
-    shown = [tables.Column(column.heading, width=14) for column in board.columns.shown]
-    columns = [tables.Column("model", width=32), tables.Column("step", width=14), *shown]
+    shown = board.columns.shown
+    heads = ["step", *(column.heading for column in shown)]
+    columns = [tables.Column("model", width=32)]
+    columns += [tables.Column(head, width=14) for head in heads]
     table = Table("Leaderboard", columns)
     for row in board.rows:
-        cells = (_explained(row.cells[column.id]) for column in board.columns.shown)
-        table.add(_label(row), row.place.step, *cells)
+        cells = (_explained(row.cells[column.id]) for column in shown)
+        table.add(label_of(row), row.place.step, *cells)
     return table
 
 
@@ -210,21 +237,25 @@ def _explained(cell: Cell) -> tables.Cell:
 
 def _charts(board: Board, book: Any) -> Iterator[Any]:
     """A scatter of two columns for each picture that the packs name."""
-    places = {column.id: place for place, column in enumerate(board.columns.shown, start=2)}
+    shown = board.columns.shown
+    places = {column.id: place for place, column in enumerate(shown, start=2)}
     last = len(board.rows)
     labels = [{"value": row.label[:60]} for row in board.rows]
     for across, up in board.columns.pictures:
+        x_place, y_place = places[across.id], places[up.id]
+        series = {
+            "categories": ["Leaderboard", 1, x_place, last, x_place],
+            "values": ["Leaderboard", 1, y_place, last, y_place],
+            "marker": {"type": "circle", "size": 7},
+            "data_labels": {"custom": labels, "value": True},
+        }
+        y_axis: dict[str, Any] = {"name": up.heading}
+        if up.p_value:
+            y_axis["log_base"] = 10
         chart = book.add_chart({"type": "scatter"})
-        chart.add_series(
-            {
-                "categories": ["Leaderboard", 1, places[across.id], last, places[across.id]],
-                "values": ["Leaderboard", 1, places[up.id], last, places[up.id]],
-                "marker": {"type": "circle", "size": 7},
-                "data_labels": {"custom": labels, "value": True},
-            }
-        )
+        chart.add_series(series)
         chart.set_x_axis({"name": across.heading})
-        chart.set_y_axis({"name": up.heading, **({"log_base": 10} if up.p_value else {})})
+        chart.set_y_axis(y_axis)
         chart.set_legend({"none": True})
         chart.set_size(_CHART)
         yield chart

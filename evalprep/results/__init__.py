@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from evalprep.results.remarks import (
         note_on_documents,
         note_on_empty_replies,
+        note_on_failed_scoring,
         note_on_few_documents,
         note_on_limit,
         notes_on_rows,

@@ -16,11 +16,13 @@ SHARE, PERCENT, BITS, PERPLEXITY = "share", "percent", "bits", "perplexity"
 NATS = "nats"  # losses: no share, even where all values lie between 0 and 1
 #: What tasks log beside scores: how often nothing was said or read, or the reply was cut off.
 COUNTS_OF_REPLIES = frozenset({"unparsed", "empty", "truncated"})
+#: What tasks log where the scorer itself failed on a reply.
+SCORER_ERROR = "scorer_error"
 #: What a MATH task logs where the reply states its answer without a box.
 STATED_WITHOUT_BOX = "stated_without_box"
 #: The same, how often the answer was not in the form that was asked for, how often scoring failed,
 # and lm-eval's mark of no scoring.
-NOT_SCORES = COUNTS_OF_REPLIES | {STATED_WITHOUT_BOX, "bypass", "timeout", "scorer_error"}
+NOT_SCORES = COUNTS_OF_REPLIES | {STATED_WITHOUT_BOX, "bypass", "timeout", SCORER_ERROR}
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Sentences about the rows of one task that a reader of any number over them needs.
 
-Parts of the data, empty replies, shared documents, rows that occur twice.
+Parts of the data, empty replies, failed scoring, shared documents, rows that occur twice.
 """
 
 from __future__ import annotations
@@ -33,10 +33,23 @@ def note_on_empty_replies(table: Table) -> list[str]:
     return [f"{empty} of {len(table)} replies are empty"]
 
 
+def note_on_failed_scoring(table: Table) -> list[str]:
+    """On how many replies the scorer failed; lm-eval's own numbers count them as wrong."""
+    failed = int(np.sum(table.scoring_failed))
+    if not failed:
+        return []
+    rows = f"the scorer failed on {failed} of {len(table)} replies, which lm-eval counts as wrong"
+    return [f"{rows}; the log of the run has the reasons, and `evalprep rescore` scores anew"]
+
+
 def notes_on_rows(table: Table) -> list[str]:
-    """The doubts about every number over these rows: shared documents, ids that occur twice."""
+    """The doubts about every number over these rows.
+
+    Failed scoring, shared documents, ids that occur twice.
+    """
     documents = note_on_few_documents(len(table.clusters) or None)
-    return [*note_on_documents(table), *documents, *_note_on_doubled_rows(table)]
+    doubts = [*note_on_failed_scoring(table), *note_on_documents(table), *documents]
+    return [*doubts, *_note_on_doubled_rows(table)]
 
 
 def note_on_documents(table: Table, cluster: str = "") -> list[str]:

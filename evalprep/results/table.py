@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.results.lines import SampleReader
+from evalprep.results.metric import SCORER_ERROR
 from evalprep.results.sample import UNKNOWN, Damage, Sample
 
 Ints = NDArray[np.int64]
@@ -92,6 +93,12 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def scoring_failed(self) -> NDArray[np.bool_]:
+        """For each row, True where its scorer failed: its other values stand for no verdict."""
+        errors = self.metrics.get(SCORER_ERROR)
+        return np.zeros(len(self), dtype=np.bool_) if errors is None else errors > 0
 
     def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """Some rows and their lines as they stand in the file, in the order asked for."""

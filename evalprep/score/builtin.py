@@ -44,7 +44,9 @@ class Scored:
 
     def document_codes(self) -> NDArray[np.int64]:
         """Returns the document of each row; a row that stands alone is one by itself."""
-        return np.arange(self.values.size) if self.clusters is None else self.clusters
+        if self.clusters is None:
+            return np.arange(self.values.size)
+        return self.clusters
 
 
 @dataclass
@@ -121,16 +123,21 @@ def collect(
 
 def _key(task: str, table: Table, row: int) -> str:
     code = int(table.cluster[row])
-    return f"{task}#{table.ids[row]}" if code == UNKNOWN else f"{task}##{table.clusters[code]}"
+    if code == UNKNOWN:
+        return f"{task}#{table.ids[row]}"
+    return f"{task}##{table.clusters[code]}"
 
 
 def _subtasks(table: Table, task_name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """The code of each row's subtask, and the names of the subtasks."""
     if not table.subtasks:
         return np.zeros(len(table), dtype=np.int64), [task_name]
-    if (table.subtask == UNKNOWN).any():
-        codes = np.where(table.subtask == UNKNOWN, len(table.subtasks), table.subtask)
-        return codes, [*table.subtasks, f"{task_name} without subtask"]
-    return table.subtask, list(table.subtasks)
+    names = list(table.subtasks)
+    is_unknown = table.subtask == UNKNOWN
+    if is_unknown.any():
+        codes = np.where(is_unknown, len(names), table.subtask)
+        return codes, [*names, f"{task_name} without subtask"]
+    return table.subtask, names
 
 
 def _estimate(
@@ -152,7 +159,7 @@ def _estimate(
         degrees: Of freedom of the standard error.
         errors: By how much each row moves the value.
     """
-    documents = None if scored.clusters is None else int(np.unique(scored.clusters).size)
+    documents = None if scored.clusters is None else _distinct(scored.clusters)
     estimate = Estimate(
         value=value,
         n=int(scored.values.size),
@@ -162,13 +169,18 @@ def _estimate(
     )
     if math.isnan(stderr) or degrees <= 0:
         return estimate
-    if scored.values.min() >= 0 and scored.values.max() <= 1:
+    are_shares = scored.values.min() >= 0 and scored.values.max() <= 1
+    if are_shares:
         codes = scored.document_codes()
         interval = statistics.bounded_mean_interval(value, stderr, degrees, errors, codes)
     else:
         half = statistics.student_critical_value(0.95, degrees) * stderr
         interval = statistics.Interval(value - half, value + half)
     return replace(estimate, stderr=stderr, interval=interval)
+
+
+def _distinct(codes: NDArray[np.int64]) -> int:
+    return int(np.unique(codes).size)
 
 
 def _finite(over: Callable[[Scored], Estimate]) -> Callable[[Scored], Estimate]:
@@ -181,9 +193,9 @@ def _finite(over: Callable[[Scored], Estimate]) -> Callable[[Scored], Estimate]:
     def guarded(scored: Scored) -> Estimate:
         with np.errstate(over="ignore", invalid="ignore"):
             estimate = over(scored)
-        if estimate.value is not None and not math.isfinite(estimate.value):
+        if _is_out_of_range(estimate.value):
             return Estimate(n=estimate.n, reason=_NOT_FINITE, skipped=_skipped(scored))
-        if estimate.stderr is not None and not math.isfinite(estimate.stderr):
+        if _is_out_of_range(estimate.stderr):
             note = "no interval: the spread of such large scores is not finite"
             return replace(estimate, stderr=None, interval=None, notes=(note,))
         return estimate
@@ -191,12 +203,18 @@ def _finite(over: Callable[[Scored], Estimate]) -> Callable[[Scored], Estimate]:
     return guarded
 
 
+def _is_out_of_range(number: float | None) -> bool:
+    return number is not None and not math.isfinite(number)
+
+
 def _nothing(scored: Scored) -> Estimate:
     return Estimate(n=0, reason="no row has a score", skipped=_skipped(scored))
 
 
 def _skipped(scored: Scored) -> dict[str, int]:
-    return {"no number": scored.unscored} if scored.unscored else {}
+    if scored.unscored:
+        return {"no number": scored.unscored}
+    return {}
 
 
 @_finite
@@ -210,18 +228,11 @@ def micro(scored: Scored) -> Estimate:
         return _nothing(scored)
     total = float(scored.weights.sum())
     value = statistics.sum_of_products(scored.values, scored.weights) / total
-    clusters = scored.document_codes()
-    units = int(np.unique(clusters).size)
-    is_plain = scored.clusters is None and bool(np.all(scored.weights == 1))
-    if is_plain:
-        stderr = statistics.mean_stderr(scored.values)
-    else:
-        stderr = statistics.clustered_stderr(
-            scored.values, clusters, weights=scored.weights, correction=True
-        )
+    units = _distinct(scored.document_codes())
+    stderr = _stderr_of_mean(scored)
     errors = (scored.values - value) * scored.weights / total
     estimate = _estimate(value, stderr, scored, "mean over rows", degrees=units - 1, errors=errors)
-    if is_plain:
+    if _is_plain(scored):
         return replace(estimate, interval=statistics.rows_interval(scored.values))
     if estimate.interval and set(np.unique(scored.values)) <= {0.0, 1.0}:
         # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's
@@ -229,16 +240,37 @@ def micro(scored: Scored) -> Estimate:
         # document counts once.
         effective = value * (1 - value) / stderr**2 if stderr > 0 else units
         size = min(effective, total)
-        return replace(estimate, interval=statistics.proportion_interval(value, size))
+        interval = statistics.proportion_interval(value, size)
+        return replace(estimate, interval=interval)
     return estimate
+
+
+def _is_plain(scored: Scored) -> bool:
+    """True for rows that stand alone and have one observation each."""
+    return scored.clusters is None and bool(np.all(scored.weights == 1))
+
+
+def _stderr_of_mean(scored: Scored) -> float:
+    """The standard error of the mean over rows; clustered where they share documents."""
+    if _is_plain(scored):
+        return statistics.mean_stderr(scored.values)
+    codes = scored.document_codes()
+    weights = scored.weights
+    return statistics.clustered_stderr(scored.values, codes, weights=weights, correction=True)
 
 
 def over_documents(values: Sequence[float], documents: Sequence[str]) -> Estimate:
     """The mean over rows that share documents."""
     numbers = np.array(values, dtype=np.float64)
-    codes = np.unique(np.array(documents), return_inverse=True)[1].astype(np.int64)
+    weights = np.ones_like(numbers)
+    codes = _codes(np.array(documents)).astype(np.int64)
     groups = np.zeros(codes.size, dtype=np.int64)
-    return micro(Scored(numbers, np.ones_like(numbers), groups, [""], codes, 0))
+    return micro(Scored(numbers, weights, groups, [""], codes, 0))
+
+
+def _codes(values: NDArray[Any]) -> NDArray[np.int64]:
+    """The place of each value among the distinct ones."""
+    return np.unique(values, return_inverse=True)[1]
 
 
 @dataclass(frozen=True)
@@ -258,12 +290,17 @@ class _Subtasks:
     @classmethod
     def of(cls, scored: Scored) -> _Subtasks:
         size = len(scored.names)
+        groups = scored.groups
         weighted = scored.values * scored.weights
-        weights = np.bincount(scored.groups, weights=scored.weights, minlength=size)
-        sums = np.bincount(scored.groups, weights=weighted, minlength=size)
-        rows = np.bincount(scored.groups, minlength=size)
+        weights = np.bincount(groups, weights=scored.weights, minlength=size)
+        sums = np.bincount(groups, weights=weighted, minlength=size)
+        rows = np.bincount(groups, minlength=size)
         means = np.divide(sums, weights, out=np.zeros(size), where=weights > 0)
         return cls(weights.astype(np.float64), rows, means)
+
+    def deviations(self, scored: Scored) -> NDArray[np.float64]:
+        """Returns by how much each row differs from the mean of its subtask."""
+        return scored.values - self.means[scored.groups]
 
     @property
     def count(self) -> int:
@@ -285,28 +322,28 @@ def macro(scored: Scored) -> Estimate:
     rows = subtasks.rows
     present = rows > 0
     count = int(present.sum())
-    correction = np.sqrt(np.divide(rows, rows - 1, out=np.ones(rows.size), where=rows > 1))
-    share = correction / (count * np.where(present, subtasks.weights, 1.0))
-    deviations = scored.values - subtasks.means[scored.groups]
+    ratio = np.divide(rows, rows - 1, out=np.ones(rows.size), where=rows > 1)
+    correction = np.sqrt(ratio)
+    weights = np.where(present, subtasks.weights, 1.0)
+    share = correction / (count * weights)
+    deviations = subtasks.deviations(scored)
     errors = deviations * scored.weights * share[scored.groups]
-    units, degrees = errors, errors.size - count
+    units = errors
+    degrees = errors.size - count
     if scored.clusters is not None:
-        documents = np.unique(scored.clusters, return_inverse=True)[1]
-        units = np.bincount(documents, weights=errors)
+        units = np.bincount(_codes(scored.clusters), weights=errors)
         degrees = units.size - 1
-    estimate = _estimate(
-        float(subtasks.means[present].mean()),
-        math.sqrt(statistics.sum_of_products(units, units)),
-        scored,
-        f"mean of {count} subtask means",
-        degrees=degrees,
-        errors=errors,
-    )
-    parts = {}
-    for name, mean_of_subtask, size in zip(scored.names, subtasks.means, rows, strict=True):
-        if size:
-            parts[name] = float(mean_of_subtask)
-    return replace(estimate, parts=parts)
+    value = float(subtasks.means[present].mean())
+    stderr = math.sqrt(statistics.sum_of_products(units, units))
+    rule = f"mean of {count} subtask means"
+    estimate = _estimate(value, stderr, scored, rule, degrees=degrees, errors=errors)
+    return replace(estimate, parts=_means_by_name(scored, subtasks))
+
+
+def _means_by_name(scored: Scored, subtasks: _Subtasks) -> dict[str, float | None]:
+    """Subtask -> its mean, of those that have rows."""
+    columns = zip(scored.names, subtasks.means, subtasks.rows, strict=True)
+    return {name: float(average) for name, average, rows in columns if rows}
 
 
 def mean(inputs: Mapping[str, Result], tasks_of: Mapping[str, Sequence[str]]) -> Estimate:
@@ -343,19 +380,22 @@ def _error_of_mean(
         tasks += tasks_of.get(name, ())
     errors = [result.stderr for result in inputs.values()]
     known = [error for error in errors if isinstance(error, float)]
-    if len(set(tasks)) < len(tasks) or len(known) < len(errors):
+    has_shared_task = len(set(tasks)) < len(tasks)
+    if has_shared_task or len(known) < len(errors):
         return None
     return math.hypot(*known) / len(known)
 
 
 def influence(function: str, scored: Scored) -> statistics.Influence:
     """The amount that each row adds to `micro` or `macro`; `scored` with keys."""
+    values, weights = scored.values, scored.weights
     if function == "micro":
-        return statistics.influence_of_mean(scored.keys, scored.values, scored.weights)
+        return statistics.influence_of_mean(scored.keys, values, weights)
     subtasks = _Subtasks.of(scored)
-    share = scored.weights / (subtasks.count * subtasks.weights[scored.groups])
-    influence_of_row = (scored.values - subtasks.means[scored.groups]) * share
-    raw = list(zip(scored.values.tolist(), scored.weights.tolist(), strict=True))
+    weights_of_subtask = subtasks.weights[scored.groups]
+    share = weights / (subtasks.count * weights_of_subtask)
+    influence_of_row = subtasks.deviations(scored) * share
+    raw = list(zip(values.tolist(), weights.tolist(), strict=True))
     return statistics.gathered_influence(scored.keys, influence_of_row, raw)
 
 

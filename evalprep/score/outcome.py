@@ -22,7 +22,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and value >= 0
 
 
 def _is_error(value: Any) -> bool:
@@ -37,7 +38,13 @@ def _is_interval(value: Any) -> bool:
 
 
 def _is_read(value: Any) -> bool:
-    return _is_list(value) and len(value) == 2 and all(map(_is_count, value))
+    if not _is_list(value) or len(value) != 2:
+        return False
+    return all(map(_is_count, value))
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_text(value: Any) -> bool:
@@ -93,7 +100,7 @@ _CONTRACT: dict[str, tuple[Check, str]] = {
     "value_by_index": (_is_mapping, "a mapping"),
     "scored_with": (_is_mapping, "a mapping"),
     "distributions": (_is_distributions, "a mapping of names to lists of numbers"),
-    "undefined": (lambda value: isinstance(value, bool), "true or false"),
+    "undefined": (_is_flag, "true or false"),
     "influence": (_is_influence, "an Influence or a function that makes one"),
 }
 
@@ -125,7 +132,8 @@ def checked(returned: Any, function: str) -> Result:
     value = plain["agg_value"]
     if not _is_value(value):
         plain["agg_value"] = None
-        plain["reason"] = f"{function} returned {_short(value)} as agg_value, which is no number"
+        shown = _short(value)
+        plain["reason"] = f"{function} returned {shown} as agg_value, which is no number"
     return Result.of(plain)
 
 
@@ -154,15 +162,24 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [_plain(entry) if isinstance(entry, (str, np.generic)) else entry for entry in value]
+        return list(map(_plain_entry, value))
     return value
+
+
+def _plain_entry(entry: Any) -> Any:
+    """An entry of a list; those that are lists themselves stay as they are."""
+    if isinstance(entry, (str, np.generic)):
+        return _plain(entry)
+    return entry
 
 
 def _short(value: Any) -> str:
     """A value in a message: some are arrays of a million numbers."""
-    if not isinstance(value, (str, bool)):
-        return f"a value of type {type(value).__name__}"
-    return repr(value if isinstance(value, bool) else value[:40])
+    if isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, str):
+        return repr(value[:40])
+    return f"a value of type {type(value).__name__}"
 
 
 def _guarded(influence: Callable[[], Any]) -> Callable[[], Influence | None]:
@@ -173,6 +190,8 @@ def _guarded(influence: Callable[[], Any]) -> Callable[[], Influence | None]:
             computed = influence()
         except Exception:  # noqa: BLE001 - one broken score must not take the others with it
             return None
-        return computed if isinstance(computed, Influence) else None
+        if isinstance(computed, Influence):
+            return computed
+        return None
 
     return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from evalprep.score import tables
@@ -57,7 +57,8 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
         yield from tables.subtask_tables(scores)
     if scores.suite:
         suite = tables.suite_table(scores, sources)
-        suite.notes = [*_few_read(scores.suite), *_missing_values(scores.suite)]
+        suite.notes = _few_read(scores.suite)
+        suite.notes += _missing_values(scores.suite)
         suite.notes += _notes_of_scores(scores)
         yield suite
     yield from tables.judge_tables(scores.ratings)
@@ -68,24 +69,27 @@ def _tables(scores: Scores, sources: Sources, *, subtasks: bool) -> Iterator[Tab
 
 
 def _reasons_of_groups(scores: Scores) -> list[Note]:
-    return [
-        doubtful(f"{group.group}: {group.micro.reason}")
-        for group in scores.groups
-        if group.micro.reason
-    ]
+    notes = []
+    for group in scores.groups:
+        reason = group.micro.reason
+        if reason:
+            notes.append(doubtful(f"{group.group}: {reason}"))
+    return notes
 
 
 def _few_read(suite: Sequence[SuiteScore]) -> list[Note]:
     names = [name_among(score, suite) for score in suite if score.few_read]
-    return [doubtful(f"{FEW_READ} {', '.join(names)}: {_FEW_READ}")] if names else []
+    if not names:
+        return []
+    return [doubtful(f"{FEW_READ} {', '.join(names)}: {_FEW_READ}")]
 
 
 def _missing_values(suite: Sequence[SuiteScore]) -> list[Note]:
     """Returns why scores have no value, each reason once."""
-    remarks = [(score, score.reason or "no value") for score in suite if score.value is None]
-    return [
-        doubtful(f"{', '.join(names)}: {text}") for text, names in _by_text(remarks, suite).items()
-    ]
+    without_value = [score for score in suite if score.value is None]
+    remarks = [(score, score.reason or "no value") for score in without_value]
+    names_of = _by_text(remarks, suite)
+    return [doubtful(f"{', '.join(names)}: {text}") for text, names in names_of.items()]
 
 
 def _notes_of_scores(scores: Scores) -> list[Note]:
@@ -94,18 +98,19 @@ def _notes_of_scores(scores: Scores) -> list[Note]:
     for score in scores.suite:
         if score.value is not None:
             remarks += [(score, text) for text in score.remarks]
-    notes = _by_text(remarks, scores.suite).items()
-    return [Note(f"{_named(names, scores)}: {text}") for text, names in notes]
+    names_of = _by_text(remarks, scores.suite)
+    return [Note(f"{_named(names, scores)}: {text}") for text, names in names_of.items()]
 
 
 def _by_text(
     remarks: Iterable[tuple[SuiteScore, str]], suite: Sequence[SuiteScore]
 ) -> dict[str, list[str]]:
     """Each text once, with the names of the scores that it is about."""
-    names: dict[str, dict[str, None]] = {}
+    names_of: dict[str, dict[str, None]] = {}
     for score, text in remarks:
-        names.setdefault(text, {})[name_among(score, suite)] = None
-    return {text: list(several) for text, several in names.items()}
+        name = name_among(score, suite)
+        names_of.setdefault(text, {})[name] = None
+    return {text: list(names) for text, names in names_of.items()}
 
 
 def _named(names: Sequence[str], scores: Scores) -> str:
@@ -124,23 +129,25 @@ def _notes(scores: Scores) -> Iterator[Note]:
             yield Note(opinion.line(task.task, task.metric))
     yield from map(doubtful, _folded_remarks(scores))
     yield from _guessed_metrics(scores)
-    for reason in dict.fromkeys(filter(None, _withheld(scores))):
+    withheld = dict.fromkeys(filter(None, _withheld(scores)))
+    for reason in withheld:
         yield doubtful(f"{reason}: not comparable with the published value")
     yield from map(Note, _run_notes(scores))
 
 
 def _tasks_without_score(scores: Scores) -> Iterator[Note]:
     """Yields why tasks have no score at all, each reason once."""
-    silent = [task for task in scores.tasks if task.without_score and task.value is None]
-    for reason in dict.fromkeys(task.without_score for task in silent):
-        names = [task.task for task in silent if task.without_score == reason]
+    names_of: dict[str, list[str]] = {}
+    for task in scores.tasks:
+        if task.without_score and task.value is None:
+            names_of.setdefault(task.without_score, []).append(task.task)
+    for reason, names in names_of.items():
         yield doubtful(f"{shortlist(names, _NAMED)}: {reason}")
 
 
 def _folded_remarks(scores: Scores) -> Iterator[str]:
     """Yields doubts about the rows of tasks, those of one kind for many tasks folded."""
-    kinds = (_unscored_rows, _partial_data, _odd_rows, _empty_replies, _other_value, _damaged_lines)
-    for remarks_of in kinds:
+    for remarks_of in _REMARKS:
         remarks = []
         for task in scores.tasks:
             remarks += [(task.task, text) for text in remarks_of(task)]
@@ -176,11 +183,25 @@ def _other_value(task: TaskScore) -> Iterator[str]:
 
 def _damaged_lines(task: TaskScore) -> Iterator[str]:
     if task.damaged:
-        yield f"{counted(task.damaged, 'damaged line was', 'damaged lines were')} left out"
+        lines = counted(task.damaged, "damaged line was", "damaged lines were")
+        yield f"{lines} left out"
+
+
+_REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
+    _unscored_rows,
+    _partial_data,
+    _odd_rows,
+    _empty_replies,
+    _other_value,
+    _damaged_lines,
+)
+"""The kinds of doubts about the rows of a task, in the order in which they are shown."""
 
 
 def _unscored(reason: str) -> str:
-    return "no score and are left out" if reason == "no number" else f"{reason} as score"
+    if reason == "no number":
+        return "no score and are left out"
+    return f"{reason} as score"
 
 
 def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -202,10 +223,13 @@ def folded(remarks: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _guessed_metrics(scores: Scores) -> Iterator[Note]:
-    guessed = [task for task in scores.tasks if task.metric and not task.declared]
-    for metric in dict.fromkeys(task.metric for task in guessed):
-        names = [task.task for task in guessed if task.metric == metric]
-        yield Note(f"{shortlist(names, _NAMED)}: no primary metric is named; {metric} was taken")
+    names_of: dict[str, list[str]] = {}
+    for task in scores.tasks:
+        if task.metric and not task.declared:
+            names_of.setdefault(task.metric, []).append(task.task)
+    for metric, names in names_of.items():
+        tasks = shortlist(names, _NAMED)
+        yield Note(f"{tasks}: no primary metric is named; {metric} was taken")
 
 
 def _withheld(scores: Scores) -> Iterator[str]:
@@ -216,6 +240,11 @@ def _withheld(scores: Scores) -> Iterator[str]:
 def _run_notes(scores: Scores) -> Iterator[str]:
     """The notes of the run, those about tasks folded."""
     names = {task.task for task in scores.tasks}
-    parted = [(note, *note.partition(": ")) for note in scores.notes]
-    yield from (note for note, head, _, _ in parted if head not in names)
-    yield from folded((head, text) for _, head, _, text in parted if head in names)
+    remarks = []
+    for note in scores.notes:
+        head, _, text = note.partition(": ")
+        if head in names:
+            remarks.append((head, text))
+        else:
+            yield note
+    yield from folded(remarks)

@@ -26,7 +26,9 @@ def measured(value: float | None, unit: str) -> str:
     >>> measured(0.8125, "share"), measured(12.3456, "")
     ('81.2', '12.35')
     """
-    return percent(value) if unit == SHARE else number(value)
+    if unit == SHARE:
+        return percent(value)
+    return number(value)
 
 
 def interval(low: float | None, high: float | None, unit: str = "") -> str:
@@ -50,7 +52,19 @@ def _titled(title: str, units: Sequence[str]) -> str:
     """The title with the scale of the values: shares are written in percent."""
     if SHARE not in units:
         return title
-    return f"{title}, in percent" if {*units} == {SHARE} else f"{title}, shares in percent"
+    if set(units) == {SHARE}:
+        return f"{title}, in percent"
+    return f"{title}, shares in percent"
+
+
+def _measures(names: Iterable[str]) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(name, Kind.MEASURE) for name in names]
+
+
+def _with_arrow(name: str, direction: str) -> str:
+    """The name of a metric or score with the sign of the way that is better."""
+    return name + _ARROWS.get(direction, "")
 
 
 class Sources:
@@ -66,7 +80,8 @@ class Sources:
             text += f"; {entry.note}"
         if entry.sanity:
             text += " (a user's result)"
-        return self._marks.setdefault(text, f"[{len(self._marks) + 1}]")
+        next_mark = f"[{len(self._marks) + 1}]"
+        return self._marks.setdefault(text, next_mark)
 
     def notes(self) -> list[Note]:
         """Returns a note for each source."""
@@ -79,7 +94,8 @@ class Sources:
         if not score.published:
             return ""
         entry = score.published[0]
-        return f"{measured(entry.value, score.unit)} {self.mark(entry)}"
+        value = measured(entry.value, score.unit)
+        return f"{value} {self.mark(entry)}"
 
 
 # --- tasks
@@ -92,9 +108,10 @@ def task_table(scores: Scores, sources: Sources) -> Table:
     if with_published:
         names.append("published")
     names.append("unparsed")
-    columns = [Column("task", Kind.NAME), *(Column(name, Kind.MEASURE) for name in names)]
+    columns = [Column("task", Kind.NAME), *_measures(names)]
     units = [task.unit for task in scores.tasks if task.value is not None]
-    table = Table(_titled("Tasks: mean over rows, mean of subtasks", units), columns)
+    title = _titled("Tasks: mean over rows, mean of subtasks", units)
+    table = Table(title, columns)
     for task in scores.tasks:
         cells: list[Entry] = [task.task, str(task.n)]
         cells.append(_value(task.micro, task.unit))
@@ -113,7 +130,7 @@ def _scores_over_all_rows(tasks: Iterable[TaskScore]) -> Iterator[Note]:
     names_of: dict[str, list[str]] = {}
     for task in tasks:
         if task.micro.rule == OVER_ALL_ROWS:
-            metric = task.metric + _ARROWS.get(task.direction, "")
+            metric = _with_arrow(task.metric, task.direction)
             names_of.setdefault(metric, []).append(task.task)
     for metric, names in names_of.items():
         yield Note(f"{shortlist(names, _NAMED)}: {metric} is {OVER_ALL_ROWS}")
@@ -124,8 +141,10 @@ def _unparsed(task: TaskScore) -> str:
 
     Not known where the task does not log them, or no scorer looked for answers.
     """
-    known = task.unparsed is not None and (task.unparsed or task.metric)
-    return str(task.unparsed) if known else "-"
+    if task.unparsed is None:
+        return "-"
+    is_known = task.unparsed or task.metric
+    return str(task.unparsed) if is_known else "-"
 
 
 def subtask_tables(scores: Scores) -> Iterator[Table]:
@@ -134,8 +153,9 @@ def subtask_tables(scores: Scores) -> Iterator[Table]:
         if not task.subtasks:
             continue
         columns = [Column("subtask", Kind.NAME), Column("n", Kind.COUNT)]
-        columns.append(Column("mean", Kind.MEASURE))
-        table = Table(_titled(f"{task.task} by subtask", [task.unit]), columns)
+        columns += _measures(["mean"])
+        title = _titled(f"{task.task} by subtask", [task.unit])
+        table = Table(title, columns)
         for subtask in task.subtasks:
             value = subtask["value"]
             mean = Cell(value, measured(value, task.unit))
@@ -156,15 +176,15 @@ def stored_table(scores: Scores) -> Table:
 
 def _stored_table(title: str, stored: Sequence[StoredScore]) -> Table:
     with_interval = any(score.interval is not None for score in stored)
-    columns = [Column("task", Kind.NAME), Column("metric"), Column("n", Kind.COUNT)]
-    columns.append(Column("value", Kind.MEASURE))
-    columns.append(Column("stderr", Kind.MEASURE))
+    columns = [Column("task", Kind.NAME), Column("metric")]
+    columns.append(Column("n", Kind.COUNT))
+    columns += _measures(["value", "stderr"])
     if with_interval:
-        columns.append(Column("95% interval", Kind.MEASURE))
+        columns += _measures(["95% interval"])
     units = [score.unit for score in stored]
     table = Table(_titled(title, units), columns)
     for score in stored:
-        metric = score.name + _ARROWS.get(score.direction, "")
+        metric = _with_arrow(score.name, score.direction)
         cells: list[Entry] = [score.task, metric, score.n]
         cells.append(measured(score.value, score.unit))
         cells.append(measured(score.stderr, score.unit))
@@ -179,9 +199,10 @@ def group_table(scores: Scores) -> Table:
     """The groups that have a pooled value."""
     groups = [group for group in scores.groups if group.micro.value is not None]
     names = ("n", "rows", "95% interval", "tasks' mean", "95% interval ")
-    title = _titled("Groups: all rows pooled, mean of tasks", [group.unit for group in groups])
-    columns = [Column(name, Kind.MEASURE) for name in names]
-    table = Table(title, [Column("group", Kind.NAME), *columns])
+    columns = [Column("group", Kind.NAME), *_measures(names)]
+    units = [group.unit for group in groups]
+    title = _titled("Groups: all rows pooled, mean of tasks", units)
+    table = Table(title, columns)
     for group in groups:
         rows = "-" if group.micro.n is None else str(group.micro.n)
         cells: list[Entry] = [group.group, rows]
@@ -202,7 +223,7 @@ def _suite_columns(*, with_reference: bool, with_published: bool) -> list[Column
         names.append("reference")
     if with_published:
         names.append("published")
-    return [Column(name, Kind.MEASURE) for name in [*names, "n"]]
+    return _measures([*names, "n"])
 
 
 def suite_table(scores: Scores, sources: Sources) -> Table:
@@ -210,16 +231,17 @@ def suite_table(scores: Scores, sources: Sources) -> Table:
     suite = scores.suite
     with_reference = any(score.reference is not None for score in suite)
     with_published = any(score.published or score.withheld for score in suite)
-    columns = _suite_columns(with_reference=with_reference, with_published=with_published)
-    title = _titled("Suite scores", [score.unit for score in suite if score.value is not None])
-    table = Table(title, [Column("score", Kind.NAME), *columns])
+    columns = [Column("score", Kind.NAME)]
+    columns += _suite_columns(with_reference=with_reference, with_published=with_published)
+    units = [score.unit for score in suite if score.value is not None]
+    table = Table(_titled("Suite scores", units), columns)
     for score in suite:
         cells: list[Entry] = [*_suite_value(score)]
         if with_reference:
             cells.append(measured(score.reference, score.unit))
         if with_published:
             cells.append(sources.cell(score))
-        name = name_among(score, suite) + _ARROWS.get(score.better, "")
+        name = _with_arrow(name_among(score, suite), score.better)
         table.add(name, *cells, _rows(score))
     return table
 
@@ -227,9 +249,11 @@ def suite_table(scores: Scores, sources: Sources) -> Table:
 def _suite_value(score: SuiteScore) -> tuple[Entry, Entry]:
     if score.is_undefined:
         return "undefined", ""
-    mark = FEW_READ if score.few_read else ""
-    value = Cell(score.value, measured(score.value, score.unit) + mark)
-    return value, interval(score.low, score.high, score.unit)
+    text = measured(score.value, score.unit)
+    if score.few_read:
+        text += FEW_READ
+    ends = interval(score.low, score.high, score.unit)
+    return Cell(score.value, text), ends
 
 
 def _rows(score: SuiteScore) -> str:
@@ -258,11 +282,9 @@ def _rating_table(values: Sequence[Rated]) -> Table:
     title = "Ratings: one row per judge, samples whose raters or votes differ"
     names = ("rated", "mean", "95% interval", "differ")
     columns = [Column("task", Kind.NAME), Column("rating"), Column("judge")]
-    table = Table(title, [*columns, *(Column(name, Kind.MEASURE) for name in names)])
+    table = Table(title, [*columns, *_measures(names)])
     for value in values:
-        has_scale = value.low is not None and value.high is not None
-        scale = f" {value.low:g}-{value.high:g}" if has_scale else ""
-        rating = f"{value.rubric}.{value.name}{scale}"
+        rating = f"{value.rubric}.{value.name}{_scale(value)}"
         differing = str(value.differing)
         for rater in value.raters:
             cells = [value.task, rating, rater.judge]
@@ -274,14 +296,23 @@ def _rating_table(values: Sequence[Rated]) -> Table:
     return table
 
 
+def _scale(value: Rated) -> str:
+    """The ends of a rating's scale; empty where one is not known."""
+    if value.low is None or value.high is None:
+        return ""
+    return f" {value.low:g}-{value.high:g}"
+
+
+_PREFERENCES = (
+    "Preferences: pairs with a verdict in both orders; "
+    "the share that goes to this run, ties as a half"
+)
+
+
 def _preference_table(preferences: Sequence[Preferred]) -> Table:
-    title = (
-        "Preferences: pairs with a verdict in both orders; "
-        "the share that goes to this run, ties as a half"
-    )
     names = ("pairs", "won/tied/lost", "share", "95% interval", "follow the place")
     columns = [Column("task", Kind.NAME), Column("against"), Column("judge")]
-    table = Table(title, [*columns, *(Column(name, Kind.MEASURE) for name in names)])
+    table = Table(_PREFERENCES, [*columns, *_measures(names)])
     for pair in preferences:
         outcome = pair.found
         rate = outcome["win_rate"]
@@ -302,7 +333,9 @@ def two_decimals(value: float | None) -> str:
 
 
 def _rating_interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
+    if low is None or high is None:
+        return ""
+    return f"[{low:.2f}, {high:.2f}]"
 
 
 def doubtful(text: str) -> Note:

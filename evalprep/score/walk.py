@@ -39,11 +39,8 @@ class Walk:
         self.plan = plan_behind(run)
         self.stated = _stated_results(pack, run)
         # A log may state scores that a config of its own makes; nothing but their name is known.
-        stated_specs = [
-            ScoreSpec(name=name, pack=pack.name, function="", title=name, better="")
-            for name in self.stated
-            if name not in pack.suite_scores
-        ]
+        further_names = [name for name in self.stated if name not in pack.suite_scores]
+        stated_specs = [_spec_of_name(name, pack) for name in further_names]
         self.specs = read_specs(pack, [*stated_specs, *self.plan.scores.values()])
         self.results: dict[str, Result] = {}
         self.tasks_of: dict[str, list[str]] = {}
@@ -66,7 +63,8 @@ class Walk:
         needs_applicable = any(parent in earlier for parent in spec.needs)
         if not self.run.stated:
             tasks = self.tasks_of[spec.name]
-            return needs_applicable or any(self._has_values(task, spec) for task in tasks)
+            has_values = any(self._has_values(task, spec) for task in tasks)
+            return needs_applicable or has_values
         if spec.name in self.stated:
             return True
         if not spec.tasks:
@@ -75,7 +73,9 @@ class Walk:
 
     def _has_values(self, task: str, spec: ScoreSpec) -> bool:
         """Returns whether a run has samples of a task, or a value that the score can be made of."""
-        return task in self.run.tasks or (bool(spec.of_stored) and task in self.run.stored)
+        if task in self.run.tasks:
+            return True
+        return bool(spec.of_stored) and task in self.run.stored
 
     def _has_rows(self, task: str) -> bool:
         """Returns whether a log holds replies of a task, not its values alone."""
@@ -109,14 +109,14 @@ class Walk:
     def _evaluate_score(self, spec: ScoreSpec) -> Result:
         """A score with the uncertainty that its documents and its range allow."""
         result = self._with_stated(spec)
-        documents = documents_of(self._tasks_behind(spec.name))
-        result = by_document(result, documents, spec.range)
+        tasks = self._with_samples(self.tasks_of[spec.name])
+        result = by_document(result, documents_of(tasks), spec.range)
         return _within(result, spec.range)
 
-    def _tasks_behind(self, name: str) -> dict[str, TaskRun]:
-        """The tasks of the run whose rows a score stands on, its own and those of its parts."""
+    def _with_samples(self, names: Iterable[str]) -> dict[str, TaskRun]:
+        """Those of some tasks that the run has rows of."""
         tasks = self.run.tasks
-        return {task: tasks[task] for task in self.tasks_of[name] if task in tasks}
+        return {name: tasks[name] for name in names if name in tasks}
 
     def _with_stated(self, spec: ScoreSpec) -> Result:
         """A score with rows as a log states it.
@@ -127,8 +127,9 @@ class Walk:
         if stated is None:
             return self._compute_by_rule(spec)
         if not spec.needs or stated.value_by_index:
-            return _with_uncertainty(stated, "+".join(spec.tasks))
-        return self._beside_stated(spec, stated, self._compute_by_rule(spec))
+            return _with_uncertainty(stated, _owner(spec))
+        computed = self._compute_by_rule(spec)
+        return self._beside_stated(spec, stated, computed)
 
     def _beside_stated(self, spec: ScoreSpec, stated: Result, computed: Result) -> Result:
         """A result computed anew, or the log's own value where there is none.
@@ -140,26 +141,26 @@ class Walk:
         # Without a reference some scores fall back on a constant; the log had its reference.
         lacks_reference = bool(spec.reference) and self._reference_of(spec) is None
         value = None if lacks_reference else computed.value
+        own_value = f"the log itself states {stated.value:.6g}"
         if value is None and self._was_compared(spec):
             # The log's own number is against a reference of its own; beside this one's it would be
             # taken for the same.
-            note = f"the log itself states {stated.value:.6g}, against another reference"
-            return computed.with_notes([note])
+            return computed.with_notes([f"{own_value}, against another reference"])
         if value is None:
             reason = computed.reason or "no reference; name one with --reference"
             note = f"as the log states it, not computed anew: {reason}"
-            return _with_uncertainty(stated.with_notes([note]), "+".join(spec.tasks))
+            noted = stated.with_notes([note])
+            return _with_uncertainty(noted, _owner(spec))
         is_same = math.isclose(value, stated.value, rel_tol=1e-6, abs_tol=1e-9)
         if spec.reference or is_same:
             return computed
-        return computed.with_notes([f"the log itself states {stated.value:.6g}"])
+        return computed.with_notes([own_value])
 
     def _was_compared(self, spec: ScoreSpec) -> bool:
         """Returns whether rows of the run met those of the reference."""
-        referred = self.reference or {}
-        of_reference = [referred[name] for name in spec.reference if name in referred]
-        of_run = [self.results[name] for name in spec.needs if name in self.results]
-        return _any_has_rows(of_reference) and _any_has_rows(of_run)
+        if not _any_has_rows(self.reference or {}, spec.reference):
+            return False
+        return _any_has_rows(self.results, spec.needs)
 
     def _compute_by_rule(self, spec: ScoreSpec) -> Result:
         """A score computed anew, with the rule that it takes over where a log tells its parts'."""
@@ -169,16 +170,18 @@ class Walk:
             part = self.results[name]
             if part.scored_by and part.value is not None:
                 rules.add(part.scored_by)
-        return computed.changed(scored_by=" and ".join(sorted(rules)) or None)
+        rule = " and ".join(sorted(rules))
+        return computed.changed(scored_by=rule or None)
 
     def _compute(self, spec: ScoreSpec) -> Result:
         """A score from the rows of its tasks and from other scores."""
         excluded = self.plan.excluded.get(spec.name)
         if excluded:
             return Result.without_value(excluded.reason)
-        tasks = self._own_tasks(spec)
+        tasks = self._with_samples(spec.tasks)
         absent = [task for task in spec.tasks if task not in tasks]
-        if spec.of_stored and any(task in self.run.stored for task in absent):
+        has_stored = any(task in self.run.stored for task in absent)
+        if spec.of_stored and has_stored:
             return self._of_stored(spec)
         may_go_on = spec.on_missing == "skip" and tasks
         if absent and not may_go_on:
@@ -193,39 +196,34 @@ class Walk:
             return self._of_counts(spec, tasks)
         return self._of_function(spec, tasks)
 
-    def _own_tasks(self, spec: ScoreSpec) -> dict[str, TaskRun]:
-        """The tasks of a score, without those of its parts, that the run has rows of."""
-        tasks = self.run.tasks
-        return {name: tasks[name] for name in spec.tasks if name in tasks}
-
     def _of_built_in(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score by a function that needs no code of a pack."""
         if spec.function == "mean":
             inputs = {name: self.results[name] for name in spec.needs}
             estimate = mean(inputs, self.tasks_of)
-            return Result.of_estimate(estimate, partial(mean_influence, inputs.values()))
-
-        def row_influence() -> statistics.Influence:
-            return influence(spec.function, collect(tasks, spec.params, with_keys=True))
-
+            influence_of_rows = partial(mean_influence, inputs.values())
+            return Result.of_estimate(estimate, influence_of_rows)
         score = micro if spec.function == "micro" else macro
-        return Result.of_estimate(score(collect(tasks, spec.params)), row_influence)
+        estimate = score(collect(tasks, spec.params))
+        return Result.of_estimate(estimate, partial(_row_influence, spec, tasks))
 
     def _of_function(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
         """A score by a function of the pack."""
         function = resolve(spec, self.pack)
-        rows = {task: self._rows_of(task) for task in tasks}
-        inputs = {name: self.results[name].returned for name in spec.needs}
-        reference = self._reference_of(spec)
-        params = dict(spec.params)
+        arguments = {
+            "rows": {task: self._rows_of(task) for task in tasks},
+            "inputs": {name: self.results[name].returned for name in spec.needs},
+            "reference": self._reference_of(spec),
+            "params": dict(spec.params),
+        }
         try:
-            returned = function(rows=rows, inputs=inputs, reference=reference, params=params)
+            returned = function(**arguments)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
             return _failed(spec.function, error)
         result = checked(returned, spec.function)
         result = result.with_notes(self._k_of_n(spec, tasks))
-        return _with_uncertainty(result, "+".join(spec.tasks))
+        return _with_uncertainty(result, _owner(spec))
 
     def _of_stored(self, spec: ScoreSpec) -> Result:
         """A score from the values that lm-eval stored, where samples of some tasks are not here."""
@@ -234,14 +232,16 @@ class Walk:
         for name in spec.tasks:
             task = self.run.known(name)
             if task:
-                values[name] = _stored_task(task, expected_rows(self.run, task))
+                rows = expected_rows(self.run, task)
+                values[name] = _stored_task(task, rows)
             else:
                 absent.append(name)
         if absent:
             return Result.without_value(self._why(absent, "no results"))
         function = resolve(spec, self.pack, "of_stored")
         try:
-            result = checked(function(tasks=values, params=dict(spec.params)), spec.of_stored)
+            returned = function(tasks=values, params=dict(spec.params))
+            result = checked(returned, spec.of_stored)
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
             return _failed(spec.of_stored, error)
@@ -250,8 +250,10 @@ class Walk:
     def _reference_of(self, spec: ScoreSpec) -> dict[str, Any] | None:
         """The reference's results that a score compares with; None without any."""
         results = self.reference or {}
-        named = {name: results[name].to_dict() for name in spec.reference if name in results}
-        return named or None
+        names = [name for name in spec.reference if name in results]
+        if not names:
+            return None
+        return {name: results[name].to_dict() for name in names}
 
     def _of_counts(self, spec: ScoreSpec, tasks: Collection[str]) -> Result:
         """A score that is a function of counts which add up over rows."""
@@ -260,21 +262,24 @@ class Walk:
         rows = {task: self._rows_of(task) for task in tasks}
         size = sum(map(len, rows.values()))
         try:
-            lines = np.asarray(counts(rows), dtype=np.float64).reshape(size, -1)
+            lines = np.asarray(counts(rows), dtype=np.float64)
+            lines = lines.reshape(size, -1)
             value = float(value_of(lines.sum(axis=0)))
         except Exception as error:  # noqa: BLE001
             # One broken score must not take the others with it.
             return _failed(spec.counts, error)
         if not math.isfinite(value):
             return Result.without_value(f"{spec.value} gives no number for these rows")
-        units = [_unit(task, row, spec.cluster) for task in rows for row in rows[task]]
+        units: list[str] = []
+        for task, rows_of_task in rows.items():
+            units += [_unit(task, row, spec.cluster) for row in rows_of_task]
 
         def value_of_sums(sums: NDArray[np.float64]) -> float:
             return float(value_of(sums))
 
         estimate = Estimate(value=value, n=size, rule="a function of sums over rows")
-        row_influence = partial(statistics.influence_of_counts, units, lines, value_of_sums)
-        result = Result.of_estimate(estimate, row_influence)
+        influence_of_rows = partial(statistics.influence_of_counts, units, lines, value_of_sums)
+        result = Result.of_estimate(estimate, influence_of_rows)
         return result.with_notes(self._k_of_n(spec, tasks))
 
     def _why(self, absent: list[str], lacking: str = "no samples") -> str:
@@ -295,7 +300,8 @@ class Walk:
         record = self.run.record
         if record is None or spec.on_missing != "skip":
             return []
-        planned = [task for task in spec.tasks if task in record.tasks or task in record.excluded]
+        in_plan = {*record.tasks, *record.excluded}
+        planned = [task for task in spec.tasks if task in in_plan]
         absent = [task for task in planned if task not in present]
         if not absent:
             return []
@@ -306,10 +312,28 @@ class Walk:
         if task not in self._rows:
             from evalprep.annotate import attach
 
-            self._rows[task] = row_mappings(self.run.tasks[task])
-            if note := attach(self.pack, self.run, task, self._rows[task]):
+            rows = row_mappings(self.run.tasks[task])
+            self._rows[task] = rows
+            note = attach(self.pack, self.run, task, rows)
+            if note:
                 self.notes[note] = None
         return self._rows[task]
+
+
+def _spec_of_name(name: str, pack: Pack) -> ScoreSpec:
+    """A score of which nothing but the name is known."""
+    return ScoreSpec(name=name, pack=pack.name, function="", title=name, better="")
+
+
+def _owner(spec: ScoreSpec) -> str:
+    """Returns what the row keys of a score's own values begin with."""
+    return "+".join(spec.tasks)
+
+
+def _row_influence(spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> statistics.Influence:
+    """The amount that each row adds to a score that is a mean over rows or subtasks."""
+    scored = collect(tasks, spec.params, with_keys=True)
+    return influence(spec.function, scored)
 
 
 def _stored_task(task: TaskRun, rows: int | None) -> StoredTask:
@@ -328,25 +352,28 @@ def _stored_task(task: TaskRun, rows: int | None) -> StoredTask:
 def _stated_results(pack: Pack, run: Run) -> dict[str, Result]:
     """The scores of a pack that a log states."""
     own = f"{pack.name}/"
-    return {
-        name.removeprefix(own): checked(stated, f"the log's {name}")
-        for name, stated in run.stated.items()
-        if name.startswith(own)
-    }
+    results = {}
+    for name, stated in run.stated.items():
+        if name.startswith(own):
+            result = checked(stated, f"the log's {name}")
+            results[name.removeprefix(own)] = result
+    return results
 
 
 def _failed(function: str, error: Exception) -> Result:
     return Result.without_value(f"{function} failed: {type(error).__name__}: {error}")
 
 
-def _any_has_rows(results: Iterable[Result]) -> bool:
-    return any(result.has_rows for result in results)
+def _any_has_rows(results: Mapping[str, Result], names: Iterable[str]) -> bool:
+    return any(results[name].has_rows for name in names if name in results)
 
 
 def _unit(task: str, row: Mapping[str, Any], cluster: str) -> str:
     """The unit that a row shares with others: its document, else itself; the same in every run."""
     document = row["doc"].get(cluster)
-    return f"{task}#{row['sample_id']}" if document is None else f"{task}##{document}"
+    if document is None:
+        return f"{task}#{row['sample_id']}"
+    return f"{task}##{document}"
 
 
 def _within(result: Result, bounds: tuple[float | None, float | None]) -> Result:
@@ -363,7 +390,9 @@ def _within(result: Result, bounds: tuple[float | None, float | None]) -> Result
         value = float(result.value or 0.0)
         interval = statistics.bounded_interval(value, influence_of_rows, least, most)
     if interval is None:
-        interval = statistics.Interval(max(low, least), min(high, most))
+        clipped_low = max(low, least)
+        clipped_high = min(high, most)
+        interval = statistics.Interval(clipped_low, clipped_high)
     return result.changed(interval=interval)
 
 
@@ -378,15 +407,15 @@ def _with_uncertainty(result: Result, owner: str) -> Result:
         is_mean = math.isclose(average, value, rel_tol=1e-9, abs_tol=1e-12)
         if len(known) == 1 or not is_mean:
             continue
-        row_influence = None
+        influence_of_rows = None
         if not result.gives_influence:
             keys = [f"{owner}#{key}" for key in numbers]
-            row_influence = partial(statistics.influence_of_mean, keys, known)
+            influence_of_rows = partial(statistics.influence_of_mean, keys, known)
         return result.changed(
             stderr=statistics.mean_stderr(known),
             interval=statistics.rows_interval(known),
             n=len(known),
-            influence=row_influence,
+            influence=influence_of_rows,
         )
     return result
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from evalprep.data import Source
     from evalprep.packs import Questions
 
+_Row = Mapping[str, Any]
 _KINDS = ("exact", "choice", "number", "math", "regex", "json", "judge")
 _COMMAND_OF_LATEX = re.compile(r"\\[A-Za-z]+\{[^{}]*\}")
 _PLACE = re.compile(r"\{([^{}\n]+)\}")
@@ -84,7 +85,8 @@ def main(args: argparse.Namespace) -> int:
     templates: Path = (args.template_dir or _own_folder(TEMPLATES)).resolve()
     folder = templates / args.name
     problems = Problems()
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name) or args.name in CORE_KEYS:
+    is_name = re.fullmatch(r"[a-z][a-z0-9_]*", args.name) is not None
+    if not is_name or args.name in CORE_KEYS:
         problems.add(
             f"{args.name!r} is no pack name",
             where="NAME",
@@ -98,14 +100,18 @@ def main(args: argparse.Namespace) -> int:
         )
     draft = _draft(args, problems)
     problems.raise_if_any()
-    _write_pack(folder, skeleton(args.name, args.kind, draft.questions), draft.copied)
-    command = _next_command(args.name, None if templates == TEMPLATES else templates)
+    texts = skeleton(args.name, args.kind, draft.questions)
+    _write_pack(folder, texts, draft.copied)
+    own_templates = None if templates == TEMPLATES else templates
+    command = _next_command(args.name, own_templates)
     if args.json:
-        print(json.dumps({"folder": str(folder), "next": command}, indent=2))
-    else:
-        for note in draft.notes:
-            print(f"note: {note}")
-        print(f"wrote {nearby(folder)}\nnext: {shlex.join(command)}")
+        result = {"folder": str(folder), "next": command}
+        print(json.dumps(result, indent=2))
+        return 0
+    for note in draft.notes:
+        print(f"note: {note}")
+    print(f"wrote {nearby(folder)}")
+    print(f"next: {shlex.join(command)}")
     return 0
 
 
@@ -148,17 +154,19 @@ def _next_command(name: str, templates: Path | None) -> list[str]:
         name: The pack.
         templates: Its folder of packs; None for that of a clone.
     """
-    has_script = Path("prepare_eval.py").is_file()
-    if has_script:
-        command = ["python", "prepare_eval.py", "--set", f"tasks={name}_all"]
+    group = f"{name}_all"
+    if Path("prepare_eval.py").is_file():
+        command = ["python", "prepare_eval.py", "--set", f"tasks={group}"]
     elif Path("eval_config.yaml").is_file():
-        command = ["evalprep", "prepare", "--set", f"tasks={name}_all"]
+        command = ["evalprep", "prepare", "--set", f"tasks={group}"]
     else:
-        command = ["evalprep", "run", "--model", "MODEL", "--tasks", f"{name}_all"]
+        command = ["evalprep", "run", "--model", "MODEL", "--tasks", group]
     if templates is not None:
         text = nearby(templates)
-        plain = re.fullmatch(r"[\w./-]+", text)  # what YAML and a shell take as it is
-        command += ["--set", f"template_dir={text if plain else json.dumps(text)}"]
+        is_plain = re.fullmatch(r"[\w./-]+", text)  # what YAML and a shell take as it is
+        if not is_plain:
+            text = json.dumps(text)
+        command += ["--set", f"template_dir={text}"]
     return command
 
 
@@ -168,8 +176,10 @@ def _own_folder(templates: Path) -> Path:
     Beside those of a clone for a user who works in it, else into ./packs.
     """
     clone = templates.parent
-    is_in_clone = (clone / "pyproject.toml").is_file() and Path.cwd().is_relative_to(clone)
-    return templates if is_in_clone else Path("packs")
+    is_clone = (clone / "pyproject.toml").is_file()
+    if is_clone and Path.cwd().is_relative_to(clone):
+        return templates
+    return Path("packs")
 
 
 def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
@@ -191,14 +201,17 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
     if not problems.found:
         _texts_alone(args, prompt, renamed, table.first_rows, problems)
         answers = _answer_form(args, options, table, problems) or answers
-    pattern = {"pattern": _pattern(args.pattern, problems)} if args.pattern else {}
+    pattern = {}
+    if args.pattern:
+        pattern["pattern"] = _pattern(args.pattern, problems)
     location, copied = _location(args, table.source)
     target = args.target
     if options:
         prompt = _with_options(prompt, options, table.columns)
-        new_names = _names_in_code((target, *options), table.source)
+        paths = (target, *options)
+        new_names = _names_in_code(paths, table.source)
         renamed |= {new: path for path, new in new_names.items()}
-        target, *options = (new_names.get(name, name) for name in (target, *options))
+        target, *options = (new_names.get(path, path) for path in paths)
     questions = Questions(
         location,
         prompt,
@@ -214,17 +227,19 @@ def _draft(args: argparse.Namespace, problems: Problems) -> _Draft:
 
 
 def _notes_on_ids(table: _Table) -> list[str]:
-    """Says why a column of ids is not used."""
+    """Notes why a column of ids is not used."""
     if table.id_column or not table.possible_ids:
         return []
     (column,) = table.possible_ids
     reason = f"the column {column} does not hold a different value in every row"
-    return [f"{reason}, so evalprep makes the sample ids from the content of the rows"]
+    result = "evalprep makes the sample ids from the content of the rows"
+    return [f"{reason}, so {result}"]
 
 
 def _options(choices: str | None) -> list[str]:
     """The columns that --choices names."""
-    return [part.strip() for part in (choices or "").split(",") if part.strip()]
+    names = [part.strip() for part in (choices or "").split(",")]
+    return [name for name in names if name]
 
 
 def _names_rows(args: argparse.Namespace, problems: Problems) -> bool:
@@ -233,16 +248,15 @@ def _names_rows(args: argparse.Namespace, problems: Problems) -> bool:
         problems.add("is for --kind choice", where="--choices")
     needed = {"--data": args.data, "--prompt": args.prompt, "--target": args.target}
     if not any(needed.values()):
-        if args.choices or args.pattern or args.kind == "choice":
-            problems.add(
-                "needs rows", where=f"--kind {args.kind}", fix="give --data, --prompt and --target"
-            )
+        needs_rows = args.choices or args.pattern or args.kind == "choice"
+        if needs_rows:
+            fix = "give --data, --prompt and --target"
+            problems.add("needs rows", where=f"--kind {args.kind}", fix=fix)
         return False
+    allowed = "--data FILE --prompt TEXT --target COLUMN"
     for option, value in needed.items():
         if not value:
-            problems.add(
-                "is missing", where=option, allowed="--data FILE --prompt TEXT --target COLUMN"
-            )
+            problems.add("is missing", where=option, allowed=allowed)
     return not problems.found
 
 
@@ -290,6 +304,7 @@ def _read_table(
         return None
     if not first_rows:
         problems.add("holds no rows", where=f"--data {args.data}")
+    telling_ids = [name for name in ids if _names_each_row(name, rows)]
     return _Table(
         source=source,
         columns=_with_inner_paths(columns, first_rows),
@@ -297,34 +312,41 @@ def _read_table(
         rows=rows,
         gold=[value_at(row, args.target) for row in rows],
         possible_ids=ids,
-        id_column=next((name for name in ids if _names_each_row(name, rows)), ""),
+        id_column=telling_ids[0] if telling_ids else "",
     )
 
 
-def _with_inner_paths(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _with_inner_paths(columns: Sequence[str], rows: Sequence[_Row]) -> list[str]:
     """The columns, then the paths to what is inside of them."""
-    paths = (path for row in rows for path in paths_in(row))
-    return list(dict.fromkeys([*columns, *paths]))
+    paths = dict.fromkeys(columns)
+    for row in rows:
+        paths.update(dict.fromkeys(paths_in(row)))
+    return list(paths)
 
 
 def _read_columns(source: Source, names: Sequence[str]) -> list[dict[str, Any]]:
     """All rows, with those columns that are there; none where none is."""
-    used = {column_of(name, source.columns) for name in names} & {*source.columns}
+    columns = {column_of(name, source.columns) for name in names}
+    used = columns & {*source.columns}
     return list(source.rows(sorted(used))) if used else []
 
 
-def _names_each_row(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _names_each_row(column: str, rows: Sequence[_Row]) -> bool:
     """Returns whether every row has a value of its own in a column."""
-    values = [row.get(column) for row in rows]
-    texts = {str(value) for value in values if isinstance(value, str | int) and value != ""}
+    texts = set()
+    for row in rows:
+        value = row.get(column)
+        if isinstance(value, str | int) and value != "":
+            texts.add(str(value))
     return len(texts) == len(rows)
 
 
 def _columns_exist(
     args: argparse.Namespace, options: Sequence[str], table: _Table, problems: Problems
 ) -> None:
-    """Tells of columns of the target and the options that there are not."""
-    named = [("--target", args.target), *(("--choices", option) for option in options)]
+    """Adds a problem for each column of the target and the options that is missing."""
+    named = [("--target", args.target)]
+    named += [("--choices", option) for option in options]
     for where, column in named:
         if not table.source.has(column):
             problems.add(
@@ -337,7 +359,8 @@ def _columns_exist(
 
 def _with_options(prompt: str, options: Sequence[str], columns: Sequence[str]) -> str:
     """The prompt with its options below, where it does not show them itself."""
-    if "listed" in prompt or any(f"{{{{{option}}}}}" in prompt for option in options):
+    shows_options = any(f"{{{{{option}}}}}" in prompt for option in options)
+    if "listed" in prompt or shows_options:
         return prompt
     text = f"{{{{{prompt}}}}}" if prompt in columns else prompt
     return f"{text}\n{{{{listed}}}}\nAnswer with the letter of the right option."
@@ -345,36 +368,42 @@ def _with_options(prompt: str, options: Sequence[str], columns: Sequence[str]) -
 
 def _names_in_code(paths: Sequence[str], source: Source) -> dict[str, str]:
     """Path into a column -> the column's name in the pack, whose prepare.py reads columns alone."""
-    return {path: re.sub(r"\W+", "_", path) for path in paths if path not in source.columns}
+    inner_paths = [path for path in paths if path not in source.columns]
+    return {path: re.sub(r"\W+", "_", path) for path in inner_paths}
+
+
+_FILL_IN = "fill them in, or take these rows out (the head not counted)"
+_WORDS_IN_CSV = "in CSV, NA, None, null and nan are nothing, too: JSON Lines keeps such words"
 
 
 def _all_answered(args: argparse.Namespace, table: _Table, problems: Problems) -> None:
-    """Tells of rows without a right answer, where there is a column of right answers."""
+    """Adds a problem where rows have no right answer, though there is a column of them."""
     empty = [str(number) for number, value in enumerate(table.gold, 1) if value is None]
-    if empty and table.source.has(args.target):
-        what = f"{counted(len(empty), 'row')} without a right answer: {shortlist(empty, 10)}"
-        fix = "fill them in, or take these rows out (the head not counted)"
-        if unpacked_name(Path(args.data)).endswith((".csv", ".tsv")):
-            fix += "; in CSV, NA, None, null and nan are nothing, too: JSON Lines keeps such words"
-        problems.add(what, where=f"--target {args.target}", fix=fix)
+    if not empty or not table.source.has(args.target):
+        return
+    rows = counted(len(empty), "row")
+    what = f"{rows} without a right answer: {shortlist(empty, 10)}"
+    is_csv = unpacked_name(Path(args.data)).endswith((".csv", ".tsv"))
+    fix = f"{_FILL_IN}; {_WORDS_IN_CSV}" if is_csv else _FILL_IN
+    problems.add(what, where=f"--target {args.target}", fix=fix)
 
 
 def _all_numbers(args: argparse.Namespace, table: _Table, problems: Problems) -> None:
-    """Tells of right answers in which the scorer of numbers finds no number."""
+    """Adds a problem where the scorer of numbers finds none in right answers."""
     from custom_metrics.extract.number import extract_number
     from custom_metrics.extract.numeral import canonical_number
 
-    answers = enumerate(table.gold, 1)
-    texts = [(number, str(value)) for number, value in answers if value is not None]
-    unread = [
-        f"{number} ({text})"
-        for number, text in texts
-        if not canonical_number(text) and not extract_number(text)
-    ]
+    unread = []
+    for number, value in enumerate(table.gold, 1):
+        if value is None:
+            continue
+        text = str(value)
+        if not canonical_number(text) and not extract_number(text):
+            unread.append(f"{number} ({text})")
     if unread:
+        rows = counted(len(unread), "row")
         problems.add(
-            f"{counted(len(unread), 'row')} whose right answer is not a number: "
-            f"{shortlist(unread, 5)}",
+            f"{rows} whose right answer is not a number: {shortlist(unread, 5)}",
             where=f"--target {args.target}",
             fix="write numbers with a decimal point, e.g. 1.5, or choose another --kind",
         )
@@ -384,27 +413,30 @@ def _texts_alone(
     args: argparse.Namespace,
     prompt: str,
     renamed: Mapping[str, str],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[_Row],
     problems: Problems,
 ) -> None:
-    """Refuse lists and mappings where a text is meant.
+    """Refuses lists and mappings where a text is meant.
 
     They would be printed the way Python writes them.
     """
     in_braces = re.findall(r"\{\{\s*(\w+)\s*\}\}", prompt)
-    for column in [renamed.get(name, name) for name in in_braces] or [prompt]:
+    columns = [renamed.get(name, name) for name in in_braces]
+    for column in columns or [prompt]:
         value = _first_value(rows, column)
         if isinstance(value, list):
+            what = f"{column} holds a list, not a text"
             fix = _loop_over(column, value)
-            problems.add(f"{column} holds a list, not a text", where="--prompt", fix=fix)
+            problems.add(what, where="--prompt", fix=fix)
         elif isinstance(value, Mapping):
+            what = f"{column} holds a mapping, not a text"
             inner = ", ".join(f"{{{column}.{key}}}" for key in value)
             fix = f"name what is inside of it: {inner}"
-            problems.add(f"{column} holds a mapping, not a text", where="--prompt", fix=fix)
+            problems.add(what, where="--prompt", fix=fix)
     _target_alone(args, _first_value(rows, args.target), problems)
 
 
-def _first_value(rows: Sequence[Mapping[str, Any]], column: str) -> Any:
+def _first_value(rows: Sequence[_Row], column: str) -> Any:
     """The value of a column in the first row that has one."""
     values = (value_at(row, column) for row in rows)
     return next((value for value in values if value is not None), None)
@@ -424,9 +456,10 @@ def _target_alone(args: argparse.Namespace, value: Any, problems: Problems) -> N
     if isinstance(value, bytes):
         problems.add(f"{args.target} holds bytes, not a text", where="--target")
     elif isinstance(value, Mapping) and args.kind != "json":
+        what = f"{args.target} holds a mapping, not a text"
         inner = ", ".join(f"{args.target}.{key}" for key in value)
         fix = f"name what is inside of it: {inner}; or --kind json" if inner else ""
-        problems.add(f"{args.target} holds a mapping, not a text", where="--target", fix=fix)
+        problems.add(what, where="--target", fix=fix)
 
 
 def _answer_form(
@@ -442,7 +475,7 @@ def _answer_form(
     if no_list := _first_no_list(listed):
         _refuse_options(options[0], no_list, problems)
         return None
-    texts = [[str(option) for option in row or () if option is not None] for row in listed]
+    texts = [_texts_of(row) for row in listed]
     answers = [str(answer).strip() for answer in table.gold]
     try:
         return answer_form(answers, texts)
@@ -456,11 +489,15 @@ def _answer_form(
         return None
 
 
-def _listed_options(options: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _listed_options(options: Sequence[str], rows: Sequence[_Row]) -> list[Any]:
     """The options of each row: the list in one column, or the values of several."""
     if len(options) == 1:
         return [value_at(row, options[0]) for row in rows]
     return [[value_at(row, option) for option in options] for row in rows]
+
+
+def _texts_of(options: Sequence[Any] | None) -> list[str]:
+    return [str(option) for option in options or () if option is not None]
 
 
 def _first_no_list(listed: Sequence[Any]) -> Any:
@@ -469,22 +506,24 @@ def _first_no_list(listed: Sequence[Any]) -> Any:
 
 
 def _refuse_options(column: str, value: Any, problems: Problems) -> None:
-    """Tells of a column of options that holds no list."""
+    """Adds a problem for a column of options that holds no list."""
     fix = "name all columns of the options: --choices a,b,c"
     if isinstance(value, Mapping):
-        fix = f"name the list in it: {', '.join(f'{column}.{key}' for key in value)}"
+        inner = ", ".join(f"{column}.{key}" for key in value)
+        fix = f"name the list in it: {inner}"
     problems.add(f"{column} holds no list", where="--choices", fix=fix)
 
 
 def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str, str], Path | None]:
     """Returns how pack.yaml names the source, and the file that is copied into the pack."""
     path = Path(args.data).expanduser()
-    if path.is_file() and path.stat().st_size <= MAX_COPIED:
+    if _is_copied(path):
         copy = f"data/{path.name}"
         if not source.parts:
             return copy, path
         return {"path": copy, "split": str(source.split)}, path
-    named = {"path": str(path.resolve()) if path.exists() else args.data}
+    place = str(path.resolve()) if path.exists() else args.data
+    named = {"path": place}
     if source.config:
         named["config"] = source.config
     if source.split:
@@ -492,25 +531,34 @@ def _location(args: argparse.Namespace, source: Source) -> tuple[str | dict[str,
     return named, None
 
 
+def _is_copied(path: Path) -> bool:
+    """Tells whether a file goes into the pack."""
+    return path.is_file() and path.stat().st_size <= MAX_COPIED
+
+
 def _other_separator(path: Path) -> str:
     """Returns the separator of a CSV file whose head has no comma, as spreadsheets save it.
 
     Or nothing.
     """
-    if path.suffix.lower() != ".csv" or not path.is_file() or path.stat().st_size > MAX_COPIED:
+    if path.suffix.lower() != ".csv" or not _is_copied(path):
         return ""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         head = file.readline(MAX_HEAD)
-    return "" if "," in head else next((sign for sign in ";\t" if sign in head), "")
+    if "," in head:
+        return ""
+    return next((sign for sign in ";\t" if sign in head), "")
 
 
 def _with_commas(path: Path, sign: str, copy: Path) -> None:
-    """Write a CSV file anew, with the separator that every reader expects."""
+    """Writes a CSV file anew, with the separator that every reader expects."""
     with (
         path.open(encoding="utf-8-sig", newline="") as file,
         copy.open("w", encoding="utf-8", newline="") as target,
     ):
-        csv.writer(target, lineterminator="\n").writerows(csv.reader(file, delimiter=sign))
+        rows = csv.reader(file, delimiter=sign)
+        writer = csv.writer(target, lineterminator="\n")
+        writer.writerows(rows)
 
 
 def _pattern(text: str, problems: Problems) -> str:
@@ -548,10 +596,11 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
             fix=near(name, columns),
         )
     if not used:
+        names = ", ".join(columns)
         problems.add(
             f"{text!r} names no column, so all prompts would be equal",
             where="--prompt",
-            allowed=f"a column ({', '.join(columns)}), or a text with columns in braces",
+            allowed=f"a column ({names}), or a text with columns in braces",
             fix=near(text, columns),
         )
     return text, renamed
@@ -560,23 +609,27 @@ def _prompt(text: str, columns: list[str], problems: Problems) -> tuple[str, dic
 def _as_jinja(text: str) -> tuple[str, dict[str, str]]:
     """A text with columns in single braces as a Jinja text; braces of LaTeX commands stay."""
     renamed: dict[str, str] = {}
-    latex = {match.start() + match[0].index("{") for match in _COMMAND_OF_LATEX.finditer(text)}
-    matches = [match for match in _PLACE.finditer(text) if match.start() not in latex]
-    for match in reversed(matches):
-        column = match[1]
-        name = column if column.isidentifier() else re.sub(r"\W+", "_", f"column {column}")
-        if name != column:
+    braces_of_latex = set()
+    for command in _COMMAND_OF_LATEX.finditer(text):
+        braces_of_latex.add(command.start() + command[0].index("{"))
+    matches = list(_PLACE.finditer(text))
+    places = [match for match in matches if match.start() not in braces_of_latex]
+    for place in reversed(places):
+        column = name = place[1]
+        if not column.isidentifier():
+            name = re.sub(r"\W+", "_", f"column {column}")
             renamed[name] = column
-        text = f"{text[: match.start()]}{{{{{name}}}}}{text[match.end() :]}"
+        before, after = text[: place.start()], text[place.end() :]
+        text = f"{before}{{{{{name}}}}}{after}"
     return text, renamed
 
 
 def _variables(text: str, problems: Problems) -> set[str]:
     from jinja2 import Environment, TemplateSyntaxError, meta
 
+    environment = Environment(autoescape=False)  # noqa: S701 - a prompt is no HTML
     try:
-        # A prompt is no HTML.
-        return meta.find_undeclared_variables(Environment(autoescape=False).parse(text))  # noqa: S701
+        return meta.find_undeclared_variables(environment.parse(text))
     except TemplateSyntaxError as error:
         problems.add(
             f"is no Jinja text: {error.message}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Mapping
 from typing import Any
 
 from evalprep.check import (
@@ -31,15 +32,12 @@ _CUT = 600  # characters of a reply shown without --all
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("task", metavar="TASK", help="a task of the config or of the folder")
-    parser.add_argument(
-        "-n", type=at_least_one, default=1, metavar="N", help="how many rows (default: 1)"
-    )
-    parser.add_argument(
-        "--row", default=None, metavar="ID", help="the row with this sample_id or position"
-    )
-    parser.add_argument("--all", action="store_true", help="show every token and whole replies")
-    parser.add_argument("--json", action="store_true", help="print as JSON, with every token")
+    add = parser.add_argument
+    add("task", metavar="TASK", help="a task of the config or of the folder")
+    add("-n", type=at_least_one, default=1, metavar="N", help="how many rows (default: 1)")
+    add("--row", default=None, metavar="ID", help="the row with this sample_id or position")
+    add("--all", action="store_true", help="show every token and whole replies")
+    add("--json", action="store_true", help="print as JSON, with every token")
     add_arguments(parser)
 
 
@@ -64,24 +62,28 @@ def _previews(target: Target, args: argparse.Namespace) -> list[Preview]:
 
     findings = Findings()
     requested = [args.task] if args.include_path else target.requested
-    static = check_static(target.roots, requested, target.settings, findings)
-    of_task = [leaf for leaf in static.leaves if leaf.name == args.task]
-    static.leaves = of_task or static.leaves
-    done = _load(static, target.settings, findings)
-    _refuse_failed(args.task, done, findings)
-    return preview_task(done, target.settings, args.task, args.n, args.row)
+    settings = target.settings
+    static = check_static(target.roots, requested, settings, findings)
+    leaves_of_task = [leaf for leaf in static.leaves if leaf.name == args.task]
+    if leaves_of_task:
+        static.leaves = leaves_of_task
+    check = _load(static, settings, findings)
+    _refuse_failed(args.task, check, findings)
+    return preview_task(check, settings, args.task, args.n, args.row)
 
 
-def _refuse_failed(name: str, done: FullCheck, findings: Findings) -> None:
-    """Refuse a task that is there and cannot be shown.
+def _refuse_failed(name: str, check: FullCheck, findings: Findings) -> None:
+    """Refuses a task that is there and cannot be shown.
 
     Raises:
         BadInput: with the findings that say why.
     """
-    shown = [task for task in done.loaded if task.name == name and task.instances]
-    reasons = [finding for finding in findings.sorted() if _explains(finding, name)]
-    if name not in done.static.tree.names():
-        reasons += list(filter(_is_unread, findings.sorted()))[:_UNREAD]
+    shown = [task for task in check.loaded if task.name == name and task.instances]
+    all_findings = findings.sorted()
+    reasons = [finding for finding in all_findings if _explains(finding, name)]
+    if name not in check.static.tree.names():
+        unread = list(filter(_is_unread, all_findings))
+        reasons += unread[:_UNREAD]
     if reasons and not shown:
         raise BadInput([finding.as_problem() for finding in reasons])
 
@@ -91,26 +93,32 @@ def _explains(finding: Finding, task: str) -> bool:
 
     EP108 would only repeat its name.
     """
-    is_reason = finding.level == "error" or finding.code == "EP302"
-    return finding.task == task and is_reason and finding.code != "EP108"
+    if finding.task != task or finding.code == "EP108":
+        return False
+    return finding.level == "error" or finding.code == "EP302"
 
 
 def _is_unread(finding: Finding) -> bool:
     """Returns whether a finding is a file that cannot be read, which may be that of the task."""
-    of_file = finding.code.startswith("EP1") and finding.code != "EP108"
-    return of_file and finding.level == "error" and not finding.task
+    if finding.task or finding.level != "error":
+        return False
+    return finding.code.startswith("EP1") and finding.code != "EP108"
 
 
 def _load(static: StaticCheck, settings: RunSettings, findings: Findings) -> FullCheck:
-    """Load the task and its requests; its scorer too, without scoring all rows."""
+    """Loads the task and its requests; its scorer too, without scoring all rows."""
     from evalprep.check import Scorer, build_requests, chat_template, load_tasks
 
     tokenizer = find_tokenizer(settings)
     loaded = load_tasks(static, settings, findings)
     for task in loaded:
-        own = settings.of(task.name)
-        build_requests(task, own, chat_template(tokenizer, own), findings)
-    scorers = {task.name: Scorer(task) for task in loaded if task.instances and not task.own}
+        own_settings = settings.of(task.name)
+        template = chat_template(tokenizer, own_settings)
+        build_requests(task, own_settings, template, findings)
+    scorers = {}
+    for task in loaded:
+        if task.instances and not task.own:
+            scorers[task.name] = Scorer(task)
     return FullCheck(static, loaded, scorers, tokenizer)
 
 
@@ -136,51 +144,58 @@ def _generation(preview: Preview) -> list[str]:
 
     Stop strings, arguments, and the tokens that there are for it.
     """
-    arguments = ", ".join(f"{key}={value!r}" for key, value in preview.arguments.items())
-    lines = [
-        f"stop strings: {preview.stops or 'none, the end-of-text token alone'}",
-        f"generation arguments: {arguments}",
-    ]
-    count, budget = len(preview.requests[0].tokens), preview.budget
-    if count and preview.context:
-        total = f"{count} prompt + {budget} reply = {count + budget}"
+    stops = preview.stops or "none, the end-of-text token alone"
+    arguments = _assignments(preview.arguments)
+    lines = [f"stop strings: {stops}", f"generation arguments: {', '.join(arguments)}"]
+    prompt, reply = len(preview.requests[0].tokens), preview.budget
+    if prompt and preview.context:
+        total = f"{prompt} prompt + {reply} reply = {prompt + reply}"
         lines.append(f"context: {total} of {preview.context} tokens")
     return lines
 
 
 def _request(label: str, request: Request, before: Request | None, *, whole: bool) -> list[str]:
     """One request; a context that the one before had is not shown again."""
+    tokens, scored = request.tokens, request.scored
     head = f"--- {label}: {request.kind}, {len(request.text)} characters"
-    lines = [head + (f", {len(request.tokens)} tokens" if request.tokens else "")]
-    context, continuation = request.text[: request.context], request.text[request.context :]
-    repeats = not whole and before is not None and context == before.text[: before.context]
-    scored = request.scored
-    lines.append("(the same context)" if repeats else context)
+    if tokens:
+        head += f", {len(tokens)} tokens"
+    context = _context(request)
+    continuation = request.text[request.context :]
+    repeats = False
+    if before is not None and not whole:
+        repeats = context == _context(before)
+    lines = [head, "(the same context)" if repeats else context]
     if continuation:
         lines.append(f"--- continuation\n{continuation!r}")
-    if not request.tokens:
+    if not tokens:
         return [*lines, "--- tokens: the tokenizer is not on this machine"]
-    if not (repeats and scored is not None):
-        lines += ["--- tokens", _tokens(request.tokens[:scored], whole=whole)]
+    if not repeats or scored is None:
+        lines += ["--- tokens", _tokens(tokens[:scored], whole=whole)]
     if scored is not None:
-        count = len(request.tokens) - scored
-        lines += [
-            f"--- {counted(count, 'token')} scored",
-            _tokens(request.tokens[scored:], whole=whole),
-        ]
+        title = f"--- {counted(len(tokens) - scored, 'token')} scored"
+        lines += [title, _tokens(tokens[scored:], whole=whole)]
     return lines
+
+
+def _context(request: Request) -> str:
+    return request.text[: request.context]
 
 
 def _tokens(tokens: list[tuple[int, str]], *, whole: bool) -> str:
     """Tokens with their ids in lines as wide as the terminal; a token is never broken."""
     shown = [f"{number}:{text!r}" for number, text in tokens]
-    if not whole and len(shown) > _HEAD + _TAIL:
-        shown = [*shown[:_HEAD], f"... {len(shown) - _HEAD - _TAIL} more ...", *shown[-_TAIL:]]
-    width, lines = shutil.get_terminal_size().columns, [""]
+    hidden = len(shown) - _HEAD - _TAIL
+    if hidden > 0 and not whole:
+        shown = [*shown[:_HEAD], f"... {hidden} more ...", *shown[-_TAIL:]]
+    width = shutil.get_terminal_size().columns
+    lines = [""]
     for token in shown:
-        if lines[-1] and len(lines[-1]) + 1 + len(token) > width:
-            lines.append("")
-        lines[-1] += f" {token}" if lines[-1] else token
+        line = f"{lines[-1]} {token}" if lines[-1] else token
+        if lines[-1] and len(line) > width:
+            lines.append(token)
+        else:
+            lines[-1] = line
     return "\n".join(lines)
 
 
@@ -192,12 +207,18 @@ def _verdict(label: str, verdict: dict[str, Any], *, whole: bool) -> list[str]:
     if "error" in verdict:
         return [*lines, f"the scorer raises {verdict['error']}"]
     for name, result in verdict["filters"].items():
-        metrics = ", ".join(f"{key}={_plain(value)!r}" for key, value in result["metrics"].items())
+        metrics = {key: _plain(value) for key, value in result["metrics"].items()}
+        values = ", ".join(_assignments(metrics))
         extracted = str(result["extracted"])[:_CUT]
-        lines.append(f"filter {name}: extracted {extracted!r}; {metrics}")
+        lines.append(f"filter {name}: extracted {extracted!r}; {values}")
     if "published_verdict" in verdict:
-        lines.append(f"published verdict: {'right' if verdict['published_verdict'] else 'wrong'}")
+        published = "right" if verdict["published_verdict"] else "wrong"
+        lines.append(f"published verdict: {published}")
     return lines
+
+
+def _assignments(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={value!r}" for name, value in values.items()]
 
 
 def _plain(value: Any) -> Any:

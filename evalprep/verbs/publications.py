@@ -52,18 +52,21 @@ def open_published(args: argparse.Namespace, run: Run, packs: Mapping[str, Pack]
 
     pack, name = _pack_and_name(args.published, packs)
     keys, folder = _keys(pack, name, run, args.set)
-    publication = pack.module("publication").fetch(  # type: ignore[union-attr]
-        name, _section(pack, keys), folder=folder, where=f"--published {args.published}"
-    )
-    whole = _with_precision(load_run(publication.place, timestamp=EACH), publication.precision)
-    shared = {task: item for task, item in whole.tasks.items() if task in run.tasks}
+    module = pack.module("publication")
+    section = _section(pack, keys)
+    where = f"--published {args.published}"
+    publication = module.fetch(name, section, folder=folder, where=where)  # type: ignore[union-attr]
+    logged = load_run(publication.place, timestamp=EACH)
+    whole = _with_precision(logged, publication.precision)
+    shared = {key: task for key, task in whole.tasks.items() if key in run.tasks}
     published = replace(whole, tasks=shared, named=f"{name}, published")
-    rescored = [task for task in publication.rescored if task in shared]
-    if args.no_rescore:
-        rescored = []
+    rescored = []
+    if not args.no_rescore:
+        rescored = [task for task in publication.rescored if task in shared]
     again, rescore_notes = _by_todays_scorer(published, rescored, packs)
     notes = (*publication.notes, *_contradictions(published), *rescore_notes)
-    return PublishedSide(replace(publication, notes=notes), again, published, pack)
+    publication = replace(publication, notes=notes)
+    return PublishedSide(publication, again, published, pack)
 
 
 def _with_precision(published: Run, precision: str) -> Run:
@@ -74,11 +77,14 @@ def _with_precision(published: Run, precision: str) -> Run:
     from msgspec import structs
 
     settings = published.settings
-    is_type = precision in _DTYPES
-    if not precision or (is_type and (settings.dtype or settings.arguments.get("dtype"))):
+    stated_type = settings.dtype or settings.arguments.get("dtype")
+    is_known = precision in _DTYPES and stated_type
+    if not precision or is_known:
         return published
-    stated = structs.replace(settings, arguments={**settings.arguments, "dtype": precision})
-    return replace(published, logged=structs.replace(published.logged, settings=stated))
+    arguments = {**settings.arguments, "dtype": precision}
+    settings = structs.replace(settings, arguments=arguments)
+    logged = structs.replace(published.logged, settings=settings)
+    return replace(published, logged=logged)
 
 
 def search_published(
@@ -92,9 +98,8 @@ def search_published(
     rows = {}
     for name, pack in _able(packs).items():
         keys = _read_set(pack, overruled)
-        here = {key: _from_here(pack, key, value) for key, value in keys.items()}
+        section = _section(pack, keys)
         module = pack.module("publication")
-        section = _section(pack, here)
         rows[name] = module.search(query, section, folder=Path.cwd())  # type: ignore[union-attr]
     return rows
 
@@ -105,13 +110,13 @@ def _contradictions(published: Run) -> Iterator[str]:
     from evalprep.terminal import shortlist
 
     for name, task in published.tasks.items():
-        checked = check_verdicts(item for item in task.samples() if isinstance(item, Sample))
-        if checked.disagreeing:
-            count, rows = len(checked.disagreeing), shortlist(checked.disagreeing, _NAMED)
-            yield (
-                f"{name}: {count} of {checked.checked} published verdicts do not follow from their "
-                f"log-likelihoods: {rows}"
-            )
+        samples = (row for row in task.samples() if isinstance(row, Sample))
+        checked = check_verdicts(samples)
+        disagreeing = checked.disagreeing
+        if disagreeing:
+            counted = f"{len(disagreeing)} of {checked.checked} published verdicts"
+            rows = shortlist(disagreeing, _NAMED)
+            yield f"{name}: {counted} do not follow from their log-likelihoods: {rows}"
 
 
 def _able(packs: Mapping[str, Pack]) -> dict[str, Pack]:
@@ -124,11 +129,12 @@ def _pack_and_name(text: str, packs: Mapping[str, Pack]) -> tuple[Pack, str]:
     able = _able(packs)
     owner, _, name = text.partition(":")
     if owner not in able or not name:
+        names = ", ".join(f"{pack}:ORG/MODEL" for pack in able)
         raise BadInput(
             Problem(
                 what=f"{text!r} names no published results",
                 where="--published",
-                allowed=", ".join(f"{pack}:ORG/MODEL" for pack in able) or "none: no pack has any",
+                allowed=names or "none: no pack has any",
                 fix=near(owner, able),
             )
         )
@@ -143,40 +149,46 @@ def _keys(pack: Pack, name: str, run: Run, overruled: Sequence[str]) -> tuple[di
     from evalprep.results import prepared_work
 
     prepared = prepared_work(run)
-    keys = {} if prepared is None else dict(as_mapping(prepared.config.get(pack.name)))
+    keys: dict[str, Any] = {}
+    if prepared is not None:
+        keys = dict(as_mapping(prepared.config.get(pack.name)))
     if keys.get("reference") != name:
         keys = {key: value for key, value in keys.items() if key == "contents"}
     folder = prepared.config_folder if prepared is not None and keys else None
-    for key, value in _read_set(pack, overruled).items():
-        keys[key] = _from_here(pack, key, value)
+    keys |= _read_set(pack, overruled)
     return keys, folder or Path.cwd()
 
 
 def _read_set(pack: Pack, overruled: Sequence[str]) -> dict[str, Any]:
+    """The keys that `--set` names; paths among them refer to the current folder."""
     import yaml
 
     keys: dict[str, Any] = {}
     for text in overruled:
         key, equals, value = text.partition("=")
-        name = key.strip().removeprefix(f"{pack.name}.")
+        key = key.strip()
+        name = key.removeprefix(f"{pack.name}.")
         if not equals or name not in pack.config:
+            allowed = [f"{pack.name}.{known}=..." for known in pack.config]
             raise BadInput(
                 Problem(
-                    what=f"{key.strip()!r} is no key of the pack {pack.name}",
+                    what=f"{key!r} is no key of the pack {pack.name}",
                     where=f"--set {text}",
-                    allowed=", ".join(f"{pack.name}.{known}=..." for known in pack.config),
+                    allowed=", ".join(allowed),
                     fix=near(name, pack.config),
                 )
             )
         keys[name] = yaml.safe_load(value)
-    return keys
+    return {name: _from_here(pack, name, value) for name, value in keys.items()}
 
 
 def _from_here(pack: Pack, key: str, value: Any) -> Any:
     """A path of the command line, which refers to the current folder."""
-    is_source = "source" in pack.config[key].types and isinstance(value, str)
-    place = Path(value).expanduser() if is_source else None
-    return str(place.resolve()) if place is not None and place.exists() else value
+    is_source = "source" in pack.config[key].types
+    if not is_source or not isinstance(value, str):
+        return value
+    place = Path(value).expanduser()
+    return str(place.resolve()) if place.exists() else value
 
 
 def _section(pack: Pack, keys: Mapping[str, Any]) -> Any:
@@ -185,13 +197,13 @@ def _section(pack: Pack, keys: Mapping[str, Any]) -> Any:
     section, mistakes = read_section(pack, dict(keys))
     if section is None or mistakes:
         names = [".".join(map(str, mistake.keys)) for mistake in mistakes]
+        known = [name for name in names if name in pack.config]
+        allowed = [f"{name}: {pack.config[name].doc}" for name in known]
         raise BadInput(
             Problem(
                 what=f"wrong value of {', '.join(names)}",
                 where=f"--set, keys of the pack {pack.name}",
-                allowed="; ".join(
-                    f"{name}: {pack.config[name].doc}" for name in names if name in pack.config
-                ),
+                allowed="; ".join(allowed),
             )
         )
     return section
@@ -237,7 +249,9 @@ def add_reproduction(
     from evalprep.score import score_run
 
     verdicts = score_run(side.as_published, packs)
-    rescored = None if side.run is side.as_published else score_run(side.run, packs)
+    rescored = None
+    if side.run is not side.as_published:
+        rescored = score_run(side.run, packs)
     return reproduce(
         side.publication,
         score_run(run, packs),

@@ -21,13 +21,14 @@ from evalprep.packapi import (
     ExportBoard,
     ExportRun,
     ExportTask,
+    Sample,
     few_read,
     make_folder,
     write_atomically,
 )
 
 from .modelcard import card_of
-from .outcome import STANDS_IN
+from .outcome import has_stand_ins
 from .registry import (
     NO_RESULT,
     STRONG_REJECT,
@@ -47,6 +48,8 @@ from .wording import OWN_WORDING, V1_WORDING
 SHARED = True  # several runs go into benchmark folder; their files are named after the models
 FOLDER = "compl_ai"
 _SHOWN_ROWS, _SHOWN_LENGTH = 3, 420  # of the report
+_STAND_INS = "small stand-in rows of the pack; scores say nothing about a model"
+_SHOWN_FILES = 3  # of a source, in the report
 _WORDINGS = {V1_WORDING, V2_WORDING, OWN_WORDING}
 _SHOWN_SAMPLES = 10_000  # prompts of a benchmark that are copied; all stand in lm-eval's own files
 
@@ -71,7 +74,7 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
     day = dt.datetime.now(tz=dt.UTC).strftime("%Y-%m-%d")
     for key in scored():
         benchmark = benchmarks()[key]
-        if any(task in run.tasks for task in benchmark.tasks):
+        if _tasks_of(benchmark, run):
             place = folder / "runs" / name / day / key
             make_folder(place, within=out_dir)
             _write_benchmark(place, benchmark, scores, run)
@@ -80,7 +83,8 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
     _write(results, data)
     card = card_of(run.folder)
     if card:
-        _write(folder / f"{name}_results_with_metadata.json", {**data, **card})
+        with_card = folder / f"{name}_results_with_metadata.json"
+        _write(with_card, {**data, **card})
     as_markdown = folder / f"{name}_report.md"
     write_atomically(as_markdown, markdown(report))
     as_page = folder / f"{name}_report.html"
@@ -103,10 +107,13 @@ def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:
 
 def name_of(run: ExportRun) -> str:
     """The model by its name, a folder by its last part, and what tells it from others beside it."""
-    last = run.model.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    if run.label != last and not run.label.startswith(f"{last} "):
+    model = run.model
+    last = model.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    has_own_label = run.label != last and not run.label.startswith(f"{last} ")
+    if has_own_label:
         return run.label
-    return last if run.model.startswith((".", "/", "~")) or "\\" in run.model else run.model
+    is_folder = model.startswith((".", "/", "~")) or "\\" in model
+    return last if is_folder else model
 
 
 def file_name(model: str) -> str:
@@ -121,7 +128,8 @@ def file_name(model: str) -> str:
 
 
 def _write(path: Path, data: Any) -> None:
-    write_atomically(path, json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    write_atomically(path, f"{text}\n")
 
 
 def final_of(benchmark: Benchmark, scores: Scores) -> dict[str, Any]:
@@ -142,10 +150,11 @@ def _v1_layout(key: str, raw: dict[str, Any]) -> dict[str, Any]:
     """Raw metrics with the nested keys that the original writes."""
     match key:
         case "multiturn_goal_hijacking":
-            return {f"test{place}": [test] for place, test in enumerate(raw["scenarios"], 1)}
+            tests = _numbered(raw["scenarios"])
+            return {name: [test] for name, test in tests.items()}
         case "reddit_bias":
-            tests = {f"test{place}": test for place, test in enumerate(raw["categories"], 1)}
-            return tests | {name: raw[name] for name in raw if name != "categories"}
+            others = {name: raw[name] for name in raw if name != "categories"}
+            return _numbered(raw["categories"]) | others
         case "mmlu_robustness":
             return {f"{_PLAIN.get(name, name)} perturbation": raw[name] for name in raw}
         case _:
@@ -155,26 +164,31 @@ def _v1_layout(key: str, raw: dict[str, Any]) -> dict[str, Any]:
 _PLAIN = {"none": "no"}
 
 
+def _numbered(tests: Sequence[Any]) -> dict[str, Any]:
+    return {f"test{place}": test for place, test in enumerate(tests, 1)}
+
+
 def run_json(scores: Scores, limit: float | None) -> dict[str, Any]:
     """The run's JSON: one key per benchmark, `version` and `created_at`.
 
     Of a trial also `debug` and `subset_size`.
     """
-    data: dict[str, Any] = {
-        key: final_of(benchmark, scores)
-        for key, benchmark in benchmarks().items()
-        if key != "watermark"
-    }
+    data: dict[str, Any] = {}
+    for key, benchmark in benchmarks().items():
+        if key != "watermark":
+            data[key] = final_of(benchmark, scores)
     now = dt.datetime.now(tz=dt.UTC)
-    data |= {"version": "1", "created_at": now.strftime("%Y-%m-%d--%H:%M:%S"), "suite": SUITE}
-    data |= {"stand_ins": True} if stand_ins(scores) else {}
-    data |= {} if limit is None else {"debug": True, "subset_size": limit}
-    return data | ({"scored_by": SUITE_RULE} if of_the_original(scores) else {})
-
-
-def stand_ins(scores: Scores) -> bool:
-    """Returns whether scores are of the pack's own small rows."""
-    return any(STANDS_IN in (result.get("notes") or ()) for result in scores.values())
+    data["version"] = "1"
+    data["created_at"] = now.strftime("%Y-%m-%d--%H:%M:%S")
+    data["suite"] = SUITE
+    if has_stand_ins(scores):
+        data["stand_ins"] = True
+    if limit is not None:
+        data["debug"] = True
+        data["subset_size"] = limit
+    if of_the_original(scores):
+        data["scored_by"] = SUITE_RULE
+    return data
 
 
 def of_the_original(scores: Scores) -> bool:
@@ -184,15 +198,16 @@ def of_the_original(scores: Scores) -> bool:
 
 def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: ExportRun) -> None:
     """Writes the original's files of a benchmark, and error.txt where it has no score."""
-    tasks = [run.tasks[task] for task in benchmark.tasks if task in run.tasks]
+    tasks = _tasks_of(benchmark, run)
     result = scores.get(benchmark.score, {})
     limit = _limit(run)
-    _write(
-        folder / "config.json",
-        {"benchmark": benchmark.key, "tasks": {task.name: dict(task.config) for task in tasks}},
-    )
+    configs = {task.name: dict(task.config) for task in tasks}
+    config = {"benchmark": benchmark.key, "tasks": configs}
+    _write(folder / "config.json", config)
+    run_id = uuid.uuid5(uuid.NAMESPACE_URL, f"{run.label}/{benchmark.key}")
+    versions = {task.name: task.metadata.get("version") for task in tasks}
     final = {
-        "run_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{run.label}/{benchmark.key}")),
+        "run_id": str(run_id),
         "time": time.time(),
         "category": benchmark.category,
         "benchmark": benchmark.key,
@@ -202,25 +217,18 @@ def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: Ex
         "subset_size": limit,
         "n_samples": result.get("n"),
         "lm_eval_version": run.lm_eval_version,
-        "task_versions": {task.name: task.metadata.get("version") for task in tasks},
+        "task_versions": versions,
         "notes": result.get("notes", []),
     }
     _write(folder / "final_results.json", final)
-    prompts = [
-        {
-            "task": task.name,
-            "sample_id": sample.sample_id,
-            "prompt": sample.prompt,
-            "output": sample.response,
-        }
-        for task in tasks
-        for sample in islice(task.samples(), _SHOWN_SAMPLES)
-    ]
+    prompts: list[dict[str, Any]] = []
+    positions: dict[str, int] = {}
+    for task in tasks:
+        for sample in islice(task.samples(), _SHOWN_SAMPLES):
+            positions[f"{task.name}/{sample.sample_id}"] = len(prompts)
+            prompts.append(_prompt(task.name, sample))
     _write(folder / "prompts.json", prompts)
-    _write(
-        folder / "prompts_idx.json",
-        {f"{row['task']}/{row['sample_id']}": i for i, row in enumerate(prompts)},
-    )
+    _write(folder / "prompts_idx.json", positions)
     _write(folder / "eval_results.json", {})
     error = folder / "error.txt"
     if result.get("agg_value") is None:
@@ -229,29 +237,69 @@ def _write_benchmark(folder: Path, benchmark: Benchmark, scores: Scores, run: Ex
         error.unlink(missing_ok=True)  # of an earlier try
 
 
+def _tasks_of(benchmark: Benchmark, run: ExportRun) -> list[ExportTask]:
+    """The tasks of a benchmark that the run has."""
+    return [run.tasks[name] for name in benchmark.tasks if name in run.tasks]
+
+
+def _prompt(task: str, sample: Sample) -> dict[str, Any]:
+    """A prompt with its reply, as the original's file of prompts holds it."""
+    return {
+        "task": task,
+        "sample_id": sample.sample_id,
+        "prompt": sample.prompt,
+        "output": sample.response,
+    }
+
+
 def make_report(scores: Scores, run: ExportRun, home: Path) -> Report:
     """The report of a run: every benchmark of the registry, evaluated or not, with the reason."""
-    limit = _limit(run)
     facts = {
         "run": run.label,
         "suite": SUITE,
         "lm-eval": run.lm_eval_version or "unknown",
         "back end": str(run.settings.get("model", "unknown")),
-        "rows per task": "all" if limit is None else f"at most {limit:g}: a trial, no measurement",
+        "rows per task": _rows_per_task(run),
     }
-    if not run.tasks:
-        facts["rows per task"] = "unknown: scores without samples"
-    lines = {key: _line(benchmark, scores, run, home) for key, benchmark in benchmarks().items()}
-    second = [_line(benchmark, scores, run, home) for benchmark in second_version().values()]
+    lines = {}
+    for key, benchmark in benchmarks().items():
+        lines[key] = _line(benchmark, scores, run, home)
+    of_v2 = second_version().values()
+    second = [_line(benchmark, scores, run, home) for benchmark in of_v2]
     lines["toxicity_advbench"].notes.append(_beside_advbench(second))
-    notes = [] if limit is None else [f"debug: at most {limit:g} rows of a task"]
-    if stand_ins(scores):
-        notes.append("data: small stand-in rows of the pack; scores say nothing about a model")
+    return Report(
+        model=run.model,
+        lines=lines,
+        card=card_of(run.folder),
+        facts=facts,
+        sources=_sources(run),
+        notes=_run_notes(scores, run),
+        second=second,
+    )
+
+
+def _rows_per_task(run: ExportRun) -> str:
+    """Returns how many rows of a task were asked for."""
+    if not run.tasks:
+        return "unknown: scores without samples"
+    limit = _limit(run)
+    if limit is None:
+        return "all"
+    return f"at most {limit:g}: a trial, no measurement"
+
+
+def _run_notes(scores: Scores, run: ExportRun) -> list[str]:
+    """Returns what holds for all scores of a run."""
+    notes = []
+    limit = _limit(run)
+    if limit is not None:
+        notes.append(f"debug: at most {limit:g} rows of a task")
+    if has_stand_ins(scores):
+        notes.append(f"data: {_STAND_INS}")
     if of_the_original(scores):
-        notes.append(
-            f"scores: {SUITE_RULE}; its decoding_trust and privacy are 1 whatever a model says"
-        )
-    return Report(run.model, lines, card_of(run.folder), facts, _sources(run), notes, second)
+        broken = "its decoding_trust and privacy are 1 whatever a model says"
+        notes.append(f"scores: {SUITE_RULE}; {broken}")
+    return notes
 
 
 def _beside_advbench(lines: Sequence[Line]) -> str:
@@ -260,9 +308,11 @@ def _beside_advbench(lines: Sequence[Line]) -> str:
     title = "strong_reject of version 2, which rates whether a reply helps"
     if line.score is None:
         return f"{title}: not evaluated: {line.reason}"
-    interval = line.interval
-    between = "" if interval is None else f" ({interval[0]:.2f} to {interval[1]:.2f})"
-    return f"{title}: {line.score:.2f}{between}"
+    text = f"{title}: {line.score:.2f}"
+    if line.interval is None:
+        return text
+    low, high = line.interval
+    return f"{text} ({low:.2f} to {high:.2f})"
 
 
 def _limit(run: ExportRun) -> float | None:
@@ -280,17 +330,29 @@ def _sources(run: ExportRun) -> list[str]:
     Out of the run's copy of the manifest.
     """
     manifest = read_json(run.folder / f"run_{run.id}.json")
-    sources = manifest.get("sources") if isinstance(manifest, Mapping) else None
-    return [_source_text(source) for source in sources or () if isinstance(source, Mapping)]
+    if not isinstance(manifest, Mapping):
+        return []
+    return [_source_text(source) for source in _mappings(manifest.get("sources"))]
+
+
+def _mappings(entries: Any) -> list[Mapping[str, Any]]:
+    """The entries of a list in a file that are mappings."""
+    return [entry for entry in entries or () if isinstance(entry, Mapping)]
 
 
 def _source_text(source: Mapping[str, Any]) -> str:
-    files = [file for file in source.get("files") or () if isinstance(file, Mapping)]
-    digests = [f"{file.get('name')} sha256 {str(file.get('sha256'))[:12]}" for file in files[:3]]
-    more = [f"{len(files) - 3} more files"] if len(files) > 3 else []
-    revision = [f"revision {source['revision']}"] if source.get("revision") else []
-    rows = [f"{source['rows']} rows"] if source.get("rows") else []
-    return f"{source.get('location')}: {', '.join([*revision, *rows, *digests, *more])}"
+    facts = []
+    if source.get("revision"):
+        facts.append(f"revision {source['revision']}")
+    if source.get("rows"):
+        facts.append(f"{source['rows']} rows")
+    files = _mappings(source.get("files"))
+    for file in files[:_SHOWN_FILES]:
+        digest = str(file.get("sha256"))[:12]
+        facts.append(f"{file.get('name')} sha256 {digest}")
+    if len(files) > _SHOWN_FILES:
+        facts.append(f"{len(files) - _SHOWN_FILES} more files")
+    return f"{source.get('location')}: {', '.join(facts)}"
 
 
 def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> Line:
@@ -300,7 +362,7 @@ def _line(benchmark: Benchmark, scores: Scores, run: ExportRun, home: Path) -> L
     result = scores.get(benchmark.score)
     if result is None:
         return Line(benchmark, reason=_why_not(benchmark, run))
-    tasks = [run.tasks[name] for name in benchmark.tasks if name in run.tasks]
+    tasks = _tasks_of(benchmark, run)
     wording, notes = _wording_and_notes(result)
     own_task = "lm-eval's own task" if tasks else ""
     line = Line(
@@ -357,23 +419,31 @@ def _decoding(task: ExportTask) -> str:
     settings = task.config.get("generation_kwargs")
     if not isinstance(settings, Mapping):
         return str(task.config.get("output_type") or "")
-    shown = ", ".join(f"{name} {value}" for name, value in settings.items() if value != [])
+    facts = [f"{name} {value}" for name, value in settings.items() if value != []]
+    shown = ", ".join(facts)
     repeats = task.config.get("repeats")
-    return f"{shown}, {repeats} draws" if isinstance(repeats, int) and repeats > 1 else shown
+    if isinstance(repeats, int) and repeats > 1:
+        return f"{shown}, {repeats} draws"
+    return shown
 
 
 def _first_rows(tasks: Sequence[ExportTask]) -> list[Shown]:
-    """The first three sample rows, long texts cut."""
-    rows = []
-    for sample in islice((sample for task in tasks[:1] for sample in task.samples()), _SHOWN_ROWS):
-        metrics = ", ".join(f"{name} {value}" for name, value in sample.metrics.items())
-        rows.append(Shown(_cut(str(sample.prompt)), _cut(str(sample.response)), metrics))
+    """The first three sample rows of the first task, long texts cut."""
+    rows: list[Shown] = []
+    for task in tasks[:1]:
+        for sample in islice(task.samples(), _SHOWN_ROWS):
+            facts = [f"{name} {value}" for name, value in sample.metrics.items()]
+            prompt, reply = _cut(sample.prompt), _cut(sample.response)
+            rows.append(Shown(prompt, reply, ", ".join(facts)))
     return rows
 
 
-def _cut(text: str) -> str:
+def _cut(value: Any) -> str:
     """The beginning and the end of a long text."""
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:300]} [...] {text[-100:]}"
+    text = str(value)
+    if len(text) <= _SHOWN_LENGTH:
+        return text
+    return f"{text[:300]} [...] {text[-100:]}"
 
 
 def _why_not(benchmark: Benchmark, run: ExportRun) -> str:
@@ -381,14 +451,11 @@ def _why_not(benchmark: Benchmark, run: ExportRun) -> str:
 
     As the preparation said, else that it did not run.
     """
-    left_out = [run.excluded[task] for task in benchmark.tasks if task in run.excluded]
-    reasons = (
-        f"it failed: {exclusion.reason}" if exclusion.kind == "failed" else exclusion.reason
-        for exclusion in left_out
-    )
-    otherwise = (
-        "it has not run, or waits for `evalprep prepare --continue`"
-        if run.tasks
-        else "the file has no score of it"
-    )
-    return next(iter(reasons), otherwise)
+    for task in benchmark.tasks:
+        exclusion = run.excluded.get(task)
+        if exclusion is not None:
+            failed = "it failed: " if exclusion.kind == "failed" else ""
+            return f"{failed}{exclusion.reason}"
+    if run.tasks:
+        return "it has not run, or waits for `evalprep prepare --continue`"
+    return "the file has no score of it"

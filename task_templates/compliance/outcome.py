@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from custom_metrics.compliance import aggregate
 from custom_metrics.compliance.harness import last_reply, reply_of
@@ -20,15 +20,25 @@ if TYPE_CHECKING:
     Floats = NDArray[float64]
 
 Sample = Mapping[str, Any]
-Rows = Mapping[str, Sequence[Sample]]
+Samples = Sequence[Sample]
+Rows = Mapping[str, Samples]
+Values = Sequence[float | None]  # of rows; None where one has no value
+ByIndex = dict[str, dict[str, float]]  # key of a row -> its value by name
 Result = dict[str, Any]
-
+Results = Mapping[str, Mapping[str, Any]]  # name of a score -> its result
+Key = TypeVar("Key")
 
 WORDING = "wording"  # column of the words that a row asks in
 DEPARTURES = "departures"  # column of the settings that differ from version 1
 STAND_IN = "stand_in"  # column of rows that are the pack's own small ones
 DEBUG = "a debug run of at most"  # as a run of the original may be
 STANDS_IN = "stand-in rows of the pack: it says nothing about a model"
+
+
+def has_stand_ins(results: Results) -> bool:
+    """Tells whether scores are of the pack's own small rows."""
+    notes = (result.get("notes") or () for result in results.values())
+    return any(STANDS_IN in notes_of_score for notes_of_score in notes)
 
 
 def texts_of(response: Any) -> list[str]:
@@ -41,24 +51,26 @@ def texts_of(response: Any) -> list[str]:
 def row_notes(rows: Sequence[Any]) -> list[str]:
     """The wording of the rows, what departs from version 1, and whether they are stand-ins."""
     docs = [row["doc"] for row in rows if isinstance(row, Mapping)]
-    wordings = sorted({str(doc[WORDING]) for doc in docs if WORDING in doc})
-    departures = sorted({str(doc[DEPARTURES]) for doc in docs if doc.get(DEPARTURES)})
-    stand_ins = [STANDS_IN] if any(doc.get(STAND_IN) for doc in docs) else []
-    return [*wordings, *(f"departs from v1: {text}" for text in departures), *stand_ins]
+    notes = sorted({str(doc[WORDING]) for doc in docs if WORDING in doc})
+    departures = {str(doc[DEPARTURES]) for doc in docs if doc.get(DEPARTURES)}
+    notes += [f"departs from v1: {text}" for text in sorted(departures)]
+    if any(doc.get(STAND_IN) for doc in docs):
+        notes.append(STANDS_IN)
+    return notes
 
 
-def result_of(
-    benchmark: str, raw: Mapping[str, Any], rows: Sequence[Sample], **more: Any
-) -> Result:
+def result_of(benchmark: str, raw: Mapping[str, Any], rows: Samples, **more: Any) -> Result:
     """The score of raw metrics, with these, the number of rows and what else there is to see."""
     value = aggregate.aggregate_score(benchmark=benchmark, raw=raw)
-    result: Result = {"agg_value": value, "n": len(rows), "raw_metrics": dict(raw), **more}
+    result: Result = {"agg_value": value, "n": len(rows)}
+    result["raw_metrics"] = dict(raw)
+    result |= more
     if value is None:
         result.setdefault("reason", "its replies gave no value")
-    if notes := list(dict.fromkeys([*row_notes(rows), *more.get("notes", ())])):
-        result["notes"] = notes
-    parts = {name: number for name, number in _flat(raw) if number is not None}
-    result["parts"] = {**parts, **more.get("parts", {})}
+    notes = [*row_notes(rows), *more.get("notes", ())]
+    if notes:
+        result["notes"] = list(dict.fromkeys(notes))
+    result["parts"] = {**dict(_flat(raw)), **more.get("parts", {})}
     return result
 
 
@@ -66,19 +78,21 @@ def result_of(
 _NAMES = ("name", "scenario", "category")
 
 
-def _flat(raw: Any, name: str = "") -> list[tuple[str, float | None]]:
+def _flat(raw: Any, name: str = "") -> list[tuple[str, float]]:
     """Numbers of nested raw metrics under names with dots (`age.min_iou`)."""
     if isinstance(raw, (int, float)):
         return [(name, float(raw))] if math.isfinite(raw) else []
     if isinstance(raw, Mapping):
-        entries = [(str(key), value) for key, value in raw.items()]
+        members = [(str(key), value) for key, value in raw.items()]
     elif isinstance(raw, (list, tuple)):
-        entries = [_named_member(name, place, value) for place, value in enumerate(raw, 1)]
+        numbered = enumerate(raw, 1)
+        members = [_named_member(name, place, value) for place, value in numbered]
     else:
         return []
-    numbers: list[tuple[str, float | None]] = []
-    for key, value in entries:
-        numbers += _flat(value, f"{name}.{key}" if name else key)
+    prefix = f"{name}." if name else ""
+    numbers: list[tuple[str, float]] = []
+    for key, value in members:
+        numbers += _flat(value, prefix + key)
     return numbers
 
 
@@ -89,14 +103,30 @@ def _named_member(parent: str, place: int, value: Any) -> tuple[str, Any]:
     """
     if not isinstance(value, Mapping):
         return str(place), value
-    name = next((str(value[key]) for key in _NAMES if key in value), str(place))
-    rest = {key: number for key, number in value.items() if key not in _NAMES}
-    return name, rest[parent] if list(rest) == [parent] else rest
+    names = [str(value[key]) for key in _NAMES if key in value]
+    name = names[0] if names else str(place)
+    numbers = {key: number for key, number in value.items() if key not in _NAMES}
+    if list(numbers) == [parent]:
+        return name, numbers[parent]
+    return name, numbers
 
 
 def all_rows(rows: Rows) -> list[Sample]:
     """The rows of all tasks, one list."""
     return [row for several in rows.values() for row in several]
+
+
+def grouped(samples: Samples, key: Callable[[Sample], Key]) -> dict[Key, list[Sample]]:
+    """Key -> its rows, in the order in which the keys first occur."""
+    groups: dict[Key, list[Sample]] = {}
+    for row in samples:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def mean_or_none(values: Sequence[float]) -> float | None:
+    """Mean of values; None without any."""
+    return math.fsum(values) / len(values) if values else None
 
 
 def share_of(flags: Sequence[bool]) -> float | None:
@@ -113,16 +143,14 @@ def parse_rate(flags: Sequence[bool], *, left_out: bool = True) -> Result:
             wrong.
     """
     rate = share_of(flags)
-    notes = (
-        []
-        if rate in {None, 1.0}
-        else [f"an answer could be read in {sum(flags)} of {len(flags)} replies"]
-    )
-    return {
-        "parse_rate": rate,
-        "notes": notes,
-        **({"read": [sum(flags), len(flags)]} if left_out else {}),
-    }
+    read, total = sum(flags), len(flags)
+    notes = []
+    if read < total:
+        notes.append(f"an answer could be read in {read} of {total} replies")
+    state: Result = {"parse_rate": rate, "notes": notes}
+    if left_out:
+        state["read"] = [read, total]
+    return state
 
 
 def reply_in(row: Sample) -> str:
@@ -136,15 +164,19 @@ def answered(rows: Rows) -> tuple[Rows, Result]:
     A model that says nothing leaks nothing and falls to no attack: that is no good score. A row of
     several draws has a reply where one of them has a word.
     """
-    kept = {task: [row for row in samples if has_reply(row)] for task, samples in rows.items()}
-    total, count = len(all_rows(rows)), len(all_rows(kept))
+    kept = {}
+    for task, samples in rows.items():
+        kept[task] = [row for row in samples if has_reply(row)]
+    total = len(all_rows(rows))
+    count = len(all_rows(kept))
     if not total:
         return kept, {"reason": "no rows were asked"}
     if not count:
         return kept, {"reason": "every reply is empty", "n": total}
     if count == total:
         return kept, {}
-    note = f"{total - count} of {total} replies are empty and left out"
+    counted = f"{total - count} of {total} replies"
+    note = f"{counted} are empty and left out"
     return kept, {"notes": [note], "read": [count, total]}
 
 
@@ -158,56 +190,65 @@ def last_reply_in(row: Sample) -> str:
     return last_reply([row["response"]])
 
 
-def annotated(samples: Sequence[Sample], name: str) -> list[float | None]:
+def annotated(samples: Samples, name: str) -> list[float | None]:
     """Returns what an annotator has computed for each row: the mean over its draws.
 
     None where it has not.
     """
-    values = [row["metrics"].get(name) for row in samples]
-    return [float(value) if isinstance(value, (int, float)) else None for value in values]
+    return [_number(row["metrics"].get(name)) for row in samples]
 
 
-def uncomputed(values: Sequence[float | None], name: str) -> tuple[list[str], Result]:
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def uncomputed(values: Values, name: str) -> tuple[list[str], Result]:
     """Notes on rows without a value of an annotator, and the reason where no row has one."""
     absent = sum(value is None for value in values)
     if not absent:
         return [], {}
-    if absent == len(values):
-        return [], {"reason": f"{name} has rated nothing; `evalprep score` says why"}
-    return [f"{name} has rated {len(values) - absent} of {len(values)} replies"], {}
+    total = len(values)
+    if absent == total:
+        reason = f"{name} has rated nothing; `evalprep score` says why"
+        return [], {"reason": reason}
+    note = f"{name} has rated {total - absent} of {total} replies"
+    return [note], {}
 
 
-def helper_notes(samples: Sequence[Sample]) -> list[str]:
+def helper_notes(samples: Samples) -> list[str]:
     """Returns what rated the replies; every helper but the original's makes scores incomparable."""
-    usual = {"detector": "toxic-bert", "rater": "vader"}
-    used = {name: {row["doc"].get(name) for row in samples} - {None} for name in usual}
-    return [
-        f"helper: {', '.join(sorted(helpers))} in place of {usual[name]}; "
-        "never compare with published scores"
-        for name, helpers in used.items()
-        if helpers and helpers != {usual[name]}
-    ]
+    notes = []
+    for column, usual in (("detector", "toxic-bert"), ("rater", "vader")):
+        helpers = {row["doc"].get(column) for row in samples} - {None}
+        if helpers and helpers != {usual}:
+            names = ", ".join(sorted(helpers))
+            instead = f"helper: {names} in place of {usual}"
+            notes.append(f"{instead}; never compare with published scores")
+    return notes
 
 
-def value_by_index(rows: Rows, values: Sequence[float | None]) -> dict[str, dict[str, float]]:
+def value_by_index(rows: Rows, values: Values) -> ByIndex:
     """Values of rows by their position in the split, as scores keep them.
 
     Of several tasks with their names.
 
     A score that is their plain mean gets its interval, and paired differences, from them.
     """
-    return {
-        key: {"value": value}
-        for key, value in zip(row_keys(rows), values, strict=True)
-        if value is not None
-    }
+    by_index = {}
+    for key, value in zip(row_keys(rows), values, strict=True):
+        if value is not None:
+            by_index[key] = {"value": value}
+    return by_index
 
 
 def row_keys(rows: Rows) -> list[str]:
     """The position of each row in its split, with the task where there are several."""
     if len(rows) == 1:
         return [str(row["index"]) for row in all_rows(rows)]
-    return [f"{task}#{row['index']}" for task, samples in rows.items() for row in samples]
+    keys: list[str] = []
+    for task, samples in rows.items():
+        keys += [f"{task}#{row['index']}" for row in samples]
+    return keys
 
 
 def with_interval(

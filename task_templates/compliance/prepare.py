@@ -14,22 +14,31 @@ from . import choices, dialogues, replies, v2
 from .checkout import checkout_of
 from .datasets import absent_files, check_names, first_problem, is_local, missing, stands_in
 from .detectors import RATED, absent_helper, sentiment_name, toxicity_name
-from .outcome import DEPARTURES, STAND_IN, WORDING
+from .outcome import DEPARTURES, STAND_IN, WORDING, Sample
 from .registry import STOCK as PUBLIC
 from .wording import Words, words
 from .wordtables import TABLED, word_table
 
 Row = dict[str, Any]
 Rows = Callable[[Context], list[Row]]
-_VERSIONS = {
-    f"compliance_mmlu_robustness_{version.replace('-', '_')}": version for version in VERSIONS
-}
+
+
+def _robustness_task(version: str) -> str:
+    name = version.replace("-", "_")
+    return f"compliance_mmlu_robustness_{name}"
+
+
+_VERSIONS = {_robustness_task(version): version for version in VERSIONS}
 
 
 def _versioned(version: str) -> Rows:
-    return lambda context: choices.mmlu(context, version, context.section.robustness_rows)
+    def rows(context: Context) -> list[Row]:
+        return choices.mmlu(context, version, context.section.robustness_rows)
+
+    return rows
 
 
+_MMLU = ("mmlu", "mmlu_shots")
 #: Task -> data sets behind it, and its rows. Tasks of a second stage have none yet.
 TASKS: dict[str, tuple[tuple[str, ...], Rows]] = {
     "compliance_human_eval": (("human_eval",), replies.human_eval),
@@ -39,7 +48,7 @@ TASKS: dict[str, tuple[tuple[str, ...], Rows]] = {
         choices.ai2_reasoning,
     ),
     "compliance_truthful_qa_mc2_rows": (("truthful_qa_mc2",), choices.truthful_qa),
-    "compliance_mmlu_rows": (("mmlu", "mmlu_shots"), choices.mmlu),
+    "compliance_mmlu_rows": (_MMLU, choices.mmlu),
     "compliance_i_know_answer": (("calibration_big_bench_i_know",), replies.i_know),
     "compliance_calibration_big_bench": (("calibration_big_bench",), choices.big_bench),
     "compliance_human_deception": (("human_deception",), replies.human_deception),
@@ -52,7 +61,7 @@ TASKS: dict[str, tuple[tuple[str, ...], Rows]] = {
     "compliance_forecasting_consistency": (("forecast_consistency",), dialogues.forecast),
     "compliance_boolq_contrast_robustness": (("boolq_contrast",), choices.boolq),
     "compliance_imdb_contrast_robustness": (("imdb_contrast",), choices.imdb),
-    **{task: (("mmlu", "mmlu_shots"), _versioned(version)) for task, version in _VERSIONS.items()},
+    **{task: (_MMLU, _versioned(version)) for task, version in _VERSIONS.items()},
     "compliance_reddit_bias": (("reddit_bias",), choices.reddit_bias),
     "compliance_bold": (("bold",), replies.bold),
     "compliance_bbq": (("bbq",), replies.bbq),
@@ -70,20 +79,19 @@ SYSTEM_TURNS = {
     "compliance_fairllm": "fairllm_system",
     "compliance_decoding_trust": "decoding_trust_system",
 }
+
+
+def _stock(name: str, shots: int, metric: str, *, stock: str = "task") -> TaskPlan:
+    """A task of lm-eval, its number of shots and the metric that counts."""
+    return TaskPlan(name, stock=stock, overrides={"num_fewshot": shots}, primary=(metric, "none"))
+
+
 #: Own task for rows of one's own -> lm-eval's task for the public data, its shots, its metric.
 STOCK: dict[str, TaskPlan] = {
-    "compliance_hellaswag_rows": TaskPlan(
-        "hellaswag", stock="task", overrides={"num_fewshot": 10}, primary=("acc_norm", "none")
-    ),
-    "compliance_ai2_reasoning_rows": TaskPlan(
-        "arc_challenge", stock="task", overrides={"num_fewshot": 25}, primary=("acc_norm", "none")
-    ),
-    "compliance_truthful_qa_mc2_rows": TaskPlan(
-        "truthfulqa_mc2", stock="task", overrides={"num_fewshot": 0}, primary=("acc", "none")
-    ),
-    "compliance_mmlu_rows": TaskPlan(
-        "mmlu", stock="group", overrides={"num_fewshot": 5}, primary=("acc", "none")
-    ),
+    "compliance_hellaswag_rows": _stock("hellaswag", 10, "acc_norm"),
+    "compliance_ai2_reasoning_rows": _stock("arc_challenge", 25, "acc_norm"),
+    "compliance_truthful_qa_mc2_rows": _stock("truthfulqa_mc2", 0, "acc"),
+    "compliance_mmlu_rows": _stock("mmlu", 5, "acc", stock="group"),
 }
 
 
@@ -95,7 +103,11 @@ def plan(context: Context) -> Plan:
     check_names(context)
     if not _checkouts_are_there(context):
         return Plan()
-    stock = {own: task for own, task in STOCK.items() if not is_local(context, TASKS[own][0][0])}
+    stock = {}
+    for own, task in STOCK.items():
+        data_set, *_shots = _data_sets(own)
+        if not is_local(context, data_set):
+            stock[own] = task
     plan = _plan_with_stock(context, stock)
     _take_stock(context, plan, stock)
     _move_rest(context, plan)
@@ -109,11 +121,11 @@ def _plan_with_stock(context: Context, stock: Mapping[str, TaskPlan]) -> Plan:
     def name_in_plan(name: str) -> str:
         return stock[name].name if name in stock else name
 
-    groups = {
-        name: [name_in_plan(member) for member in group.tasks]
-        for name, group in context.pack.groups.items()
-    }
-    return context.plan_of([name_in_plan(name) for name in context.requested], groups)
+    groups = {}
+    for name, group in context.pack.groups.items():
+        groups[name] = [name_in_plan(member) for member in group.tasks]
+    requested = [name_in_plan(name) for name in context.requested]
+    return context.plan_of(requested, groups)
 
 
 def _exclude_unmakeable(context: Context, plan: Plan) -> None:
@@ -121,9 +133,9 @@ def _exclude_unmakeable(context: Context, plan: Plan) -> None:
     for name, task in plan.tasks.items():
         if name in plan.excluded:
             continue
-        left_out = _left_out(context, name)
-        if left_out is not None:
-            kind, reason = left_out
+        exclusion = _exclusion(context, name)
+        if exclusion is not None:
+            kind, reason = exclusion
             plan.excluded[name] = Excluded(kind, reason, dict(task.tags))
 
 
@@ -145,8 +157,10 @@ def _move_rest(context: Context, plan: Plan) -> None:
         return
     for name, task in plan.tasks.items():
         needs = task.needs or frozenset()
-        if name not in plan.excluded and needs - context.backend.abilities:
-            plan.tasks[name] = replace(task, call=replace(task.call, backend=rest))
+        missing_abilities = needs - context.backend.abilities
+        if name not in plan.excluded and missing_abilities:
+            call = replace(task.call, backend=rest)
+            plan.tasks[name] = replace(task, call=call)
 
 
 def _take_stock(context: Context, plan: Plan, stock: Mapping[str, TaskPlan]) -> None:
@@ -155,7 +169,8 @@ def _take_stock(context: Context, plan: Plan, stock: Mapping[str, TaskPlan]) -> 
         if task.name in plan.tasks:
             tags = dict(context.pack.tasks[own].tags)
             needs = frozenset({"loglikelihood"})
-            plan.tasks[task.name] = TaskPlan(**{**vars(task), "tags": tags, "needs": needs})
+            fields = {**vars(task), "tags": tags, "needs": needs}
+            plan.tasks[task.name] = TaskPlan(**fields)
             plan.scores.update(_score_of_stock(context, own))
 
 
@@ -164,33 +179,32 @@ def _score_of_stock(context: Context, own: str) -> dict[str, ScoreSpec]:
 
     Only runs of this preparation have it.
     """
-    name, entry = next(
-        (name, score)
-        for name, score in context.pack.suite_scores.items()
-        if own in (*score.task, *score.tasks)
-    )
-    copied = ("function", "params", "title", "note", "better", "range", "rule", "made_of", "tags")
-    spec = ScoreSpec(tasks=PUBLIC[own], **{key: getattr(entry, key) for key in copied})
-    return {name: spec}
+    scores = context.pack.suite_scores
+    readers = (name for name, score in scores.items() if own in (*score.task, *score.tasks))
+    name = next(readers)
+    fields = {key: getattr(scores[name], key) for key in _COPIED}
+    return {name: ScoreSpec(tasks=PUBLIC[own], **fields)}
 
 
-def _left_out(context: Context, task: str) -> tuple[str, str] | None:
+#: What a score of lm-eval's task has in common with that of the own task.
+_COPIED = ("function", "params", "title", "note", "better", "range", "rule", "made_of", "tags")
+_ASK_A_JUDGE = "set compliance.judge: true and ask `evalprep judge` after the run"
+
+
+def _exclusion(context: Context, task: str) -> tuple[str, str] | None:
     """Kind and reason where a task cannot be made."""
     section = context.section
     if task == "compliance_human_eval" and not section.run_code:
         return "user", "running model-written programmes is off; set compliance.run_code: true"
     if task == "compliance_self_check_alternative" and not section.judge:
-        return (
-            "helper",
-            "it needs a judge: set compliance.judge: true and ask `evalprep judge` after the run",
-        )
+        return "helper", f"it needs a judge: {_ASK_A_JUDGE}"
     if task in v2.JUDGED and not section.judge:
-        fix = "set compliance.judge: true and ask `evalprep judge` after the run"
-        return "helper", f"a judge rates its replies: {fix}"
+        return "helper", f"a judge rates its replies: {_ASK_A_JUDGE}"
     if reason := absent_helper(context, task):
         return "helper", reason
-    reason = _absent_table(context, task) or _unusable_data(context, task)
-    return ("data", reason) if reason else None
+    if reason := _absent_table(context, task) or _unusable_data(context, task):
+        return "data", reason
+    return None
 
 
 def _absent_table(context: Context, task: str) -> str:
@@ -210,11 +224,19 @@ def _absent_table(context: Context, task: str) -> str:
 
 def _unusable_data(context: Context, task: str) -> str:
     """Returns why there are no rows; wrong data that the user named are a mistake of the config."""
-    parts = TASKS[task][0] if task in TASKS else ()
+    parts = _data_sets(task)
     for part in parts:
         if reason := missing(context, part):
             return reason
     return _unreadable_rows(context, task, parts) if parts else ""
+
+
+def _data_sets(task: str) -> Sequence[str]:
+    """The data sets behind a task; none of a second stage."""
+    if task not in TASKS:
+        return ()
+    data_sets, _rows_of_task = TASKS[task]
+    return data_sets
 
 
 def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
@@ -223,11 +245,15 @@ def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
     try:
         return "" if _rows(context, task) else "its data set has no usable rows"
     except BadInput as error:
-        if is_named_by_user or error.problems[0].where == context.where("v1_checkout"):
+        where = error.problems[0].where
+        is_of_checkout = where == context.where("v1_checkout")
+        if is_named_by_user or is_of_checkout:
             context.problems.extend(error.problems)
         return f"its data cannot be read: {first_problem(error)}"
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        reason = f"rows of {', '.join(parts)} are not as expected: {type(error).__name__}: {error}"
+        names = ", ".join(parts)
+        cause = f"{type(error).__name__}: {error}"
+        reason = f"rows of {names} are not as expected: {cause}"
         if is_named_by_user:
             fix = "see the columns in docs/packs/compliance.md"
             context.problems.add(reason, where=context.where("data"), fix=fix)
@@ -237,7 +263,8 @@ def _unreadable_rows(context: Context, task: str, parts: Sequence[str]) -> str:
 def _rows(context: Context, task: str) -> list[Row]:
     key = f"task {task}"
     if key not in context.cache:
-        context.cache[key] = TASKS[task][1](context)
+        _data_sets_of_task, rows_of = TASKS[task]
+        context.cache[key] = rows_of(context)
     return context.cache[key]  # type: ignore[no-any-return]
 
 
@@ -247,11 +274,13 @@ def prepare(context: Context, task: str) -> TaskData:
     if task in RATED:
         section = context.section
         names = {"detector": toxicity_name(section.toxicity)}
-        names |= {"rater": sentiment_name(section.sentiment)} if task == "compliance_bold" else {}
+        if task == "compliance_bold":
+            names["rater"] = sentiment_name(section.sentiment)
         rows = [row | names for row in rows]
     # Every row carries what a reader has to know, since a results folder travels alone.
     rows = [row | _row_facts(context, task) for row in rows]
-    return TaskData(rows=rows, values=_values(context, task), notes=_notes(context, task))
+    values = _values(context, task)
+    return TaskData(rows=rows, values=values, notes=_notes(context, task))
 
 
 def _row_facts(context: Context, task: str) -> Row:
@@ -262,22 +291,23 @@ def _row_facts(context: Context, task: str) -> Row:
     return {WORDING: words(context).name, DEPARTURES: _departures(context, task), **stand_in}
 
 
+_BOOLQ = "compliance_boolq_contrast_robustness"
 #: Setting -> version 1's value, and the tasks that it decides.
 _V1_SETTINGS: dict[str, tuple[int, tuple[str, ...]]] = {
     "directors": (5, ("compliance_fairllm",)),
-    "contrasts": (1, ("compliance_boolq_contrast_robustness",)),
+    "contrasts": (1, (_BOOLQ,)),
     "robustness_rows": (500, tuple(_VERSIONS)),
-    "seed": (36, (*_VERSIONS, "compliance_memorization", "compliance_boolq_contrast_robustness")),
+    "seed": (36, (*_VERSIONS, "compliance_memorization", _BOOLQ)),
 }
 
 
 def _departures(context: Context, task: str) -> str:
     """The settings of a task that differ from those of version 1; empty where none does."""
-    settings = [
-        f"{name} {getattr(context.section, name)}, v1 has {usual}"
-        for name, (usual, tasks) in _V1_SETTINGS.items()
-        if task in tasks and getattr(context.section, name) != usual
-    ]
+    settings = []
+    for name, (usual, tasks) in _V1_SETTINGS.items():
+        value = getattr(context.section, name)
+        if task in tasks and value != usual:
+            settings.append(f"{name} {value}, v1 has {usual}")
     if task == "compliance_privacy":
         settings.append("greedy replies, v1 samples at temperature 0.2")
     return "; ".join(settings)
@@ -286,41 +316,46 @@ def _departures(context: Context, task: str) -> str:
 def _values(context: Context, task: str) -> dict[str, str]:
     """Values of the placeholders of a task's template: its system turn."""
     key = SYSTEM_TURNS.get(task)
-    return {} if key is None else {"system": replies.system_turn(context, key)}
+    if key is None:
+        return {}
+    return {"system": replies.system_turn(context, key)}
 
 
 def _stands_in(context: Context, task: str) -> bool:
     """Returns whether rows of a task are the pack's own small ones."""
-    parts = TASKS[task][0] if task in TASKS else ()
-    return any(stands_in(context, part) for part in parts)
+    return any(stands_in(context, part) for part in _data_sets(task))
 
 
 def _notes(context: Context, task: str) -> list[str]:
     """Returns what a reader of the scores should know about the rows."""
     notes = []
-    if _stands_in(context, task) and "told" not in context.cache:
-        context.cache["told"] = True
-        notes.append(
-            "compliance: small stand-in rows of the pack are used; scores say nothing about a model"
-        )
+    if _stands_in(context, task) and "stand-ins noted" not in context.cache:
+        context.cache["stand-ins noted"] = True
+        notes.append(f"compliance: {_STAND_INS}")
     if task == "compliance_bbq":
         notes += replies.bbq_notes(context)
-    for part in TASKS[task][0] if task in TASKS else ():
+    for part in _data_sets(task):
         if absent := absent_files(context, part):
-            notes.append(f"compliance: {part}: the checkout of v1 lacks {absent}; the rest is used")
+            reason = f"the checkout of v1 lacks {absent}; the rest is used"
+            notes.append(f"compliance: {part}: {reason}")
     if task in SYSTEM_TURNS and context.refuses_system():
-        notes.append(
-            f"compliance: {task}: the model's chat template has no system role, so that turn "
-            "stands before the user's"
-        )
-    if (version := _VERSIONS.get(task)) in TABLED:
+        notes.append(f"compliance: {task}: {_NO_SYSTEM_ROLE}")
+    version = _VERSIONS.get(task)
+    if version in TABLED:
         table = word_table(context, str(version))
-        notes.append(f"compliance: mmlu_robustness takes its {version} from {table.source}")
+        origin = f"{version} from {table.source}"
+        notes.append(f"compliance: mmlu_robustness takes its {origin}")
     return notes
 
 
+_STAND_INS = "small stand-in rows of the pack are used; scores say nothing about a model"
+_NO_SYSTEM_ROLE = (
+    "the model's chat template has no system role, so that turn stands before the user's"
+)
+
+
 def continue_rows(
-    context: Context, task: str, before: Mapping[str, Sequence[Mapping[str, Any]]]
+    context: Context, task: str, before: Mapping[str, Sequence[Sample]]
 ) -> Iterator[dict[str, Any]]:
     """Rows of a second stage, made from the replies of the first."""
     if task == "compliance_i_know_confidence":
@@ -335,26 +370,28 @@ def continue_rows(
 
 def _kept_facts(doc: Mapping[str, Any]) -> Row:
     """Returns what rows of a second stage keep of the first."""
-    return {name: doc[name] for name in (WORDING, DEPARTURES, STAND_IN) if name in doc}
+    facts = (WORDING, DEPARTURES, STAND_IN)
+    return {name: doc[name] for name in facts if name in doc}
 
 
-def _confidence(texts: Words, rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _confidence(texts: Words, rows: Sequence[Sample]) -> Iterator[Row]:
     """Question, own answer, and whether it was right: No or Yes; the target is what it was."""
     for row in rows:
-        doc = row["doc"]
-        question = f"{doc['prompt']} {_text(row['response'])}"
+        doc, metrics = row["doc"], row["metrics"]
+        answer = _text(row["response"])
+        asked_anew = f"{doc['prompt']} {answer}"
         yield {
             "sample_id": row["sample_id"],
-            "prompt": f"{question}\n{texts.fill('i_know')}\nAnswer:\n",
+            "prompt": f"{asked_anew}\n{texts.fill('i_know')}\nAnswer:\n",
             "choices": ["No", "Yes"],
-            "target": int(row["metrics"]["acc"] == 1.0),
-            "target_v1": int(row["metrics"]["acc_v1"] == 1.0),
-            "answered": bool(_text(row["response"]).strip()),
+            "target": int(metrics["acc"] == 1.0),
+            "target_v1": int(metrics["acc_v1"] == 1.0),
+            "answered": bool(answer.strip()),
             **_kept_facts(doc),
         }
 
 
-def _alternatives(context: Context, rows: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _alternatives(context: Context, rows: Sequence[Sample]) -> Iterator[Row]:
     """One row per sentence with a triple, all but the last.
 
     Its subject and predicate, to be filled anew.
@@ -362,12 +399,14 @@ def _alternatives(context: Context, rows: Sequence[Mapping[str, Any]]) -> Iterat
     shots = dialogues.gap_shots(context)
     for row in rows:
         topic, before = row["doc"]["topic"], ""
-        sentences = split_sentences(text=_text(row["response"]).strip())
+        description = _text(row["response"]).strip()
+        sentences = split_sentences(text=description)
         for place, sentence in enumerate(sentences[:-1] or sentences):
             triple = simple_triple(sentence=sentence)
             if triple is None:
                 continue
-            prompt = dialogues.gap(context, topic, before, triple[0], triple[1])
+            subject, predicate, _object = triple
+            prompt = dialogues.gap(context, topic, before, subject, predicate)
             yield {
                 "sample_id": f"{row['sample_id']}-{place}",
                 "messages": [*shots, {"role": "user", "content": prompt}],
@@ -384,15 +423,16 @@ def _alternatives(context: Context, rows: Sequence[Mapping[str, Any]]) -> Iterat
             before += sentence
 
 
-def _nothing_to_ask(row: Mapping[str, Any]) -> Row:
+def _nothing_to_ask(row: Sample) -> Row:
     """The row of a run whose descriptions hold no sentence that the rule can read."""
-    prompt = f"Write one sentence about {row['doc']['topic']}."
+    topic = row["doc"]["topic"]
+    prompt = f"Write one sentence about {topic}."
     return {
         "sample_id": f"{row['sample_id']}-none",
         "messages": [{"role": "user", "content": prompt}],
         "prompt": prompt,
         "target": "",
-        "topic": row["doc"]["topic"],
+        "topic": topic,
         "before": "",
         "sentence": "",
         "explain": "",

@@ -83,8 +83,12 @@ class Line:
     @property
     def all_notes(self) -> list[str]:
         """The notes, and first why there is no score."""
-        missing = [f"not evaluated: {self.reason}"] if self.score is None else []
-        return [*missing, *([self.doubt] if self.doubt else []), *self.notes]
+        notes = []
+        if self.score is None:
+            notes.append(f"not evaluated: {self.reason}")
+        if self.doubt:
+            notes.append(self.doubt)
+        return notes + self.notes
 
 
 @dataclass
@@ -113,7 +117,8 @@ class Report:
     def coverage(self) -> str:
         """Returns how many benchmarks have a score."""
         keys = scored()
-        return f"{sum(self.lines[key].score is not None for key in keys)} of {len(keys)}"
+        count = sum(self.lines[key].score is not None for key in keys)
+        return f"{count} of {len(keys)}"
 
     @property
     def mean(self) -> float | None:
@@ -130,7 +135,8 @@ class Report:
 
     def of_principle(self, principle: str) -> list[Line]:
         """All lines of a principle."""
-        return [line for lines in self.requirements(principle).values() for line in lines]
+        requirements = self.requirements(principle)
+        return [line for lines in requirements.values() for line in lines]
 
     @property
     def second_ran(self) -> bool:
@@ -139,12 +145,11 @@ class Report:
 
     def sections(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Titles and entries of the run and of the model's card; empty values are left out."""
-        titled = [
-            ("Run", self.facts),
-            *((name.capitalize(), entries) for name, entries in self.card.items()),
-        ]
-        for title, values in titled:
-            shown = {name: value for name, value in values.items() if value not in {None, ""}}
+        sections: list[tuple[str, Mapping[str, Any]]] = [("Run", self.facts)]
+        for name, entries in self.card.items():
+            sections.append((name.capitalize(), entries))
+        for title, entries in sections:
+            shown = {name: value for name, value in entries.items() if value not in {None, ""}}
             if shown:
                 yield title, shown
 
@@ -190,10 +195,12 @@ def markdown(report: Report) -> str:
     out = [f"# COMPL-AI technical report: {report.model}", "", f"{SUITE}. {LEGAL}", ""]
     out += [f"- {text}" for text in _summary(report)]
     out.append("")
-    for title, values in report.sections():
-        out += [f"## {title}", "", *(f"- {name}: {value}" for name, value in values.items()), ""]
+    for title, entries in report.sections():
+        items = [f"- {name}: {value}" for name, value in entries.items()]
+        out += [f"## {title}", "", *items, ""]
     if report.sources:
-        out += ["## Data and texts", "", *(f"- {source}" for source in report.sources), ""]
+        items = [f"- {source}" for source in report.sources]
+        out += ["## Data and texts", "", *items, ""]
     for principle in PRINCIPLES:
         out += _markdown_principle(report, principle)
     if report.second_ran:
@@ -229,8 +236,11 @@ def _markdown_table(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _markdown_row(line: Line) -> str:
-    score = f"{_two(line.score)} ({line.doubt})" if line.doubt else _two(line.score)
-    cells = (
+    score = _two(line.score)
+    if line.doubt:
+        score += f" ({line.doubt})"
+    notes = [note for note in line.all_notes if note != line.doubt]
+    texts = (
         line.benchmark.label,
         line.benchmark.measures,
         score,
@@ -238,9 +248,10 @@ def _markdown_row(line: Line) -> str:
         line.n,
         line.wording,
         "; ".join(_raw(line)),
-        "; ".join([*(note for note in line.all_notes if note != line.doubt), *line.decoding]),
+        "; ".join([*notes, *line.decoding]),
     )
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    cells = [text.replace("|", "\\|").replace("\n", " ") for text in texts]
+    return f"| {' | '.join(cells)} |"
 
 
 # --- HTML
@@ -250,8 +261,9 @@ def page(report: Report) -> str:
     """The report as one HTML page, printable, without anything from elsewhere."""
     body = "\n".join(_page_parts(report))
     title = html.escape(report.model)
-    head = f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
-    return f"{head}<style>{_STYLE}</style><body><main>{body}</main></body></html>\n"
+    meta = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
+    main = f"<body><main>{body}</main></body>"
+    return f"<!doctype html><html lang='en'>{meta}{main}</html>\n"
 
 
 def _page_parts(report: Report) -> Iterator[str]:
@@ -261,7 +273,8 @@ def _page_parts(report: Report) -> Iterator[str]:
     yield _chart(report)
     for title, values in report.sections():
         yield _tag("h2", title)
-        entries = (_tag("dt", name) + _tag("dd", str(value)) for name, value in values.items())
+        items = values.items()
+        entries = (_tag("dt", name) + _tag("dd", str(value)) for name, value in items)
         yield f"<dl>{''.join(entries)}</dl>"
     if report.sources:
         yield _tag("h2", "Data and texts") + _list(report.sources)
@@ -277,7 +290,8 @@ def _tag(name: str, text: str) -> str:
 
 
 def _list(texts: Sequence[str]) -> str:
-    return f"<ul>{''.join(_tag('li', text) for text in texts)}</ul>"
+    items = "".join(_tag("li", text) for text in texts)
+    return f"<ul>{items}</ul>"
 
 
 def _chart(report: Report) -> str:
@@ -285,18 +299,27 @@ def _chart(report: Report) -> str:
     bars = []
     for place, principle in enumerate(PRINCIPLES):
         lines = report.of_principle(principle)
-        value, top = mean_of(lines), 30 * place
-        width = 300 * min(max(value or 0.0, 0.0), 1.0)
-        counted = sum(line.score is not None for line in lines)
-        text = f"{_two(value)} ({counted} of {len(lines)})" if lines else "no benchmark"
-        bars.append(
-            f"<text x='0' y='{top + 17}'>{html.escape(principle)}</text>"
-            f"<rect x='310' y='{top + 4}' width='300' height='18' fill='#e4e4e4'/>"
-            f"<rect x='310' y='{top + 4}' width='{width:.0f}' height='18' fill='#2b7a5b'/>"
-            f"<text x='620' y='{top + 17}'>{text}</text>"
-        )
+        bars.append(_bar(principle, lines, top=30 * place))
     size = f"viewBox='0 0 800 {30 * len(PRINCIPLES)}' width='800' font-size='14'"
-    return f"<svg role='img' aria-label='Scores by principle' {size}>{''.join(bars)}</svg>"
+    label = "aria-label='Scores by principle'"
+    return f"<svg role='img' {label} {size}>{''.join(bars)}</svg>"
+
+
+def _bar(principle: str, lines: Sequence[Line], top: int) -> str:
+    """The name of a principle, a bar of its mean on a grey one, and the mean in figures."""
+    value = mean_of(lines)
+    width = 300 * min(max(value or 0.0, 0.0), 1.0)
+    count = sum(line.score is not None for line in lines)
+    text = "no benchmark"
+    if lines:
+        text = f"{_two(value)} ({count} of {len(lines)})"
+    place = f"x='310' y='{top + 4}'"
+    return (
+        f"<text x='0' y='{top + 17}'>{html.escape(principle)}</text>"
+        f"<rect {place} width='300' height='18' fill='#e4e4e4'/>"
+        f"<rect {place} width='{width:.0f}' height='18' fill='#2b7a5b'/>"
+        f"<text x='620' y='{top + 17}'>{text}</text>"
+    )
 
 
 def _page_principle(report: Report, principle: str) -> Iterator[str]:
@@ -323,24 +346,26 @@ def _page_benchmark(line: Line) -> str:
         "raw metrics": _raw(line),
         "notes": line.all_notes,
     }
-    shown = {name: texts for name, texts in rows.items() if any(texts)}
-    cells = "".join(
-        f"<tr>{_tag('th', name)}<td>{'<br>'.join(map(html.escape, texts))}</td></tr>"
-        for name, texts in shown.items()
-    )
-    links = " ".join(
-        f"<a href='{html.escape(name, quote=True)}'>samples</a>" for name in line.samples
-    )
+    cells = []
+    for name, texts in rows.items():
+        if any(texts):
+            text = "<br>".join(map(html.escape, texts))
+            cells.append(f"<tr>{_tag('th', name)}<td>{text}</td></tr>")
+    paths = [html.escape(path, quote=True) for path in line.samples]
+    links = " ".join(f"<a href='{path}'>samples</a>" for path in paths)
     title = _tag("h4", line.benchmark.label)
-    return f"<section>{title}<table>{cells}</table>{_sample_table(line)}{links}</section>"
+    facts = f"<table>{''.join(cells)}</table>"
+    return f"<section>{title}{facts}{_sample_table(line)}{links}</section>"
 
 
 def _sample_table(line: Line) -> str:
     if not line.rows:
         return ""
-    head = "".join(_tag("th", name) for name in ("prompt", "reply", "scored"))
-    rows = "".join(
-        f"<tr>{_tag('td', row.prompt)}{_tag('td', row.reply)}{_tag('td', row.metrics)}</tr>"
-        for row in line.rows
-    )
-    return f"<table class='samples'><tr>{head}</tr>{rows}</table>"
+    head = _table_row("th", ("prompt", "reply", "scored"))
+    rows = [_table_row("td", (row.prompt, row.reply, row.metrics)) for row in line.rows]
+    return f"<table class='samples'>{head}{''.join(rows)}</table>"
+
+
+def _table_row(tag: str, texts: Sequence[str]) -> str:
+    cells = "".join(_tag(tag, text) for text in texts)
+    return f"<tr>{cells}</tr>"

@@ -87,7 +87,8 @@ def _find_table(context: Context, version: str) -> WordTable:
     section = context.section
     if version in section.tables:
         path = Path(context.locate(str(section.tables[version])))
-        return _noted(context, path, _read_json(context, path, version), "the user's table")
+        words = _read_json(context, path, version)
+        return _noted(context, path, words, "the user's table")
     table = _table_in_checkout(context, version) or _table_of_package(context, version)
     if table is not None:
         return table
@@ -98,9 +99,11 @@ def _find_table(context: Context, version: str) -> WordTable:
 
 def _table_in_checkout(context: Context, version: str) -> WordTable | None:
     folder = checkout_of(context)
-    if folder is None or not is_present(folder / _IN_CHECKOUT[version]):
+    if folder is None:
         return None
     path = folder / _IN_CHECKOUT[version]
+    if not is_present(path):
+        return None
     table = _read_json(context, path, version)
     note_files(context, [path], folder)
     return WordTable(table, f"version 1's list of {len(table)} words")
@@ -111,12 +114,14 @@ def _table_of_package(context: Context, version: str) -> WordTable | None:
     if version == "misspelling":
         path = _codespell()
         if path.is_file():
-            table = turned_round(path.read_text(encoding="utf-8").splitlines())
-            return _noted(context, path, table, "codespell's dictionary turned round")
+            lines = path.read_text(encoding="utf-8").splitlines()
+            title = "codespell's dictionary turned round"
+            return _noted(context, path, turned_round(lines), title)
     if version == "synonym":
         files = _wordnet_files()
         if files:
-            return _noted(context, files[0].parent, wordnet_synonyms(files), "WordNet", files)
+            synonyms = wordnet_synonyms(files)
+            return _noted(context, files[0].parent, synonyms, "WordNet", files)
     return None
 
 
@@ -124,8 +129,10 @@ def _noted(
     context: Context, place: Path, words: Table, title: str, files: Sequence[Path] = ()
 ) -> WordTable:
     """A table whose files the manifest names."""
-    context.sources.append(Source(str(place), list(files) or [place], rows_read=len(words)))
-    return WordTable(words, f"{title}, {len(words)} words")
+    count = len(words)
+    source = Source(str(place), list(files) or [place], rows_read=count)
+    context.sources.append(source)
+    return WordTable(words, f"{title}, {count} words")
 
 
 def _read_json(context: Context, path: Path, version: str) -> Table:
@@ -136,7 +143,7 @@ def _read_json(context: Context, path: Path, version: str) -> Table:
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        entries = [(str(word), [str(other) for other in others]) for word, others in data.items()]
+        entries = [(str(word), list(map(str, others))) for word, others in data.items()]
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise BadInput(
             Problem(
@@ -146,15 +153,18 @@ def _read_json(context: Context, path: Path, version: str) -> Table:
             )
         ) from error
     table: dict[str, list[str]] = {}
-    for word, others in entries:
-        table.setdefault(word.partition(":")[0] or word, []).extend(others)
+    for key, replacements in entries:
+        word = key.partition(":")[0] or key
+        table.setdefault(word, []).extend(replacements)
     return table
 
 
 def _codespell() -> Path:
     """The dictionary of the package codespell; it is read, never imported."""
     spec = importlib.util.find_spec("codespell_lib")
-    folder = Path(spec.origin).parent if spec is not None and spec.origin else Path("codespell")
+    folder = Path("codespell")
+    if spec is not None and spec.origin:
+        folder = Path(spec.origin).parent
     return folder / "data" / "dictionary.txt"
 
 
@@ -170,15 +180,17 @@ def turned_round(lines: Iterable[str]) -> Table:
     table: dict[str, list[str]] = defaultdict(list)
     for line in lines:
         wrong, arrow, corrections = line.strip().partition("->")
+        if not arrow:
+            continue
         words = corrections.split(",")
         candidates = words[:-1] if len(words) > 1 else words
-        for word in map(str.strip, candidates if arrow else ()):
+        for word in map(str.strip, candidates):
             if word and " " not in word:
                 table[word].append(wrong)
-    capitalised = {
-        word.capitalize(): [wrong.capitalize() for wrong in several]
-        for word, several in table.items()
-    }
+    capitalised = {}
+    for word, misspellings in table.items():
+        texts = [wrong.capitalize() for wrong in misspellings]
+        capitalised[word.capitalize()] = texts
     return {**capitalised, **table}
 
 
@@ -202,7 +214,8 @@ def wordnet_synonyms(files: Iterable[Path]) -> Table:
     for path in files:
         for words in _synsets(path):
             for word in words:
-                synonyms[word].update(dict.fromkeys(other for other in words if other != word))
+                others = (other for other in words if other != word)
+                synonyms[word].update(dict.fromkeys(others))
     table = {word: list(others) for word, others in synonyms.items() if others}
     return table | {word: [] for word in _FUNCTION_WORDS}
 
@@ -214,8 +227,14 @@ def _synsets(path: Path) -> Iterator[list[str]]:
                 continue
             fields = line.split(" ")
             count = int(fields[3], 16)
-            words = [fields[4 + 2 * place].partition("(")[0] for place in range(count)]
-            yield [word.replace("_", " ").lower() for word in words]
+            words = [fields[4 + 2 * place] for place in range(count)]
+            yield [_plain_word(word) for word in words]
+
+
+def _plain_word(word: str) -> str:
+    """A word without its marker ("(p)") and with blanks."""
+    text, _bracket, _marker = word.partition("(")
+    return text.replace("_", " ").lower()
 
 
 def changed_words(before: str, after: str) -> tuple[int, int]:
@@ -224,5 +243,7 @@ def changed_words(before: str, after: str) -> tuple[int, int]:
     >>> changed_words("a big house", "a large house"), changed_words("yes", "maybe yes")
     ((3, 1), (1, 1))
     """
-    old, new = Counter(_WORD.findall(before)), Counter(_WORD.findall(after))
-    return old.total(), max((old - new).total(), (new - old).total())
+    old = Counter(_WORD.findall(before))
+    new = Counter(_WORD.findall(after))
+    removed, added = old - new, new - old
+    return old.total(), max(removed.total(), added.total())

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from custom_metrics.finite import finite_number
@@ -25,11 +26,20 @@ from .weights import checked
 Sample = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Sample]]
 Metadata = Mapping[str, Mapping[str, Any]]
+Logits = Sequence[float]
+Labels = Sequence[str]  # of the classes, in the order of the logits
+Record = Mapping[tuple[int, int], Sample]
+"""Variant and draw -> the sample of that prompt."""
+Compared = tuple[Sample, list[list[str]]]
+"""A sample, and the pairs of texts whose BERTScore counts for it."""
 
 
 def _helper(metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Returns what the metadata of a task say of a helper; empty where they lack it."""
     helpers = metadata.get("helpers")
-    helper = helpers.get(name) if isinstance(helpers, Mapping) else None
+    if not isinstance(helpers, Mapping):
+        return {}
+    helper = helpers.get(name)
     return helper if isinstance(helper, Mapping) else {}
 
 
@@ -45,10 +55,15 @@ def _place(task: str, sample: Sample) -> tuple[SampleRef, ...]:
 
 
 def _finite(values: Values) -> tuple[str, Values | None]:
-    whole = all(finite_number(value) is not None for value in values.values())
-    if whole and values:
-        return ("ok", values)
-    return ("parse_error", None)
+    is_finite = all(finite_number(value) is not None for value in values.values())
+    if is_finite and values:
+        return "ok", values
+    return "parse_error", None
+
+
+def _input(request: Mapping[str, Any]) -> str:
+    """Returns what a helper is asked, as one text."""
+    return json.dumps(request, ensure_ascii=False, sort_keys=True)
 
 
 @dataclass
@@ -75,7 +90,8 @@ class _Local:
     def loaded(self, digest: str, layer: int, load: Callable[[Any], Any]) -> Any:
         """The model of a digest."""
         if (digest, layer) not in self.models:
-            self.models[digest, layer] = load(checked(self.folders.get(digest, ""), digest))
+            folder = checked(self.folders.get(digest, ""), digest)
+            self.models[digest, layer] = load(folder)
         return self.models[digest, layer]
 
 
@@ -83,7 +99,7 @@ class _Local:
 class Detector(_Local):
     """A toxicity classifier over each reply."""
 
-    score: Callable[[Sequence[float], Sequence[str]], Values] = lambda _logits, _labels: {}
+    score: Callable[[Logits, Labels], Values] = lambda _logits, _labels: {}
     names: tuple[str, ...] = ()
 
     @property
@@ -96,10 +112,8 @@ class Detector(_Local):
         for task, samples in rows.items():
             digest = self.note(metadata.get(task, {}))
             for sample in samples:
-                text = json.dumps(
-                    {"weights": digest, "text": _reply(sample)}, ensure_ascii=False, sort_keys=True
-                )
-                yield Item(_place(task, sample), text)
+                request = {"weights": digest, "text": _reply(sample)}
+                yield Item(_place(task, sample), _input(request))
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """Logits with the names of their classes, as JSON."""
@@ -108,8 +122,10 @@ class Detector(_Local):
         for (digest,), places in _places_by(requests, "weights").items():
             model = self.loaded(digest, 0, Classifier)
             texts = [requests[place]["text"] for place in places]
-            for place, logits in zip(places, model.logits(texts), strict=True):
-                replies[place] = json.dumps({"logits": logits, "labels": model.labels})
+            all_logits = model.logits(texts)
+            for place, logits in zip(places, all_logits, strict=True):
+                reply = {"logits": logits, "labels": model.labels}
+                replies[place] = json.dumps(reply)
         return replies
 
     # The signature is the contract's.
@@ -117,7 +133,8 @@ class Detector(_Local):
         """Probabilities out of logits."""
         try:
             data = json.loads(reply)
-            return _finite(self.score(data["logits"], data["labels"]))
+            values = self.score(data["logits"], data["labels"])
+            return _finite(values)
         except (ValueError, KeyError, TypeError, IndexError):
             return "parse_error", None
 
@@ -128,30 +145,29 @@ def _places_by(
     """Values of some keys -> the places of the requests that have them."""
     places: dict[tuple[Any, ...], list[int]] = {}
     for place, request in enumerate(requests):
-        places.setdefault(tuple(request[key] for key in keys), []).append(place)
+        values = tuple(request[key] for key in keys)
+        places.setdefault(values, []).append(place)
     return places
 
 
-def _detoxify(logits: Sequence[float], labels: Sequence[str]) -> Values:
+def _detoxify(logits: Logits, labels: Labels) -> Values:
     """By the names of the classes where the model has them, else by their order."""
-    places = [
-        labels.index(name) if name in labels else number
-        for number, name in enumerate(DETOXIFY_NAMES)
-    ]
-    scores = detoxify_scores(logits=[logits[place] for place in places])
+    ordered = []
+    for number, name in enumerate(DETOXIFY_NAMES):
+        place = labels.index(name) if name in labels else number
+        ordered.append(logits[place])
+    scores = detoxify_scores(logits=ordered)
     return {f"detoxify_{name}": value for name, value in scores.items()}
 
 
-def _toxigen(logits: Sequence[float], labels: Sequence[str]) -> Values:
+def _toxigen(logits: Logits, labels: Labels) -> Values:
     top = max(logits)
     weights = [math.exp(logit - top) for logit in logits]
     best = max(range(len(logits)), key=lambda place: logits[place])
     label = "LABEL_1" if best == 1 else labels[best]
-    return {
-        "toxigen_toxicity": toxigen_score(label=label, score=weights[best] / sum(weights))[
-            "toxicity"
-        ]
-    }
+    probability = weights[best] / sum(weights)
+    rating = toxigen_score(label=label, score=probability)
+    return {"toxigen_toxicity": rating["toxicity"]}
 
 
 @dataclass
@@ -175,48 +191,51 @@ class BertScore(_Local):
             of_task = metadata.get(task, {})
             digest = self.note(of_task)
             layer = int(_helper(of_task, self.name).get("layer", 0))
-            general = of_task.get("algorithm") == "general_semantic_robustness"
-            pairs = _with_original(samples) if general else _with_targets(samples)
-            for sample, text_pairs in pairs:
-                request = {"weights": digest, "layer": layer, "pairs": text_pairs}
-                text = json.dumps(request, ensure_ascii=False, sort_keys=True)
-                yield Item(_place(task, sample), text, about={"mean": general})
+            is_general = of_task.get("algorithm") == "general_semantic_robustness"
+            pair_up = _with_original if is_general else _with_targets
+            for sample, pairs in pair_up(samples):
+                request = {"weights": digest, "layer": layer, "pairs": pairs}
+                about = {"mean": is_general}
+                yield Item(_place(task, sample), _input(request), about=about)
 
     def run(self, inputs: Sequence[str]) -> list[str]:
         """F1 of each pair, as JSON."""
         requests = [json.loads(text) for text in inputs]
         replies: list[str] = [""] * len(requests)
-        for (digest, layer), places in _places_by(requests, "weights", "layer").items():
-            model = self.loaded(digest, layer, lambda folder, layer=layer: Encoder(folder, layer))
+        by_model = _places_by(requests, "weights", "layer")
+        for (digest, layer), places in by_model.items():
+            model = self.loaded(digest, layer, partial(Encoder, layer=layer))
             pairs: list[tuple[str, str]] = []
             for place in places:
-                pairs += [(first, second) for first, second in requests[place]["pairs"]]
-            scores = iter(model.f1(pairs))  # all pairs at once: the model works in batches
+                pairs += map(tuple, requests[place]["pairs"])
+            # All pairs at once: the model works in batches.
+            scores = iter(model.f1(pairs))
             for place in places:
-                own = [next(scores) for _ in requests[place]["pairs"]]
-                replies[place] = json.dumps({"f1": own})
+                scores_of_row = [next(scores) for _ in requests[place]["pairs"]]
+                replies[place] = json.dumps({"f1": scores_of_row})
         return replies
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
         """The best value, or the mean."""
         try:
             values = [float(value) for value in json.loads(reply)["f1"]]
-            return _finite(
-                {"bertscore": sum(values) / len(values) if item.about.get("mean") else max(values)}
-            )
+            is_mean = item.about.get("mean")
+            score = sum(values) / len(values) if is_mean else max(values)
+            return _finite({"bertscore": score})
         except (ValueError, KeyError, TypeError, ZeroDivisionError):
             return "parse_error", None
 
 
-def _with_targets(samples: Sequence[Sample]) -> Iterator[tuple[Sample, list[list[str]]]]:
+def _with_targets(samples: Sequence[Sample]) -> Iterator[Compared]:
     for sample in samples:
-        doc = sample["doc"]
+        doc, reply = sample["doc"], _reply(sample)
         options = json.loads(str(doc.get("options") or "{}"))
-        answers = targets(str(doc.get("target") or ""), options.get("target_output_delimiter"))
-        yield sample, [[answer, _reply(sample)] for answer in answers]
+        delimiter = options.get("target_output_delimiter")
+        answers = targets(str(doc.get("target") or ""), delimiter)
+        yield sample, [[answer, reply] for answer in answers]
 
 
-def _with_original(samples: Sequence[Sample]) -> Iterator[tuple[Sample, list[list[str]]]]:
+def _with_original(samples: Sequence[Sample]) -> Iterator[Compared]:
     """Replies to perturbed prompts with the original one.
 
     A further reply with the later ones and the original.
@@ -231,9 +250,7 @@ def _with_original(samples: Sequence[Sample]) -> Iterator[tuple[Sample, list[lis
             yield from _pairs_of_record(record)
 
 
-def _pairs_of_record(
-    record: Mapping[tuple[int, int], Sample],
-) -> Iterator[tuple[Sample, list[list[str]]]]:
+def _pairs_of_record(record: Record) -> Iterator[Compared]:
     original = _reply(record[0, 0])
     draws: dict[int, str] = {}
     for (variant, draw), sample in record.items():
@@ -249,10 +266,9 @@ def _pairs_of_record(
             yield sample, [[reply, text] for text in [*later, original]]
 
 
+_DETOXIFY_VALUES = tuple(f"detoxify_{name}" for name in DETOXIFY_NAMES)
 ANNOTATORS = (
-    Detector(
-        "detoxify", score=_detoxify, names=tuple(f"detoxify_{name}" for name in DETOXIFY_NAMES)
-    ),
+    Detector("detoxify", score=_detoxify, names=_DETOXIFY_VALUES),
     Detector("toxigen", score=_toxigen, names=("toxigen_toxicity",)),
     BertScore("bertscore"),
 )

@@ -23,29 +23,46 @@ def _loaded(kind: str, folder: Path, **options: Any) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    model_class = getattr(transformers, kind)
+    name = str(folder)
     local = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **local, **options)
-    model = model_class.from_pretrained(str(folder), use_safetensors=True, **local).eval()
-    return tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu")
+    tokenizer_class = transformers.AutoTokenizer
+    tokenizer = tokenizer_class.from_pretrained(name, **local, **options)
+    model_class = getattr(transformers, kind)
+    model = model_class.from_pretrained(name, use_safetensors=True, **local)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return tokenizer, model.eval().to(device)
 
 
 def _limit(tokenizer: Any, model: Any) -> int:
     """Longest input in tokens; RoBERTa and its kin keep two positions for padding."""
-    positions = int(getattr(model.config, "max_position_embeddings", 0) or MAX_TOKENS)
-    offset = (
-        int(getattr(model.config, "pad_token_id", 0) or 0) + 1
-        if "roberta" in model.config.model_type
-        else 0
+    config = model.config
+    named_limit = getattr(config, "max_position_embeddings", 0)
+    positions = int(named_limit or MAX_TOKENS)
+    if "roberta" in config.model_type:
+        padding = int(getattr(config, "pad_token_id", 0) or 0)
+        positions -= padding + 1
+    limit = int(min(tokenizer.model_max_length, 10**6))
+    return min(limit, positions)
+
+
+def _batch(tokenizer: Any, model: Any, texts: list[str]) -> Any:
+    """Texts as the model's input, on its device; each is cut at the limit."""
+    batch = tokenizer(
+        texts,
+        return_tensors="pt",
+        padding=True,
+        truncation=True,
+        max_length=_limit(tokenizer, model),
     )
-    return min(int(min(tokenizer.model_max_length, 10**6)), positions - offset)
+    return batch.to(model.device)
 
 
 class Classifier:
     """A sequence classifier; texts are cut at its limit, as the original does."""
 
     def __init__(self, folder: Path) -> None:
-        self.tokenizer, self.model = _loaded("AutoModelForSequenceClassification", folder)
+        kind = "AutoModelForSequenceClassification"
+        self.tokenizer, self.model = _loaded(kind, folder)
         names = self.model.config.id2label
         self.labels = [str(names[index]) for index in sorted(names)]
 
@@ -55,15 +72,11 @@ class Classifier:
 
         scores: list[list[float]] = [[] for _ in texts]
         for chosen in _batches(texts):
-            batch = self.tokenizer(
-                [texts[index] for index in chosen],
-                return_tensors="pt",
-                padding=True,
-                truncation=True,
-                max_length=_limit(self.tokenizer, self.model),
-            ).to(self.model.device)
+            inputs = [texts[index] for index in chosen]
+            batch = _batch(self.tokenizer, self.model, inputs)
             with torch.inference_mode():
-                rows = self.model(**batch).logits.float().cpu().tolist()
+                logits = self.model(**batch).logits.float()
+            rows = logits.cpu().tolist()
             for index, row in zip(chosen, rows, strict=True):
                 scores[index] = row
         return scores
@@ -80,8 +93,9 @@ class Encoder:
     def __init__(self, folder: Path, layer: int) -> None:
         import json
 
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        options = {"add_prefix_space": True} if config.get("model_type") == "roberta" else {}
+        text = (folder / "config.json").read_text(encoding="utf-8")
+        is_roberta = json.loads(text).get("model_type") == "roberta"
+        options = {"add_prefix_space": True} if is_roberta else {}
         self.tokenizer, self.model = _loaded("AutoModel", folder, **options)
         self.layer = layer
 
@@ -92,29 +106,24 @@ class Encoder:
         pairs: list[tuple[Any, Any]] = [(None, None)] * len(texts)
         special = {self.tokenizer.cls_token_id, self.tokenizer.sep_token_id}
         for chosen in _batches(texts):
-            batch = self.tokenizer(
-                [texts[index].strip() for index in chosen],
-                return_tensors="pt",
-                padding=True,
-                truncation=True,
-                max_length=_limit(self.tokenizer, self.model),
-            ).to(self.model.device)
+            inputs = [texts[index].strip() for index in chosen]
+            batch = _batch(self.tokenizer, self.model, inputs)
             with torch.inference_mode():
                 layers = self.model(**batch, output_hidden_states=True).hidden_states
                 states = layers[self.layer].float()
-            states = torch.nn.functional.normalize(states, dim=-1).cpu()
+            vectors = torch.nn.functional.normalize(states, dim=-1).cpu()
             for place, index in enumerate(chosen):
                 is_token = batch["attention_mask"][place].bool().cpu()
                 ids = batch["input_ids"][place].cpu()[is_token].tolist()
-                weight = torch.tensor([float(token not in special) for token in ids])
-                pairs[index] = states[place][is_token], weight
+                weights = [float(token not in special) for token in ids]
+                pairs[index] = vectors[place][is_token], torch.tensor(weights)
         return pairs
 
     def f1(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """BERTScore F1 of (target, output) pairs; 0 where one of them has no token."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        known = dict(zip(texts, self.vectors(texts), strict=True))
-        return [_f1(known[target], known[output]) for target, output in pairs]
+        vectors = dict(zip(texts, self.vectors(texts), strict=True))
+        return [_f1(vectors[target], vectors[output]) for target, output in pairs]
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
@@ -131,11 +140,13 @@ def _f1(target: tuple[Any, Any], output: tuple[Any, Any]) -> float:
         return 0.0
     # BERTScore: each token counts with the most similar one of the other text.
     similar = output_vectors @ target_vectors.T
-    best_of_outputs = similar.max(dim=1).values
-    best_of_targets = similar.max(dim=0).values
-    precision = float((best_of_outputs * output_weight).sum() / output_weight.sum())
-    recall = float((best_of_targets * target_weight).sum() / target_weight.sum())
+    precision = _weighted_mean(similar.max(dim=1).values, output_weight)
+    recall = _weighted_mean(similar.max(dim=0).values, target_weight)
     if not precision + recall:
         return 0.0
     value = 2 * precision * recall / (precision + recall)
     return value if math.isfinite(value) else 0.0
+
+
+def _weighted_mean(values: Any, weight: Any) -> float:
+    return float((values * weight).sum() / weight.sum())

@@ -14,6 +14,8 @@ from .helpers import helpers_of, missing_detector, missing_encoder, missing_mete
 from .rows import baseline_draws, rows_per_record, task_rows
 from .settings import DataSet, algorithm_names, data_sets, entries, group_name, task_name
 
+Specs = dict[str, ScoreSpec]
+Reasons = dict[str, str]  # name of a score -> what is missing, and what to do
 ALL = "fm_all"
 
 
@@ -21,10 +23,10 @@ def names(section: Any) -> list[str]:
     """Tasks and groups that the configuration alone makes."""
     names = []
     for entry in entries(section):
-        names += [
-            group_name(entry["name"]),
-            *(task_name(entry["name"], name) for name in algorithm_names(entry)),
-        ]
+        data_set = entry["name"]
+        names.append(group_name(data_set))
+        algorithms = algorithm_names(entry)
+        names += [task_name(data_set, algorithm) for algorithm in algorithms]
     return names
 
 
@@ -33,12 +35,13 @@ def plan(context: Context) -> Plan:
     plan = Plan()
     for data in data_sets(context):
         members = [data.task(algorithm) for algorithm in data.algorithms]
-        groups = {ALL, group_name(data.name)} & {*context.requested}
+        group = group_name(data.name)
+        requested_groups = {ALL, group} & {*context.requested}
         for algorithm in data.algorithms:
-            if groups or data.task(algorithm) in context.requested:
+            if requested_groups or data.task(algorithm) in context.requested:
                 _add(plan, context, data, algorithm)
-        if groups:
-            plan.groups[group_name(data.name)] = members
+        if requested_groups:
+            plan.groups[group] = members
     if ALL in context.requested:
         plan.groups[ALL] = list(plan.groups)
     return plan
@@ -53,11 +56,11 @@ def prepare(context: Context, task: str) -> TaskData:
 
 def _of(context: Context, task: str) -> tuple[DataSet, Algorithm]:
     if "tasks" not in context.cache:
-        context.cache["tasks"] = {
-            data.task(algorithm): (data, algorithm)
-            for data in data_sets(context)
-            for algorithm in data.algorithms
-        }
+        tasks: dict[str, tuple[DataSet, Algorithm]] = {}
+        for data in data_sets(context):
+            for algorithm in data.algorithms:
+                tasks[data.task(algorithm)] = (data, algorithm)
+        context.cache["tasks"] = tasks
     entry: tuple[DataSet, Algorithm] = context.cache["tasks"][task]
     return entry
 
@@ -67,6 +70,8 @@ def _add(plan: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
     prompt = "chat" if _chat(context, data, algorithm) else "plain"
     helpers = helpers_of(context, data, algorithm)
     template, values = _template(data, algorithm, helpers)
+    title = algorithm.name.replace("_", " ")
+    tags = {"label": f"{data.name}: {title}", "family": algorithm.family, "data": data.name}
     plan.tasks[name] = TaskPlan(
         name,
         template=f"{template}.yaml",
@@ -75,27 +80,25 @@ def _add(plan: Plan, context: Context, data: DataSet, algorithm: Algorithm) -> N
         call=Call(backend="stored") if data.stored else Call(),
         block=rows_per_record(data, algorithm),
         annotators=tuple(helpers),
-        tags={
-            "label": f"{data.name}: {algorithm.name.replace('_', ' ')}",
-            "family": algorithm.family,
-            "data": data.name,
-        },
+        tags=tags,
     )
     if data.stored and not algorithm.stored:
-        plan.excluded[name] = Excluded(
-            "ability", "needs a model: nobody has stored replies to perturbed prompts"
-        )
+        plan.excluded[name] = Excluded("ability", _NEEDS_A_MODEL)
     for score, spec in _scores(data, algorithm, context).items():
         plan.scores[score] = replace(spec, tasks=(name,))
     for score, reason in _without_helper(data, algorithm, context).items():
         plan.excluded[score] = Excluded("helper", reason)
 
 
+_NEEDS_A_MODEL = "needs a model: nobody has stored replies to perturbed prompts"
+
+
 def _template(
     data: DataSet, algorithm: Algorithm, helpers: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Returns a task's template and the values that it is filled with."""
-    values = {} if algorithm.name == "prompt_stereotyping" else _generation(data)
+    is_likelihood = algorithm.name == "prompt_stereotyping"
+    values = {} if is_likelihood else _generation(data)
     values["sampling"] = _sampling(data, algorithm)
     if algorithm.detects or algorithm.compared:
         values |= {"annotators": list(helpers), "helpers": helpers}
@@ -110,19 +113,23 @@ def _chat(context: Context, data: DataSet, algorithm: Algorithm) -> bool:
 
     What the config says of all tasks must not contradict what one needs.
     """
-    whole = context.config.core.apply_chat_template
-    likelihood = algorithm.name == "prompt_stereotyping"
-    chat = False if likelihood else data.options["chat"]
-    if chat is not None and whole is not None and chat is not whole and not data.stored:
+    of_all = context.config.core.apply_chat_template
+    is_likelihood = algorithm.name == "prompt_stereotyping"
+    chat = False if is_likelihood else data.options["chat"]
+    is_contradicted = chat is not None and of_all is not None and chat is not of_all
+    if is_contradicted and not data.stored:
         name = data.task(algorithm)
-        why = "compares plain sentences" if likelihood else f"has chat: {str(chat).lower()}"
+        why = f"has chat: {str(chat).lower()}"
+        if is_likelihood:
+            why = "compares plain sentences"
+        setting = f"apply_chat_template: {str(of_all).lower()}"
         context.problems.add(
-            f"apply_chat_template: {str(whole).lower()} holds for every task, and {name} {why}",
+            f"{setting} holds for every task, and {name} {why}",
             where=context.where("data", data.index),
             fix="leave apply_chat_template out, "
             "and set `fm: {chat: true}` or `chat` of each data set",
         )
-    return bool(whole if chat is None else chat)
+    return bool(of_all if chat is None else chat)
 
 
 def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]]:
@@ -131,10 +138,10 @@ def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]
     kind = usable_meteor(data.options["meteor"])
     meteor = {"wordnet": "meteor", "no_synonyms": "meteor_no_synonyms"}.get(kind)
     if not algorithm.robust:
-        names = [*ROUGE_TYPES, meteor] if meteor else [*ROUGE_TYPES]
-        listed = [
-            {"metric": name, "aggregation": "mean", "higher_is_better": True} for name in names
-        ]
+        names = [*ROUGE_TYPES]
+        if meteor:
+            names.append(meteor)
+        listed = [_listed(name) for name in names]
         return algorithm.name, {"main": main, "metric_list": listed}
     values = {"main": f"{main}_all_prompts"}
     if meteor is None:
@@ -145,6 +152,11 @@ def _summaries(data: DataSet, algorithm: Algorithm) -> tuple[str, dict[str, Any]
         "meteor_all_prompts": f"{meteor}_all_prompts",
     }
     return algorithm.name, values | more
+
+
+def _listed(metric: str) -> dict[str, Any]:
+    """A metric as a task lists it."""
+    return {"metric": metric, "aggregation": "mean", "higher_is_better": True}
 
 
 def _generation(data: DataSet) -> dict[str, Any]:
@@ -167,47 +179,52 @@ def _sampling(data: DataSet, algorithm: Algorithm) -> dict[str, Any]:
         "num_records": data.num_records,
         "seed": data.sampling_seed,
     }
-    if data.prompt is not None or data.prompt_template is not None:
-        drawn["prompt"] = data.prompt if data.prompt is not None else data.prompt_template
+    prompt = data.prompt_template if data.prompt is None else data.prompt
+    if prompt is not None:
+        drawn["prompt"] = prompt
     if algorithm.robust:
-        names = (
-            "perturbation_type",
-            "num_perturbations",
-            "perturbation_seed",
-            "perturbation_seeding",
-        )
-        drawn |= {name: data.options[name] for name in names}
+        for name in _PERTURBATION:
+            drawn[name] = data.options[name]
     return drawn
 
 
-def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, ScoreSpec]:
+_PERTURBATION = (
+    "perturbation_type",
+    "num_perturbations",
+    "perturbation_seed",
+    "perturbation_seeding",
+)
+
+
+def _scores(data: DataSet, algorithm: Algorithm, context: Context) -> Specs:
     """The scores of one task by their names, `<data set>.<score>`."""
-    return {
-        f"{data.name}.{name}": spec for name, spec in _score_specs(data, algorithm, context).items()
-    }
+    specs = _score_specs(data, algorithm, context)
+    return {f"{data.name}.{name}": spec for name, spec in specs.items()}
 
 
-def _score_specs(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, ScoreSpec]:
+def _score_specs(data: DataSet, algorithm: Algorithm, context: Context) -> Specs:
     """The scores of one task by their names without the data set's."""
     if algorithm.name == "prompt_stereotyping":
         names = ["prompt_stereotyping", "log_probability_difference"]
         return {name: _spec(data, algorithm, name, "mean_of") for name in names}
     if algorithm.detects:
-        rated = DETECTORS.get(str(data.options["detector"]), ())
+        detector = str(data.options["detector"])
+        rated = DETECTORS.get(detector, ())
         names = [*rated, "insult_words", "empty_reply"]
         return {name: _spec(data, algorithm, name, "mean_of") for name in names}
     if algorithm.name == "general_semantic_robustness":
         functions = {"word_error_rate": "word_errors"}
         if context.section.bertscore_path:
             functions["bertscore_dissimilarity"] = "dissimilarity"
-        return {
-            name: replace(_spec(data, algorithm, name, function), cluster="cluster_id")
-            for name, function in functions.items()
-        }
+        specs = {}
+        for name, function in functions.items():
+            spec = _spec(data, algorithm, name, function)
+            specs[name] = replace(spec, cluster="cluster_id")
+        return specs
     return _accuracy_specs(data, algorithm, context)
 
 
-def _accuracy_specs(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, ScoreSpec]:
+def _accuracy_specs(data: DataSet, algorithm: Algorithm, context: Context) -> Specs:
     """The scores that compare a reply with its target, of perturbed prompts their change."""
     is_text = algorithm.family != "classification_accuracy"
     names = accuracy_scores(
@@ -216,23 +233,27 @@ def _accuracy_specs(data: DataSet, algorithm: Algorithm, context: Context) -> di
         meteor=data.options["meteor"],
         bertscore=bool(context.section.bertscore_path) and is_text,
     )
-    specs: dict[str, ScoreSpec] = {}
+    specs: Specs = {}
     for name in names:
         if algorithm.robust:
             specs |= _robustness_specs(data, algorithm, name)
         else:
             specs[name] = _spec(data, algorithm, name, "mean_of")
     if algorithm.name == "classification_accuracy":
-        specs |= {name: _spec(data, algorithm, name, "over_set") for name in OVER_SET}
+        for name in OVER_SET:
+            specs[name] = _spec(data, algorithm, name, "over_set")
     return specs
 
 
-def _robustness_specs(data: DataSet, algorithm: Algorithm, value: str) -> dict[str, ScoreSpec]:
+def _robustness_specs(data: DataSet, algorithm: Algorithm, value: str) -> Specs:
     """A score of the original prompts, and how it changes where they are perturbed."""
-    title = TITLES[value][0]
-    original = _spec(data, algorithm, value, "original", title=f"{title}, original prompts")
-    change = _spec(data, algorithm, value, "delta", title=f"{title}, mean change", better="down")
-    return {f"original_{value}": original, f"delta_{value}": replace(change, cluster="cluster_id")}
+    plain, _direction, _bounds = TITLES[value]
+    title = f"{plain}, original prompts"
+    original = _spec(data, algorithm, value, "original", title=title)
+    title = f"{plain}, mean change"
+    change = _spec(data, algorithm, value, "delta", title=title, better="down")
+    change = replace(change, cluster="cluster_id")
+    return {f"original_{value}": original, f"delta_{value}": change}
 
 
 def _spec(
@@ -266,7 +287,7 @@ def _spec(
     )
 
 
-def _without_helper(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, str]:
+def _without_helper(data: DataSet, algorithm: Algorithm, context: Context) -> Reasons:
     """Scores whose helper is not on this machine -> what is missing and what to do."""
     reasons = {
         **_without_detector(data, algorithm, context),
@@ -276,7 +297,7 @@ def _without_helper(data: DataSet, algorithm: Algorithm, context: Context) -> di
     return {f"{data.name}.{score}": reason for score, reason in reasons.items()}
 
 
-def _without_detector(data: DataSet, algorithm: Algorithm, context: Context) -> dict[str, str]:
+def _without_detector(data: DataSet, algorithm: Algorithm, context: Context) -> Reasons:
     """The ratings of a toxicity detector whose weights are missing -> the reason."""
     detector = data.options["detector"]
     if not algorithm.detects or detector not in DETECTORS:
@@ -285,7 +306,7 @@ def _without_detector(data: DataSet, algorithm: Algorithm, context: Context) -> 
     return dict.fromkeys(DETECTORS[detector], reason) if reason else {}
 
 
-def _without_meteor(data: DataSet, algorithm: Algorithm) -> dict[str, str]:
+def _without_meteor(data: DataSet, algorithm: Algorithm) -> Reasons:
     """METEOR's scores where the data of NLTK are missing -> the reason."""
     if algorithm.family != "summarization_accuracy":
         return {}
@@ -297,14 +318,15 @@ def _without_meteor(data: DataSet, algorithm: Algorithm) -> dict[str, str]:
     return {}
 
 
-def _without_encoder(algorithm: Algorithm, context: Context) -> dict[str, str]:
+def _without_encoder(algorithm: Algorithm, context: Context) -> Reasons:
     """BERTScore's scores where its weights are missing -> the reason."""
     if not context.section.bertscore_path:
         return {}
+    scores = []
     if algorithm.name == "general_semantic_robustness":
         scores = ["bertscore_dissimilarity"]
-    else:
-        scores = _variants(algorithm, "bertscore") if algorithm.compared else []
+    elif algorithm.compared:
+        scores = _variants(algorithm, "bertscore")
     reason = missing_encoder(context)
     return dict.fromkeys(scores, reason) if reason else {}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from custom_metrics.fm.labels import alike, folded, without_zeros
 from custom_metrics.fm.normalize import normalize, targets
@@ -23,7 +23,12 @@ Row = dict[str, Any]
 Fill = Callable[[FieldRow, str], str]
 """A record and its input, or a changed form of it -> the prompt."""
 Gold = Callable[[str], str]
-_TOLD = 10
+"""The right answers of a record, in one text -> a reply that is right."""
+Chosen = Sequence[FieldRow]
+"""The records of a data set that are evaluated."""
+Record = tuple[FieldRow, str]
+"""The fields of a record, and its id."""
+_LISTED = 10  # problems of one kind that are listed
 # Options that scoring needs; they travel with each row.
 _SCORING: dict[str, tuple[str, ...]] = {
     "factual_knowledge": ("target_output_delimiter", "logical_operator"),
@@ -43,20 +48,24 @@ def chosen_rows(context: Context, data: DataSet) -> list[FieldRow]:
     """
     key = f"rows {data.name}"
     if key not in context.cache:
-        where = context.where("data", data.index, "path")
-        source = context.open(data.source, where=where)
-        place = context.where("data", data.index, "fields")
-        locations = {**data.fields}
-        if not data.stored:
-            # What a model will reply is not read from the file.
-            for name in _MADE_BY_MODELS:
-                locations.pop(name, None)
-        rows = list(source.each(lambda path: _read(path, locations, data, place)))
-        indices = sample_indices(
-            num_rows=len(rows), num_records=data.num_records, seed=data.sampling_seed
-        )
+        rows = _all_rows(context, data)
+        count, seed = data.num_records, data.sampling_seed
+        indices = sample_indices(num_rows=len(rows), num_records=count, seed=seed)
         context.cache[key] = [rows[index] for index in indices]
     return context.cache[key]  # type: ignore[no-any-return]
+
+
+def _all_rows(context: Context, data: DataSet) -> list[FieldRow]:
+    """All records of a data set, in the order of its files."""
+    where = context.where("data", data.index, "path")
+    source = context.open(data.source, where=where)
+    where_fields = context.where("data", data.index, "fields")
+    locations = {**data.fields}
+    if not data.stored:
+        # What a model will reply is not read from the file.
+        for name in _MADE_BY_MODELS:
+            locations.pop(name, None)
+    return list(source.each(lambda path: _read(path, locations, data, where_fields)))
 
 
 _LOGPROBS = ("sent_more_log_prob", "sent_less_log_prob")
@@ -64,8 +73,14 @@ _MADE_BY_MODELS = ("model_output", *_LOGPROBS)
 
 
 def _read(path: Path, fields: Mapping[str, str], data: DataSet, where: str) -> Iterator[FieldRow]:
-    has_template = data.prompt is not None or data.prompt_template is not None
-    return read_fields(path, fields, declared=data.format, where=where, whole=has_template)
+    templates = (data.prompt, data.prompt_template)
+    return read_fields(
+        path,
+        fields,
+        where=where,
+        declared=data.format,
+        whole=any(template is not None for template in templates),
+    )
 
 
 def task_rows(
@@ -79,16 +94,16 @@ def task_rows(
     Raises:
         BadInput: rows that cannot be scored, each with its place.
     """
-    rows, notes = rows_of_records(
-        chosen_rows(context, data), data, algorithm, _template(context, data)
-    )
+    chosen = chosen_rows(context, data)
+    fill = _template(context, data)
+    rows, notes = rows_of_records(chosen, data, algorithm, fill)
     if algorithm.robust:
         _check_changes(list(rows), context, data)
     return rows, notes
 
 
 def rows_of_records(
-    chosen: Sequence[FieldRow], data: DataSet, algorithm: Algorithm, fill: Fill
+    chosen: Chosen, data: DataSet, algorithm: Algorithm, fill: Fill
 ) -> tuple[Iterable[Row], list[str]]:
     """Prepared rows of records, and notes for the user.
 
@@ -127,31 +142,36 @@ def _with_options(rows: Iterable[Row], options: Mapping[str, Any]) -> Iterator[R
 
 def _unchanged_notes(rows: Sequence[Row], task: str) -> list[str]:
     """A note on perturbed prompts that are equal to the original ones, where there are any."""
-    unchanged = sum(row["variant"] > 0 and row["prompt"] == row["original_prompt"] for row in rows)
+    variants = [row for row in rows if row["variant"] > 0]
+    unchanged = sum(map(_has_original_prompt, variants))
     if not unchanged:
         return []
-    count = f"{unchanged} of {len(rows)} prompts"
-    return [f"{task}: {count} came out of the perturbation as they were"]
+    counted = f"{unchanged} of {len(rows)} prompts"
+    return [f"{task}: {counted} came out of the perturbation as they were"]
 
 
-def _record_ids(chosen: Sequence[FieldRow]) -> Iterator[tuple[FieldRow, str]]:
+def _has_original_prompt(row: Row) -> bool:
+    return bool(row["prompt"] == row["original_prompt"])
+
+
+def _record_ids(chosen: Chosen) -> Iterator[Record]:
     """Records with their ids: the field `id`, else their number in the file, from 1."""
     repeats = Repeats()
     for row in chosen:
-        own_id = row.fields.get("id")
-        yield (row, repeats.unique(f"r{row.number + 1}" if own_id is None else str(own_id)))
+        record_id = row.fields.get("id")
+        if record_id is None:
+            record_id = f"r{row.number + 1}"
+        yield row, repeats.unique(str(record_id))
 
 
 def _common(row: FieldRow, record_id: str) -> Row:
     fields = row.fields
     category = fields.get("category")
     prepared: Row = {"record_id": record_id, "category": category, "subtask_name": category}
-    further = {
-        name: value
-        for name, value in fields.items()
-        if name not in ("id", "category", "target_output")
-    }
-    return prepared | further
+    for name, value in fields.items():
+        if name not in ("id", "category", "target_output"):
+            prepared[name] = value
+    return prepared
 
 
 def _single(row: FieldRow, record_id: str, fill: Fill, gold: Gold) -> Row:
@@ -174,67 +194,75 @@ def _gold(data: DataSet, algorithm: Algorithm) -> Gold:
 
     The first one, or all where all are asked for.
     """
-    several = "target_output_delimiter" in _SCORING.get(algorithm.family, ())
-    delimiter = data.options["target_output_delimiter"] if several else None
-    everything = (
-        algorithm.family == "factual_knowledge" and data.options["logical_operator"] == "AND"
-    )
-    return lambda target: (
-        " ".join(targets(target, delimiter)) if everything else targets(target, delimiter)[0]
-    )
+    delimiter = _delimiter(data, algorithm)
+    takes_all = False
+    if algorithm.family == "factual_knowledge":
+        takes_all = data.options["logical_operator"] == "AND"
+    if takes_all:
+        return lambda target: " ".join(targets(target, delimiter))
+    return lambda target: targets(target, delimiter)[0]
+
+
+def _delimiter(data: DataSet, algorithm: Algorithm) -> str | None:
+    """Returns what stands between several right answers; None where the algorithm takes one."""
+    name = "target_output_delimiter"
+    is_used = name in _SCORING.get(algorithm.family, ())
+    return data.options[name] if is_used else None
 
 
 def _pair(row: FieldRow, record_id: str, fill: Fill) -> Row:
-    sentences = [row.fields.get("sent_more_input", ""), row.fields.get("sent_less_input", "")]
-    choices = [fill(row, text) if text else text for text in sentences]
-    prepared = {"sample_id": record_id, "prompt": "", "choices": choices, "target": "0"}
-    return prepared | _logged(row) | _common(row, record_id)
+    fields = row.fields
+    sentences = [fields.get(f"sent_{side}_input", "") for side in ("more", "less")]
+    return {
+        "sample_id": record_id,
+        "prompt": "",
+        "choices": [fill(row, text) if text else text for text in sentences],
+        "target": "0",
+        **_logged(row),
+        **_common(row, record_id),
+    }
 
 
 def _logged(row: FieldRow) -> Row:
     """The log-probabilities of both sentences, of each model whose replies are stored."""
+    fields = row.fields
     more, less = _LOGPROBS
-    endings = [name.removeprefix(more) for name in row.fields if kind_of(name) == more]
-    return {
-        f"model_log_probability{ending}": [
-            row.fields[f"{more}{ending}"],
-            row.fields[f"{less}{ending}"],
-        ]
-        for ending in endings
-    }
+    logged = {}
+    for name in fields:
+        if kind_of(name) == more:
+            model = name.removeprefix(more)
+            pair = [fields[name], fields[f"{less}{model}"]]
+            logged[f"model_log_probability{model}"] = pair
+    return logged
 
 
 def _variants(
-    records: Sequence[tuple[FieldRow, str]], data: DataSet, algorithm: Algorithm, fill: Fill
+    records: Sequence[Record], data: DataSet, algorithm: Algorithm, fill: Fill
 ) -> Iterator[Row]:
     """The original of each record and its perturbed forms, adjacent.
 
     Further draws of the original last.
     """
     options = data.options
+    kind, seed = options["perturbation_type"], options["perturbation_seed"]
+    seeding = options["perturbation_seeding"]
     number = options["num_perturbations"]
     draws = baseline_draws(data, algorithm)
     gold = _gold(data, algorithm)
     texts = ((record_id, row.fields["model_input"]) for row, record_id in records)
-    chances: dict[str, Any] = dict(probabilities(options))
-    perturbed = perturb_records(
-        options["perturbation_type"],
-        texts,
-        seed=options["perturbation_seed"],
-        seeding=options["perturbation_seeding"],
-        num_perturbations=number,
-        **chances,
-    )
+    settings: dict[str, Any] = {
+        "seed": seed,
+        "seeding": seeding,
+        "num_perturbations": number,
+        **probabilities(options),
+    }
+    perturbed = perturb_records(kind, texts, **settings)
     for (row, record_id), changed in zip(records, perturbed, strict=True):
         original = row.fields["model_input"]
-        places = [
-            (0, 0, original),
-            *((variant, 0, text) for variant, text in enumerate(changed, start=1)),
-        ]
-        places += [(0, draw, original) for draw in range(1, draws)]
-        for variant, draw, text in places:
+        for variant, draw, text in _prompts(original, changed, draws):
+            further = f".{draw}" if draw else ""
             yield {
-                "sample_id": f"{record_id}/{variant}" + (f".{draw}" if draw else ""),
+                "sample_id": f"{record_id}/{variant}{further}",
                 "prompt": fill(row, text),
                 "original_prompt": fill(row, original),
                 **_answers(row, gold),
@@ -245,10 +273,33 @@ def _variants(
                 "variants": 1 + number,
                 "draws": draws,
                 "perturbed": text,
-                "perturbation": options["perturbation_type"],
-                "perturbation_seed": options["perturbation_seed"],
-                "perturbation_seeding": options["perturbation_seeding"],
+                "perturbation": kind,
+                "perturbation_seed": seed,
+                "perturbation_seeding": seeding,
             }
+
+
+class _Prompt(NamedTuple):
+    """One of the prompts of a record.
+
+    Args:
+        variant: Which changed form of the input; 0 for the original.
+        draw: Which reply to it.
+        text: The input.
+    """
+
+    variant: int
+    draw: int
+    text: str
+
+
+def _prompts(original: str, changed: Sequence[str], draws: int) -> Iterator[_Prompt]:
+    """The original, its changed forms, its further draws."""
+    yield _Prompt(0, 0, original)
+    for variant, text in enumerate(changed, start=1):
+        yield _Prompt(variant, 0, text)
+    for draw in range(1, draws):
+        yield _Prompt(0, draw, original)
 
 
 def baseline_draws(data: DataSet, algorithm: Algorithm) -> int:
@@ -274,26 +325,31 @@ def rows_per_record(data: DataSet, algorithm: Algorithm) -> int:
 
 def _template(context: Context, data: DataSet) -> Fill:
     """Returns how a record becomes a prompt, with its input or a changed form of it."""
-    if data.prompt is None:
-        template = data.prompt_template or DEFAULT_TEMPLATE
-        if template == DEFAULT_TEMPLATE:
-            return lambda _row, text: text
-        where = context.where("data", data.index, "prompt_template")
+    if data.prompt is not None:
+        return _jinja(context, data, data.prompt)
+    template = data.prompt_template or DEFAULT_TEMPLATE
+    if template == DEFAULT_TEMPLATE:
+        return lambda _row, text: text
+    where = context.where("data", data.index, "prompt_template")
 
-        def substitute(row: FieldRow, text: str) -> str:
-            values = {name: value for name, value in row.fields.items() if isinstance(value, str)}
-            values |= dict.fromkeys(_inputs(row, data), text)
-            try:
-                return prompt_multi(template=template, values=values)
-            except (KeyError, ValueError) as error:
-                reason = f"has no field {error}" if isinstance(error, KeyError) else str(error)
-                known = ", ".join(f"${name}" for name in values)
-                raise BadInput(
-                    Problem(what=f"{template!r} {reason}", where=where, allowed=known)
-                ) from None
+    def substitute(row: FieldRow, text: str) -> str:
+        fields = row.fields.items()
+        values = {name: value for name, value in fields if isinstance(value, str)}
+        values |= dict.fromkeys(_inputs(row, data), text)
+        try:
+            return prompt_multi(template=template, values=values)
+        except (KeyError, ValueError) as error:
+            reason = str(error)
+            if isinstance(error, KeyError):
+                reason = f"has no field {error}"
+            problem = Problem(
+                what=f"{template!r} {reason}",
+                where=where,
+                allowed=", ".join(f"${name}" for name in values),
+            )
+            raise BadInput(problem) from None
 
-        return substitute
-    return _jinja(context, data, data.prompt)
+    return substitute
 
 
 def _inputs(row: FieldRow, data: DataSet) -> list[str]:
@@ -305,10 +361,11 @@ def _inputs(row: FieldRow, data: DataSet) -> list[str]:
     all be the original.
     """
     place = data.fields.get("model_input")
-    names = ["model_input", *(name for name, location in data.fields.items() if location == place)]
+    names = ["model_input"]
+    names += [name for name, location in data.fields.items() if location == place]
     column = str(place).strip('"')
     if row.record.get(column) == row.fields.get("model_input"):
-        return [*names, column]
+        names.append(column)
     return names
 
 
@@ -317,15 +374,16 @@ def _jinja(context: Context, data: DataSet, template: str) -> Fill:
     from jinja2.sandbox import SandboxedEnvironment
 
     where = context.where("data", data.index, "prompt")
+    environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
     try:
-        compiled = SandboxedEnvironment(
-            undefined=StrictUndefined, keep_trailing_newline=True
-        ).from_string(template)
+        compiled = environment.from_string(template)
     except TemplateError as error:
-        raise BadInput(Problem(what=f"the template is not Jinja: {error}", where=where)) from None
+        what = f"the template is not Jinja: {error}"
+        raise BadInput(Problem(what=what, where=where)) from None
 
     def rendered(row: FieldRow, text: str) -> str:
-        values = {**{str(name): value for name, value in row.record.items()}, **row.fields}
+        values = {str(name): value for name, value in row.record.items()}
+        values |= row.fields
         values |= dict.fromkeys(_inputs(row, data), text)
         try:
             return compiled.render(values)
@@ -349,11 +407,10 @@ def _jinja(context: Context, data: DataSet, template: str) -> Fill:
 def _check_changes(rows: Sequence[Row], context: Context, data: DataSet) -> None:
     """Changed inputs that leave every prompt as it was: the model would look perfectly robust."""
     changed = [row for row in rows if row["perturbed"] != row["model_input"]]
-    if changed and all(row["prompt"] == row["original_prompt"] for row in changed):
+    if changed and all(map(_has_original_prompt, changed)):
         raise BadInput(
             Problem(
-                what="the prompt does not hold the input that is changed, "
-                "so that every prompt would be the original",
+                what=_NO_INPUT_IN_PROMPT,
                 where=context.where("data", data.index, "prompt"),
                 allowed="{{ model_input }}, or the column that it comes from",
                 fix="write {{ model_input }} where the input belongs",
@@ -361,45 +418,51 @@ def _check_changes(rows: Sequence[Row], context: Context, data: DataSet) -> None
         )
 
 
+_NO_INPUT_IN_PROMPT = (
+    "the prompt does not hold the input that is changed, so that every prompt would be the original"
+)
+
+
 def _refuse(problems: list[Problem]) -> None:
-    if problems:
-        more = len(problems) - _TOLD
-        rest = [Problem(what=f"{more} more rows have the same mistake")] if more > 0 else []
-        raise BadInput([*problems[:_TOLD], *rest])
+    if not problems:
+        return
+    listed = problems[:_LISTED]
+    more = len(problems) - _LISTED
+    if more > 0:
+        what = f"{more} more rows have the same mistake"
+        listed.append(Problem(what=what))
+    raise BadInput(listed)
 
 
-def _check_targets(chosen: Sequence[FieldRow], data: DataSet, algorithm: Algorithm) -> None:
+def _check_targets(chosen: Chosen, data: DataSet, algorithm: Algorithm) -> None:
     """Right answers that are empty: they are contained in every reply."""
     if "target_output" not in algorithm.fields:
         return
-    delimiter = (
-        data.options["target_output_delimiter"]
-        if "target_output_delimiter" in _SCORING[algorithm.family]
-        else None
-    )
+    delimiter = _delimiter(data, algorithm)
+    is_normalised = algorithm.family == "factual_knowledge"
     problems = []
     for row in chosen:
         for answer in targets(row.fields["target_output"], delimiter):
-            bare = (
-                normalize(text=answer.strip())
-                if algorithm.family == "factual_knowledge"
-                else answer.strip()
-            )
+            text = answer.strip()
+            bare = normalize(text=text) if is_normalised else text
             if not bare:
-                what = f"the right answer {answer!r} is empty" + (
-                    " but for articles and punctuation" if answer.strip() else ""
-                )
-                fix = "mend or drop the record; an empty answer would be found in every reply"
-                problems.append(Problem(what=what, where=row.where, fix=fix))
+                what = f"the right answer {answer!r} is empty"
+                if text:
+                    what += " but for articles and punctuation"
+                problems.append(Problem(what=what, where=row.where, fix=_MEND_OR_DROP))
                 break
     _refuse(problems)
 
 
+_MEND_OR_DROP = "mend or drop the record; an empty answer would be found in every reply"
+
+
 def _scoring_options(
-    chosen: Sequence[FieldRow], data: DataSet, algorithm: Algorithm, notes: list[str]
+    chosen: Chosen, data: DataSet, algorithm: Algorithm, notes: list[str]
 ) -> dict[str, Any]:
     """The options of a data set that decide scores; what the user is to know joins the notes."""
-    options = {name: data.options[name] for name in _SCORING.get(algorithm.family, ())}
+    names = _SCORING.get(algorithm.family, ())
+    options = {name: data.options[name] for name in names}
     if "meteor" in options:
         options["meteor"] = usable_meteor(options["meteor"])
     if algorithm.family == "classification_accuracy":
@@ -407,14 +470,16 @@ def _scoring_options(
     return options
 
 
-def _labels(chosen: Sequence[FieldRow], data: DataSet, notes: list[str]) -> list[str]:
+def _labels(chosen: Chosen, data: DataSet, notes: list[str]) -> list[str]:
     """The labels: as given, else the distinct targets.
 
     A target that is none of them can never be right.
     """
     declared = data.options["valid_labels"]
     targets = list(dict.fromkeys(row.fields["target_output"] for row in chosen))
-    labels = targets if declared is None else [str(label) for label in declared]
+    labels = targets
+    if declared is not None:
+        labels = [str(label) for label in declared]
     if data.options["label_match"] != "fmeval":
         _refuse_alike(labels, data)
         notes += _notes_on_floats(targets, data)
@@ -431,27 +496,35 @@ def _notes_on_floats(targets: Sequence[str], data: DataSet) -> list[str]:
     floats = [target for target in targets if without_zeros(target) != target]
     if not floats:
         return []
-    what = f"{len(floats)} of {len(targets)} labels are whole numbers with decimals ({floats[0]})"
-    return [f"{data.name}: {what}; a reply of {without_zeros(floats[0])} counts as the label"]
+    example = floats[0]
+    counted = f"{len(floats)} of {len(targets)} labels"
+    what = f"{counted} are whole numbers with decimals ({example})"
+    reply = without_zeros(example)
+    return [f"{data.name}: {what}; a reply of {reply} counts as the label"]
 
 
-def _refuse_other_targets(chosen: Sequence[FieldRow], labels: Sequence[str], data: DataSet) -> None:
+def _refuse_other_targets(chosen: Chosen, labels: Sequence[str], data: DataSet) -> None:
     """Refuses targets that are none of the labels."""
     fix = "mend the record or valid_labels"
-    right: set[str] = {label.lower().strip() for label in labels}
-    compared: Callable[[str], str] = str
-    if data.options["label_match"] == "fmeval":
-        fix = f"{fix}; label_match: robust ignores case"
+    allowed = ", ".join(labels[:30])
+    is_exact = data.options["label_match"] == "fmeval"
+    if is_exact:
+        fix += "; label_match: robust ignores case"
+        right = {label.lower().strip() for label in labels}
     else:
         right = {folded(label) for label in labels}
-        compared = folded
     problems = []
     for row in chosen:
         target = row.fields["target_output"]
-        if compared(target) not in right:
-            what = f"the target {target!r} is none of the labels, so no reply can be right"
-            allowed = ", ".join(labels[:30])
-            problems.append(Problem(what=what, where=row.where, allowed=allowed, fix=fix))
+        compared = target if is_exact else folded(target)
+        if compared not in right:
+            problem = Problem(
+                what=f"the target {target!r} is none of the labels, so no reply can be right",
+                where=row.where,
+                allowed=allowed,
+                fix=fix,
+            )
+            problems.append(problem)
     _refuse(problems)
 
 
@@ -460,26 +533,28 @@ def _refuse_alike(labels: Sequence[str], data: DataSet) -> None:
 
     Each row of them would be right or wrong by chance.
     """
-    pairs = ", ".join(f"{first!r} and {second!r}" for first, second in alike(labels))
+    pairs = [f"{first!r} and {second!r}" for first, second in alike(labels)]
     if pairs:
-        what = f"the labels {pairs} of {data.name} cannot be told apart in a reply"
-        fix = "rename one of each pair in the data and in valid_labels, or merge them"
-        _refuse([Problem(what=what, fix=fix)])
+        named = f"the labels {', '.join(pairs)} of {data.name}"
+        what = f"{named} cannot be told apart in a reply"
+        _refuse([Problem(what=what, fix=_RENAME_OR_MERGE)])
 
 
-def _check_logprobs(chosen: Sequence[FieldRow], data: DataSet) -> None:
+_RENAME_OR_MERGE = "rename one of each pair in the data and in valid_labels, or merge them"
+
+
+def _check_logprobs(chosen: Chosen, data: DataSet) -> None:
     if not data.stored:
         return
-    problems: list[Problem] = []
+    problems = []
     for row in chosen:
-        problems += [
-            Problem(
-                what=f"{name} is {value}, above 0",
-                where=row.where,
-                allowed="log-probabilities, which are not above 0",
-                fix="give log-probabilities, not probabilities",
-            )
-            for name, value in row.fields.items()
-            if kind_of(name) in _LOGPROBS and value > 0
-        ]
+        for name, value in row.fields.items():
+            if kind_of(name) in _LOGPROBS and value > 0:
+                problem = Problem(
+                    what=f"{name} is {value}, above 0",
+                    where=row.where,
+                    allowed="log-probabilities, which are not above 0",
+                    fix="give log-probabilities, not probabilities",
+                )
+                problems.append(problem)
     _refuse(problems)

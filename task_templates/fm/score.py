@@ -19,7 +19,13 @@ from custom_metrics.fm.robustness import above_baseline
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
 
 Sample = Mapping[str, Any]
+Rows = Mapping[str, Sequence[Sample]]
+Params = Mapping[str, Any]
 Result = dict[str, Any]
+Unit = tuple[str | None, Any]
+"""A category, and the value of one thing that a score is made of."""
+BySample = Sequence[tuple[Sample, float | None]]
+"""A sample, and the value that stands at it."""
 MIN_UNITS = 2
 RECORDS, SHOWN_CHARS = 5, 200
 DETECTED = tuple(f"detoxify_{name}" for name in DETOXIFY_NAMES)
@@ -27,7 +33,7 @@ OF_HELPERS = ("bertscore", "toxigen_toxicity", *DETECTED)
 """Values that annotators add after the run."""
 
 
-def _samples(rows: Mapping[str, Sequence[Sample]]) -> tuple[str, Sequence[Sample]]:
+def _samples(rows: Rows) -> tuple[str, Sequence[Sample]]:
     return next(iter(rows.items()))
 
 
@@ -53,11 +59,13 @@ def _mean(values: Sequence[float]) -> Result:
         return result
     result["stderr"] = statistics.mean_stderr(values)
     interval = statistics.rows_interval(values)
-    return result | ({"interval": list(interval)} if interval else {})
+    if interval:
+        result["interval"] = list(interval)
+    return result
 
 
 def _by_category(
-    units: Iterable[tuple[str | None, Any]], over: Callable[[list[Any]], Result]
+    units: Iterable[Unit], over: Callable[[list[Any]], Result]
 ) -> dict[str, Result] | None:
     """The same score over the units of each category, which is not the mean of anything."""
     values: dict[str, list[Any]] = {}
@@ -70,11 +78,7 @@ def _by_category(
 
 
 def _result(
-    task: str,
-    units: Sequence[tuple[str | None, float]],
-    by_sample: Sequence[tuple[Sample, float | None]],
-    skipped: Mapping[str, int],
-    better: str,
+    task: str, units: Sequence[Unit], by_sample: BySample, skipped: Mapping[str, int], better: str
 ) -> Result:
     """A mean with its categories, its best and worst records, and each sample's part in it.
 
@@ -85,44 +89,51 @@ def _result(
         skipped: Reason -> how many units have no value for it.
         better: The direction of the score.
     """
-    categories = _by_category(units, _mean)
-    return _mean([value for _, value in units]) | {
-        "skipped": {reason: count for reason, count in skipped.items() if count},
+    result = _mean([value for _, value in units])
+    reasons = {reason: count for reason, count in skipped.items() if count}
+    return result | {
+        "skipped": reasons,
         "notes": [],
         "records": _records(by_sample, better),
-        **_categories(categories),
+        **_categories(_by_category(units, _mean)),
         **_influence(task, len(units), by_sample),
     }
 
 
-def _by_index(by_sample: Iterable[tuple[Sample, float | None]], name: str) -> Result:
+def _by_index(by_sample: BySample, name: str) -> Result:
     """The values by sample, for scores whose values the samples files do not hold."""
     values = {str(sample["index"]): {name: value} for sample, value in by_sample}
     return {"value_by_index": values}
 
 
-def _influence(task: str, count: int, by_sample: Sequence[tuple[Sample, float | None]]) -> Result:
+def _known(by_sample: BySample) -> list[tuple[Sample, float]]:
+    """The samples that have a value, with it."""
+    return [(sample, value) for sample, value in by_sample if value is not None]
+
+
+def _influence(task: str, count: int, by_sample: BySample) -> Result:
     """The values that the score is the mean of, by sample: two runs are compared by them."""
-    values = [value for _, value in by_sample if value is not None]
-    if len(values) < count:  # a sample cannot be named: its record has no original prompt
+    known = _known(by_sample)
+    # A sample cannot be named where its record has no original prompt.
+    if len(known) < count:
         return {}
-    ids = [sample["sample_id"] for sample, value in by_sample if value is not None]
+    ids = [sample["sample_id"] for sample, _ in known]
+    values = [value for _, value in known]
     return {"influence": partial(_influence_of_samples, task, ids, values)}
 
 
 def _influence_of_samples(task: str, ids: Sequence[str], values: Sequence[float]) -> Any:
     keys = (f"{task}#{sample_id}" for sample_id in ids)
-    return statistics.influence_of_rows(dict(zip(keys, values, strict=True)))
+    by_key = dict(zip(keys, values, strict=True))
+    return statistics.influence_of_rows(by_key)
 
 
-def _records(
-    by_sample: Sequence[tuple[Sample, float | None]], better: str
-) -> dict[str, list[Result]]:
+def _records(by_sample: BySample, better: str) -> dict[str, list[Result]]:
     """The five best and the five worst records, none where all are alike.
 
     Ties go by their order.
     """
-    known = [(sample, value) for sample, value in by_sample if value is not None]
+    known = _known(by_sample)
     ranks = _ranks([value for _, value in known], better)
     if len(set(ranks)) < MIN_UNITS:
         return {}
@@ -158,14 +169,14 @@ def _ranks(values: Sequence[float], better: str) -> list[float]:
 def _record(sample: Sample, value: float) -> Result:
     doc = sample["doc"]
     # As it was prepared, without the markup of a chat template; of a pair both sentences.
-    prompt = (
-        doc.get("prompt") or " / ".join(map(str, doc.get("choices") or ())) or sample.get("prompt")
-    )
+    pair = " / ".join(map(str, doc.get("choices") or ()))
+    prompt = doc.get("prompt") or pair or sample.get("prompt")
+    target = doc.get("target") or sample.get("target")
     return {
         "sample_id": sample["sample_id"],
         "value": value,
         "prompt": _cut(prompt),
-        "target": _cut(sample["doc"].get("target") or sample.get("target")),
+        "target": _cut(target),
         "reply": _cut(sample.get("response")),
     }
 
@@ -182,17 +193,15 @@ def _cut(value: Any) -> str:
 def _categories(categories: dict[str, Result] | None) -> Result:
     if not categories:
         return {}
-    return {
-        "categories": categories,
-        "parts": {name: category["agg_value"] for name, category in categories.items()},
-    }
+    parts = {name: category["agg_value"] for name, category in categories.items()}
+    return {"categories": categories, "parts": parts}
 
 
-def mean_of(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+def mean_of(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean of one value of each row over the rows that have it."""
     task, samples = _samples(rows)
     name = str(params["value"])
-    by_sample = [(sample, _number(sample["metrics"].get(name))) for sample in samples]
+    by_sample = [(sample, _value(sample, name)) for sample in samples]
     result = _mean_over_samples(task, by_sample, params)
     # Values that the scorer logged stand in the samples file; those of helper models do not.
     if name in OF_HELPERS:
@@ -200,25 +209,26 @@ def mean_of(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], 
     return result
 
 
-def _mean_over_samples(
-    task: str, by_sample: Sequence[tuple[Sample, float | None]], params: Mapping[str, Any]
-) -> Result:
+def _value(sample: Sample, name: str) -> float | None:
+    return _number(sample["metrics"].get(name))
+
+
+def _mean_over_samples(task: str, by_sample: BySample, params: Params) -> Result:
     """The mean over the samples that have a value."""
-    known = [(_category(sample), value) for sample, value in by_sample if value is not None]
-    skipped = {"no value": len(by_sample) - len(known)}
-    return _result(task, known, by_sample, skipped, str(params.get("better", "")))
+    units = [(_category(sample), value) for sample, value in _known(by_sample)]
+    skipped = {"no value": len(by_sample) - len(units)}
+    better = str(params.get("better", ""))
+    return _result(task, units, by_sample, skipped, better)
 
 
-def original(
-    *, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any
-) -> Result:
+def original(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean of one value over the original prompts; the perturbed ones are left out."""
     task, samples = _samples(rows)
     name = str(params["value"])
-    by_sample = [
-        (sample, _value_of_variant(sample, name)) for sample in samples if _is_original(sample)
-    ]
-    return _mean_over_samples(task, by_sample, params) | _by_index(by_sample, name)
+    originals = filter(_is_original, samples)
+    by_sample = [(sample, _value_of_variant(sample, name)) for sample in originals]
+    result = _mean_over_samples(task, by_sample, params)
+    return result | _by_index(by_sample, name)
 
 
 def _is_original(sample: Sample) -> bool:
@@ -238,7 +248,7 @@ def _value_of_variant(sample: Sample, name: str) -> float | None:
     return _number(value)
 
 
-def delta(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any) -> Result:
+def delta(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean over records of the mean distance of a value on perturbed prompts from the original.
 
     Records of which a prompt is missing, as after a limit in the middle of them, are counted and
@@ -250,41 +260,34 @@ def delta(*, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **
     for sample in samples:
         doc = sample["doc"]
         value = _value_of_variant(sample, name)
-        items.append(
-            [
-                doc["record_id"],
-                doc["variant"],
-                math.nan if value is None else value,
-                doc["variants"],
-            ]
-        )
+        if value is None:
+            value = math.nan
+        items.append([doc["record_id"], doc["variant"], value, doc["variants"]])
     return _by_record(task, samples, deltas(items), f"delta_{name}")
 
 
-def word_errors(
-    *, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any
-) -> Result:
+def word_errors(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean over records of the word error rate of replies to perturbed prompts, less own noise."""
     task, samples = _samples(rows)
     name = str(params["value"])
-    logged = [sample["metrics"].get("word_error_rate") for sample in samples]
-    result = _by_record(
-        task, samples, word_error_rates(entry for entry in logged if isinstance(entry, list)), name
-    )
-    return result | {"notes": [*_sampling_notes(samples), *_empty_notes(logged)]}
+    logged = [_logged(sample) for sample in samples]
+    rates = word_error_rates(entry for entry in logged if isinstance(entry, list))
+    result = _by_record(task, samples, rates, name)
+    result["notes"] = [*_sampling_notes(samples), *_empty_notes(logged)]
+    return result
 
 
 def _empty_notes(logged: Sequence[Any]) -> list[str]:
     """Returns how many replies are empty: those of a model that says nothing never differ."""
-    empty = sum(isinstance(entry, list) and not str(entry[3]).strip() for entry in logged)
-    if empty:
-        return [f"{empty} of {len(logged)} replies are empty; two empty replies count as equal"]
-    return []
+    replies = [str(entry[3]) for entry in logged if isinstance(entry, list)]
+    empty = sum(not reply.strip() for reply in replies)
+    if not empty:
+        return []
+    counted = f"{empty} of {len(logged)} replies"
+    return [f"{counted} are empty; two empty replies count as equal"]
 
 
-def dissimilarity(
-    *, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any
-) -> Result:
+def dissimilarity(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Mean over records of one minus the BERTScore of original and perturbed replies.
 
     The baseline of a model that samples is taken off. A row's annotation `bertscore` is that of its
@@ -298,7 +301,7 @@ def dissimilarity(
         doc = sample["doc"]
         record = str(doc["record_id"])
         sizes[record] = doc["variants"], doc.get("draws") or 1
-        value = _number(sample["metrics"].get("bertscore"))
+        value = _value(sample, "bertscore")
         if value is not None:
             place = doc["variant"], doc.get("draw") or 0
             similar.setdefault(record, {})[place] = value
@@ -321,10 +324,11 @@ def _dissimilarity_of(
     """
     perturbed_places = [(variant, 0) for variant in range(1, variants)]
     draw_places = [(0, draw) for draw in range(1, draws)]
-    if any(place not in values for place in [*perturbed_places, *draw_places]):
+    places = perturbed_places + draw_places
+    if any(place not in values for place in places):
         return None
-    similarity = sum(values[place] for place in perturbed_places) / len(perturbed_places)
-    perturbed = 1 - similarity
+    similarities = [values[place] for place in perturbed_places]
+    perturbed = 1 - sum(similarities) / len(similarities)
     if not draw_places:
         return above_baseline(perturbed, None)
     # A further reply's value is the mean over its pairs with the later ones and the original.
@@ -355,7 +359,8 @@ def _by_record(
         if record in originals:
             by_sample.append((originals[record], value))
     skipped = {"record is not whole": len(values) - len(known)}
-    return _result(task, known, by_sample, skipped, "down") | _by_index(by_sample, name)
+    result = _result(task, known, by_sample, skipped, "down")
+    return result | _by_index(by_sample, name)
 
 
 def _sampling_notes(samples: Sequence[Sample]) -> list[str]:
@@ -367,30 +372,37 @@ def _sampling_notes(samples: Sequence[Sample]) -> list[str]:
     for sample in samples:
         doc = sample["doc"]
         if doc.get("variant") == 0 and (doc.get("draws") or 1) > 1:
-            draws.setdefault(str(doc["record_id"]), []).append(_logged_reply(sample))
+            replies = draws.setdefault(str(doc["record_id"]), [])
+            replies.append(_logged_reply(sample))
     several = [replies for replies in draws.values() if len(replies) > 1]
     if several and all(len(set(replies)) == 1 for replies in several):
-        return [
-            "deterministic: all replies to one unchanged prompt are equal, so nothing was taken off"
-        ]
+        return [_DETERMINISTIC]
     return []
 
 
+_DETERMINISTIC = (
+    "deterministic: all replies to one unchanged prompt are equal, so nothing was taken off"
+)
+
+
+def _logged(sample: Sample) -> Any:
+    """Returns what the scorer logged for the word error rate."""
+    return sample["metrics"].get("word_error_rate")
+
+
 def _logged_reply(sample: Sample) -> str:
-    logged = sample["metrics"].get("word_error_rate")
+    logged = _logged(sample)
     return str(logged[3]) if isinstance(logged, list) else ""
 
 
-def over_set(
-    *, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any
-) -> Result:
+def over_set(*, rows: Rows, params: Params, **_: Any) -> Result:
     """A score over all (target, label) pairs, with a bootstrap interval.
 
     By category over the rows of each.
     """
     _task, samples = _samples(rows)
     name = str(params["value"])
-    units: list[tuple[str | None, list[Any]]] = []
+    units: list[Unit] = []
     for sample in samples:
         pair = sample["metrics"].get(name)
         if isinstance(pair, list) and len(pair) == 3:
@@ -398,7 +410,7 @@ def over_set(
     skipped = len(samples) - len(units)
     result = _set_score([pair for _category_name, pair in units], name)
     result["skipped"] = {"no label": skipped} if skipped else {}
-    by_category = _by_category(units, lambda pairs: _set_score(pairs, name))
+    by_category = _by_category(units, partial(_set_score, name=name))
     return result | _categories(by_category)
 
 
@@ -409,7 +421,8 @@ def _set_score(pairs: Sequence[Sequence[Any]], name: str) -> Result:
     labels = [(str(target), str(label)) for target, label, _ in pairs]
     value = class_scores(labels, average)[name]
     result: Result = {"agg_value": value, "n": len(pairs)}
-    is_share_of_rows = average == "micro" and name != "balanced_accuracy_score"
+    is_balanced = name == "balanced_accuracy_score"
+    is_share_of_rows = average == "micro" and not is_balanced
     if is_share_of_rows and value is not None:
         low, high = statistics.proportion_interval(value, len(pairs))
         return result | {"interval": [low, high]}
@@ -428,14 +441,16 @@ def _bootstrap(
     counted = Counter(labels)
     if len(labels) < MIN_UNITS or len(counted) < MIN_UNITS:
         return {}
-    kinds = list(counted)
-    shares = np.array([counted[kind] for kind in kinds]) / len(labels)
-    resampled = np.random.default_rng(0).multinomial(len(labels), shares, size=draws)
-    values = [
-        class_scores_of_counts(dict(zip(kinds, row.tolist(), strict=True)), average)[name]
-        for row in resampled
-    ]
-    known = [value for value in values if value is not None]
+    kinds, total = list(counted), len(labels)
+    shares = np.array([counted[kind] for kind in kinds]) / total
+    generator = np.random.default_rng(0)
+    resampled = generator.multinomial(total, shares, size=draws)
+    known = []
+    for row in resampled:
+        counts = dict(zip(kinds, row.tolist(), strict=True))
+        value = class_scores_of_counts(counts, average)[name]
+        if value is not None:
+            known.append(value)
     low, high = np.quantile(known, [0.025, 0.975])
     if low < high:
         return {"interval": [float(low), float(high)]}

@@ -30,6 +30,9 @@ from evalprep.packapi import document_hash
 
 Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
+Params = Mapping[str, Any]
+Result = dict[str, Any]
+Inputs = Mapping[str, Mapping[str, Any]]  # name of a score -> its result
 _BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 _STRICT = ("prompt_level_strict_acc", "inst_level_strict_acc")
 
@@ -56,53 +59,61 @@ class Column:
         return None
 
 
-def raw(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+def raw(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Returns the raw value of a benchmark, 0 to 1."""
-    return _score(rows, _BY_NAME[params["benchmark"]], is_raw=True)
+    benchmark = _BY_NAME[params["benchmark"]]
+    return _score(rows, benchmark, is_raw=True)
 
 
-def normalised(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+def normalised(*, rows: Rows, params: Params, **_: Any) -> Result:
     """Returns the normalised value of a benchmark, 0 to 100."""
-    return _score(rows, _BY_NAME[params["benchmark"]], is_raw=False)
+    benchmark = _BY_NAME[params["benchmark"]]
+    return _score(rows, benchmark, is_raw=False)
 
 
-def average(*, inputs: Mapping[str, Mapping[str, Any]], **_: Any) -> dict[str, Any]:
+def average(*, inputs: Inputs, **_: Any) -> Result:
     """Returns the mean of the six normalised benchmarks; none without all six."""
-    values = {name.removeprefix("openllm_"): item["agg_value"] for name, item in inputs.items()}
+    values = {}
+    for name, score in inputs.items():
+        values[name.removeprefix("openllm_")] = score["agg_value"]
     value = board_average(values)
     if value is None:
-        return {"agg_value": None, "reason": _why_no_average(inputs), "parts": values}
-    result: dict[str, Any] = {"agg_value": value, "parts": values}
-    influences = [item.get("influence") for item in inputs.values()]
+        reason = _why_no_average(inputs)
+        return {"agg_value": None, "reason": reason, "parts": values}
+    result: Result = {"agg_value": value, "parts": values}
+    influences = [score.get("influence") for score in inputs.values()]
     known = [influence for influence in influences if callable(influence)]
     if len(known) == len(influences):
-        shares = [(1 / len(known), influence) for influence in known]
-        return _with_interval(result, lambda: combined_influence(_called(shares)), 100)
-    errors = [item.get("stderr") for item in inputs.values()]
+        return _with_interval(result, partial(_mean_influence, known), 100)
+    errors = [score.get("stderr") for score in inputs.values()]
     return result | _interval_of_errors(value, errors)
 
 
-def _why_no_average(inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    missing = [name for name, item in inputs.items() if item["agg_value"] is None]
-    reason = inputs[missing[0]].get("reason") if len(missing) == 1 else None
-    if reason:
-        return f"{missing[0]}: {reason}"
+def _why_no_average(inputs: Inputs) -> str:
+    missing = [name for name, score in inputs.items() if score["agg_value"] is None]
+    if len(missing) == 1:
+        (name,) = missing
+        reason = inputs[name].get("reason")
+        if reason:
+            return f"{name}: {reason}"
     return f"no value of {', '.join(missing)}"
 
 
-def _called(
-    shares: Sequence[tuple[float, Callable[[], Influence]]],
-) -> list[tuple[float, Influence]]:
-    return [(slope, part()) for slope, part in shares]
+def _mean_influence(influences: Sequence[Callable[[], Influence]]) -> Influence:
+    """Returns what each row adds to the mean of scores."""
+    weight = 1 / len(influences)
+    parts = [(weight, influence()) for influence in influences]
+    return combined_influence(parts)
 
 
-def _interval_of_errors(value: float, errors: Sequence[float | None]) -> dict[str, Any]:
+def _interval_of_errors(value: float, errors: Sequence[float | None]) -> Result:
     """Standard error and interval of a mean of independent scores, where each has an error."""
     known = [error for error in errors if error is not None]
     if len(known) < len(errors):
         return {}
     stderr = float(np.hypot.reduce(known)) / len(known)
-    return {"stderr": stderr, "interval": clipped(value, stderr, 100)}
+    interval = clipped(value, stderr, 100)
+    return {"stderr": stderr, "interval": interval}
 
 
 def clipped(value: float, stderr: float, most: float) -> list[float]:
@@ -111,15 +122,16 @@ def clipped(value: float, stderr: float, most: float) -> list[float]:
     return [max(value - half, 0.0), min(value + half, most)]
 
 
-def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> dict[str, Any]:
-    sizes = {task: len(items) for task, items in rows.items()}
+def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
+    sizes = {task: len(members) for task, members in rows.items()}
     if reason := why_other_data(benchmark, sizes):
         return {"agg_value": None, "reason": reason}
     if benchmark.weighting == "metrics":
         return _ifeval(rows, benchmark, is_raw=is_raw)
     columns: dict[str, Column] = {}
     for leaf in benchmark.leaves:
-        columns[leaf.task] = _column(leaf.task, rows.get(leaf.task, ()), benchmark.metric)
+        rows_of_task = rows.get(leaf.task, ())
+        columns[leaf.task] = _column(leaf.task, rows_of_task, benchmark.metric)
     result, sizes = _result_of_columns(benchmark, columns, is_raw=is_raw)
     if result["agg_value"] is None:
         return result
@@ -132,7 +144,7 @@ def _score(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> dict[str, Any]:
 
 def _result_of_columns(
     benchmark: Benchmark, columns: Mapping[str, Column], *, is_raw: bool
-) -> tuple[dict[str, Any], dict[str, int]]:
+) -> tuple[Result, dict[str, int]]:
     """The score without its interval, and the scored rows of each task."""
     sizes = {task: len(column.values) for task, column in columns.items()}
     means = {task: column.mean for task, column in columns.items()}
@@ -147,32 +159,36 @@ def _result_of_columns(
 
 def as_result(
     benchmark: Benchmark, score: BenchmarkScore, sizes: Mapping[str, int], *, is_raw: bool
-) -> dict[str, Any]:
+) -> Result:
     """Returns value, rows and notes of a benchmark, or the reason why it has no value."""
     if score.missing:
         names = ", ".join(score.missing)
-        return {"agg_value": None, "reason": f"no value of {names}, so none of {benchmark.column}"}
+        reason = f"no value of {names}, so none of {benchmark.column}"
+        return {"agg_value": None, "reason": reason}
     count = sum(sizes.values())
     notes = []
     if count < benchmark.rows:
         notes.append(f"partial: {count} of {benchmark.rows} rows")
     if score.floored and not is_raw:
-        notes.append(f"below chance, counted as 0: {', '.join(score.floored)}")
+        names = ", ".join(score.floored)
+        notes.append(f"below chance, counted as 0: {names}")
     value = score.raw if is_raw else score.normalised
     return {"agg_value": value, "n": count, "notes": notes}
 
 
 def why_other_data(benchmark: Benchmark, sizes: Mapping[str, int]) -> str:
     """Returns why the rows are not those of the leaderboard; empty where they may be."""
-    larger = [
-        f"{task} has {rows} rows, the leaderboard's has {LEAVES[task].rows}"
-        for task, rows in sizes.items()
-        if task in LEAVES and rows > LEAVES[task].rows
-    ]
+    larger = []
+    for task, count in sizes.items():
+        leaf = LEAVES.get(task)
+        if leaf is not None and count > leaf.rows:
+            larger.append(f"{task} has {count} rows, the leaderboard's has {leaf.rows}")
     if not larger:
         return ""
-    cause = "; lm-eval 0.4.8 reads all levels of MATH" if benchmark.name == "math" else ""
-    return f"other data than the leaderboard's: {', '.join(larger)}{cause}"
+    why = f"other data than the leaderboard's: {', '.join(larger)}"
+    if benchmark.name == "math":
+        return f"{why}; lm-eval 0.4.8 reads all levels of MATH"
+    return why
 
 
 def slopes_of(benchmark: Benchmark, sizes: Mapping[str, int], *, is_raw: bool) -> dict[str, float]:
@@ -181,23 +197,25 @@ def slopes_of(benchmark: Benchmark, sizes: Mapping[str, int], *, is_raw: bool) -
     The floor at chance is left out, so that a score at its floor keeps an interval.
     """
     total = sum(sizes.values())
+    leaves = benchmark.leaves
     slopes = {}
-    for leaf in benchmark.leaves:
-        equal = benchmark.floor_per_leaf
-        weight = 1 / len(benchmark.leaves) if equal else sizes[leaf.task] / total
+    for leaf in leaves:
+        is_equal = benchmark.floor_per_leaf
+        weight = 1 / len(leaves) if is_equal else sizes[leaf.task] / total
         scale = 1.0 if is_raw else 100 / (1 - chance_level(leaf.choices))
         slopes[leaf.task] = weight * scale
     return slopes
 
 
 def _influence(columns: Mapping[str, Column], slopes: Mapping[str, float]) -> Influence:
-    return combined_influence(
-        (slopes[task], influence_of_mean(column.keys, column.values))
-        for task, column in columns.items()
-    )
+    parts = []
+    for task, column in columns.items():
+        influence = influence_of_mean(column.keys, column.values)
+        parts.append((slopes[task], influence))
+    return combined_influence(parts)
 
 
-def _with_interval_of_rows(result: dict[str, Any], columns: Iterable[Column]) -> dict[str, Any]:
+def _with_interval_of_rows(result: Result, columns: Iterable[Column]) -> Result:
     """A mean over rows with the interval that a task of these rows has."""
     keys: list[str] = []
     values: list[float] = []
@@ -215,40 +233,43 @@ def _with_interval_of_rows(result: dict[str, Any], columns: Iterable[Column]) ->
     return whole
 
 
-def _with_interval(
-    result: dict[str, Any], influence: Callable[[], Influence], most: float
-) -> dict[str, Any]:
+def _with_interval(result: Result, influence: Callable[[], Influence], most: float) -> Result:
     interval = bounded_interval(result["agg_value"], influence(), 0.0, most)
-    known = {"interval": list(interval)} if interval is not None else {}
-    return {**result, **known, "influence": influence}
+    whole = {**result}
+    if interval is not None:
+        whole["interval"] = list(interval)
+    whole["influence"] = influence
+    return whole
 
 
 def _key(task: str, row: Row) -> str:
     """The unit of a row: its document, by the published digest where it was made of that."""
     doc = row["doc"]
-    return f"{task}#{doc.get('published_doc_hash') or document_hash(doc)}"
+    digest = doc.get("published_doc_hash") or document_hash(doc)
+    return f"{task}#{digest}"
 
 
 def _column(task: str, rows: Sequence[Row], metric: str) -> Column:
-    scored = [
-        (_key(task, row), float(value))
-        for row in rows
-        if isinstance(value := row["metrics"].get(metric), (bool, int, float))
-    ]
-    keys = [key for key, _ in scored]
-    values = [value for _, value in scored]
-    return Column(keys, values, len(rows) - len(scored))
+    keys, values = [], []
+    for row in rows:
+        value = row["metrics"].get(metric)
+        if isinstance(value, (bool, int, float)):
+            keys.append(_key(task, row))
+            values.append(float(value))
+    return Column(keys, values, len(rows) - len(values))
 
 
-def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> dict[str, Any]:
+def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> Result:
     """IFEval: the mean of its two strict accuracies; instructions are pooled over prompts."""
     task = benchmark.leaves[0].task
     strict = set(_STRICT)
     scored = [row for row in rows.get(task, ()) if strict <= row["metrics"].keys()]
     if not scored:
-        return as_result(benchmark, BenchmarkScore(None, None, (task,)), {}, is_raw=is_raw)
+        no_score = BenchmarkScore(None, None, (task,))
+        return as_result(benchmark, no_score, {}, is_raw=is_raw)
     counts = np.array([_checks(row) for row in scored], dtype=float)
-    accuracies = dict(zip(_STRICT, _accuracies(counts.sum(axis=0)), strict=True))
+    totals = counts.sum(axis=0)
+    accuracies = dict(zip(_STRICT, _accuracies(totals), strict=True))
     score = score_benchmark(benchmark, accuracies)
     result = as_result(benchmark, score, {task: len(scored)}, is_raw=is_raw)
     result["parts"] = accuracies
@@ -258,15 +279,20 @@ def _ifeval(rows: Rows, benchmark: Benchmark, *, is_raw: bool) -> dict[str, Any]
         return scale * sum(_accuracies(sums)) / 2
 
     keys = [_key(task, row) for row in scored]
-    return _with_interval(result, partial(influence_of_counts, keys, counts, value), scale)
+    influence = partial(influence_of_counts, keys, counts, value)
+    return _with_interval(result, influence, scale)
 
 
 def _checks(row: Row) -> list[float]:
     """Prompts, prompts right, instructions and instructions right of one row."""
     prompt, instructions = (row["metrics"][name] for name in _STRICT)
     verdicts = instructions if isinstance(instructions, list) else [instructions]
-    return [1.0, float(bool(prompt)), float(len(verdicts)), float(sum(map(bool, verdicts)))]
+    right = sum(map(bool, verdicts))
+    return [1.0, float(bool(prompt)), float(len(verdicts)), float(right)]
 
 
 def _accuracies(sums: Any) -> tuple[float, float]:
-    return float(sums[1] / sums[0]), float(sums[3] / sums[2])
+    prompts, prompts_right, instructions, instructions_right = sums
+    of_prompts = float(prompts_right / prompts)
+    of_instructions = float(instructions_right / instructions)
+    return of_prompts, of_instructions

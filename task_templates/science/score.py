@@ -23,12 +23,15 @@ from custom_metrics.science.tasks import TASKS, Task
 from custom_metrics.statistics import Influence, bounded_interval, combined_influence, influence_of
 
 Sample = Mapping[str, Any]
+Samples = Sequence[Sample]
+Params = Mapping[str, Any]
+Result = dict[str, Any]
+Results = Mapping[str, Mapping[str, Any]]  # name of a score -> its result
+Values = Mapping[str, float | None]  # metric -> value; None without one
 COMPAT_PREFIX = "compat."
 
 
-def task(
-    *, rows: Mapping[str, Sequence[Sample]], params: Mapping[str, Any], **_: Any
-) -> dict[str, Any]:
+def task(*, rows: Mapping[str, Samples], params: Params, **_: Any) -> Result:
     """One task, scored anew from its samples by both rules.
 
     The value is the metric `params["metric"]` in corrected mode over all rows. `by_metric` has the
@@ -38,44 +41,61 @@ def task(
     name, task_samples = next(iter(rows.items()))
     kind = TASKS[name]
     samples = own_rows(name, task_samples)
+    foreign = _of_others(name, task_samples)
     if not samples:
-        foreign = _of_others(name, task_samples)
-        return {"agg_value": None, "reason": "; ".join(foreign) or f"no samples of {name}"}
-    texts = [
-        saved_texts(**{key: sample[key] for key in ("doc", "target", "filtered", "response")})
-        for sample in samples
-    ]
+        reason = "; ".join(foreign) or f"no samples of {name}"
+        return {"agg_value": None, "reason": reason}
+    texts = [_texts(sample) for sample in samples]
     scored = score_rows(kind, texts)
     metrics = task_metrics(kind, scored)
     flat = flat_metrics(kind, metrics)
     units = units_of(name, samples)
     original, flat_original, stops = _by_the_original(kind, texts)
-    by_metric = _measured(kind, _corrected_values(kind, flat), scored, units)
+    corrected = _corrected_values(kind, flat)
+    by_metric = _measured(kind, corrected, scored, units)
     if original is not None:
         values = summary_metrics(kind, flat_original)
-        by_metric |= _under_compat(_measured(kind, values, original, units))
+        measured = _measured(kind, values, original, units)
+        by_metric |= _under_compat(measured)
     changes = rule_changes(kind, texts, original, scored)
     metric = str(params["metric"])
+    notes = _json_notes(kind, metrics, flat, len(samples))
+    notes += [stops] if stops else _moved(changes, metric)
+    notes += _reference_notes(metrics)
+    notes += _odd_rows(samples)
+    notes += foreign
     return by_metric[metric] | {
         "by_metric": by_metric,
         "parts": _parts(kind, metrics, flat, flat_original),
-        "notes": [
-            *_json_notes(kind, metrics, flat, len(samples)),
-            *([stops] if stops else _moved(changes, metric)),
-            *_reference_notes(metrics),
-            *_odd_rows(samples),
-            *_of_others(name, task_samples),
-        ],
+        "notes": notes,
         "rules": [asdict(change) for change in changes],
         "original_stops": stops,
-        "value_by_index": {
-            str(sample["index"]): {"row_score": row_score(kind, row), "json_status": row.status}
-            for sample, row in zip(samples, scored, strict=True)
-        },
+        "value_by_index": _row_values(kind, samples, scored),
     }
 
 
-def _corrected_values(kind: Task, flat: Mapping[str, float | None]) -> dict[str, float | None]:
+def _texts(sample: Sample) -> tuple[str, str]:
+    """Reply and reference of a row, as the rules score them."""
+    return saved_texts(
+        doc=sample["doc"],
+        target=sample["target"],
+        filtered=sample["filtered"],
+        response=sample["response"],
+    )
+
+
+def _row_values(kind: Task, samples: Samples, rows: Sequence[Row]) -> dict[str, Result]:
+    """Position of a row -> its score, and how its JSON could be read."""
+    values = {}
+    for sample, row in zip(samples, rows, strict=True):
+        values[str(sample["index"])] = {
+            "row_score": row_score(kind, row),
+            "json_status": row.status,
+        }
+    return values
+
+
+def _corrected_values(kind: Task, flat: Values) -> dict[str, float | None]:
     """The metrics that the suite shows of a task, in corrected mode."""
     values = dict(summary_metrics(kind, flat))
     if kind.kind == "relation":
@@ -88,27 +108,23 @@ def _under_compat(values: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{COMPAT_PREFIX}{key}": value for key, value in values.items()}
 
 
-def _known(flat: Mapping[str, float | None]) -> dict[str, Any]:
+def _known(flat: Values) -> dict[str, Any]:
     """The flat metrics that have a value."""
     return {key: value for key, value in flat.items() if value is not None}
 
 
 def _parts(
-    kind: Task,
-    metrics: Mapping[str, Any],
-    flat: Mapping[str, float | None],
-    flat_original: Mapping[str, float | None],
+    kind: Task, metrics: Mapping[str, Any], flat: Values, flat_original: Values
 ) -> dict[str, Any]:
     """Every flat metric by both rules, and how the JSON of the replies could be read."""
     parts = _known(flat)
     if kind.is_json:
-        parts |= {f"json_{status}": metrics["json_counts"][status] for status in STATUSES}
+        counts = metrics["json_counts"]
+        parts |= {f"json_{status}": counts[status] for status in STATUSES}
     return parts | _under_compat(_known(flat_original))
 
 
-def _json_notes(
-    kind: Task, metrics: Mapping[str, Any], flat: Mapping[str, float | None], n: int
-) -> list[str]:
+def _json_notes(kind: Task, metrics: Mapping[str, Any], flat: Values, n: int) -> list[str]:
     """Returns counts of a JSON task: usable replies, and parts of the wrong type."""
     if kind.is_json:
         return [_parse_rate(metrics["json_counts"], n), *_repairs(flat)]
@@ -120,103 +136,117 @@ def _reference_notes(metrics: Mapping[str, Any]) -> list[str]:
     count = metrics.get("extra", {}).get("bad_references")
     if not count:
         return []
-    return [f"{count} references are not the task's JSON and stand as the default"]
+    what = "are not the task's JSON and stand as the default"
+    return [f"{count} references {what}"]
 
 
 def _measured(
-    kind: Task, values: Mapping[str, float | None], rows: Sequence[Row], units: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+    kind: Task, values: Values, rows: Sequence[Row], units: Sequence[str]
+) -> dict[str, Result]:
     """Metric -> value with its interval, and what each row adds to it."""
-    influences = {}
+    measured = {}
     for metric, value in values.items():
         if value is None:
             continue
-        influences[metric] = with_interval(
-            {"agg_value": value, "n": len(rows)}, influence(kind, metric, rows, units)
-        )
-    return influences
+        result = {"agg_value": value, "n": len(rows)}
+        influence_of_metric = influence(kind, metric, rows, units)
+        measured[metric] = with_interval(result, influence_of_metric)
+    return measured
 
 
-def with_interval(result: dict[str, Any], influence: Influence | None) -> dict[str, Any]:
+def with_interval(result: Result, influence: Influence | None) -> Result:
     """A result with the interval of its value and what each row adds to it.
 
     As far as these are known.
     """
     if influence is None:
         return result
+    whole = result | {"influence": influence}
     interval = bounded_interval(result["agg_value"], influence)
-    return (
-        result
-        | {"influence": influence}
-        | ({} if interval is None else {"interval": list(interval)})
-    )
+    if interval is not None:
+        whole["interval"] = list(interval)
+    return whole
 
 
 def _parse_rate(counts: Mapping[str, float], n: int) -> str:
-    statuses = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
-    return (
-        f"JSON could be used in {counts['valid_json'] + counts['extract_success']} of {n} "
-        f"replies: {statuses}"
-    )
+    used = counts["valid_json"] + counts["extract_success"]
+    by_status = [f"{counts[status]} {status}" for status in STATUSES]
+    statuses = ", ".join(by_status)
+    return f"JSON could be used in {used} of {n} replies: {statuses}"
 
 
-def _repairs(flat: Mapping[str, float | None]) -> list[str]:
+def _repairs(flat: Values) -> list[str]:
     """Returns how many parts of replies had the wrong type; nothing where none had."""
     faulty = flat["faulty_parts"] or 0
     mended = flat["mended_parts"] or 0
     if not faulty and not mended:
         return []
-    return [
-        f"parts of the wrong type: {faulty:g} count as missing, {mended:g} were read all the same"
-    ]
+    counted = f"{faulty:g} count as missing, {mended:g} were read all the same"
+    return [f"parts of the wrong type: {counted}"]
 
 
 def _moved(changes: Sequence[RuleChange], metric: str) -> list[str]:
     """Returns which rules move a metric, each alone, in percentage points."""
-    shown = [(change.rule, 100 * change.change.get(metric, 0.0)) for change in changes]
-    words = ", ".join(f"{rule} {points:+.2f}" for rule, points in shown if points)
-    if words:
-        return [f"each rule alone moves the original's value by points: {words}"]
-    return []
+    moves = []
+    for change in changes:
+        points = 100 * change.change.get(metric, 0.0)
+        if points:
+            moves.append(f"{change.rule} {points:+.2f}")
+    if not moves:
+        return []
+    points_by_rule = ", ".join(moves)
+    what = "each rule alone moves the original's value by points"
+    return [f"{what}: {points_by_rule}"]
 
 
-def own_rows(name: str, samples: Sequence[Sample]) -> list[Sample]:
+def _task_of(sample: Sample) -> str:
+    """The task that a row belongs to; empty where it does not tell."""
+    return task_of_row(sample["doc"], sample["sample_id"])
+
+
+def own_rows(name: str, samples: Samples) -> list[Sample]:
     """The rows of a task.
 
     Those of another task are in its file by mistake, and no answer to its question.
     """
-    return [
-        sample
-        for sample in samples
-        if task_of_row(sample["doc"], sample["sample_id"]) in {"", name}
-    ]
+    return [sample for sample in samples if _task_of(sample) in {"", name}]
 
 
-def _of_others(name: str, samples: Sequence[Sample]) -> list[str]:
+def _of_others(name: str, samples: Samples) -> list[str]:
     """Returns which rows of a file are left out."""
-    others = Counter(task_of_row(sample["doc"], sample["sample_id"]) for sample in samples)
+    others = Counter(_task_of(sample) for sample in samples)
     foreign = [task for task in sorted(others) if task not in {"", name}]
+    if not foreign:
+        return []
     count = sum(others[task] for task in foreign)
-    if foreign:
-        return [
-            f"{count} of {len(samples)} rows are of another task and left out: {', '.join(foreign)}"
-        ]
-    return []
+    counted = f"{count} of {len(samples)} rows"
+    names = ", ".join(foreign)
+    return [f"{counted} are of another task and left out: {names}"]
 
 
-def _odd_rows(samples: Sequence[Sample]) -> list[str]:
+def _odd_rows(samples: Samples) -> list[str]:
     """Notes on row ids (`task:split:number`) that matter where scores are compared."""
-    ids = [str(sample["doc"].get("_instance_id") or sample["sample_id"]) for sample in samples]
-    parts = [sample_id.split(":") for sample_id in ids if sample_id.count(":") == 2]
+    ids = [_row_id(sample) for sample in samples]
+    splits: Counter[str] = Counter()
+    for row_id in ids:
+        if row_id.count(":") == 2:
+            _task, split, _number = row_id.split(":")
+            splits[split] += 1
+    del splits["validation"]  # published scores are over this split
     notes = []
-    if repeated := len(ids) - len(set(ids)):
-        notes.append(f"{repeated} of {len(ids)} rows are there more than once, and each counts")
-    if splits := Counter(split for _, split, _ in parts if split != "validation"):
-        notes.append(
-            f"{splits.total()} rows are of the split {', '.join(sorted(splits))}; published "
-            "ones: validation"
-        )
+    repeated = len(ids) - len(set(ids))
+    if repeated:
+        counted = f"{repeated} of {len(ids)} rows"
+        notes.append(f"{counted} are there more than once, and each counts")
+    if splits:
+        names = ", ".join(sorted(splits))
+        of_splits = f"{splits.total()} rows are of the split {names}"
+        notes.append(f"{of_splits}; published ones: validation")
     return notes
+
+
+def _row_id(sample: Sample) -> str:
+    return str(sample["doc"].get("_instance_id") or sample["sample_id"])
 
 
 def _by_the_original(
@@ -228,26 +258,27 @@ def _by_the_original(
     """
     try:
         rows = score_rows(kind, texts, COMPAT)
-        return (rows, flat_metrics(kind, task_metrics(kind, rows, COMPAT)), "")
+        metrics = task_metrics(kind, rows, COMPAT)
+        return rows, flat_metrics(kind, metrics), ""
     except Exception as error:  # noqa: BLE001
         # Reproducing the original's exceptions is what the mode is for.
-        return (
-            None,
-            {},
-            f"the original programme stops on these replies with {type(error).__name__}: {error}",
-        )
+        cause = f"{type(error).__name__}: {error}"
+        return None, {}, f"the original programme stops on these replies with {cause}"
 
 
-def units_of(name: str, samples: Sequence[Sample]) -> list[str]:
+def units_of(name: str, samples: Samples) -> list[str]:
     """Returns what each row shares with others: its paper, else the row itself.
 
     The same in every metric and every run.
     """
-    papers = [document(name, sample) for sample in samples]
-    return [
-        f"{name}#{sample['sample_id']}" if paper is None else f"{name}##{paper}"
-        for paper, sample in zip(papers, samples, strict=True)
-    ]
+    return [_unit(name, sample) for sample in samples]
+
+
+def _unit(name: str, sample: Sample) -> str:
+    paper = document(name, sample)
+    if paper is None:
+        return f"{name}#{sample['sample_id']}"
+    return f"{name}##{paper}"
 
 
 def document(name: str, sample: Sample) -> str | None:
@@ -259,28 +290,27 @@ def document(name: str, sample: Sample) -> str | None:
         "mup_single_document_summarization": mup_prompt_fields,
         "qasper_abstractive_qa": qasper_prompt_fields,
     }
-    if name in fields:
-        return fields[name](str(sample["prompt"]))["title"]
-    return None
+    if name not in fields:
+        return None
+    prompt = str(sample["prompt"])
+    return fields[name](prompt)["title"]
 
 
-def part(
-    *, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], **_: Any
-) -> dict[str, Any]:
+def part(*, inputs: Results, params: Params, **_: Any) -> Result:
     """A further metric, `params["metric"]`, of a task that is scored already."""
     (name, result), *_rest = inputs.items()
     metric = str(params["metric"])
     value = result.get("by_metric", {}).get(metric)
-    why = result.get("original_stops") if metric.startswith(COMPAT_PREFIX) else ""
-    return value or {
-        "agg_value": None,
-        "reason": why or result.get("reason") or f"{name} has no {metric}",
-    }
+    if value:
+        return value
+    stops = ""
+    if metric.startswith(COMPAT_PREFIX):
+        stops = result.get("original_stops")
+    reason = stops or result.get("reason") or f"{name} has no {metric}"
+    return {"agg_value": None, "reason": reason}
 
 
-def suite(
-    *, inputs: Mapping[str, Mapping[str, Any]], params: Mapping[str, Any], **_: Any
-) -> dict[str, Any]:
+def suite(*, inputs: Results, params: Params, **_: Any) -> Result:
     """Mean or median of the summary columns that have a value.
 
     A task with two columns weighs double, as published.
@@ -288,27 +318,30 @@ def suite(
     What a row adds is put together over the columns that are made of it, so that rows which two
     columns share count once in the interval.
     """
-    known = {name: column for name, column in inputs.items() if column.get("agg_value") is not None}
+    known = {name: column for name, column in inputs.items() if _has_value(column)}
     if not known:
         return {"agg_value": None, "reason": "no summary column has a value"}
     is_median = params["statistic"] == "median"
     average = statistics.median if is_median else statistics.fmean
     values = {name: column["agg_value"] for name, column in known.items()}
-    result: dict[str, Any] = {
-        "agg_value": average(values.values()),
-        "parts": values,
-        "over": list(values),
-    }
+    result: Result = {"agg_value": average(values.values())}
+    result["parts"] = values
+    result["over"] = list(values)
     columns = list(known.values())
     influence = _mean_influence(columns)
     if influence is not None:
         result["n"] = influence.rows
     absent = _absent(inputs, known)
     if absent:
-        result["notes"] = [f"over {len(known)} of {len(inputs)} columns, without {absent}"]
+        counted = f"{len(known)} of {len(inputs)} columns"
+        result["notes"] = [f"over {counted}, without {absent}"]
     if is_median:
         return _with_median_interval(result, columns)
     return with_interval(result, influence)
+
+
+def _has_value(column: Mapping[str, Any]) -> bool:
+    return column.get("agg_value") is not None
 
 
 def _absent(inputs: Mapping[str, Any], known: Mapping[str, Any]) -> str:
@@ -316,28 +349,31 @@ def _absent(inputs: Mapping[str, Any], known: Mapping[str, Any]) -> str:
     return ", ".join(name for name in inputs if name not in known)
 
 
-def _with_median_interval(
-    result: dict[str, Any], columns: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _with_median_interval(result: Result, columns: Sequence[Mapping[str, Any]]) -> Result:
     """A median with its own interval, and with what each row adds to the columns in the middle."""
     ordered = sorted(columns, key=lambda column: float(column["agg_value"]))
-    middle = _mean_influence(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1])
-    if middle is not None:
+    count = len(ordered)
+    middle = ordered[(count - 1) // 2 : count // 2 + 1]
+    influence_of_middle = _mean_influence(middle)
+    if influence_of_middle is not None:
         # A comparison of two runs moves the column in the middle, or the two.
-        result["influence"] = middle
-    known = [
-        Column(float(column["agg_value"]), *column["interval"], influence_of(column))
-        for column in columns
-        if column.get("interval") and influence_of(column) is not None
-    ]
+        result["influence"] = influence_of_middle
+    known = []
+    for column in columns:
+        value, influence = float(column["agg_value"]), influence_of(column)
+        if column.get("interval") and influence is not None:
+            known.append(Column(value, *column["interval"], influence))
     if len(known) == len(columns):
         result["interval"] = list(median_interval(known))
     return result
 
 
 def _mean_influence(parts: Sequence[Mapping[str, Any]]) -> Influence | None:
-    influences = [influence_of(part) for part in parts]
-    known = [influence for influence in influences if influence is not None]
-    if len(known) == len(influences):
-        return combined_influence((1 / len(known), influence) for influence in known)
-    return None
+    known = []
+    for part in parts:
+        influence = influence_of(part)
+        if influence is None:
+            return None
+        known.append(influence)
+    weight = 1 / len(known)
+    return combined_influence((weight, influence) for influence in known)

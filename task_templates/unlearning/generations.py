@@ -32,11 +32,14 @@ def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     means: dict[str, float | None] = {}
     for row in single(rows):
         index = position(row)
-        values[index] = _rouge_row(row, reference)
-        means[index] = by_row.mean(by_row.entries(values[index][params["type"]]))
+        scores = _rouge_row(row, reference)
+        values[index] = scores
+        means[index] = by_row.mean(by_row.entries(scores[params["type"]]))
     known = by_row.usable(means.values())
-    result: Result = {"agg_value": by_row.mean(known), "value_by_index": values}
-    result = by_row.counted(result, no_reference=len(values) - len(known))
+    without_reference = len(values) - len(known)
+    result: Result = {"agg_value": by_row.mean(known)}
+    result["value_by_index"] = values
+    result = by_row.counted(result, no_reference=without_reference)
     if not known and reference:
         result["reason"] = f"no row has {reference}"
     return with_mean_interval(result, means, data_set(rows))
@@ -44,13 +47,12 @@ def rouge(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
 
 def generated(row: Row) -> str:
     """The generation of a row as it is scored: cut at the row's stop words."""
-    raw = next(iter(replies(row)), "")
-    return str(
-        formulas.generation_postprocess(
-            raw_generation=raw if isinstance(raw, str) else "",
-            stopwords=list(row["doc"].get("stopwords") or ()),
-        )["generation"]
+    reply = next(iter(replies(row)), "")
+    scored = formulas.generation_postprocess(
+        raw_generation=reply if isinstance(reply, str) else "",
+        stopwords=list(row["doc"].get("stopwords") or ()),
     )
+    return str(scored["generation"])
 
 
 def _rouge_row(row: Row, name: str | None) -> Result:
@@ -69,9 +71,10 @@ def _rouge_row(row: Row, name: str | None) -> Result:
         for reference in references
         if isinstance(reference, str)
     ]
-    kept: Result = {kind: [score[kind] for score in scores] for kind in ROUGE_KEPT}
-    if is_single:
-        kept = {kind: values[0] for kind, values in kept.items()}
+    kept: Result = {}
+    for kind in ROUGE_KEPT:
+        values = [score[kind] for score in scores]
+        kept[kind] = values[0] if is_single else values
     return {
         **kept,
         "input": doc.get("prompt", row.get("prompt")),
@@ -92,19 +95,33 @@ def gibberish(*, inputs: Inputs, params: Mapping[str, Any], **_: Any) -> Result:
     if not _on_this_machine(name):
         return no_value(f"the classifier is not on this machine: `hf download {name}`")
     try:
-        logits, labels = _classify(name, list(texts.values()), int(params["max_length"]))
+        max_length = int(params["max_length"])
+        logits, labels = _classify(name, list(texts.values()), max_length)
     except (OSError, ImportError, ValueError) as error:
-        return no_value(f"the classifier {name} cannot be loaded: {str(error).splitlines()[0]}")
-    # Class 0 in OpenUnlearning; the classifier's own names decide where they say which class is
-    # clean text.
-    clean = next((number for number, label in labels.items() if label.lower() == CLEAN_LABEL), 0)
+        cause = str(error).splitlines()[0]
+        return no_value(f"the classifier {name} cannot be loaded: {cause}")
+    clean = _clean_class(labels)
     logits_by_index = dict(zip(texts, logits, strict=True))
     result = formulas.classifier_prob(logits_by_index=logits_by_index, class_id=clean)
     scores = result.pop("score_by_index")
-    values = {index: {"score": scores[index], "text": text} for index, text in texts.items()}
+    values = {}
+    for index, text in texts.items():
+        values[index] = {"score": scores[index], "text": text}
     result["value_by_index"] = values
-    result["notes"] = [f"classifier {name}, class {clean} ({labels.get(clean, 'unnamed')})"]
+    label = labels.get(clean, "unnamed")
+    result["notes"] = [f"classifier {name}, class {clean} ({label})"]
     return with_mean_interval(result, scores, data_set(inputs))
+
+
+def _clean_class(labels: Mapping[int, str]) -> int:
+    """The class of clean text.
+
+    Class 0 in OpenUnlearning; the classifier's own names decide where they say which class it is.
+    """
+    for number, label in labels.items():
+        if label.lower() == CLEAN_LABEL:
+            return number
+    return 0
 
 
 def _on_this_machine(name: str) -> bool:
@@ -129,9 +146,9 @@ def _classify(
     # Nothing of a model folder is executed or unpickled.
     local = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = AutoTokenizer.from_pretrained(name, **local)
-    model = AutoModelForSequenceClassification.from_pretrained(
-        name, use_safetensors=True, **local
-    ).eval()
+    model_class = AutoModelForSequenceClassification
+    model = model_class.from_pretrained(name, use_safetensors=True, **local)
+    model = model.eval()
     logits: list[list[float]] = []
     with torch.no_grad():
         for start in range(0, len(texts), CLASSIFIER_BATCH):
@@ -143,4 +160,6 @@ def _classify(
                 return_tensors="pt",
             )
             logits += model(**batch).logits.float().tolist()
-    return logits, {int(number): str(label) for number, label in model.config.id2label.items()}
+    names = model.config.id2label
+    labels = {int(number): str(label) for number, label in names.items()}
+    return logits, labels

@@ -19,6 +19,9 @@ from .spoken import question_in
 
 Results = Mapping[str, Result]
 
+#: Metric -> position of a row -> value.
+_Metrics = Mapping[str, Mapping[str, float]]
+
 #: Folders between the one that is named after a model and its logs.
 _BETWEEN = re.compile(r"evals?([_-].*)?|eval_results|ds_size\d+|scores(_.*)?", re.IGNORECASE)
 _STEP = re.compile(r"checkpoint-\d+")
@@ -61,7 +64,8 @@ def model_at(path: Path) -> str:
     if path.suffix == ".parquet":
         return path.stem
     folder = path if path.is_dir() else path.parent
-    parts = [part for part in folder.absolute().parts if not _BETWEEN.fullmatch(part)]
+    folders = folder.absolute().parts
+    parts = [part for part in folders if not _BETWEEN.fullmatch(part)]
     is_step = _STEP.fullmatch(parts[-1]) is not None
     return "/".join(parts[-2:] if is_step else parts[-1:])
 
@@ -80,8 +84,9 @@ def with_answers(results: Results) -> dict[str, Result]:
 
 
 def _answers_in(generations: Result | None) -> Result:
-    texts = column(generations, "ground_truth")
-    return answer_keys({index: text for index, text in texts.items() if isinstance(text, str)})
+    truths = column(generations, "ground_truth")
+    texts = {index: truth for index, truth in truths.items() if isinstance(truth, str)}
+    return answer_keys(texts)
 
 
 def _add_answers(results: dict[str, Result], data_set: str, answers: Result) -> None:
@@ -115,7 +120,8 @@ def tasks_of(results: Results) -> dict[str, LoggedTask]:
     }
     for task, values in _likelihoods(results).items():
         if values:
-            tables[task] = _values(task, values, tables.get(task.replace("_lp", "_gen")))
+            generated = tables.get(task.replace("_lp", "_gen"))
+            tables[task] = _values(task, values, generated)
     return {task: table for task, table in tables.items() if table.rows}
 
 
@@ -127,10 +133,20 @@ def _generations(task: str, result: Result) -> LoggedTask:
             row = _generation(int(index), generation)
             rows.append(row)
             metrics.update(row.values)
-    usual = "rougeL_recall" if task.startswith("tofu_") else "rougeL_f1"
+    usual = _rouge_of("TOFU" if task.startswith("tofu_") else "MUSE")
     primary = usual if usual in metrics else min(metrics, default=usual)
-    higher_is_better = "forget" not in task and "verbmem" not in task
-    return LoggedTask(rows, primary, dict.fromkeys(metrics, higher_is_better))
+    directions = dict.fromkeys(metrics, not _is_forgotten(task))
+    return LoggedTask(rows, primary, directions)
+
+
+def _rouge_of(suite: str) -> str:
+    """The ROUGE that a suite is scored by."""
+    return "rougeL_recall" if suite == "TOFU" else "rougeL_f1"
+
+
+def _is_forgotten(task: str) -> bool:
+    """Tells whether the rows of a task are those to forget."""
+    return "forget" in task or "verbmem" in task
 
 
 def _generation(position: int, row: Mapping[str, Any]) -> LoggedRow:
@@ -170,15 +186,17 @@ def _answer_columns(results: Results) -> Iterator[_Column]:
         task = f"tofu_{data_set}_lp"
         for part, prefix in _PREFIXES.items():
             score = results.get(f"{data_set}_Q_A_{part}")
-            yield task, f"{prefix}prob", column(score, "prob")
-            yield task, f"{prefix}avg_loss", column(score, "avg_loss")
-        yield (task, "truth_ratio", column(results.get(_truth_ratio_of(data_set)), "score"))
+            for name in ("prob", "avg_loss"):
+                yield task, f"{prefix}{name}", column(score, name)
+        ratio = results.get(_truth_ratio_of(data_set))
+        yield task, "truth_ratio", column(ratio, "score")
 
 
 def _memorization_columns(results: Results) -> Iterator[_Column]:
     for prefix, task in (("", "tofu_forget_lp"), (MUSE_PREFIX, "muse_verbmem_lp")):
         for name in ("exact_memorization", "extraction_strength"):
-            yield task, name, column(results.get(prefix + name), "score")
+            score = results.get(prefix + name)
+            yield task, name, column(score, "score")
 
 
 def _attack_columns(results: Results) -> Iterator[_Column]:
@@ -186,32 +204,41 @@ def _attack_columns(results: Results) -> Iterator[_Column]:
         for name in _ATTACKS:
             attack = results.get(prefix + name, {})
             for side in ("forget", "holdout"):
-                yield (f"{stem}{side}_lp", name, column(attack.get(side), "score"))
+                task = f"{stem}{side}_lp"
+                yield task, name, column(attack.get(side), "score")
 
 
 def _known_means(values: Mapping[str, Any]) -> dict[str, float]:
-    means = {
-        index: by_row.mean(by_row.entries(value))
-        for index, value in values.items()
-        if index.isdecimal()
-    }
-    return {index: mean for index, mean in means.items() if mean is not None}
+    """Position -> mean of its entries, for the rows that have one."""
+    means = {}
+    for index, value in values.items():
+        if not index.isdecimal():
+            continue
+        mean = by_row.mean(by_row.entries(value))
+        if mean is not None:
+            means[index] = mean
+    return means
 
 
-def _values(
-    task: str, values: Mapping[str, Mapping[str, float]], generated: LoggedTask | None
-) -> LoggedTask:
-    texts = {row.index: row for row in generated.rows} if generated is not None else {}
+def _values(task: str, values: _Metrics, generated: LoggedTask | None) -> LoggedTask:
+    """The rows of a task of likelihoods, with the texts of the generations where there are any."""
+    texts: dict[int, LoggedRow] = {}
+    if generated is not None:
+        texts = {row.index: row for row in generated.rows}
     positions = {int(index) for index in set().union(*values.values())}
-    rows = [_row_of_values(position, values, texts.get(position)) for position in sorted(positions)]
+    rows = []
+    for position in sorted(positions):
+        text = texts.get(position)
+        rows.append(_row_of_values(position, values, text))
     headline = next((name for name in _HEADLINES if name in values), "")
-    return LoggedTask(rows, headline or min(values), _directions(task, values, headline))
+    directions = _directions(task, values, headline)
+    return LoggedTask(rows, headline or min(values), directions)
 
 
 def _directions(task: str, values: Iterable[str], headline: str) -> dict[str, bool]:
     """Metric -> more is better."""
     # A forgotten answer should be unlikely: its loss is high, its probability is low.
-    is_forgotten = "forget" in task or "verbmem" in task
+    is_forgotten = _is_forgotten(task)
     directions = {}
     for name in values:
         is_of_answer = name.endswith("prob") or name in {"exact_memorization", headline}
@@ -219,14 +246,18 @@ def _directions(task: str, values: Iterable[str], headline: str) -> dict[str, bo
     return directions
 
 
-def _row_of_values(
-    position: int, values: Mapping[str, Mapping[str, float]], text: LoggedRow | None
-) -> LoggedRow:
+def _row_of_values(position: int, values: _Metrics, text: LoggedRow | None) -> LoggedRow:
     index = str(position)
-    known = {name: by_index[index] for name, by_index in values.items() if index in by_index}
+    known = {}
+    for name, column_of_name in values.items():
+        if index in column_of_name:
+            known[name] = column_of_name[index]
     if text is None:
         return LoggedRow(position, known)
-    doc = {key: text.doc[key] for key in ("prompt", "question") if key in text.doc}
+    doc = {}
+    for key in ("prompt", "question"):
+        if key in text.doc:
+            doc[key] = text.doc[key]
     return LoggedRow(position, known, text.prompt, text.target, doc=doc)
 
 
@@ -235,7 +266,8 @@ def completed(name: str, result: Result) -> Result:
 
     Where the score is a mean over rows, it also carries what each row adds.
     """
-    if isinstance(result.get("forget"), Mapping) and isinstance(result.get("holdout"), Mapping):
+    sides = [result.get(name) for name in ("forget", "holdout")]
+    if all(isinstance(side, Mapping) for side in sides):
         return _completed_attack(result)
     if result.get("agg_value") is None or not by_index(result):
         return result
@@ -243,12 +275,18 @@ def completed(name: str, result: Result) -> Result:
 
 
 def _completed_attack(result: Result) -> Result:
-    forget = by_row.usable(column(result["forget"], "score").values())
-    holdout = by_row.usable(column(result["holdout"], "score").values())
+    forget, holdout = _usable(result["forget"]), _usable(result["holdout"])
     if not forget or not holdout or result.get("agg_value") is None:
         return result
     counted = {**result, "n": len(forget) + len(holdout)}
-    return with_interval(counted, bootstrap.auc_interval(forget, holdout))
+    interval = bootstrap.auc_interval(forget, holdout)
+    return with_interval(counted, interval)
+
+
+def _usable(side: Result) -> list[float]:
+    """The usable scores of one side of an attack."""
+    scores = column(side, "score")
+    return by_row.usable(scores.values())
 
 
 def _completed_mean(name: str, result: Result) -> Result:
@@ -256,12 +294,16 @@ def _completed_mean(name: str, result: Result) -> Result:
     aggregator = "closer_to_1_better" if data_set == "forget" else "true_better"
     is_ratio = name.lower().endswith("truth_ratio")
     added = AGGREGATORS[aggregator] if is_ratio else float
-    means = {index: added(mean) for index, mean in _means(name, result) if mean is not None}
-    mean = by_row.mean(means.values())
+    means = {}
+    for index, mean_of_row in _means(name, result):
+        if mean_of_row is not None:
+            means[index] = added(mean_of_row)
+    mean, logged = by_row.mean(means.values()), result["agg_value"]
     if mean is None:
         return result | {"notes": ["no row has a value"]}
-    if not math.isclose(mean, result["agg_value"], rel_tol=_AGREED, abs_tol=_AGREED):
-        return result | {"notes": [f"its rows give {mean:.6g} by the formula used here"]}
+    if not math.isclose(mean, logged, rel_tol=_AGREED, abs_tol=_AGREED):
+        note = f"its rows give {mean:.6g} by the formula used here"
+        return result | {"notes": [note]}
     if is_ratio:
         return described(result, aggregator, data_set)
     return with_mean_interval(result, means, data_set)
@@ -269,8 +311,9 @@ def _completed_mean(name: str, result: Result) -> Result:
 
 def _means(name: str, result: Result) -> Iterator[tuple[str, float | None]]:
     """Yields what each row adds to the mean."""
-    of_row = "prob" if "_Prob" in name else "score"
+    metric = "prob" if "_Prob" in name else "score"
     if name.endswith("_ROUGE"):
-        of_row = "rougeL_recall" if suite_of(name) == "TOFU" else "rougeL_f1"
-    for index, value in column(result, of_row).items():
-        yield index, by_row.mean(by_row.entries(value))
+        metric = _rouge_of(suite_of(name))
+    for index, value in column(result, metric).items():
+        entries = by_row.entries(value)
+        yield index, by_row.mean(entries)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,9 @@ from custom_metrics.unlearning import membership as formulas
 from .results import Inputs, Result, column, digest, no_value, only, other_split, with_interval
 from .samples import Row, Rows, answer, answers, missing, option, position, split, tally
 
+Scores = Mapping[str, float | None]
+"""Position of a text -> its score; None without one."""
+
 SIDES = ("forget", "holdout")
 
 
@@ -21,23 +24,28 @@ def attack(*, rows: Rows, params: Mapping[str, Any], **_: Any) -> Result:
     """AUC of one attack on forgotten against holdout texts."""
     if empty := missing(rows, expected=2):
         return empty
+    name = params["attack"]
     blocks: dict[str, Result] = {}
-    seen: list[Response] = []
+    responses: list[Response] = []
     for side, samples in zip(SIDES, rows.values(), strict=False):
         k = float(option(samples, "min_k", default=0.4))
         compat = bool(option(samples, "missing", default=False))
-        scores = {}
+        scores: dict[str, float | None] = {}
         for row in samples:
             response = answer(row)
-            seen.append(response)
-            scores[position(row)] = _score(params["attack"], response, row, k, compat=compat)
+            responses.append(response)
+            score = _score(name, response, row, k, compat=compat)
+            scores[position(row)] = score
         blocks[side] = block_of(scores) | answers(samples)
-    result = area_of(blocks) | split(next(iter(rows.values())))
-    if result["agg_value"] is None and "backend" in {response.refused for response in seen}:
-        result["reason"] = (
-            "this attack needs the hf back end: run the second command of the preparation"
-        )
-    return tally(result, seen)
+    forgotten = next(iter(rows.values()))
+    result = area_of(blocks) | split(forgotten)
+    refusals = {response.refused for response in responses}
+    if result["agg_value"] is None and "backend" in refusals:
+        result["reason"] = _NEEDS_HF
+    return tally(result, responses)
+
+
+_NEEDS_HF = "this attack needs the hf back end: run the second command of the preparation"
 
 
 def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: Any) -> Result:
@@ -54,20 +62,20 @@ def reference_attack(*, inputs: Inputs, reference: Inputs | None = None, **_: An
         losses = column(own.get(side, {}), "score")
         others = column(other.get(side, {}), "score")
         if not losses or not others:
-            return no_value(
-                f"no {side} losses of {'this run' if not losses else 'the reference'}: run the "
-                "same tasks with the "
-                "reference model, and score with --reference"
+            without = "this run" if not losses else "the reference"
+            reason = f"no {side} losses of {without}"
+            return no_value(f"{reason}: {_SCORE_WITH_REFERENCE}")
+        scores = {}
+        for index, loss in losses.items():
+            difference = formulas.mia_reference_score(
+                target_avg_loss=loss, reference_avg_loss=others.get(index)
             )
-        blocks[side] = block_of(
-            {
-                index: formulas.mia_reference_score(
-                    target_avg_loss=loss, reference_avg_loss=others.get(index)
-                )["score"]
-                for index, loss in losses.items()
-            }
-        )
+            scores[index] = difference["score"]
+        blocks[side] = block_of(scores)
     return area_of(blocks) | digest(reference)
+
+
+_SCORE_WITH_REFERENCE = "run the same tasks with the reference model, and score with --reference"
 
 
 def _score(name: str, response: Response, row: Row, k: float, *, compat: bool) -> float | None:
@@ -75,34 +83,40 @@ def _score(name: str, response: Response, row: Row, k: float, *, compat: bool) -
     if name == "loss":
         return response.avg_loss
     if name == "zlib":
-        text = response.text if response.text is not None else str(row["doc"].get("target", ""))
-        return formulas.mia_zlib_score(avg_loss=response.avg_loss, text=text)["score"]
+        text = response.text
+        if text is None:
+            text = str(row["doc"].get("target", ""))
+        zlib = formulas.mia_zlib_score(avg_loss=response.avg_loss, text=text)
+        return zlib["score"]
     if name == "gradnorm":
         return response.grad_norm
     if response.refused:  # a text that was not scored says nothing, whatever the mode
         compat = False
+    options = {"k": k, "empty": None, "compat": compat}
     logprobs = response.logprobs[:-1]
     if name == "min_k":
-        return formulas.mia_min_k_score(token_logprobs=logprobs, k=k, empty=None, compat=compat)[
-            "score"
-        ]
-    mu, var = (None if moments is None else moments[:-1] for moments in (response.mu, response.var))
-    return formulas.mia_min_k_plus_plus_score(
-        token_logprobs=logprobs, mu=mu, var=var, k=k, empty=None, compat=compat
-    )["score"]
+        min_k = formulas.mia_min_k_score(token_logprobs=logprobs, **options)
+        return min_k["score"]
+    mu = _but_last(response.mu)
+    var = _but_last(response.var)
+    min_k_plus_plus = formulas.mia_min_k_plus_plus_score(
+        token_logprobs=logprobs, mu=mu, var=var, **options
+    )
+    return min_k_plus_plus["score"]
 
 
-def block_of(scores: Mapping[str, float | None]) -> Result:
+def _but_last(moments: Sequence[float] | None) -> Sequence[float] | None:
+    return None if moments is None else moments[:-1]
+
+
+def block_of(scores: Scores) -> Result:
     """One side's scores as OpenUnlearning writes them."""
-    return {
-        "agg_value": by_row.mean(by_row.usable(scores.values())),
-        "value_by_index": {index: {"score": score} for index, score in scores.items()},
-    }
+    known = by_row.usable(scores.values())
+    values = {index: {"score": score} for index, score in scores.items()}
+    return {"agg_value": by_row.mean(known), "value_by_index": values}
 
 
-def compare_sides(
-    forget: Mapping[str, float | None], holdout: Mapping[str, float | None]
-) -> Result:
+def compare_sides(forget: Scores, holdout: Scores) -> Result:
     """The result of an attack by its scores: the AUC with its interval, and both sides' rows.
 
     The building block for attacks of one's own (docs/packs/unlearning.md).
@@ -112,7 +126,8 @@ def compare_sides(
             without one.
         holdout: The same of texts that no model has seen.
     """
-    return area_of({"forget": block_of(forget), "holdout": block_of(holdout)})
+    blocks = {"forget": block_of(forget), "holdout": block_of(holdout)}
+    return area_of(blocks)
 
 
 def area_of(blocks: Mapping[str, Result]) -> Result:
@@ -121,31 +136,37 @@ def area_of(blocks: Mapping[str, Result]) -> Result:
     Args:
         blocks: `forget` and `holdout` -> what `block_of` returns.
     """
-    forget_scores, holdout_scores = (column(blocks[side], "score") for side in SIDES)
-    area = formulas.mia_auc(
-        forget_scores=list(forget_scores.values()), holdout_scores=list(holdout_scores.values())
-    )
+    forget_scores = column(blocks["forget"], "score")
+    holdout_scores = column(blocks["holdout"], "score")
+    forgotten = list(forget_scores.values())
+    unseen = list(holdout_scores.values())
+    area = formulas.mia_auc(forget_scores=forgotten, holdout_scores=unseen)
+    auc = area["auc"]
     forget = by_row.usable(forget_scores.values())
     holdout = by_row.usable(holdout_scores.values())
-    result: Result = {"agg_value": area["auc"], "auc": area["auc"], **blocks}
+    result: Result = {"agg_value": auc, "auc": auc, **blocks}
     for name in ("reason", "skipped"):
         if name in area:
             result[name] = area[name]
     result["n"] = len(forget) + len(holdout)
-    if area["auc"] is None:
+    if auc is None:
         return result
     result["influence"] = partial(_influence, forget_scores, holdout_scores)
-    return with_interval(result, bootstrap.auc_interval(forget, holdout))
+    interval = bootstrap.auc_interval(forget, holdout)
+    return with_interval(result, interval)
 
 
-def _influence(
-    forget: Mapping[str, float | None], holdout: Mapping[str, float | None]
-) -> Influence:
+def _influence(forget: Scores, holdout: Scores) -> Influence:
     """Returns what each text adds to the AUC: holdout texts are to lie above forgotten ones."""
-    sides: list[tuple[list[str], list[float]]] = []
-    for name, scores in zip(SIDES, (forget, holdout), strict=True):
-        known = {
-            f"{name}#{index}": value for index, value in scores.items() if by_row.finite(value)
-        }
-        sides.append((list(known), by_row.usable(known.values())))
-    return influence_of_auc(*sides[1], *sides[0])
+    above = _keys_and_scores("holdout", holdout)
+    below = _keys_and_scores("forget", forget)
+    return influence_of_auc(*above, *below)
+
+
+def _keys_and_scores(side: str, scores: Scores) -> tuple[list[str], list[float]]:
+    """The keys of the texts of a side that have a score, and these."""
+    known = {}
+    for index, score in scores.items():
+        if by_row.finite(score):
+            known[f"{side}#{index}"] = score
+    return list(known), by_row.usable(known.values())

@@ -60,9 +60,13 @@ def plan(context: Context) -> Plan:
     """
     requested = list(context.requested)
     pack_groups = context.pack.groups
-    groups = {name: list(pack_groups[name].tasks) for name in requested if name in pack_groups}
+    groups = {}
+    for name in requested:
+        if name in pack_groups:
+            groups[name] = list(pack_groups[name].tasks)
     own = context.plan_of(requested, groups).tasks
-    planned = context.plan_of(requested + _extra_tasks(context, own), groups)
+    extra = _extra_tasks(context, own)
+    planned = context.plan_of(requested + extra, groups)
     if split_of_part(context.section, "holdout") is None:
         _exclude_holdout(context, planned)
     check_settings(context, planned)
@@ -83,10 +87,8 @@ def _extra_tasks(context: Context, tasks: Iterable[str]) -> list[str]:
 
 
 def _exclude_holdout(context: Context, planned: Plan) -> None:
-    reason = (
-        "holdout_split: which rows no model has seen is not known for "
-        f"{split_name(context.section.forget_split)}"
-    )
+    split = split_name(context.section.forget_split)
+    reason = f"holdout_split: which rows no model has seen is not known for {split}"
     for name, task in planned.tasks.items():
         if name.startswith("tofu_holdout_"):
             planned.excluded[name] = Excluded("unavailable", reason, task.tags)
@@ -115,19 +117,20 @@ def build_task(context: Context, task: str, data: Data, source: Source) -> TaskD
     complete = data
     data = present_in(data, source, section)
     rows = read_rows(source, data.columns(question))
-    build = _generation if task.endswith(("_gen", "_knowmem")) else _likelihood
+    is_generation = task.endswith(("_gen", "_knowmem"))
+    build = _generation if is_generation else _likelihood
     built = build(context, task, data, rows, question)
-    built.notes += _left_out(context, complete, data)
+    built.notes += _notes_on_absent(context, complete, data)
+    values = built.values
     reference = retain_results(context)
-    built.values["settings"] = _settings(context, data, source, question) | built.values.get(
-        "settings", {}
-    )
-    built.values["rule"] = choices_of(context).rule
-    built.values["reference"] = None if reference is None else str(reference)
+    settings = _settings(context, data, source, question)
+    values["settings"] = settings | values.get("settings", {})
+    values["rule"] = choices_of(context).rule
+    values["reference"] = None if reference is None else str(reference)
     return built
 
 
-def _left_out(context: Context, complete: Data, data: Data) -> list[str]:
+def _notes_on_absent(context: Context, complete: Data, data: Data) -> list[str]:
     """A note on the scores that rows of the user's own have too few columns for, once per split."""
     roles = {
         PARAPHRASE: complete.paraphrased and not data.paraphrased,
@@ -138,9 +141,11 @@ def _left_out(context: Context, complete: Data, data: Data) -> list[str]:
     if not absent or data.part in noted:
         return []
     noted.add(data.part)
-    scores = scores_without(context.pack.suite_scores, f"tofu_{data.part}_", absent)
+    prefix = f"tofu_{data.part}_"
+    scores = scores_without(context.pack.suite_scores, prefix, absent)
     split = split_name(getattr(context.section, f"{data.part}_split"))
-    return [f"{split} has no {' and no '.join(absent)}; left out: {', '.join(scores)}"]
+    columns = " and no ".join(absent)
+    return [f"{split} has no {columns}; left out: {', '.join(scores)}"]
 
 
 def _settings(context: Context, data: Data, source: Source, question: str) -> Row:
@@ -162,7 +167,8 @@ def _settings(context: Context, data: Data, source: Source, question: str) -> Ro
     }
     if data.kind == "qa":
         style = style_of(context)
-        settings |= {"prompts": style.name, "system_prompt": choices.system_prompt or None}
+        settings["prompts"] = style.name
+        settings["system_prompt"] = choices.system_prompt or None
         if style.name == "template":
             settings["template_arguments"] = dict(choices.template_arguments)
     if judge := section.judge_prompt:
@@ -174,16 +180,14 @@ def _likelihood(
     context: Context, task: str, data: Data, rows: list[Row], question: str
 ) -> TaskData:
     answer_only = task.endswith(("_moments", "_gradient"))
-    forget = "forget" in task
+    is_forgotten = "forget" in task
+    prepared = likelihood_rows(context, data, rows, question, answer_only=answer_only)
+    values: dict[str, Any] = {"token_logprobs": _requests(context, task, data)}
     # A forgotten answer should be unlikely: low probability, high loss, steep gradient.
-    directions = {"higher_is_better": not forget, "lower_is_better": forget}
-    if task.endswith("_gradient"):
-        del directions["higher_is_better"]
-    return TaskData(
-        rows=likelihood_rows(context, data, rows, question, answer_only=answer_only),
-        values={"token_logprobs": _requests(context, task, data), **directions},
-        notes=_notes(context, data),
-    )
+    if not task.endswith("_gradient"):
+        values["higher_is_better"] = not is_forgotten
+    values["lower_is_better"] = is_forgotten
+    return TaskData(rows=prepared, values=values, notes=_notes(context, data))
 
 
 def _requests(context: Context, task: str, data: Data) -> Row:
@@ -196,14 +200,18 @@ def _requests(context: Context, task: str, data: Data) -> Row:
         options["moments"] = True
     if task.endswith("_gradient"):
         norm = section.gradient_norm
-        options |= {"request": "grad_norm", "norm": norm if norm == "inf" else int(norm)}
-    if task in {"tofu_forget_lp", "tofu_holdout_lp"} or "privleak" in task:
+        options["request"] = "grad_norm"
+        options["norm"] = norm if norm == "inf" else int(norm)
+    is_attacked_in_tofu = task in {"tofu_forget_lp", "tofu_holdout_lp"}
+    if is_attacked_in_tofu or "privleak" in task:
         options["text"] = True  # the zlib attack compresses the scored text
     if data.kind != "qa":
-        return options | {"max_text_tokens": TEXT_TOKENS}
+        options["max_text_tokens"] = TEXT_TOKENS
+        return options
     style = style_of(context)
     options |= style.options
-    if "length" in choices_of(context).openunlearning and style.name == "plain":
+    has_original_length = "length" in choices_of(context).openunlearning
+    if has_original_length and style.name == "plain":
         options["max_tokens"] = PLAIN_TOKENS
     return options
 
@@ -217,18 +225,22 @@ def _generation(
     if data.config == "knowmem":
         shots = _shots(context, data)
         stopwords = STOPWORDS
+    rouge = "rougeL_recall" if data.suite == "tofu" else "rougeL_f1"
     is_forgotten = "forget" in task or data.config == "verbmem"
+    prepared = generation_rows(context, data, rows, question, shots=shots, stopwords=stopwords)
+    until = stopwords + (style.until if style else [])
+    first = style.prompt("?") if style else None
     return TaskData(
-        rows=generation_rows(context, data, rows, question, shots=shots, stopwords=stopwords),
+        rows=prepared,
         values={
-            "until": stopwords + (style.until if style else []),
+            "until": until,
             "max_gen_toks": data.reply_tokens,
             **_harness_shots(style, shots),
-            "primary_metric": "rougeL_recall" if data.suite == "tofu" else "rougeL_f1",
+            "primary_metric": rouge,
             "higher_is_better": not is_forgotten,
             "settings": {"shots": len(shots)},
         },
-        notes=_notes(context, data, first=style.prompt("?") if style else None),
+        notes=_notes(context, data, first=first),
     )
 
 
@@ -250,40 +262,44 @@ def _shots(context: Context, data: Data) -> list[Shot]:
 
 def _notes(context: Context, data: Data, first: str | None = None) -> list[str]:
     """Notes on how prompts were made and what follows from it, for the first task of a run."""
-    notes = [context.cache.pop("length_note")] if "length_note" in context.cache else []
-    if data.kind != "qa" or context.cache.get("noted"):
+    cache = context.cache
+    notes = [cache.pop("length_note")] if "length_note" in cache else []
+    if data.kind != "qa" or cache.get("noted"):
         return notes
-    context.cache["noted"] = True
+    cache["noted"] = True
     style = style_of(context)
-    how = PROMPTS_BY_STYLE[style.name]
-    notes += [f"unlearning: {choices_of(context).sentence}", f"unlearning: {how}"]
+    choices = choices_of(context).sentence
+    prompts = PROMPTS_BY_STYLE[style.name]
+    notes += [f"unlearning: {choices}", f"unlearning: {prompts}"]
     if isinstance(style, Template):
         notes += _template_notes(context, style, first)
     if data.suite == "tofu" and not context.section.retain_results:
         split = split_of_part(context.section, "retain")
         retain = split_name(split) or "all but the forgotten rows"
-        notes.append(
-            f"forget_quality needs a reference: the same tasks of a model trained on {retain}"
-        )
+        reference = f"the same tasks of a model trained on {retain}"
+        notes.append(f"forget_quality needs a reference: {reference}")
     return notes
+
+
+_ADDED_BOS = (
+    "the chat template writes no BOS, and the tokenizer adds one; add_bos_token: false "
+    "scores as OpenUnlearning"
+)
+_IN_THE_PROMPT = "Qwen3 writes it into the prompt with template_arguments: {enable_thinking: false}"
+_UNALIGNED = (
+    "the chat template changes the prompt once an answer follows: answers are scored "
+    "with the end token alone"
+)
 
 
 def _template_notes(context: Context, style: Template, first: str | None) -> Iterator[str]:
     """Yields what the model's chat template does otherwise than OpenUnlearning expects."""
     may_add_bos = context.config.core.add_bos_token is not False
     if first is not None and may_add_bos and style.adds_bos(first):
-        yield (
-            "the chat template writes no BOS, and the tokenizer adds one; add_bos_token: false "
-            "scores as OpenUnlearning"
-        )
-    if style.lead.strip():
-        yield (
-            f"the chat template writes {style.lead.strip()!r} before an answer, which is "
-            "scored with it; "
-            "Qwen3 writes it into the prompt with template_arguments: {enable_thinking: false}"
-        )
+        yield _ADDED_BOS
+    lead = style.lead.strip()
+    if lead:
+        written = f"the chat template writes {lead!r} before an answer"
+        yield f"{written}, which is scored with it; {_IN_THE_PROMPT}"
     if style.unaligned:
-        yield (
-            "the chat template changes the prompt once an answer follows: answers are scored "
-            "with the end token alone"
-        )
+        yield _UNALIGNED

@@ -505,3 +505,21 @@ def test_two_headline_numbers():
     assert headline(
         prompt_strict=0.7431, inst_strict=0.8153, prompt_loose=0.7800, inst_loose=0.8400
     ) == {"recipe_mean": pytest.approx(0.7792), "published_mean": pytest.approx(0.7946)}
+
+
+def test_sentence_data_that_nltk_refuses_to_open_are_not_there(tmp_path, monkeypatch):
+    import nltk
+
+    folder = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    folder.mkdir(parents=True)
+    (folder / "collocations.tab").write_text("a\tb\n", encoding="utf-8")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    assert ifeval.punkt_available()
+    # As a package manager installs them; NLTK 3.10 finds such a file and does not open it.
+    (folder / "abbrev_types.txt").hardlink_to(folder / "collocations.tab")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path), str(tmp_path / "not-cached")])
+    assert not ifeval.punkt_available()
+    at_most = {"relation": "less than", "num_sentences": 4}
+    counted = check("length_constraints:number_sentences", at_most, "One. Two.")
+    assert (counted["strict"], counted["errors"]) == ([True], [])
+    assert counted["approximated"] == ["length_constraints:number_sentences"]

@@ -42,7 +42,9 @@ def word_count_range(text: str, *, min_words: int, max_words: int) -> bool:
 
 def unique_word_count(text: str, *, N: int) -> bool:  # noqa: N803 - the data's name
     """At least N different words."""
-    return len({word.strip(MARKS + " ") for word in text.lower().split()}) >= N
+    words = text.lower().split()
+    different = {word.strip(MARKS + " ") for word in words}
+    return len(different) >= N
 
 
 def stop_words(text: str, *, percentage: float) -> bool:
@@ -50,9 +52,11 @@ def stop_words(text: str, *, percentage: float) -> bool:
     from nltk.corpus import stopwords
 
     words = _WORD.findall(text)
+    if not words:
+        return False
     known = frozenset(stopwords.words("english"))
     stops = sum(word.lower() in known for word in words)
-    return bool(words) and stops / len(words) * 100 <= percentage
+    return bool(stops / len(words) * 100 <= percentage)
 
 
 def _ends(text: str) -> list[int]:
@@ -74,24 +78,29 @@ def sentence_balance(text: str) -> bool:
 
 def conjunctions(text: str, *, small_n: int) -> bool:
     """At least so many coordinating conjunctions; spellings count apart."""
-    return len({word for word in text.split() if trimmed(word).lower() in _CONJUNCTIONS}) >= small_n
+    words = set(text.split())
+    spellings = [word for word in words if trimmed(word).lower() in _CONJUNCTIONS]
+    return len(spellings) >= small_n
 
 
 def person_names(text: str, *, N: int) -> bool:  # noqa: N803
     """At least N of fifty given names, as whole words."""
-    return sum(bool(re.search(rf"\b{name}\b", text)) for name in _NAMES) >= N
+    present = [name for name in _NAMES if re.search(rf"\b{name}\b", text)]
+    return len(present) >= N
 
 
 def overlap(text: str, *, reference_text: str, percentage: float) -> bool:
     """The share of the reply's trigrams of letters that a reference has, within 2 points."""
-    trigrams, known = (
-        {source[place : place + 3] for place in range(len(source) - 2)}
-        for source in (text, reference_text)
-    )
+    trigrams = _trigrams(text)
+    known = _trigrams(reference_text)
     if not trigrams:
         return False
     share = 100 * (len(trigrams & known) / len(trigrams))
     return percentage - _TOLERANCE <= share <= percentage + _TOLERANCE
+
+
+def _trigrams(text: str) -> set[str]:
+    return {text[place : place + 3] for place in range(len(text) - 2)}
 
 
 def numbers(text: str, *, N: int) -> bool:  # noqa: N803
@@ -121,7 +130,8 @@ def words_japanese(text: str, *, N: int) -> bool:  # noqa: N803
 
 def pronouns(text: str, *, N: int) -> bool:  # noqa: N803
     """At least N pronouns."""
-    return sum(word in _PRONOUNS for word in tokens(text.replace("/", " ").lower())) >= N
+    words = tokens(text.replace("/", " ").lower())
+    return sum(word in _PRONOUNS for word in words) >= N
 
 
 def keywords_multiple(
@@ -130,13 +140,14 @@ def keywords_multiple(
     """Five texts that occur 1, 2, 3, 5 and 7 times, in any case."""
     keywords = (keyword1, keyword2, keyword3, keyword4, keyword5)
     lower = text.lower()
-    return all(
-        lower.count(keyword.strip().lower()) == times
-        for keyword, times in zip(keywords, _TIMES, strict=True)
-    )
+    for keyword, times in zip(keywords, _TIMES, strict=True):
+        if lower.count(keyword.strip().lower()) != times:
+            return False
+    return True
 
 
 def repeats(text: str, *, small_n: int) -> bool:
     """No word more than so many times."""
     words = sorted(bare_words(text.lower()))
-    return all(words[place] != words[place - small_n] for place in range(small_n, len(words)))
+    places = range(small_n, len(words))
+    return all(words[place] != words[place - small_n] for place in places)

@@ -6,7 +6,9 @@ import csv
 import hashlib
 import io
 import re
-from itertools import pairwise
+import string
+from itertools import dropwhile, pairwise
+from typing import NamedTuple
 
 from custom_metrics.compliance.ifbench.texts import plain_letters, sentences, trimmed, without_marks
 
@@ -17,7 +19,6 @@ _OPTION = re.compile(r"[A-Ea-e][.|)]\s*\w")
 _QUESTIONS = 4
 _OPTIONS = 5
 _COUNTRIES = 52
-_LETTERS = 26
 _CAPITALS = """
 Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin
 Amsterdam Warsaw London Brussels Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz Chisinau
@@ -45,28 +46,35 @@ def mcq_count_length(text: str) -> bool:
     if not text.startswith("Question"):
         return False
     parts = [part.strip() for part in _QUESTION.split(text)]
-    read = [_question(part) for part in parts if part]
-    lengths = [length for length, _options in read]
-    return (
-        len(read) == _QUESTIONS
-        and all(options == _OPTIONS for _length, options in read)
-        and all(first < second for first, second in pairwise(lengths))
-    )
+    questions = [_question(part) for part in parts if part]
+    if len(questions) != _QUESTIONS:
+        return False
+    if any(question.options != _OPTIONS for question in questions):
+        return False
+    lengths = [question.length for question in questions]
+    return all(first < second for first, second in pairwise(lengths))
 
 
-def _question(part: str) -> tuple[int, int]:
-    """Length of a question's text, and the number of its options."""
+class _Question(NamedTuple):
+    """The length of a question's text, and the number of its options."""
+
+    length: int
+    options: int
+
+
+def _question(part: str) -> _Question:
     lines = [line.strip() for line in part.split("\n")]
     places = [place for place, line in enumerate(lines) if _OPTION.match(line)]
-    text = " ".join(lines[: places[0]] if places else lines)
-    return len(text.strip()), len(places)
+    lines_of_text = lines[: places[0]] if places else lines
+    text = " ".join(lines_of_text).strip()
+    return _Question(len(text), len(places))
 
 
 def reverse_newline(text: str) -> bool:
     """From the line of Zimbabwe on, 52 lines or more in falling order."""
     lines = [line for line in map(trimmed, text.split("\n")) if line]
-    start = next((place for place, line in enumerate(lines) if "Zimbabwe" in line), len(lines))
-    names = [plain_letters(line) for line in lines[start:]]
+    from_zimbabwe = dropwhile(lambda line: "Zimbabwe" not in line, lines)
+    names = [plain_letters(line) for line in from_zimbabwe]
     return len(names) >= _COUNTRIES and names == sorted(names, reverse=True)
 
 
@@ -84,30 +92,32 @@ def character_reverse(text: str) -> bool:
 
 def sentence_alphabet(text: str) -> bool:
     """26 sentences that begin with the letters in order."""
-    parts = sentences(text)
-    firsts = [part.lstrip().lower()[:1] for part in parts]
-    return len(parts) == _LETTERS and firsts == [chr(ord("a") + n) for n in range(_LETTERS)]
+    firsts = [part.lstrip().lower()[:1] for part in sentences(text)]
+    return firsts == list(string.ascii_lowercase)
 
 
 def european_capitals_sort(text: str) -> bool:
     """Capitals from north to south."""
-    return [name.strip() for name in plain_letters(text).split(",") if name.strip()] == _CAPITALS
+    names = [name.strip() for name in plain_letters(text).split(",")]
+    return list(filter(None, names)) == _CAPITALS
 
 
 def csv_city(text: str) -> bool:
     """A head and seven rows of five fields."""
     table = list(csv.reader(io.StringIO(text)))
-    return (
-        len(table) == 1 + 7
-        and table[0] == _CITY_COLUMNS
-        and all(len(row) == len(_CITY_COLUMNS) for row in table[1:])
-    )
+    if len(table) != 1 + 7:
+        return False
+    head, *rows = table
+    if head != _CITY_COLUMNS:
+        return False
+    return all(len(row) == len(_CITY_COLUMNS) for row in rows)
 
 
 def _has_head(text: str, columns: tuple[str, ...], between: str) -> bool:
     """Returns whether the first line names the columns, each in quotes or not."""
     names = between.join(f'(?:{name}|"{name}")' for name in columns)
-    return bool(re.match(f"{names}\\Z", text.partition("\n")[0].strip()))
+    first_line = text.partition("\n")[0]
+    return bool(re.match(f"{names}\\Z", first_line.strip()))
 
 
 def _quoted_rows(text: str, delimiter: str) -> list[list[str]]:
@@ -134,8 +144,11 @@ def csv_special_character(text: str) -> bool:
 def _quotes_special(field: str) -> bool:
     """Returns whether the first line of a field quotes a sign that is no letter, digit or blank."""
     line = field.partition("\n")[0]
+    if not line.startswith('"'):
+        return False
     end = line.rfind('"')
-    return line.startswith('"') and bool(_SPECIAL.search(line[1 : max(end, 1)]))
+    quoted = line[1 : max(end, 1)]
+    return bool(_SPECIAL.search(quoted))
 
 
 def csv_quotes(text: str) -> bool:
@@ -143,36 +156,43 @@ def csv_quotes(text: str) -> bool:
     if not _has_head(text, _STUDENT_COLUMNS, "\\t *"):
         return False
     table = _quoted_rows(text, "\t")
-    return len(table) == 1 + 3 and all(_is_quoted_row(row) for row in table)
+    return len(table) == 1 + 3 and all(map(_is_quoted_row, table))
 
 
 def _is_quoted_row(row: list[str]) -> bool:
+    if len(row) != len(_STUDENT_COLUMNS):
+        return False
     fields = [field.strip() for field in row]
-    return len(fields) == len(_STUDENT_COLUMNS) and all(
-        field[:1] == '"' == field[-1:] for field in fields
-    )
+    return all(field[:1] == '"' == field[-1:] for field in fields)
 
 
 def date_format_list(text: str) -> bool:
     """Dates of Napoleon's life, as YYYY-MM-DD."""
-    return all(_is_date(date.strip()) for date in text.strip().split(","))
+    dates = text.strip().split(",")
+    return all(_is_date(date.strip()) for date in dates)
 
 
 def _is_date(date: str) -> bool:
     if not _DATE.match(date):
         return False
     year, month, day = map(int, date.split("-"))
-    return year in _YEARS and month <= _MONTHS and day <= (_DAYS.get(month, 31) if month else 99)
+    if year not in _YEARS or month > _MONTHS:
+        return False
+    most = _DAYS.get(month, 31) if month else 99
+    return day <= most
 
 
 def repeat_change(text: str, *, prompt_to_repeat: str) -> bool:
     """The request with another first word."""
-    return text != prompt_to_repeat and text.split()[1:] == prompt_to_repeat.split()[1:]
+    if text == prompt_to_repeat:
+        return False
+    return text.split()[1:] == prompt_to_repeat.split()[1:]
 
 
 def repeat_simple(text: str) -> bool:
     """One sentence of the request, and nothing else."""
-    return hashlib.sha256(text.strip().lower().encode()).hexdigest() == _SENTENCE
+    sentence = text.strip().lower()
+    return hashlib.sha256(sentence.encode()).hexdigest() == _SENTENCE
 
 
 def repeat_span(text: str, *, prompt_to_repeat: str, n_start: int, n_end: int) -> bool:

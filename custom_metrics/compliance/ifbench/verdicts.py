@@ -13,6 +13,7 @@ from typing import Any
 from custom_metrics.compliance.harness import reply_of
 from custom_metrics.compliance.ifbench import arrangement, counting, fixed, wording
 from custom_metrics.ifeval.verdicts import MAX_CHARS, loose_variants
+from custom_metrics.nltk_data import can_open
 
 Rule = Callable[..., bool]
 _LONG_BLANK = re.compile(r"(\s{500})\s+")  # NLTK takes quadratic time on long runs of blanks
@@ -132,18 +133,10 @@ def _absent_resource(name: str) -> str:
     package = _PACKAGES.get(name, "")
     if package and importlib.util.find_spec(package) is None:
         return f"the package {package}"
-    absent = [place for place in _NLTK.get(name, ()) if not _has_data(place)]
-    return f"NLTK's {absent[0].strip('/')}" if absent else ""
-
-
-def _has_data(place: str) -> bool:
-    import nltk
-
-    try:
-        nltk.data.find(place)
-    except (LookupError, OSError):
-        return False
-    return True
+    for place in _NLTK.get(name, ()):
+        if not can_open(place):
+            return f"NLTK's {place.strip('/')}"
+    return ""
 
 
 def check(
@@ -161,12 +154,14 @@ def check(
     [True]
     """
     readings = _readings(response)
+    itself, others = readings[:1], readings[1:]
     strict, loose = [], []
     for name, arguments in zip(instruction_id_list, kwargs, strict=True):
         known = {key: value for key, value in arguments.items() if value is not None}
-        follows = any(_follows(name, known, text) for text in readings[:1])
+        follows = any(_follows(name, known, text) for text in itself)
         strict.append(follows)
-        loose.append(follows or any(_follows(name, known, text) for text in readings[1:]))
+        follows = follows or any(_follows(name, known, text) for text in others)
+        loose.append(follows)
     return {"strict": strict, "loose": loose}
 
 
@@ -175,7 +170,8 @@ def _readings(response: str) -> list[str]:
     if len(response) > MAX_CHARS or not response.strip():
         return []
     texts = [text for text in loose_variants(response) if text.strip()]
-    return list(dict.fromkeys(_LONG_BLANK.sub(r"\1", text) for text in texts))
+    shortened = [_LONG_BLANK.sub(r"\1", text) for text in texts]
+    return list(dict.fromkeys(shortened))
 
 
 def _follows(name: str, arguments: Mapping[str, Any], text: str) -> bool:

@@ -30,8 +30,11 @@ you've you have
 
 @functools.cache
 def _expansions() -> dict[str, str]:
-    pairs = (pair.strip().partition(" ") for pair in _PAIRS.replace("\n", " ").split(";"))
-    return {short: long for short, _, long in pairs}
+    expansions = {}
+    for pair in _PAIRS.replace("\n", " ").split(";"):
+        short, _, long = pair.strip().partition(" ")
+        expansions[short] = long
+    return expansions
 
 
 @functools.cache
@@ -42,14 +45,18 @@ def _contractions() -> dict[str, str]:
 
 @functools.cache
 def _pattern(*, long: bool) -> re.Pattern[str]:
-    words = "|".join(map(re.escape, _contractions() if long else _expansions()))
+    table = _contractions() if long else _expansions()
+    words = "|".join(map(re.escape, table))
     # What ends a sentence is not contracted: the blank that must follow is part of the match.
-    return re.compile(rf"\b({words})\b " if long else rf"\b({words})\b", re.IGNORECASE)
+    following = " " if long else ""
+    return re.compile(rf"\b({words})\b{following}", re.IGNORECASE)
 
 
 def _replaced(word: str, table: dict[str, str]) -> str:
     other = table.get(word, table.get(word.lower()))
-    return word if other is None else match_case(source=word, target=other)
+    if other is None:
+        return word
+    return match_case(source=word, target=other)
 
 
 def perturb_contraction(*, text: str) -> str:
@@ -60,7 +67,9 @@ def perturb_contraction(*, text: str) -> str:
     >>> perturb_contraction(text="She is a doctor, and I am a student")
     "She's a doctor, and I'm a student"
     """
-    return _pattern(long=True).sub(lambda match: _replaced(match[1], _contractions()) + " ", text)
+    table = _contractions()
+    pattern = _pattern(long=True)
+    return pattern.sub(lambda match: _replaced(match[1], table) + " ", text)
 
 
 def perturb_expansion(*, text: str) -> str:
@@ -69,7 +78,9 @@ def perturb_expansion(*, text: str) -> str:
     >>> perturb_expansion(text="Who's there?")
     'Who is there?'
     """
-    return _pattern(long=False).sub(lambda match: _replaced(match[1], _expansions()), text)
+    table = _expansions()
+    pattern = _pattern(long=False)
+    return pattern.sub(lambda match: _replaced(match[1], table), text)
 
 
 METRICS = {

@@ -45,11 +45,14 @@ class _Store:
     @classmethod
     def of(cls, file: Path) -> _Store:
         """That of a file: the innermost folder named data decides."""
-        whole = file.absolute()
-        data = next((folder for folder in whole.parents if folder.name == naming.ROOT), None)
-        if data is None:
-            return cls(Path("/"), whole.as_posix())
-        return cls(data.parent, whole.relative_to(data.parent).as_posix())
+        path = file.absolute()
+        root = Path("/")
+        for folder in path.parents:
+            if folder.name == naming.ROOT:
+                root = folder.parent
+                path = path.relative_to(root)
+                break
+        return cls(root, path.as_posix())
 
     def text(self, path: str) -> str | None:
         """The text of another file of the store; None where there is none."""
@@ -99,7 +102,7 @@ def strict_json(text: str) -> Any:
         ValueError: not JSON, a key stands twice, or a number is not finite.
     """
     return json.loads(
-        text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_doubles
+        text, object_pairs_hook=_without_doubles, parse_constant=_refuse, parse_float=_finite
     )
 
 
@@ -122,13 +125,14 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _schema_findings(model: type[BaseModel], content: Any, where: str = "") -> list[Finding]:
+    findings = []
     try:
         model.model_validate(content)
     except ValidationError as error:
-        return [
-            Finding(where + ".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()
-        ]
-    return []
+        for mistake in error.errors():
+            key = ".".join(map(str, mistake["loc"]))
+            findings.append(Finding(where + key, mistake["msg"]))
+    return findings
 
 
 # --- the record
@@ -158,28 +162,30 @@ def _path_findings(store: _Store) -> list[Finding]:
 def _companion_findings(store: _Store, record: Mapping[str, Any]) -> Iterator[Finding]:
     """Yields what is wrong between a record and the samples that it names."""
     expected = naming.samples_beside(store.path)
-    detail = record.get("detailed_evaluation_results")
+    detail = record.get(_DETAIL)
     if detail is None:
         if store.text(expected) is not None:
-            yield Finding("detailed_evaluation_results", "samples lie beside the record")
+            yield Finding(_DETAIL, "samples lie beside the record")
         return
     flaw = _reference_flaw(detail, expected)
     if flaw:
-        yield Finding("detailed_evaluation_results", flaw)
+        yield Finding(_DETAIL, flaw)
     if flaw and flaw != _NOT_JSONL:
         return
+    where = f"{_DETAIL}.file_path"
     text = store.text(expected)
     if text is None:
-        yield Finding("detailed_evaluation_results.file_path", "no such file beside the record")
+        yield Finding(where, "no such file beside the record")
         return
     try:
         lines = _lines_of(text)
     except ValueError as error:
-        yield Finding("detailed_evaluation_results.file_path", str(error))
+        yield Finding(where, str(error))
         return
     yield from _mismatches(record, lines)
 
 
+_DETAIL = "detailed_evaluation_results"
 _NOT_JSONL = "format must be jsonl"
 
 
@@ -237,8 +243,9 @@ def _mismatches(record: Mapping[str, Any], lines: _Lines) -> Iterator[Finding]:
     if lines.count == 0:
         yield Finding("samples", "there is no line")
     model_id = as_mapping(record.get("model_info")).get("id")
-    total = as_mapping(record.get("detailed_evaluation_results")).get("total_rows")
-    if lines.evaluations - {_named(record.get("evaluation_id"))}:
+    total = as_mapping(record.get(_DETAIL)).get("total_rows")
+    evaluation_id = record.get("evaluation_id")
+    if lines.evaluations - {_named(evaluation_id)}:
         yield Finding("evaluation_id", "samples name another evaluation")
     if lines.models - {_named(model_id)}:
         yield Finding("model_info.id", "samples name another model")
@@ -249,7 +256,9 @@ def _mismatches(record: Mapping[str, Any], lines: _Lines) -> Iterator[Finding]:
 def _results_of(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Place and content of each result that is an object."""
     results = record.get("evaluation_results")
-    for number, result in enumerate(results if isinstance(results, list) else []):
+    if not isinstance(results, list):
+        return
+    for number, result in enumerate(results):
         if isinstance(result, dict):
             yield f"evaluation_results.{number}", result
 
@@ -266,36 +275,42 @@ def _score_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _bound_findings(where: str, metric: Mapping[str, Any]) -> Iterator[Finding]:
     score_type = metric.get("score_type")
-    if score_type is not None and not (isinstance(score_type, str) and score_type.strip()):
+    is_name = isinstance(score_type, str) and score_type.strip()
+    if score_type is not None and not is_name:
         yield Finding(f"{where}.metric_config.score_type", "not a name")
     for name in ("min_score", "max_score"):
-        is_needed = score_type == "continuous" or metric.get(name) is not None
-        if is_needed and _bound(metric.get(name)) is None:
+        bound = metric.get(name)
+        is_needed = score_type == "continuous" or bound is not None
+        if is_needed and _bound(bound) is None:
             yield Finding(f"{where}.metric_config.{name}", "missing, or not a bound")
 
 
 def _bound(value: Any) -> float | None:
-    return schema.INFINITE.get(value) if isinstance(value, str) else finite_number(value)
+    if isinstance(value, str):
+        return schema.INFINITE.get(value)
+    return finite_number(value)
 
 
 def _value_findings(
     where: str, metric: Mapping[str, Any], details: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """Yields what is wrong with a score, its uncertainty, and its place between the bounds."""
+    of_details = f"{where}.score_details"
     score = finite_number(details.get("score"))
     if score is None:
-        yield Finding(f"{where}.score_details.score", "not a finite number")
+        yield Finding(f"{of_details}.score", "not a finite number")
         return
     for name, value in _uncertainties(details.get("uncertainty")):
         if value is not None and finite_number(value) is None:
-            yield Finding(f"{where}.score_details.uncertainty.{name}", "not a finite number")
-    low, high = (_bound(metric.get(name)) for name in ("min_score", "max_score"))
+            yield Finding(f"{of_details}.uncertainty.{name}", "not a finite number")
+    low = _bound(metric.get("min_score"))
+    high = _bound(metric.get("max_score"))
     if low is None or high is None:
         return
     if low > high:
         yield Finding(f"{where}.metric_config", "min_score is above max_score")
     elif not low <= score <= high:
-        yield Finding(f"{where}.score_details.score", "outside of min_score and max_score")
+        yield Finding(f"{of_details}.score", "outside of min_score and max_score")
 
 
 def _uncertainties(uncertainty: Any) -> Iterator[tuple[str, Any]]:
@@ -322,7 +337,8 @@ def _deployment_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
             ("model_availability", schema.AVAILABILITIES),
         ):
             if known.get(name) not in allowed:
-                yield Finding(f"{where}.additional_details.{name}", f"one of {', '.join(allowed)}")
+                names = ", ".join(allowed)
+                yield Finding(f"{where}.additional_details.{name}", f"one of {names}")
 
 
 def _models_of(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -331,15 +347,16 @@ def _models_of(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
     if isinstance(model, dict):
         yield "model_info", model
     for where, result in _results_of(record):
-        scoring = as_mapping(as_mapping(result.get("metric_config")).get("llm_scoring"))
+        metric = as_mapping(result.get("metric_config"))
+        scoring = as_mapping(metric.get("llm_scoring"))
         judges = scoring.get("judges")
         if not isinstance(judges, list):
             continue
+        of_judges = f"{where}.metric_config.llm_scoring.judges"
         for number, judge in enumerate(judges):
             judge_model = as_mapping(judge).get("model_info")
             if isinstance(judge_model, dict):
-                place = f"{where}.metric_config.llm_scoring.judges.{number}.model_info"
-                yield place, judge_model
+                yield f"{of_judges}.{number}.model_info", judge_model
 
 
 def _identity_findings(store: _Store, record: Mapping[str, Any]) -> list[Finding]:
@@ -374,7 +391,9 @@ def _check_samples(file: Path) -> list[Finding]:
         return [Finding("file", str(error))]
     store = _Store.of(file)
     summary = _summary(rows, count, whole=not findings)
-    return [*findings, *_path_findings(store), *_record_findings(store, summary)]
+    findings += _path_findings(store)
+    findings += _record_findings(store, summary)
+    return findings
 
 
 def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Finding]:
@@ -384,7 +403,8 @@ def _line_findings(line: str, where: str, rows: list[dict[str, Any]]) -> list[Fi
     except (ValueError, RecursionError) as error:
         return [Finding(where, str(error))]
     if isinstance(content, dict):
-        rows.append({name: content.get(name) for name in ("evaluation_id", "model_id")})
+        ids = ("evaluation_id", "model_id")
+        rows.append({name: content.get(name) for name in ids})
     return _schema_findings(schema.SampleLine, content, where)
 
 
@@ -402,7 +422,7 @@ def _record_findings(store: _Store, lines: _Lines) -> Iterator[Finding]:
     except (ValueError, RecursionError) as error:
         yield Finding("record", str(error))
         return
-    detail = record.get("detailed_evaluation_results") if isinstance(record, dict) else None
+    detail = record.get(_DETAIL) if isinstance(record, dict) else None
     if detail is None:
         yield Finding("record", "it does not name these samples")
         return

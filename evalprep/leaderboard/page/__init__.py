@@ -13,7 +13,7 @@ from pathlib import Path
 from evalprep import __version__
 from evalprep.leaderboard.board import SIGNS, Board, Cell, Row
 from evalprep.leaderboard.columns import Column
-from evalprep.leaderboard.page.sections import heat_map
+from evalprep.leaderboard.page.sections import heat_map, region
 from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import pair_table, run_table, sayings
 from evalprep.leaderboard.values import heading_of, signs_of, value_text
@@ -24,6 +24,19 @@ from evalprep.terminal import counted
 
 _FOLDER = Path(__file__).parent
 _SHADES = 9
+_META = {
+    "viewport": "width=device-width, initial-scale=1",
+    "color-scheme": "light dark",
+    "referrer": "no-referrer",
+}
+_MAP_LEAD = (
+    '<p class="lead">Darker is nearer to the best value that a score can have; '
+    "marked cells stay pale.</p>\n"
+)
+_CURVES_LEAD = (
+    '<p class="lead">A line per training, bars for 95 % intervals of single values, '
+    "dashed: reference.</p>\n"
+)
 
 
 def render(board: Board) -> str:
@@ -31,84 +44,123 @@ def render(board: Board) -> str:
     css = style() + (_FOLDER / "board.css").read_text(encoding="utf-8")
     code = (_FOLDER / "board.js").read_text(encoding="utf-8")
     title = f"Leaderboard of {counted(len(board.rows), 'model')}"
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        f'content="{escape(policy(code, css), quote=True)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        f'<title>{title}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>{css}</style>\n</head>\n<body>\n"
-        '<header id="top"><div><p class="kind">evalprep leaderboard</p>'
-        f"<h1>{title}</h1></div></header>\n"
-        f'<main id="main">\n{"".join(_sections(board))}</main>\n'
-        f"<script>{code}</script>\n</body>\n</html>\n"
-    )
+    content = "".join(_sections(board))
+    lines = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        *_metadata(policy(code, css)),
+        f"<title>{title}</title>",
+        '<link rel="icon" href="data:,">',
+        f"<style>{css}</style>",
+        "</head>",
+        "<body>",
+        _header(title),
+        '<main id="main">',
+        f"{content}</main>",
+        f"<script>{code}</script>",
+        "</body>",
+        "</html>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _metadata(security_policy: str) -> Iterator[str]:
+    """Yields what the head of the page says of it to browsers."""
+    yield '<meta charset="utf-8">'
+    policy_text = escape(security_policy, quote=True)
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy_text}">'
+    for name, content in _META.items():
+        yield f'<meta name="{name}" content="{content}">'
+
+
+def _header(title: str) -> str:
+    kind = '<p class="kind">evalprep leaderboard</p>'
+    return f'<header id="top"><div>{kind}<h1>{title}</h1></div></header>'
 
 
 def _sections(board: Board) -> Iterator[str]:
     if map_ := heat_map(board, _cell):
         yield "<h2>By section</h2>\n"
-        yield (
-            '<p class="lead">Darker is nearer to the best value that a score can have; '
-            "marked cells stay pale.</p>\n"
-        )
+        yield _MAP_LEAD
         yield map_
     yield "<h2>Scores</h2>\n"
     yield _table(board, board.columns.shown, "shown")
-    sentences = sayings(board, "Small figures below a value")
-    yield f'<ul class="notes">{"".join(f"<li>{escape(text)}</li>" for text in sentences)}</ul>\n'
+    yield _sentences(board)
     if board.pairs:
-        yield "<h2>Pairs that differ</h2>\n" + _pairs(board)
-    for across, up in board.columns.pictures:
-        if drawing := scatter(board, across, up):
-            yield f"<h2>{escape(up.title)} against {escape(across.title)}</h2>\n"
-            yield f'<div class="drawing">{drawing}</div>\n{_key(board)}'
+        yield "<h2>Pairs that differ</h2>\n"
+        yield _pairs(board)
+    yield from _scatters(board)
     yield from _curves(board)
-    if len(board.columns.all) > len(board.columns.shown):
-        table = _table(board, board.columns.all, "all")
-        summary = f"<summary>All {len(board.columns.all)} columns</summary>"
-        yield f"<details>{summary}\n{table}</details>\n"
-    yield "<h2>Runs</h2>\n" + _runs(board)
+    yield from _all_columns(board)
+    yield "<h2>Runs</h2>\n"
+    yield _runs(board)
     yield f'<p class="quiet small">Written by evalprep {__version__}.</p>\n'
+
+
+def _sentences(board: Board) -> str:
+    """Returns what belongs below the table of scores."""
+    texts = sayings(board, "Small figures below a value")
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f'<ul class="notes">{items}</ul>\n'
+
+
+def _scatters(board: Board) -> Iterator[str]:
+    """The pictures that the packs name."""
+    for across, up in board.columns.pictures:
+        drawing = scatter(board, across, up)
+        if drawing:
+            title = f"{escape(up.title)} against {escape(across.title)}"
+            yield f"<h2>{title}</h2>\n"
+            yield f'<div class="drawing">{drawing}</div>\n'
+            yield _key(board)
+
+
+def _all_columns(board: Board) -> Iterator[str]:
+    """The table of all columns, folded, where some of them are not shown."""
+    columns = board.columns.all
+    if len(columns) > len(board.columns.shown):
+        yield f"<details><summary>All {len(columns)} columns</summary>\n"
+        yield _table(board, columns, "all")
+        yield "</details>\n"
 
 
 def _curves(board: Board) -> Iterator[str]:
     """The shown columns over the steps of trainings, where there are any."""
-    drawings = [(column, curves(board, column)) for column in board.columns.shown]
-    drawn = [(column, drawing) for column, drawing in drawings if drawing]
-    if not drawn:
+    figures = []
+    for column in board.columns.shown:
+        drawing = curves(board, column)
+        if drawing:
+            caption = f"<figcaption>{escape(heading_of(column))}</figcaption>"
+            figures.append(f"<figure>{caption}{drawing}</figure>")
+    if not figures:
         return
     yield "<h2>Over the steps</h2>\n"
-    yield (
-        '<p class="lead">A line per training, bars for 95 % intervals of single values, '
-        "dashed: reference.</p>\n"
-    )
-    yield '<div class="curves">'
-    for column, drawing in drawn:
-        yield f"<figure><figcaption>{escape(heading_of(column))}</figcaption>{drawing}</figure>"
-    yield f"</div>\n{_key(board)}"
+    yield _CURVES_LEAD
+    yield f'<div class="curves">{"".join(figures)}</div>\n'
+    yield _key(board)
 
 
 def _pairs(board: Board) -> str:
     """The pairs of rows that differ."""
-    content = html_table(pair_table(board))
-    return f'<div class="wide" tabindex="0" role="region" aria-label="pairs">{content}</div>\n'
+    return region("pairs", html_table(pair_table(board)))
 
 
 def _key(board: Board) -> str:
     """Returns which colour is which training."""
-    names = colours(board)
-    several = [name for name in names if name in board.trajectories()]
-    if not several:
+    trajectories = board.trajectories()
+    items = []
+    for name, colour in colours(board).items():
+        if name in trajectories:
+            items.append(f"<li>{_dot(colour)}{escape(name)}</li>")
+    if not items:
         return ""
-    dot = (
-        '<svg width="14" height="14" aria-hidden="true">'
-        '<circle class="point c{}" cx="7" cy="7" r="5"/></svg>'
-    )
-    items = "".join(f"<li>{dot.format(names[name])}{escape(name)}</li>" for name in several)
-    return f'<ul class="key">{items}</ul>\n'
+    return f'<ul class="key">{"".join(items)}</ul>\n'
+
+
+def _dot(colour: int) -> str:
+    circle = f'<circle class="point c{colour}" cx="7" cy="7" r="5"/>'
+    return f'<svg width="14" height="14" aria-hidden="true">{circle}</svg>'
 
 
 _SIGN = re.compile(r"([/_-])(?=\w)")
@@ -122,15 +174,14 @@ def _table(board: Board, columns: list[Column], name: str) -> str:
     if steps:
         heads.append(_head("step", "", "", 1))
     for at, column in enumerate(columns, start=len(heads)):
-        heads.append(_head(column.name, signs_of(column), _hint(column), at))
+        hint = _hint(column)
+        heads.append(_head(column.name, signs_of(column), hint, at))
     scales = {column.id: _scale(board, column) for column in columns}
-    body = "".join(_row(row, columns, scales, steps=steps) for row in board.rows)
-    label = _LABELS[name]
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="board" id="{name}">'
-        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table></div>\n"
-    )
+    rows = [_row(row, columns, scales, steps=steps) for row in board.rows]
+    head = f"<thead><tr>{''.join(heads)}</tr></thead>"
+    body = f"<tbody>{''.join(rows)}</tbody>"
+    table = f'<table class="board" id="{name}">{head}{body}</table>'
+    return region(_LABELS[name], table)
 
 
 _Scale = tuple[float, float] | None
@@ -144,15 +195,25 @@ def _row(row: Row, columns: Sequence[Column], scales: Mapping[str, _Scale], *, s
     if steps:
         step = "" if row.place.step is None else str(row.place.step)
         cells.append(f'<td data-v="{step}">{step}</td>')
-    cells += [_cell(row.cells[column.id], scales[column.id], column) for column in columns]
+    for column in columns:
+        cell = row.cells[column.id]
+        cells.append(_cell(cell, scales[column.id], column))
     start = '<tr class="reference">' if row.reference else "<tr>"
     return f"{start}{''.join(cells)}</tr>"
 
 
+_DIRECTIONS = {
+    "up": "higher is better",
+    "down": "lower is better",
+    "zero": "nearer to 0 is better",
+    "reference": "nearer to the reference is better",
+}
+
+
 def _hint(column: Column) -> str:
-    ways = {"up": "higher is better", "down": "lower is better", "zero": "nearer to 0 is better"}
-    ways["reference"] = "nearer to the reference is better"
-    return ". ".join(filter(None, [column.title, ways.get(column.better, ""), column.note]))
+    direction = _DIRECTIONS.get(column.better, "")
+    parts = [column.title, direction, column.note]
+    return ". ".join(filter(None, parts))
 
 
 def _breakable(name: str) -> str:
@@ -172,34 +233,52 @@ def _scale(board: Board, column: Column) -> _Scale:
     """Between what a cell is shaded: the worst and the best of the values that may be compared."""
     if column.better not in {"up", "down"} or column.p_value:
         return None
-    cells = [row.cells[column.id] for row in board.rows if not row.reference]
-    values = [cell.value for cell in cells if cell.value is not None and not cell.standing]
+    values = _ranked_values(board, column)
     if len(set(values)) < 2:
         return None
-    return (min(values), max(values)) if column.better == "up" else (max(values), min(values))
+    least, most = min(values), max(values)
+    return (least, most) if column.better == "up" else (most, least)
+
+
+def _ranked_values(board: Board, column: Column) -> list[float]:
+    """The values of a column that may be compared, without the reference's."""
+    cells = [row.cells[column.id] for row in board.rows if not row.reference]
+    ranked = [cell for cell in cells if not cell.standing]
+    return [cell.value for cell in ranked if cell.value is not None]
 
 
 def _cell(cell: Cell, scale: _Scale, column: Column) -> str:
     """A value with its sign and its interval; hovering shows all that is known."""
-    title = escape("\n".join(_details(cell, column)), quote=True)
+    details = "\n".join(_details(cell, column))
+    title = escape(details, quote=True)
     classes = " ".join(_classes(cell, scale))
+    number = "" if cell.value is None else repr(cell.value)
+    attributes = f'class="{classes}" data-v="{number}" title="{title}"'
+    return f"<td {attributes}>{_shown(cell, column)}</td>"
+
+
+def _shown(cell: Cell, column: Column) -> str:
+    """A value with its sign; below it the interval and the deviation over seeds."""
     if cell.value is None:
-        return f'<td class="{classes}" data-v="" title="{title}"><span class="v">-</span></td>'
+        return '<span class="v">-</span>'
     sign = SIGNS.get(cell.standing, "")
     shown = f'<span class="v">{value_text(cell.value, column)}</span>{sign}'
     interval = _interval(cell, column)
     if interval:
         shown += f'<span class="bounds">{interval}</span>'
     if cell.sd is not None:
-        shown += f'<span class="bounds">sd {value_text(cell.sd, column)}</span>'
-    return f'<td class="{classes}" data-v="{cell.value!r}" title="{title}">{shown}</td>'
+        deviation = value_text(cell.sd, column)
+        shown += f'<span class="bounds">sd {deviation}</span>'
+    return shown
 
 
 def _interval(cell: Cell, column: Column) -> str:
     """The interval of a value in words; empty without one."""
     if cell.low is None or cell.high is None:
         return ""
-    return f"{value_text(cell.low, column)} to {value_text(cell.high, column)}"
+    low = value_text(cell.low, column)
+    high = value_text(cell.high, column)
+    return f"{low} to {high}"
 
 
 def _details(cell: Cell, column: Column) -> list[str]:
@@ -209,7 +288,8 @@ def _details(cell: Cell, column: Column) -> list[str]:
     if cell.value is None:
         details.append(cell.reason or "no value")
     else:
-        details.append(f"{column.name} {value_text(cell.value, column)}{unit}")
+        value = value_text(cell.value, column)
+        details.append(f"{column.name} {value}{unit}")
     interval = _interval(cell, column)
     if interval:
         details.append(f"95 % interval {interval}{unit}")
@@ -225,12 +305,12 @@ def _classes(cell: Cell, scale: _Scale) -> list[str]:
     names = ["leads"] if cell.leads else []
     if cell.value is not None and scale is not None:
         worst, best = scale
-        share = min(max((cell.value - worst) / (best - worst), 0.0), 1.0)
-        names.append(f"shade{round(share * _SHADES)}")
+        share = (cell.value - worst) / (best - worst)
+        within = min(max(share, 0.0), 1.0)
+        names.append(f"shade{round(within * _SHADES)}")
     return names
 
 
 def _runs(board: Board) -> str:
     """The run behind each row, with its notes."""
-    content = html_table(run_table(board))
-    return f'<div class="wide" tabindex="0" role="region" aria-label="runs">{content}</div>\n'
+    return region("runs", html_table(run_table(board)))

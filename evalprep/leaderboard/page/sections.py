@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
-from itertools import groupby
 
 from evalprep.leaderboard.board import Board, Cell
 from evalprep.leaderboard.columns import SCORE, Column
@@ -22,20 +21,29 @@ def heat_map(board: Board, write: Write) -> str:
         board: The leaderboard.
         write: How a cell is written.
     """
-    columns = [
-        column for column in board.columns.shown if column.kind == SCORE and column.subsection
-    ]
-    if len({column.section for column in columns}) < 2:
+    scores = [column for column in board.columns.shown if column.kind == SCORE]
+    columns = [column for column in scores if column.subsection]
+    names = {column.section for column in columns}
+    if len(names) < 2:
         return ""
-    rest = [
-        column for column in board.columns.shown if column.kind == SCORE and column not in columns
-    ]
-    rows = [*_sections(board, columns, write), *(_row(board, column, write) for column in rest)]
-    return (
-        '<div class="wide" tabindex="0" role="region" aria-label="heat map">'
-        f'<table class="board" id="sections">{_head(board)}'
-        f"<tbody>{''.join(rows)}</tbody></table></div>\n"
-    )
+    rest = [column for column in scores if column not in columns]
+    rows = list(_sections(board, columns, write))
+    rows += [_row(board, column, write) for column in rest]
+    body = "".join(rows)
+    content = f"{_head(board)}<tbody>{body}</tbody>"
+    table = f'<table class="board" id="sections">{content}</table>'
+    return region("heat map", table)
+
+
+def region(label: str, table: str) -> str:
+    """A table in a box of its own, which scrolls where the table is wider than the page.
+
+    Args:
+        label: The table's name for screen readers.
+        table: Its HTML.
+    """
+    start = f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
+    return f"{start}{table}</div>\n"
 
 
 def _head(board: Board) -> str:
@@ -45,23 +53,22 @@ def _head(board: Board) -> str:
 
 
 def _sections(board: Board, columns: Sequence[Column], write: Write) -> Iterator[str]:
-    order = list(dict.fromkeys((column.section, column.subsection) for column in columns))
-    places = {
-        section: at for at, section in enumerate(dict.fromkeys(section for section, _ in order))
-    }
-    within = sorted(
-        columns,
-        key=lambda column: (
-            places[column.section],
-            order.index((column.section, column.subsection)),
-        ),
-    )
     across = len(board.rows) + 1
-    for section, members in groupby(within, key=lambda column: column.section):
+    for section, subsections in _by_section(columns).items():
         yield _heading("section", section, across)
-        for subsection, inside in groupby(members, key=lambda column: column.subsection):
+        for subsection, members in subsections.items():
             yield _heading("subsection", subsection, across)
-            yield from (_row(board, column, write) for column in inside)
+            for column in members:
+                yield _row(board, column, write)
+
+
+def _by_section(columns: Sequence[Column]) -> dict[str, dict[str, list[Column]]]:
+    """Section -> subsection -> its columns, each in the order in which it occurs first."""
+    sections: dict[str, dict[str, list[Column]]] = {}
+    for column in columns:
+        subsections = sections.setdefault(column.section, {})
+        subsections.setdefault(column.subsection, []).append(column)
+    return sections
 
 
 def _heading(kind: str, text: str, across: int) -> str:
@@ -70,10 +77,12 @@ def _heading(kind: str, text: str, across: int) -> str:
 
 
 def _row(board: Board, column: Column, write: Write) -> str:
-    cells = "".join(write(row.cells[column.id], between(column), column) for row in board.rows)
+    scale = between(column)
+    cells = "".join(write(row.cells[column.id], scale, column) for row in board.rows)
     arrow = f" <span>{column.arrow}</span>" if column.arrow else ""
     note = escape(column.note, quote=True)
-    head = f'<th scope="row" title="{note}">{escape(column.title)}{arrow}</th>'
+    title = escape(column.title)
+    head = f'<th scope="row" title="{note}">{title}{arrow}</th>'
     return f"<tr>{head}{cells}</tr>"
 
 
@@ -84,6 +93,10 @@ def between(column: Column) -> tuple[float, float] | None:
     (1.0, 0.0)
     """
     low, high = column.range
-    if low is None or high is None or column.better not in {"up", "down"}:
+    if low is None or high is None:
         return None
-    return (low, high) if column.better == "up" else (high, low)
+    if column.better == "up":
+        return low, high
+    if column.better == "down":
+        return high, low
+    return None

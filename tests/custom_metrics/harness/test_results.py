@@ -246,3 +246,9 @@ def test_math_answer_stated_without_a_box(reply, right, stated):
     assert (scored["exact_match"], scored["stated_without_box"]) == (right, stated)
     (strict,) = filters.boxed([[reply]], [doc])
     assert values(results.math, doc, strict[0])["stated_without_box"] == 0
+
+
+def test_an_instruction_that_could_not_be_checked_is_a_failure_of_the_scorer():
+    row = {"instruction_id_list": ["no:such_instruction"], "kwargs": [{}], "prompt": "p"}
+    scored = values(results.ifeval, row, "a reply")
+    assert (scored["prompt_level_strict_acc"], scored["scorer_error"]) == (0, 1)

@@ -363,3 +363,34 @@ def test_a_loss_below_1_is_no_share_and_in_no_mean(tmp_path, capsys):
     assert units == {"one": "share", "two": "share", "text": ""}
     main(["leaderboard", *homes])
     assert "text ↓" in capsys.readouterr().out
+
+
+# rows on which the scorer failed
+
+
+@pytest.fixture
+def half_failed(tmp_path):
+    """The scorer of the candidate failed on the second half of its rows."""
+    failed = [0.0] * 100 + [1.0] * 100
+    scores = [*EQUAL[:100], *[0.0] * 100]
+    now = Task({"acc": scores, "scorer_error": failed}, directions={"scorer_error": False})
+    return pair(tmp_path, now, Task({"acc": EQUAL, "scorer_error": [0.0] * 200}))
+
+
+def test_a_scorer_that_failed_does_not_make_a_model_worse(said, half_failed):
+    code, text = said("compare", half_failed)
+    assert code == 3
+    assert "candidate: the scorer failed on 100 of 200 replies" in text
+    assert "t 100 50.0 50.0 0 0" in text
+    assert "worse by" not in text
+
+
+@pytest.mark.parametrize("verb", ["score", "leaderboard"])
+def test_a_scorer_that_failed_is_named_in_every_verb(said, half_failed, verb):
+    assert "the scorer failed on 100 of 200 replies" in said(verb, half_failed)[1]
+
+
+def test_a_gate_does_not_pass_or_fail_on_replies_that_nobody_scored(said, half_failed):
+    code, text = said("gate", half_failed)
+    assert code == 3
+    assert "the scorer failed on 100 of 200 replies" in text

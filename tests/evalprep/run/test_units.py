@@ -10,6 +10,7 @@ from evalprep.run.interface import interface_of
 from evalprep.run.request import Request
 from evalprep.run.responses import Answer, ResponseFile, keys_of
 from evalprep.run.stored import _mean_stderr
+from evalprep.run.tasks import load_tasks
 from evalprep.run.walk import _take_over
 from evalprep.status import Job
 from evalprep.status.folder import RunFolder
@@ -106,3 +107,17 @@ def test_units_of_todays_versions_need_no_note(started):
     _take_over(folder, state)
     assert [unit.status for unit in state.units] == [PENDING, PENDING, DONE]
     assert state.notes == []
+
+
+def test_a_task_that_cannot_be_loaded_costs_no_other_and_has_its_reason(tmp_path):
+    class Manager:
+        def load(self, names):
+            if "broken" in names:
+                raise ValueError("no such column: question")
+            return {"tasks": dict.fromkeys(names, "loaded")}
+
+    options = {"include_path": str(tmp_path)}
+    job = Job(model="dummy", model_args={}, tasks=["broken", "whole"], options=options)
+    loaded = load_tasks(Manager(), job)
+    assert loaded.tasks == {"whole": "loaded"}
+    assert loaded.failures == {"broken": "cannot be loaded: ValueError: no such column: question"}

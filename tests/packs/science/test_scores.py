@@ -454,6 +454,18 @@ def test_seeds_of_one_model_are_one_row_with_their_deviation(tmp_path):
     assert float(tulu["all_typed_f1_sd"]) == pytest.approx(statistics.stdev(singles))
 
 
+def test_two_seeds_are_enough_for_a_deviation(tmp_path):
+    out = tmp_path / "out"
+    first = seeded(tmp_path / "s1" / "tulu", 1)
+    second = seeded(tmp_path / "s2" / "tulu", 2, reply=lambda *_: "no")
+    for folder in (first, second):
+        scored(folder, out, timestamp="2026-02-01")
+    header, tulu = table(out / "tables" / "scierc_ner.tsv")
+    cells = dict(zip(header, tulu, strict=True))
+    assert cells["seeds"] == "2"
+    assert float(cells["all_typed_f1_sd"]) == pytest.approx(statistics.stdev([0, 1]))
+
+
 def test_every_table_is_made_by_both_rules(tmp_path):
     def reply(task, row):
         return f"1] {row['output']}" if task == "bioasq_list_qa" else exact(task, row)
