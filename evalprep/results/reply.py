@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalprep.backends import find_backend
 from evalprep.results.logged import CallSettings
 from evalprep.results.sample import INVALID, Sample
 
@@ -32,15 +33,6 @@ _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 LEAST_READ = 0.5
 #: Metrics that are 1 where nothing could be read from a reply.
 PARSE_RATES = ("unparsed", "not_parsed")
-_DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
-#: lm-eval's models that use that limit, by the names that a log has of them.
-_WITH_DEFAULT = frozenset(
-    {
-        *("hf", "hf-auto", "huggingface", "vllm", "sglang"),
-        *("local-completions", "local-chat-completions"),
-        *("openai-completions", "openai-chat-completions", "anthropic-completions"),
-    }
-)
 CountTokens = Callable[[str], int]
 
 
@@ -116,12 +108,13 @@ def limit_of_reply(sample: Sample, default: int | None = None) -> int | None:
 def default_limit(settings: CallSettings) -> int | None:
     """The token limit of requests that name none.
 
-    `max_gen_toks` of the model, else what lm-eval's back ends use.
+    `max_gen_toks` of the model, else that of the back end.
     """
     for key in _LENGTH_KEYS:
         if str(settings.arguments.get(key, "")).isdigit():
             return int(settings.arguments[key])
-    return _DEFAULT_LIMIT if settings.backend in _WITH_DEFAULT else None
+    record = find_backend(settings.backend)
+    return None if record is None else record.reply_tokens
 
 
 def truncated(
