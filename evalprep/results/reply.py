@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalprep.backends import find_backend
 from evalprep.results.logged import CallSettings
 from evalprep.results.sample import INVALID, Sample
 
@@ -113,6 +112,8 @@ def default_limit(settings: CallSettings) -> int | None:
     for key in _LENGTH_KEYS:
         if str(settings.arguments.get(key, "")).isdigit():
             return int(settings.arguments[key])
+    from evalprep.backends import find_backend
+
     record = find_backend(settings.backend)
     return None if record is None else record.reply_tokens
 
@@ -164,23 +165,30 @@ class Replier:
 
     Attributes:
         model: Its name; its tokenizer counts where it lies on this disk.
-        limit: Tokens of a reply whose request names no limit; None where that is not known.
+        settings: Those of the call.
     """
 
     model: str = ""
-    limit: int | None = None
+    settings: CallSettings = field(default_factory=CallSettings)
 
     @classmethod
     def of(cls, run: Run) -> Replier:
         """That of a run."""
-        return cls(run.model, default_limit(run.settings))
+        return cls(run.model, run.settings)
+
+    @cached_property
+    def limit(self) -> int | None:
+        """Tokens of a reply whose request names no limit; None where that is not known."""
+        return default_limit(self.settings)
 
     def cut(self, sample: Sample) -> bool | None:
         """Returns whether a reply ended at its limit.
 
         None where that cannot be known: see `truncated`.
         """
-        return truncated(sample, token_counter(self.model) if self.model else None, self.limit)
+        count = token_counter(self.model) if self.model else None
+        names_limit = limit_of_reply(sample) is not None
+        return truncated(sample, count, None if names_limit else self.limit)
 
 
 def _open_json(text: str) -> bool:
