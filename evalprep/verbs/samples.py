@@ -71,6 +71,7 @@ def main(args: argparse.Namespace) -> int:
         )
     run = open_run(args.run, on_demand(args.template_dir), timestamp=args.timestamp)
     label_runs([run])
+    _print_notes(run)
     if not run.tasks:
         refuse_pointers(run.files.folder)
     chosen = _choose_samples(run, args)
@@ -85,6 +86,12 @@ def main(args: argparse.Namespace) -> int:
     print(_summary(chosen.counts, len(shown), args))
     _print_next(args)
     return 0
+
+
+def _print_notes(run: Run) -> None:
+    """Prints which of several runs in a folder was read, and what else there is to know of it."""
+    for note in run.notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,8 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
     from evalprep.results import open_run
 
     baseline = open_run(args.baseline, on_demand(args.template_dir)) if args.baseline else None
+    if baseline is not None:
+        _print_notes(baseline)
     if baseline is None and not run.judged:
         raise BadInput(
             Problem(
