@@ -343,6 +343,16 @@ def run_calls(place: Path, run: str) -> list[Invocation]:
     return sorted((call for call in every if call.run == run), key=lambda call: call.stamp)
 
 
+def results_below(place: Path) -> list[Path]:
+    """Every results file at or below a folder.
+
+    Raises:
+        StrayLink: a file or folder of a run is a link that leaves the folder.
+    """
+    folders = _search(place) if place.is_dir() else []
+    return [path for folder in folders for path in folder.results.values()]
+
+
 def newest_id(newest: Folder) -> str:
     """Id of the run that the newest results file of a folder belongs to.
 

@@ -138,7 +138,7 @@ def read_status(path: Path) -> RunStatus:
 
 def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) -> RunStatus:
     """What was started by hand and writes into a folder of results."""
-    lines = manual_runs.finished(place) | _running_lines(seconds_of_running)
+    lines = manual_runs.finished_by_folder(place) | _running_lines(seconds_of_running)
     return _of_lines(place, list(lines.values()), alive=bool(seconds_of_running))
 
 
