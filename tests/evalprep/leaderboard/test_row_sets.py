@@ -69,3 +69,19 @@ def test_runs_with_a_limit_are_marked_and_the_full_run_is_not(tmp_path, capsys, 
         "full": "",
     }
     assert f"it has 50 of {ROWS} rows" in cells["few"]["why"][0]
+
+
+def test_runs_that_were_chosen_from_several_in_their_folder_are_named(tmp_path, capsys):
+    for model in ("a", "b"):
+        write_run(tmp_path, {"first": rows(0.6, 1)}, model=model)
+        write_run(tmp_path, {"second": rows(0.6, 1)}, model=model, stamp="2026-03-02T09-30-00.5")
+
+    def notes(*arguments):
+        assert main(["leaderboard", *map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["notes"]
+
+    (note,) = notes(tmp_path / "a")
+    assert note.startswith(f"a: 2 runs in {tmp_path / 'a'}: the newest, 2026-03-02T09-30-00.5,")
+    (note,) = notes(tmp_path)
+    assert note.startswith("a, b: the newest of several runs in the folder (--timestamp")
+    assert notes(tmp_path, "--timestamp", "each") == []
