@@ -1,5 +1,7 @@
 """Parts of rescoring by themselves: means and what differs, scorers from results files and templates, requests."""
 
+from types import SimpleNamespace
+
 import lm_eval.api.task  # noqa: F401 - fills the registries
 import pytest
 
@@ -121,3 +123,17 @@ def test_a_template_may_name_a_class_of_its_own(run_of, tmp_path, own, score):
     (request,) = _instances(loaded, sample, sample.doc, sample.resps)
     assert request.args == ("Question?\n", {"until": ["\n"], "max_gen_toks": 100})
     assert request.resps == ["A"]
+
+
+def test_a_likelihood_within_a_task_that_generates_has_numbers(run_of):
+    """As squadv2 asks how likely `unanswerable` is beside its generated answer."""
+    (sample,) = run_of([Row("a")]).samples()
+    asked_twice = {
+        **sample.arguments,
+        "gen_args_1": {"arg_0": "Question?", "arg_1": " unanswerable"},
+    }
+    sample.decoded_arguments = asked_twice
+    task = SimpleNamespace(OUTPUT_TYPE="generate_until", config=SimpleNamespace(task="t"))
+    generated, likelihood = _instances(task, sample, {}, [["A"], [["-1.5", "False"]]])
+    assert (generated.request_type, generated.resps) == ("generate_until", ["A"])
+    assert (likelihood.request_type, likelihood.resps) == ("loglikelihood", [(-1.5, False)])
