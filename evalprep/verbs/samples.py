@@ -71,9 +71,9 @@ def main(args: argparse.Namespace) -> int:
         )
     run = open_run(args.run, on_demand(args.template_dir), timestamp=args.timestamp)
     label_runs([run])
-    _print_notes(run)
     if not run.tasks:
         refuse_pointers(run.files.folder)
+    _print_notes(run)
     chosen = _choose_samples(run, args)
     shown = list(islice(chosen.views, args.n))
     if args.json:
