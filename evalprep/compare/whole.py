@@ -87,11 +87,16 @@ def compare_whole(
     now, contradiction = join_directions(now, before, settings.allow)
     rows = _rows_of(task, against, metric, chosen_filter, settings.cluster)
     is_perplexity = metric in PERPLEXITIES
+    unit = _unit_without_test(now, before)
     result = Conclusion(
         f"{task.name}: {now.name}",
         "perplexity" if is_perplexity else "metric",
         Difference(
-            n=len(rows.now), binary=False, made_of="counts", unit=_unit_without_test(now, before)
+            n=len(rows.now),
+            binary=False,
+            made_of="counts",
+            unit=unit,
+            range=1.0 if unit == POINTS else None,
         ),
         metric=metric,
         filter=chosen_filter,
@@ -124,7 +129,7 @@ def _unit_without_test(now: Metric, before: Metric) -> str:
     A metric of which nothing is known counts as a share where both logged values could be one.
     """
     if now.unit or now.range is not None:
-        return POINTS if now.range == (0.0, 1.0) else ""
+        return POINTS if now.range == before.range == (0.0, 1.0) else ""
     values = [value for value in (now.value, before.value) if value is not None]
     return POINTS if all(0.0 <= value <= 1.0 for value in values) else ""
 
