@@ -176,7 +176,10 @@ class TaskRun:
             return "its log has no score of any row"
         over_all_rows = [metric for metric in self.logged.metrics if metric.is_score]
         if over_all_rows:
-            values = ", ".join(f"{metric.metric} {_four(metric)}" for metric in over_all_rows)
+            names_of: dict[str, list[str]] = {}
+            for metric in over_all_rows:
+                names_of.setdefault(_four(metric), []).append(metric.metric)
+            values = ", ".join(f"{', '.join(names)} {value}" for value, names in names_of.items())
             return (
                 f"lm-eval reports {values}, computed over all rows at once: "
                 "rows have no score of their own to compare"
