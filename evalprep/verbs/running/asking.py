@@ -110,7 +110,9 @@ def next_words(jobs: list[Job], path: Path, form: str, work_dir: Path) -> Iterat
     replies = f"{path.with_suffix('')}-replies{path.suffix}"
     record = find_backend(jobs[0].model)
     if form == OPENAI_BATCH and not (record is not None and record.chat_only):
-        engine = engine_words(jobs[0].model_args)
+        # A stand-in for a model (dummy) has no argument that names one.
+        model = require_prepared(work_dir).models[0].model
+        engine = engine_words({"model": model, **jobs[0].model_args})
         batch = ["vllm", "run-batch", "-i", str(path), "-o", replies, *engine]
         yield [*batch, "--chat-template", VERBATIM_TEMPLATE, "--generation-config", "vllm"]
     yield ["evalprep", "run", str(work_dir), "--replies", replies]

@@ -20,8 +20,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalprep.cli import main
+from evalprep.config.file import load_config
 from evalprep.errors import BadInput
+from evalprep.prepare import prepare
 from evalprep.run.replies import Reply, likelihood_of, read_replies
+from evalprep.status import read_jobs
+from evalprep.verbs.running.asking import next_words
 from tests import PROJECT_ROOT
 
 from .conftest import HANG, make_project, task
@@ -200,6 +204,9 @@ def test_replies_in_parts_are_scored_and_missing_ones_asked_for_again(project, t
     whole = ["--replies", f"{first},{second}", "--missing_to", str(missing)]
     done = made.command("run", work_dir, *whole, check=True)
     assert "no reply is missing" in done.stderr
+    kept = "done before, and not scored from these replies; --restart scores all tasks"
+    assert kept in done.stderr
+    assert kept not in part.stderr
     scores = made.run.state().scores
     assert {name: score for name, (score, _) in scores.items()} == {
         "first_text": 0.75,
@@ -402,3 +409,9 @@ def test_rows_without_stored_replies_are_a_mistake_and_not_a_silent_end(project)
     ended = made.command("run", str(made.folder / "work_dir"), "--replies", "rows")
     assert ended.returncode == 2
     assert "no task has stored replies in its rows" in ended.stderr
+
+
+def test_the_printed_batch_names_the_model_of_a_preparation_for_the_dummy(tiny_project):
+    work_dir = prepare(*load_config(tiny_project)).work_dir
+    words, _ = next_words(read_jobs(work_dir), Path("p.jsonl"), "openai-batch", work_dir)
+    assert words[words.index("--model") + 1] == "org/tiny"
