@@ -70,7 +70,9 @@ def _right_or_wrong(tasks: Sequence[TaskComparison]) -> list[TaskComparison]:
 
 def _why_none(tasks: Sequence[TaskComparison], candidates: Sequence[TaskComparison]) -> str:
     """The reason why there is no mean."""
-    if tasks and not candidates:
+    if not tasks:
+        return "no task has samples to compare"
+    if not candidates:
         return "its packs name what is concluded, and no mean over tasks"
     refused = [task.name for task in candidates if task.not_comparable]
     if refused:

@@ -250,3 +250,5 @@ def test_files_of_several_models_are_a_run_each(tmp_path, capsys):
     }
     assert "2 runs in" in load_run(tmp_path).files.notes[0]
     assert load_run(tmp_path / "first.json").model == "org/first"
+    main(["compare", str(tmp_path), "--no-write"])
+    assert "not computed, because no task has samples to compare" in capsys.readouterr().out
