@@ -64,12 +64,26 @@ def main(
         try:
             return _answer(arguments, prog, verb)
         finally:
-            sys.stdout.flush()
+            _flush()
     except BrokenPipeError:
         # The reader (head, less) went away. What it did not read may be a failed gate, so that this
         # is no success.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_UNREAD
+
+
+def _flush() -> None:
+    """Writes what is still in the buffer; a disk that is full was reported before.
+
+    Raises:
+        BrokenPipeError: nobody reads it.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return
 
 
 def _answer(arguments: Sequence[str], prog: str, verb: str | None) -> int:
