@@ -147,8 +147,9 @@ def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
         if run.samples:
             folder.samples[stamp] = run.samples
     models = {run.logged.settings.model_name for run in runs}
+    is_one_model = len(models) == 1 and "" not in models
     tasks = [task for run in runs for task in run.logged.tasks]
-    is_one_run = len(models) == 1 and len(set(tasks)) == len(tasks)
+    is_one_run = is_one_model and len(set(tasks)) == len(tasks)
     several = len(runs) > 1
     return replace(folder, by_task=several and is_one_run, apart=several and not is_one_run)
 
