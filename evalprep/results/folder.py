@@ -138,7 +138,7 @@ def _read_former(results: Path) -> _FormerRun | None:
 def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
     """The folder of some results files without time stamps.
 
-    Those of one model over different tasks are one run, any others a run each.
+    Those of one model, loaded in one way, over different tasks are one run, any others a run each.
     """
     folder = Folder(path)
     for run in runs:
@@ -146,8 +146,8 @@ def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
         folder.results[stamp] = run.file
         if run.samples:
             folder.samples[stamp] = run.samples
-    models = {run.logged.settings.model_name for run in runs}
-    is_one_model = len(models) == 1 and "" not in models
+    engine = runs[0].logged.settings.arguments
+    is_one_model = bool(engine) and all(run.logged.settings.arguments == engine for run in runs)
     tasks = [task for run in runs for task in run.logged.tasks]
     is_one_run = is_one_model and len(set(tasks)) == len(tasks)
     several = len(runs) > 1

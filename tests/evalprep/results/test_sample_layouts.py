@@ -6,7 +6,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
-from evalprep.results import load_run
+from evalprep.results import each_run, load_run
 from evalprep.results.logged import RowCounts
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
@@ -237,6 +237,16 @@ def test_files_of_one_model_that_are_named_after_their_tasks_are_one_run(tmp_pat
         "gsm8k": 0.25,
         "mmlu": 0.75,
     }
+
+
+@pytest.mark.parametrize("other", ["org/second", "org/first,revision=step1000"])
+def test_files_of_two_models_over_different_tasks_are_not_put_together(tmp_path, other):
+    former(tmp_path, "a.json", "org/first", "arc", 0.5)
+    former(tmp_path, "b.json", other, "gsm8k", 0.25)
+    assert [list(load_run(place).logged.tasks) for place in each_run([tmp_path])] == [
+        ["arc"],
+        ["gsm8k"],
+    ]
 
 
 def test_files_of_several_models_are_a_run_each(tmp_path, capsys):
