@@ -154,11 +154,16 @@ def _lines(view: SampleView, *, whole: bool) -> list[str]:
     ]
     if view.baseline_reply is not None:
         lines += _part("reply of the baseline", view.baseline_reply, whole=whole)
-    answer = "not logged, or the whole reply" if view.answer is None else view.answer
-    lines += [f"answer read: {answer}", f"gold answer: {view.gold}", _score_line(view)]
+    lines += [f"answer read: {_answer(view)}", f"gold answer: {view.gold}", _score_line(view)]
     if view.reason:
         lines.append(f"reason: {view.reason}")
     return [*lines, ""]
+
+
+def _answer(view: SampleView) -> str:
+    if view.unread:
+        return "none"
+    return "not logged, or the whole reply" if view.answer is None else view.answer
 
 
 def _part(name: str, text: str, *, whole: bool) -> list[str]:

@@ -61,6 +61,7 @@ def test_an_unread_reply_and_a_chat_prompt(tmp_path, capsys):
     text = printed(capsys, home, "--unread")
     assert "prompt:\n  [user]\n  Name a letter.\n  Only one.\n" in text
     assert "reason: no answer could be read from the reply" in text
+    assert "answer read: none\n" in text
     assert "1 of 1 unread sample (letters 1)" in text
     (view,) = evalprep.load_run(home).samples(which="unread")
     assert (view.sample_id, view.answer, view.score) == ("a", None, 0.0)
