@@ -26,6 +26,7 @@ _OWN_SCREEN = {"run", "status", "judge"}
 EXIT_BAD_INPUT = 2
 EXIT_FAULT = 70  # EX_SOFTWARE of sysexits.h; 1 would mean a regression to whoever reads the code
 EXIT_INTERRUPTED = 130
+EXIT_UNREAD = 141  # as a shell writes the end by SIGPIPE
 # Rows make very many objects and hardly any cycle: looking for cycles as often as Python does by
 # default (after 700 objects) takes a third of the time of scoring 100,000 rows.
 COLLECT_AFTER = (20_000, 20, 50)
@@ -53,12 +54,40 @@ def main(
 
     Returns:
         The exit code: 0 fine, 1 regression or failed gate, 2 bad input, 3 not enough evidence, 70 a
-        fault of evalprep itself, 130 interrupted.
+        fault of evalprep itself, 130 interrupted, 141 the reader of the output went away.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal whose encoding lacks a check mark gets a question mark, not a traceback.
         sys.stdout.reconfigure(errors="replace")
+    try:
+        try:
+            return _answer(arguments, prog, verb)
+        finally:
+            _flush()
+    except BrokenPipeError:
+        # The reader (head, less) went away. What it did not read may be a failed gate, so that this
+        # is no success.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_UNREAD
+
+
+def _flush() -> None:
+    """Writes what is still in the buffer; a disk that is full was reported before.
+
+    Raises:
+        BrokenPipeError: nobody reads it.
+    """
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        return
+
+
+def _answer(arguments: Sequence[str], prog: str, verb: str | None) -> int:
+    """Runs the verb that is fixed or that the first argument names."""
     if verb is not None:
         return _run_verb(verb, arguments, prog)
     first = arguments[0] if arguments else ""
@@ -113,9 +142,7 @@ def _run(module: Any, args: argparse.Namespace) -> int:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) went away, which is no failure of the verb.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except Exception as error:
         if raises:
             raise

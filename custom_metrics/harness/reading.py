@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 _MATH = frozenset({"original_llama", "minerva"})  # what the math scorer logs beside its verdict
 _PARTS = ("inst_level_strict_acc", "inst_level_loose_acc")
-_SHORT = 80  # characters up to which a whole reply is an answer
+_SHORT = 80  # characters up to which a whole reply is its own answer
 
 
 class Reading(NamedTuple):
@@ -41,6 +41,13 @@ def logs_instructions(metrics: Mapping[str, Any]) -> bool:
     return list in map(type, map(metrics.get, _PARTS))
 
 
+def is_whole_reply(answer: str, response: Any) -> bool:
+    """Returns whether an answer is a reply as it stands, too long to be its own answer."""
+    if len(answer) <= _SHORT or not isinstance(response, str):
+        return False
+    return answer.strip() == response.strip()
+
+
 def read(
     doc: Mapping[str, Any], target: str, response: Any, filtered: Any, metrics: Mapping[str, Any]
 ) -> Reading:
@@ -66,8 +73,7 @@ def read(
         return Reading(parts=parts)
     if not isinstance(filtered, str):
         return Reading()
-    whole = isinstance(response, str) and filtered.strip() == response.strip()
-    return Reading(None if whole and len(filtered) > _SHORT else filtered)
+    return Reading(None if is_whole_reply(filtered, response) else filtered)
 
 
 def _math(target: str, text: Any, metrics: Mapping[str, Any]) -> Reading:

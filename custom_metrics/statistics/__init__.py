@@ -28,6 +28,7 @@ from custom_metrics.statistics.mean import (
     median_interval,
     proportion_interval,
     sum_of_products,
+    sums_of_products,
     wilson_interval,
 )
 from custom_metrics.statistics.multiple import holm
@@ -150,6 +151,7 @@ __all__ = [
     "student_critical_value",
     "student_p",
     "sum_of_products",
+    "sums_of_products",
     "two_sided_p",
     "unchanged_rows",
     "units_needed",

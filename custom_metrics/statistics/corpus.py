@@ -11,7 +11,13 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from custom_metrics.statistics.mean import Floats, cluster_codes, flat_floats, row_weights
+from custom_metrics.statistics.mean import (
+    Floats,
+    cluster_codes,
+    flat_floats,
+    row_weights,
+    sums_of_products,
+)
 from custom_metrics.statistics.units import PairedUnits, effective, unit_sums
 
 ValueOf = Callable[[Floats], float]
@@ -70,8 +76,8 @@ def paired_counts(
         return PairedUnits.without_units()
     now_totals = now.sum(axis=0)
     before_totals = before.sum(axis=0)
-    now_influence = now @ gradient(value, now_totals)
-    before_influence = before @ gradient(value, before_totals)
+    now_influence = sums_of_products(now, gradient(value, now_totals))
+    before_influence = sums_of_products(before, gradient(value, before_totals))
     spread = max(_spread(now_influence), _spread(before_influence))
     return _from_influences(
         value(now_totals) - value(before_totals),

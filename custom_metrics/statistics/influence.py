@@ -19,6 +19,7 @@ from custom_metrics.statistics.mean import (
     proportion_interval,
     row_weights,
     sum_of_products,
+    sums_of_products,
 )
 from custom_metrics.statistics.normal import student_critical_value
 from custom_metrics.statistics.score import Interval
@@ -95,7 +96,7 @@ def influence_of_counts(
     if not len(keys):
         return Influence({}, 0.0)
     slopes = gradient(value, lines.sum(axis=0))
-    influence = lines @ slopes
+    influence = sums_of_products(lines, slopes)
     influence = influence - float(np.mean(influence))
     return gathered_influence(keys, influence, [tuple(line) for line in lines.tolist()])
 

@@ -73,6 +73,15 @@ def exact_sum(values: Floats) -> float:
     return math.fsum(values)
 
 
+def sums_of_products(lines: Floats, factors: Floats) -> Floats:
+    """The sum of x_ij y_j of each line i, the same for every number of cores.
+
+    A matrix product of BLAS divides a line among the cores as `sum_of_products` describes.
+    """
+    sums: Floats = np.einsum("ij,j->i", lines, np.ascontiguousarray(factors))
+    return sums
+
+
 def values_of(values: ArrayLike) -> Floats:
     """A flat float array without NaN."""
     flat = flat_floats(values)

@@ -18,6 +18,7 @@ from custom_metrics.statistics.mean import (
     flat_floats,
     mean_interval,
     mean_stderr,
+    sums_of_products,
     values_of,
 )
 from custom_metrics.statistics.normal import critical_value, normal_quantile, student_critical_value
@@ -138,7 +139,7 @@ def sign_flip_p(
         size = min(block, resamples - first)
         coins = generator.integers(0, 2, size=(size, gap.size), dtype=np.int8)
         signs = coins.astype(np.float64) * 2.0 - 1.0
-        hits += int(np.sum(np.abs(signs @ gap) >= bound))
+        hits += int(np.sum(np.abs(sums_of_products(signs, gap)) >= bound))
     return (1 + hits) / (1 + resamples)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from custom_metrics.statistics import sums_of_products
+
 RESAMPLES = 10_000
 SEED = 1234
 #: Rows x resamples drawn at once; bounds memory at about 32 MB an array.
@@ -54,16 +56,20 @@ def column_means(columns: Floats, *, resamples: int = RESAMPLES, seed: int = SEE
     blocks = []
     for indices in _draws(len(columns), resamples, np.random.default_rng(seed)):
         # Counting how often each row was drawn turns a resample into a weight vector: means become
-        # matrix products.
+        # sums of products.
         offsets = np.arange(len(indices))[:, None] * len(columns)
-        weights = np.bincount((indices + offsets).ravel(), minlength=indices.size).reshape(
-            len(indices), -1
-        )
-        totals = weights @ filled
-        counts = weights @ present.astype(np.float64)
+        drawn = np.bincount((indices + offsets).ravel(), minlength=indices.size)
+        weights = drawn.reshape(len(indices), -1).astype(np.float64)
+        totals = _totals(weights, filled)
+        counts = _totals(weights, present.astype(np.float64))
         with np.errstate(invalid="ignore", divide="ignore"):
             blocks.append(totals / counts)
     return np.concatenate(blocks)
+
+
+def _totals(weights: Floats, columns: Floats) -> Floats:
+    """The weighted total of each column in each resample."""
+    return np.stack([sums_of_products(weights, column) for column in columns.T], axis=1)
 
 
 def utility_interval(

@@ -25,6 +25,7 @@ BACKEND = Backend(
     arguments=arguments,
     samples=True,
     stands_in=True,
+    reply_tokens=None,
     chat_module="evalprep.run.rehearsal",
     forgets=None,  # whether it has a tokenizer depends on the command, and making it costs nothing
 )

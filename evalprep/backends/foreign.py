@@ -1,6 +1,6 @@
 """Back ends of lm-eval that the config does not offer.
 
-What `check` has to know of them in other people's folders.
+What there is to know of them in other people's task folders and results.
 """
 
 from __future__ import annotations
@@ -25,6 +25,19 @@ def _chat(name: str, *, stops: int | None = None) -> Backend:
 
 
 FOREIGN = (
+    Backend(
+        name="openai-completions",
+        model_type="openai-completions",
+        abilities=frozenset({"generate", "plain"}) | LIKELIHOODS,
+        arguments=_none,
+    ),
+    Backend(
+        name="anthropic-completions",
+        model_type="anthropic-completions",
+        abilities=frozenset({"generate", "plain"}),
+        arguments=_none,
+        reply_tokens=2048,
+    ),
     _chat("azure-openai-chat-completions", stops=4),
     _chat("anthropic-chat"),
     _chat("litellm"),

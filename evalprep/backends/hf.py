@@ -42,6 +42,7 @@ BACKEND = Backend(
     model_type="hf",
     abilities=GENERATES | LIKELIHOODS | {"prefill", "token_logprobs", "moments", "gradients"},
     arguments=arguments,
+    aliases=("hf-auto", "huggingface"),
     package="transformers",
     loads_model=True,
 )

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit, urlunsplit
 #: Every ability of a model that generates text from raw prompts on this machine.
 GENERATES = frozenset({"generate", "plain", "chat", "system", "draws", "dialogue"})
 LIKELIHOODS = frozenset({"loglikelihood", "rolling"})
+#: Tokens of a reply to which most of lm-eval's models limit it where nothing names a limit.
+_REPLY_TOKENS = 256
 
 
 class EngineSettings(Protocol):
@@ -150,6 +152,9 @@ class Backend:
         holds: Generation arguments that hold a reply of the model that lm-eval has loaded to a JSON
             schema; None where there are none.
         sends_token_ids: lm-eval tokenizes for a server, so that it needs the model's tokenizer.
+        aliases: Further names under which lm-eval knows it.
+        reply_tokens: Tokens of a reply where neither its request nor the model's arguments name a
+            limit; None where there is no limit.
     """
 
     name: str
@@ -175,6 +180,8 @@ class Backend:
     forgets: Callable[[Any], object] | None = lambda _lm: None
     holds: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     sends_token_ids: bool = False
+    aliases: tuple[str, ...] = ()
+    reply_tokens: int | None = _REPLY_TOKENS
 
     @property
     def chat_only(self) -> bool:

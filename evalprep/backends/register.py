@@ -36,7 +36,7 @@ def find_backend(name: str | None) -> Backend | None:
         (
             backend
             for backend in (*BACKENDS.values(), *FOREIGN)
-            if name and backend.model_type == name
+            if name and name in (backend.model_type, *backend.aliases)
         ),
         None,
     )

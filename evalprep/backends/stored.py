@@ -21,4 +21,5 @@ BACKEND = Backend(
     model_type="",
     abilities=frozenset({"generate", "plain", "chat", "system", "loglikelihood", "rolling"}),
     arguments=arguments,
+    reply_tokens=None,
 )

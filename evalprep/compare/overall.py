@@ -77,7 +77,9 @@ def _right_or_wrong(tasks: _Tasks) -> list[TaskComparison]:
 
 def _why_none(tasks: _Tasks, candidates: _Tasks) -> str:
     """The reason why there is no mean."""
-    if tasks and not candidates:
+    if not tasks:
+        return "no task has samples to compare"
+    if not candidates:
         return "its packs name what is concluded, and no mean over tasks"
     refused = [task.name for task in candidates if task.not_comparable]
     if refused:

@@ -94,7 +94,13 @@ def compare_whole(
     result = Conclusion(
         f"{task.name}: {now.name}",
         "perplexity" if is_perplexity else "metric",
-        Difference(n=len(rows.now), binary=False, made_of="counts", unit=unit),
+        Difference(
+            n=len(rows.now),
+            binary=False,
+            made_of="counts",
+            unit=unit,
+            range=1.0 if unit == POINTS else None,
+        ),
         metric=metric,
         filter=chosen_filter,
     )
@@ -127,7 +133,7 @@ def _unit_without_test(now: Metric, before: Metric) -> str:
     A metric of which nothing is known counts as a share where both logged values could be one.
     """
     if now.unit or now.range is not None:
-        return POINTS if now.range == (0.0, 1.0) else ""
+        return POINTS if now.range == before.range == (0.0, 1.0) else ""
     for value in (now.value, before.value):
         if value is not None and not 0.0 <= value <= 1.0:
             return ""

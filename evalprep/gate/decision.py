@@ -24,7 +24,7 @@ from evalprep.gate.checks import REQUIRED, Check, Demand, compare_for, demands_o
 from evalprep.gate.policy import Policy
 from evalprep.numbers import p_value
 from evalprep.packs import Pack
-from evalprep.results import NamedMetric, Run, headline_metric, notes_on_pointers
+from evalprep.results import NamedMetric, Run, headline_metric
 from evalprep.terminal import shortlist
 
 PASS, FAIL, UNCLEAR = "pass", "fail", "unclear"
@@ -129,7 +129,7 @@ def decide(
             *policy.notes,
             *_headline_notes(policy, choices),
             *comparison.warnings,
-            *_unfetched(run, other),
+            *_notes_of_runs(run, other),
         ],
         run.rule,
         [*_why_nothing_decides(checks), *_advisory_lines(comparison, policy)],
@@ -137,10 +137,10 @@ def decide(
     )
 
 
-def _unfetched(run: Run, other: Run | None) -> list[str]:
-    """Notes on samples that a clone of either run does not have."""
+def _notes_of_runs(run: Run, other: Run | None) -> list[str]:
+    """Notes on either run: which of several in its folder was read, and what it lacks."""
     runs = [run] if other is None else [run, other]
-    return [f"{side.label}: {note}" for side in runs for note in notes_on_pointers(side.notes)]
+    return [f"{side.label}: {note}" for side in runs for note in side.notes]
 
 
 def _why_nothing_decides(checks: Sequence[Check]) -> list[str]:

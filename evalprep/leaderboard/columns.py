@@ -44,6 +44,7 @@ class Column:
         subsection: What of the section (requirement); empty where the pack does not say.
         unit: `share` where every run has it as a value between 0 and 1, which the terminal shows
             in percent; else empty.
+        task: The task that it is a metric of; empty for a score or a group.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Column:
     section: str = ""
     subsection: str = ""
     unit: str = ""
+    task: str = ""
 
     @property
     def arrow(self) -> str:
@@ -201,13 +203,13 @@ def _tasks(scores: Sequence[Scores]) -> Iterable[Column]:
                 title = f"{task.task}: {task.metric}"
                 # A run without a value does not tell in which unit the others have theirs.
                 unit = SHARE if task.micro.value is None else task.unit
-                yield _task_column(task.task, title, task.direction, unit)
+                yield _task_column(task.task, task.task, title, task.direction, unit)
             for name, further in further_scores(task):
                 title = f"{task.task}: {further.name}"
-                yield _task_column(name, title, further.direction, further.unit)
+                yield _task_column(task.task, name, title, further.direction, further.unit)
         for name, stored in _stored_columns(score.stored):
             title = f"{stored.task}: {stored.name}"
-            yield _task_column(name, title, stored.direction, stored.unit)
+            yield _task_column(stored.task, name, title, stored.direction, stored.unit)
 
 
 def _stored_columns(stored: Sequence[StoredScore]) -> Iterator[tuple[str, StoredScore]]:
@@ -220,8 +222,8 @@ def _stored_columns(stored: Sequence[StoredScore]) -> Iterator[tuple[str, Stored
             yield f"{score.task}: {score.name}", score
 
 
-def _task_column(name: str, title: str, direction: str, unit: str) -> Column:
-    return Column(name, name, title, TASK, direction, section="tasks", unit=unit)
+def _task_column(task: str, name: str, title: str, direction: str, unit: str) -> Column:
+    return Column(name, name, title, TASK, direction, section="tasks", unit=unit, task=task)
 
 
 #: Metrics that both are columns where a task logs both.
@@ -275,7 +277,7 @@ def _headline(
     headline += groups
     hidden = in_groups.union(*tasks_of.values())
     tasks = [column for column in columns if column.kind == TASK]
-    headline += [column for column in tasks if column.id not in hidden]
+    headline += [column for column in tasks if column.task not in hidden]
     return headline or list(columns)
 
 

@@ -28,7 +28,21 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
             for note in _notes_on(task):
                 places.setdefault(note, []).append((run.label, name))
     unfetched = [f"{run.label}: {note}" for run in runs for note in notes_on_pointers(run.notes)]
-    return [*unfetched, *(_with_places(note, at, len(runs)) for note, at in places.items())]
+    of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
+    return [*_notes_on_choices(runs), *unfetched, *of_tasks]
+
+
+def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
+    """Notes on runs that were chosen from several in their folder; one note for many."""
+    chosen = [run for run in runs if run.files.notes]
+    if len(chosen) < 2:
+        return [f"{run.label}: {note}" for run in chosen for note in run.files.notes]
+    labels = shortlist([run.label for run in chosen], _NAMED)
+    note = (
+        f"{labels}: the newest of several runs in the folder (--timestamp chooses another, "
+        "--timestamp each takes the newest samples of every task)"
+    )
+    return [note]
 
 
 def _notes_on(task: TaskRun) -> Iterator[str]:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from evalprep.check import CONTEXT_KEYS, Finding, Findings, RunSettings
 from evalprep.errors import BadInput, Problem
-from evalprep.packs import Plan, asked_for, require_prepared
+from evalprep.packs import Plan, asked_for, load_prepared, require_prepared
 
 if TYPE_CHECKING:
     from evalprep.config import Core
     from evalprep.packs import Pack
+
+_CONFIG = Path("eval_config.yaml")
+_WORK_DIR = Path("work_dir")
 
 
 @dataclass
@@ -58,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         type=Path,
         metavar="WORK_DIR",
-        help="a prepared work folder; without it what the config's next preparation would write",
+        help="a prepared work folder; without it what the config's next preparation would write, "
+        "or ./work_dir where there is no config",
     )
     parser.add_argument(
         "--config_path",
@@ -111,15 +115,26 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
         BadInput: a config that cannot be prepared, or a folder that is none of ours.
     """
     names, changes = _names(args.tasks), _changes(args)
+    work_dir = args.work_dir or _prepared_without_config(args)
     if args.include_path:
         changes |= _changes_of_folder(args.set)
         yield contextlib.nullcontext(_folder_target(args.include_path, names, changes))
-    elif args.work_dir is not None:
+    elif work_dir is not None:
         changes |= _changes_of_folder(args.set)
-        yield contextlib.nullcontext(work_dir_target(args.work_dir, names, changes))
+        yield contextlib.nullcontext(work_dir_target(work_dir, names, changes))
     else:
-        for path in args.config_path or [Path("eval_config.yaml")]:
+        for path in args.config_path or [_CONFIG]:
             yield config_target(path, args.set, changes, names)
+
+
+def _prepared_without_config(args: argparse.Namespace) -> Path | None:
+    """The prepared folder of the current one, where no config is named and none is there.
+
+    `evalprep run --model` prepares one without a config.
+    """
+    if args.config_path or _CONFIG.is_file() or load_prepared(_WORK_DIR) is None:
+        return None
+    return _WORK_DIR
 
 
 def _changes(args: argparse.Namespace) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from custom_metrics.harness.reading import is_whole_reply
 from evalprep.numbers import number as number_text
 from evalprep.report.align import ReadSample, Replies, TaskRows
 from evalprep.report.judgements import Judgements
@@ -30,7 +31,6 @@ from evalprep.results import UNKNOWN, Run, Sample, reading_of, text_of, verdict_
 
 _CHUNK = 400_000  # characters of text before compression: opened in a few milliseconds
 _WHOLE = "(the whole reply)"
-_SHORT_ANSWER = 80  # characters up to which a whole reply is shown as its own answer
 _JUDGED = 12  # prompts of a subtask that tell what all of them begin with
 T = TypeVar("T")
 
@@ -278,12 +278,8 @@ def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Ite
 
 def _without_whole(sample: Sample, answers: dict[str, str]) -> dict[str, str]:
     """The answer of each filter; a filter that hands on the whole reply has none."""
-    if max(map(len, answers.values())) <= _SHORT_ANSWER:
-        return answers
-    response = sample.response
-    reply = response.strip() if isinstance(response, str) else None
     return {
-        name: _WHOLE if len(answer) > _SHORT_ANSWER and answer.strip() == reply else answer
+        name: _WHOLE if is_whole_reply(answer, sample.response) else answer
         for name, answer in answers.items()
     }
 

@@ -67,7 +67,25 @@ def rescore_task(
             pass
     else:
         writer.write(task, fresh, pairs)
+    if result.previous is None and result.now is None:
+        _take_values_over_all_rows(result, task, writer)
     return result
+
+
+def _take_values_over_all_rows(
+    result: TaskRescore, task: TaskRun, writer: RunWriter | None
+) -> None:
+    """Fills in the values of a metric that rows have no score of: as logged, and as of today."""
+    logged = task.metric(result.metric, result.filter)
+    if logged.value is None:
+        return
+    result.over_all_rows, result.previous = True, logged.value
+    if writer is None:
+        result.not_computed = "it is computed as the rescored run is written"
+        return
+    metrics = {metric.key: metric for metric in writer.tasks[task.name].metrics}
+    if today := metrics.get(logged.key):
+        result.now, result.not_computed = today.value, today.text
 
 
 def _not_too_slow(

@@ -45,10 +45,23 @@ class Scorer:
         return cls(load_task(place), place)
 
 
-def _replies(task: Any, resps: Sequence[Any]) -> list[Any]:
+def _kind(task: Any, arguments: tuple[Any, ...]) -> str:
+    """The kind of a request.
+
+    A task that generates may ask for likelihoods, too, as squadv2 does: a continuation then stands
+    in the place of the generation arguments.
+    """
+    if task.OUTPUT_TYPE == "multiple_choice":
+        return "loglikelihood"
+    is_continuation = len(arguments) > 1 and isinstance(arguments[1], str)
+    if task.OUTPUT_TYPE == "generate_until" and is_continuation:
+        return "loglikelihood"
+    return str(task.OUTPUT_TYPE)
+
+
+def _replies(kind: str, resps: Sequence[Any]) -> list[Any]:
     """The replies of one request as the harness had them: it logs likelihoods as text."""
-    kind = task.OUTPUT_TYPE
-    if kind in {"loglikelihood", "multiple_choice"}:
+    if kind == "loglikelihood":
         return [
             (float(resp[0]), str(resp[1]) == "True") if isinstance(resp, list) else resp
             for resp in resps
@@ -61,14 +74,12 @@ def _replies(task: Any, resps: Sequence[Any]) -> list[Any]:
 def _instances(task: Any, sample: Sample, row: dict[str, Any], resps: Sequence[Any]) -> list[Any]:
     from lm_eval.api.instance import Instance
 
-    kind = "loglikelihood" if task.OUTPUT_TYPE == "multiple_choice" else task.OUTPUT_TYPE
     instances = []
     for number, request in enumerate(resps):
-        arguments = sample.arguments.get(f"gen_args_{number}") or {}
-        instance = Instance(
-            kind, row, tuple(arguments.values()), number, (task.config.task, sample.doc_id, 1)
-        )
-        instance.resps = _replies(task, request if isinstance(request, list) else [request])
+        arguments = tuple((sample.arguments.get(f"gen_args_{number}") or {}).values())
+        kind = _kind(task, arguments)
+        instance = Instance(kind, row, arguments, number, (task.config.task, sample.doc_id, 1))
+        instance.resps = _replies(kind, request if isinstance(request, list) else [request])
         instances.append(instance)
     return instances
 

@@ -44,11 +44,9 @@ def _show_task(result: TaskRescore) -> None:
         state = f"changed since the run ({parts})" if parts else "as in the run"
         print(f"  scorer in the task YAML: {state}")
     before = "not scored" if result.previous is None else number(result.previous)
-    after = number(result.now)
-    print(
-        f"  before {before}, now {after}; {result.up} up, {result.down} down, "
-        f"{result.first_scored} without an earlier score"
-    )
+    print(f"  before {before}, now {number(result.now)}; {_changes(result)}")
+    if result.not_computed:
+        print(f"  now is not known: {result.not_computed}")
     for change in result.changes[:_SHOWN]:
         moved = f"{change.before} -> {change.now}"
         answers = f"{_short(change.before_answer)} -> {_short(change.now_answer)}"
@@ -60,6 +58,14 @@ def _show_task(result: TaskRescore) -> None:
         print(f"  {count} failed: {reason}")
     if result.replay:
         _show_replay(result.replay)
+
+
+def _changes(result: TaskRescore) -> str:
+    """Returns how many rows changed, where rows have scores."""
+    if result.over_all_rows:
+        return "computed over all rows at once"
+    counts = f"{result.up} up, {result.down} down"
+    return f"{counts}, {result.first_scored} without an earlier score"
 
 
 def _show_replay(replay: Replay) -> None:

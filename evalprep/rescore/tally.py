@@ -80,6 +80,8 @@ class TaskRescore:
             does not tell.
         changes: Every changed document.
         replay: Published outputs through our scorer; None without them.
+        over_all_rows: `previous` and `now` are computed over all rows at once, as a perplexity is.
+        not_computed: Why `now` is not known, of such a value.
     """
 
     task: str
@@ -96,6 +98,8 @@ class TaskRescore:
     scorer_changed: list[str] | None = None
     changes: list[Change] = field(default_factory=list)
     replay: Replay | None = None
+    over_all_rows: bool = False
+    not_computed: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -36,7 +36,14 @@ if TYPE_CHECKING:
         rows_missing,
         without_addresses,
     )
-    from evalprep.results.files import EACH, NEWEST, find_run, refuse_pointers, run_calls
+    from evalprep.results.files import (
+        EACH,
+        NEWEST,
+        find_run,
+        refuse_pointers,
+        results_below,
+        run_calls,
+    )
     from evalprep.results.folder import stamp_of
     from evalprep.results.foreign import SCORES_FOLDER, each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash

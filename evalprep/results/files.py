@@ -275,7 +275,8 @@ def of_place(
         for call_stamp in stamps:
             newest_of |= dict.fromkeys(folder.samples[call_stamp], call_stamp)
         samples = {task: folder.samples[call_stamp][task] for task, call_stamp in newest_of.items()}
-        used = sorted({*newest_of.values()} - {stamp})
+        lone = folder.results.keys() - folder.samples.keys() if folder.by_task else set()
+        used = sorted({*newest_of.values(), *lone} - {stamp})
         earlier = [
             folder.results[call_stamp] for call_stamp in used if call_stamp in folder.results
         ]
@@ -299,7 +300,11 @@ def _with_sample(file: Path) -> Folder | None:
     None where it is none of lm-eval's.
     """
     folder = read_folder(file.parent)
-    return folder if folder.holds(file) else None
+    for stamp, of_task in folder.samples.items():
+        if file in of_task.values():
+            results = {stamp: folder.results[stamp]} if stamp in folder.results else {}
+            return Folder(folder.path, results, {stamp: of_task})
+    return None
 
 
 def _task_in(folder: Folder, file: Path) -> str | None:
@@ -341,6 +346,16 @@ def run_calls(place: Path, run: str) -> list[Invocation]:
     folders = _search(place) if place.is_dir() else []
     every = [invocation for folder in folders for invocation in folder.invocations()]
     return sorted((call for call in every if call.run == run), key=lambda call: call.stamp)
+
+
+def results_below(place: Path) -> list[Path]:
+    """Every results file at or below a folder.
+
+    Raises:
+        StrayLink: a file or folder of a run is a link that leaves the folder.
+    """
+    folders = _search(place) if place.is_dir() else []
+    return [path for folder in folders for path in folder.results.values()]
 
 
 def newest_id(newest: Folder) -> str:

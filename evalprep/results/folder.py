@@ -44,13 +44,16 @@ class Folder:
         path: The folder.
         results: Time stamp -> results file.
         samples: Time stamp -> task -> samples file.
-        by_task: Each task has a folder of its own below, and was or may have been run by itself.
+        by_task: Each task has a folder or a results file of its own, and was or may have been run
+            by itself.
+        apart: Each results file has a name that a person gave, and is a run of its own.
     """
 
     path: Path
     results: dict[str, Path] = field(default_factory=dict)
     samples: dict[str, dict[str, Path]] = field(default_factory=dict)
     by_task: bool = False
+    apart: bool = False
 
     @property
     def stamps(self) -> list[str]:
@@ -106,21 +109,67 @@ def read_folder(path: Path, root: Path | None = None) -> Folder:
     _take_stamped(folder, names)
     if folder.results:
         return folder
-    for results in _loose_results(path):
-        if folder.samples:  # a copy beside samples that were moved
-            results_of_stamps = dict.fromkeys(folder.samples, results)
-            return replace(folder, results=results_of_stamps)
-        former = without_stamp(results)
-        if former is not None:
-            return former
+    loose = _loose_results(path)
     if folder.samples:
-        return folder
+        # A results file without a stamp is a copy beside samples that were moved.
+        return replace(folder, results=dict.fromkeys(folder.samples, loose[0])) if loose else folder
+    former_runs = list(filter(None, map(_read_former, loose)))
+    if former_runs:
+        return _put_together(path, former_runs)
     return _by_names_alone(path) or folder
 
 
 def _file_names(folder: Path) -> list[str]:
     """The names of the files in a folder, in their order."""
     return sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
+
+
+@dataclass(frozen=True)
+class _FormerRun:
+    """A results file without a time stamp in its name, and the samples files of its tasks."""
+
+    file: Path
+    logged: RunResults
+    samples: dict[str, Path]
+
+    @property
+    def stamp(self) -> str:
+        """The time of the run: as the results state it, else when they were written."""
+        date = self.logged.settings.started or 0
+        return _stamp_at(date if 0 < date < _LAST_DATE else self.file.stat().st_mtime)
+
+
+def _read_former(results: Path) -> _FormerRun | None:
+    """Returns the run of a results file without a time stamp; None where it is not lm-eval's."""
+    logged = read_recognised(results)
+    if logged is None:
+        return None
+    return _FormerRun(results, logged, _samples_without_stamp(results.parent, logged))
+
+
+def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
+    """The folder of some results files without time stamps.
+
+    Those of one model, loaded in one way, over different tasks are one run, any others a run each.
+    """
+    folder = Folder(path)
+    for run in runs:
+        stamp = _free_stamp(run.stamp, folder)
+        folder.results[stamp] = run.file
+        if run.samples:
+            folder.samples[stamp] = run.samples
+    engine = runs[0].logged.settings.arguments
+    is_one_model = bool(engine) and all(run.logged.settings.arguments == engine for run in runs)
+    tasks = [task for run in runs for task in run.logged.tasks]
+    is_one_run = is_one_model and len(set(tasks)) == len(tasks)
+    several = len(runs) > 1
+    return replace(folder, by_task=several and is_one_run, apart=several and not is_one_run)
+
+
+def _free_stamp(stamp: str, folder: Folder) -> str:
+    """A time stamp that no results file of a folder has yet."""
+    later = (f"{stamp}.{number}" for number in range(1, len(folder.results) + 1))
+    return next(free for free in (stamp, *later) if free not in folder.results)
 
 
 def _refuse_stray(folder: Path, names: Iterable[str], root: Path) -> None:
@@ -195,21 +244,9 @@ def without_stamp(results: Path) -> Folder | None:
     """Returns the files of a run whose results file has no time stamp.
 
     None where it is not one of lm-eval's.
-
-    The time of the run stands for the stamp: as the results state it, else when they were written.
     """
-    logged = read_recognised(results)
-    if logged is None:
-        return None
-    moment = logged.settings.started or 0
-    if not 0 < moment < _LAST_DATE:
-        moment = results.stat().st_mtime
-    stamp = _stamp_at(moment)
-    folder = Folder(results.parent, {stamp: results})
-    samples = _samples_without_stamp(results.parent, logged)
-    if samples:
-        folder.samples[stamp] = samples
-    return folder
+    run = _read_former(results)
+    return None if run is None else _put_together(results.parent, [run])
 
 
 def _samples_without_stamp(folder: Path, logged: RunResults) -> dict[str, Path]:

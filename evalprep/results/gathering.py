@@ -75,7 +75,7 @@ def gathered(folders: Sequence[Folder], start: Path) -> list[Folder]:
 def _above_task(folder: Folder) -> Path | None:
     """The folder above that of a task, for a folder with the samples of this task alone."""
     tasks = {task for of_task in folder.samples.values() for task in of_task}
-    if len(tasks) != 1:
+    if len(tasks) != 1 or folder.apart:
         return None
     (task,) = tasks
     return next(

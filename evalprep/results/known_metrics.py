@@ -19,7 +19,23 @@ class KnownMetric(NamedTuple):
     unit: str = ""
     range: tuple[float, float] | None = None
 
+    def may_be(self, value: float | None) -> bool:
+        """Returns whether a value lies within the range, as far as both are known."""
+        if self.range is None or value is None:
+            return True
+        low, high = self.range
+        return low - _ROUNDING <= value <= high + _ROUNDING
 
+    @property
+    def of_another_scale(self) -> KnownMetric:
+        """Returns what holds of a metric of this name that a task computes itself.
+
+        As f1 of squadv2, which is in percent.
+        """
+        return self._replace(aggregation="", unit="", range=None)
+
+
+_ROUNDING = 1e-6
 _SHARE_OF_ROWS = KnownMetric("up", "mean", SHARE, (0.0, 1.0))
 _PERPLEXITY = KnownMetric("down", "weighted_perplexity", PERPLEXITY)
 

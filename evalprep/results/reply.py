@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,15 +32,6 @@ _SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
 LEAST_READ = 0.5
 #: Metrics that are 1 where nothing could be read from a reply.
 PARSE_RATES = ("unparsed", "not_parsed")
-_DEFAULT_LIMIT = 256  # lm-eval's own, where neither task nor command line names one
-#: lm-eval's models that use that limit, by the names that a log has of them.
-_WITH_DEFAULT = frozenset(
-    {
-        *("hf", "hf-auto", "huggingface", "vllm", "sglang"),
-        *("local-completions", "local-chat-completions"),
-        *("openai-completions", "openai-chat-completions", "anthropic-completions"),
-    }
-)
 CountTokens = Callable[[str], int]
 
 
@@ -116,12 +107,15 @@ def limit_of_reply(sample: Sample, default: int | None = None) -> int | None:
 def default_limit(settings: CallSettings) -> int | None:
     """The token limit of requests that name none.
 
-    `max_gen_toks` of the model, else what lm-eval's back ends use.
+    `max_gen_toks` of the model, else that of the back end.
     """
     for key in _LENGTH_KEYS:
         if str(settings.arguments.get(key, "")).isdigit():
             return int(settings.arguments[key])
-    return _DEFAULT_LIMIT if settings.backend in _WITH_DEFAULT else None
+    from evalprep.backends import find_backend
+
+    record = find_backend(settings.backend)
+    return None if record is None else record.reply_tokens
 
 
 def truncated(
@@ -171,23 +165,30 @@ class Replier:
 
     Attributes:
         model: Its name; its tokenizer counts where it lies on this disk.
-        limit: Tokens of a reply whose request names no limit; None where that is not known.
+        settings: Those of the call.
     """
 
     model: str = ""
-    limit: int | None = None
+    settings: CallSettings = field(default_factory=CallSettings)
 
     @classmethod
     def of(cls, run: Run) -> Replier:
         """That of a run."""
-        return cls(run.model, default_limit(run.settings))
+        return cls(run.model, run.settings)
+
+    @cached_property
+    def limit(self) -> int | None:
+        """Tokens of a reply whose request names no limit; None where that is not known."""
+        return default_limit(self.settings)
 
     def cut(self, sample: Sample) -> bool | None:
         """Returns whether a reply ended at its limit.
 
         None where that cannot be known: see `truncated`.
         """
-        return truncated(sample, token_counter(self.model) if self.model else None, self.limit)
+        count = token_counter(self.model) if self.model else None
+        names_limit = limit_of_reply(sample) is not None
+        return truncated(sample, count, None if names_limit else self.limit)
 
 
 def _open_json(text: str) -> bool:

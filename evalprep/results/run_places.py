@@ -66,12 +66,15 @@ def _below(name: Named, places: Sequence[Folder]) -> list[Named]:
     """The places of a folder; calls of one run id are one run, wherever their files lie."""
     ids = [newest_id(place) for place in places]
     is_one_run = len(set(ids)) == 1 and ids[0] != ""
-    if len(places) < 2 or is_one_run:
+    is_one_place = len(places) < 2 or is_one_run
+    if is_one_place and not any(place.apart for place in places):
         return [name]
     places_in_folder = Counter(place.path for place in places)
     run_places: dict[str, Named] = {}
     for place, run in zip(places, ids, strict=True):
-        if places_in_folder[place.path] > 1:
+        if place.apart:
+            run_places |= {str(file): file for file in place.results.values()}
+        elif places_in_folder[place.path] > 1:
             run_places[str(id(place))] = SampleFiles(place)
         else:
             root = _root_of_run(place, run, places, ids)

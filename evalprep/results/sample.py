@@ -114,9 +114,8 @@ class Sample(msgspec.Struct, kw_only=True):
 
     @property
     def prompt(self) -> str:
-        """The first request's prompt, exactly as sent."""
-        text = _value_in(self.logged_argument("arg_0", ""))
-        return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+        """The first request's prompt, exactly as sent; the messages of a chat as JSON."""
+        return _prompt_in(_value_in(self.logged_argument("arg_0", "")))
 
     def is_asked_as(self, other: Sample) -> bool:
         """Returns whether another sample has the same first prompt."""
@@ -257,6 +256,20 @@ def _value_in(logged: Any) -> Any:
         return _decoded(logged)
     except (ValueError, RecursionError):
         return ""
+
+
+def _prompt_in(argument: Any) -> str:
+    """The prompt that a request holds.
+
+    lm-eval logs the messages for a chat server, which it holds as one text, as a list of that text.
+
+    >>> _prompt_in(['[{"role": "user", "content": "Hi"}]'])
+    '[{"role": "user", "content": "Hi"}]'
+    """
+    texts = argument if isinstance(argument, list) else [argument]
+    if len(texts) == 1 and isinstance(texts[0], str):
+        return texts[0]
+    return json.dumps(argument, ensure_ascii=False)
 
 
 def _object_in(logged: Any) -> dict[str, Any]:

@@ -191,7 +191,10 @@ class TaskRun:
         logged = self.logged.metrics
         over_all_rows = [metric for metric in logged if metric.is_score]
         if over_all_rows:
-            values = [f"{metric.metric} {_four(metric)}" for metric in over_all_rows]
+            names_of: dict[str, list[str]] = {}
+            for metric in over_all_rows:
+                names_of.setdefault(_four(metric), []).append(metric.metric)
+            values = [f"{', '.join(names)} {value}" for value, names in names_of.items()]
             computed = f"lm-eval reports {', '.join(values)}, computed over all rows at once"
             return f"{computed}: rows have no score of their own to compare"
         if any(metric.metric in COUNTS_OF_REPLIES for metric in logged):

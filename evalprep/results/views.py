@@ -42,6 +42,7 @@ class SampleView:
         published: The published verdict; None without one.
         baseline_score: The baseline's score, for a lost sample; None otherwise.
         baseline_reply: The baseline's reply, likewise.
+        unread: Whether the file tells that no answer could be read from the reply.
     """
 
     task: str
@@ -57,6 +58,7 @@ class SampleView:
     published: bool | None = None
     baseline_score: float | None = None
     baseline_reply: str | None = None
+    unread: bool = False
 
 
 def reading_of(sample: Sample) -> Reading:
@@ -152,6 +154,7 @@ def view_of(name: str, sample: Sample, metric: Metric, replier: Replier) -> Samp
         score=score,
         reason=_reason(sample, reading, metric, score, replier),
         published=verdict if isinstance(verdict, bool) else None,
+        unread=extraction_failed(sample),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from evalprep.results import Metric, Run, TaskRun, choose_primary, expected_rows
 from evalprep.score.builtin import collect, micro
+from evalprep.score.estimate import Estimate
 
 WITHOUT_SAMPLES = "as the results file has it, without samples"
 
@@ -19,7 +20,7 @@ class StoredScore:
         task, metric, filter: What was scored.
         value: The score.
         stderr: Its standard error as lm-eval computed it; None without one.
-        n: Rows; None where the results file does not tell.
+        n: Rows, of a mean over rows those with a score; None where the results file does not tell.
         primary: Whether it stands for its task.
         direction: Which way is better: `up`, `down` or `unknown`.
         unit: `share` for a value between 0 and 1 that is shown in percent; else empty.
@@ -65,12 +66,13 @@ def further_scores(task: TaskRun) -> list[StoredScore]:
     for metric in metrics:
         if metric.key != task.headline.key:
             score = _stored_score(task.name, metric, rows, is_primary=False)
-            scores.append(replace(score, interval=interval_of_rows(task, metric)))
+            mean = _mean_of_rows(task, metric)
+            scores.append(replace(score, n=mean.n, interval=mean.interval) if mean else score)
     return scores
 
 
-def interval_of_rows(task: TaskRun, metric: Metric) -> tuple[float, float] | None:
-    """Returns the 95 % interval of a stored value that is the mean over rows; else None."""
+def _mean_of_rows(task: TaskRun, metric: Metric) -> Estimate | None:
+    """Returns a stored value that is the mean of the rows with a score; None for any other."""
     if metric.kind != "rows" or metric.value is None:
         return None
     params = {"metric": metric.metric, "filter": metric.filter}
@@ -78,7 +80,7 @@ def interval_of_rows(task: TaskRun, metric: Metric) -> tuple[float, float] | Non
     if estimate.value is None:
         return None
     is_mean = math.isclose(estimate.value, metric.value, rel_tol=1e-6, abs_tol=1e-9)
-    return estimate.interval if is_mean else None
+    return estimate if is_mean else None
 
 
 def unit_of(metric: Metric) -> str:

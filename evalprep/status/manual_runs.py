@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from evalprep.files import as_mapping
@@ -21,12 +23,11 @@ _PROGRAMS = frozenset(
 def results_files(place: Path) -> list[Path]:
     """lm-eval's results files in an output folder, the oldest first.
 
-    Or in a model's folder in it.
+    Or in a model's folder in it, or in several folders below.
     """
-    paths = [
-        path for pattern in ("results_*.json", "*/results_*.json") for path in place.glob(pattern)
-    ]
-    return sorted(paths, key=lambda path: path.stat().st_mtime)
+    from evalprep.results import results_below
+
+    return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
 
 
 def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, TaskStatus]:
@@ -37,22 +38,54 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
         since: Older files are left out.
         run: Id of a run: its files count whatever their age.
     """
-    from evalprep.results import invocation_of, primary_score, read_results, whole_call
+    from evalprep.results import invocation_of
 
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
-        written = path.stat().st_mtime
-        if written < since and not (run and invocation_of("", path, {}).run == run):
+        is_old = path.stat().st_mtime < since
+        if is_old and not (run and invocation_of("", path, {}).run == run):
             continue
-        logged = read_results(path)[0]
-        # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
-        seconds = whole_call(logged).effort.seconds if len(logged.tasks) == 1 else None
-        for name, task in logged.tasks.items():
-            score, metric = primary_score(task)
-            category = str(task.settings.metadata.get("pack", ""))
-            lines[name] = TaskStatus(
-                name, DONE, seconds, score=score, metric=metric, category=category, written=written
-            )
+        lines |= _lines_of_file(path)
+    return lines
+
+
+def finished_by_folder(place: Path) -> dict[str, TaskStatus]:
+    """The same of a folder that may hold several models.
+
+    A task with results in several folders has a line for each, with the folder in front.
+    """
+    lines = {
+        (path.parent, name): line
+        for path in results_files(place)
+        for name, line in _lines_of_file(path).items()
+    }
+    folders = Counter(name for _, name in lines)
+    named: dict[str, TaskStatus] = {}
+    for (folder, name), line in lines.items():
+        shown = name if folders[name] == 1 else f"{folder.relative_to(place)}/{name}"
+        named[shown] = replace(line, name=shown)
+    return named
+
+
+def _lines_of_file(path: Path) -> dict[str, TaskStatus]:
+    """Task -> its line, of a results file."""
+    from evalprep.results import primary_score, read_results, whole_call
+
+    logged = read_results(path)[0]
+    # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
+    seconds = whole_call(logged).effort.seconds if len(logged.tasks) == 1 else None
+    lines: dict[str, TaskStatus] = {}
+    for name, task in logged.tasks.items():
+        score, metric = primary_score(task)
+        lines[name] = TaskStatus(
+            name,
+            DONE,
+            seconds,
+            score=score,
+            metric=metric,
+            category=str(task.settings.metadata.get("pack", "")),
+            written=path.stat().st_mtime,
+        )
     return lines
 
 

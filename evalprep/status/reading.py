@@ -141,7 +141,7 @@ def read_status(path: Path) -> RunStatus:
 
 def _of_results_by_hand(place: Path, seconds_of_running: Mapping[str, float]) -> RunStatus:
     """Returns what was started by hand and writes into a folder of results."""
-    finished = manual_runs.finished(place)
+    finished = manual_runs.finished_by_folder(place)
     lines = finished | _running_lines(seconds_of_running)
     alive = bool(seconds_of_running)
     return _of_lines(place, list(lines.values()), alive=alive)

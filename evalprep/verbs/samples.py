@@ -73,6 +73,7 @@ def main(args: argparse.Namespace) -> int:
     label_runs([run])
     if not run.tasks:
         refuse_pointers(run.files.folder)
+    _print_notes(run)
     chosen = _choose_samples(run, args)
     shown = list(islice(chosen.views, args.n))
     if args.json:
@@ -85,6 +86,12 @@ def main(args: argparse.Namespace) -> int:
     print(_summary(chosen.counts, len(shown), args))
     _print_next(args)
     return 0
+
+
+def _print_notes(run: Run) -> None:
+    """Prints which of several runs in a folder was read, and what else there is to know of it."""
+    for note in run.notes:
+        print(f"note: {note}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,8 @@ def _lost_samples(run: Run, args: argparse.Namespace) -> _Chosen:
     from evalprep.results import open_run
 
     baseline = open_run(args.baseline, on_demand(args.template_dir)) if args.baseline else None
+    if baseline is not None:
+        _print_notes(baseline)
     if baseline is None and not run.judged:
         raise BadInput(
             Problem(
@@ -147,11 +156,16 @@ def _lines(view: SampleView, *, whole: bool) -> list[str]:
     ]
     if view.baseline_reply is not None:
         lines += _part("reply of the baseline", view.baseline_reply, whole=whole)
-    answer = "not logged, or the whole reply" if view.answer is None else view.answer
-    lines += [f"answer read: {answer}", f"gold answer: {view.gold}", _score_line(view)]
+    lines += [f"answer read: {_answer(view)}", f"gold answer: {view.gold}", _score_line(view)]
     if view.reason:
         lines.append(f"reason: {view.reason}")
     return [*lines, ""]
+
+
+def _answer(view: SampleView) -> str:
+    if view.unread:
+        return "none"
+    return "not logged, or the whole reply" if view.answer is None else view.answer
 
 
 def _part(name: str, text: str, *, whole: bool) -> list[str]:

@@ -3,8 +3,10 @@
 import argparse
 import errno
 import json
+import os
 import re
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -106,6 +108,16 @@ def test_one_form_of_an_option_is_shown(verb, capsys):
         main([verb, "--help"])
     assert ending.value.code == 0
     assert re.findall(r"--[a-z]+-[a-z-]+", capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize("words", [["list"], ["gate", "-h"], ["--version"]])
+def test_output_that_nobody_reads_is_no_success(words, monkeypatch):
+    """A failed gate in a pipe would pass: `evalprep gate ... | head -1`."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert main(words) == 141
 
 
 def test_a_next_step_repeats_what_chose_the_run():

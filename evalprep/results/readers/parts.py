@@ -178,6 +178,8 @@ def metric_of(
     """
     known, own = known_metric(name), declared.get(name, DeclaredMetric())
     number = finite_number(value)
+    if not known.may_be(number):
+        known = known.of_another_scale
     return Metric(
         metric=name,
         filter=filter_name,

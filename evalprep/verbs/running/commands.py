@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from evalprep.run import (
     silence,
 )
 from evalprep.status import Job, RunFolder, failures, is_done, read_jobs, tasks_left
-from evalprep.terminal import counted
+from evalprep.terminal import counted, shortlist
 from evalprep.verbs.running.asking import only, ready_jobs
 
 
@@ -90,8 +91,10 @@ class Commands:
         folder = self._open_folder(job)
         before = folder.state()
         if self._is_done(prepared, job):
+            self._note_kept(prepared.leaves)
             self._note_done(job, _done_already(prepared))
             return 0
+        self._note_kept([unit.task for unit in before.units if unit.status == DONE])
         code = self._work(job, folder, before)
         self._note_end(job, folder, code)
         return code
@@ -130,6 +133,18 @@ class Commands:
         if self.args.restart or not self.cut.is_whole or RunFolder.of(job).state().units:
             return job
         return only(job, tasks_left(self.work_dir, job.name, job.leaves, job.run))
+
+    def _note_kept(self, tasks: Sequence[str]) -> None:
+        """Says which tasks keep their results although replies to them are named."""
+        if not (self.holder.replies and tasks):
+            return
+        names = shortlist(list(dict.fromkeys(tasks)))
+        print(
+            f"note: {names}: done before, and not scored from these replies; "
+            "--restart scores all tasks from them",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def _note_done(self, job: Job, results: Path) -> None:
         self.outcomes.append({"run": job.run, "log": "", "phase": "done", "results": str(results)})

@@ -51,8 +51,22 @@ def prepared_folder(args: argparse.Namespace) -> Folder:
                     fix="name the config instead of the folder",
                 )
             )
-        return Folder(place.resolve(), configured_packs())
+        return Folder(place.resolve(), configured_packs() or _packs_of(place))
     return _prepare(place, options, args)
+
+
+def _packs_of(work_dir: Path) -> list[Path]:
+    """The folders of packs that the user named when she prepared a folder.
+
+    None of a folder that somebody else prepared: code of a pack runs only where its user named it.
+    """
+    from evalprep.packs import load_prepared, why_foreign
+
+    prepared = load_prepared(work_dir)
+    if prepared is None or why_foreign(work_dir):
+        return []
+    named = prepared.config.get("template_dir") or []
+    return [folder for folder in map(Path, named) if folder.is_dir()]
 
 
 def _usual_place(options: Mapping[str, Any]) -> Path | None:

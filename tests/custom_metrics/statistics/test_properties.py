@@ -202,6 +202,13 @@ def test_a_sum_of_products_does_not_depend_on_the_number_of_cores(size):
     assert ours.sum_of_products(x, x) == sum(parts)
 
 
+def test_the_products_of_a_line_do_not_depend_on_how_lines_are_divided_among_cores():
+    lines = np.random.default_rng(1).random((3_000, 401))
+    factors = np.random.default_rng(2).random(401)
+    alone = [ours.sums_of_products(line[np.newaxis], factors)[0] for line in lines]
+    assert ours.sums_of_products(lines, factors).tolist() == alone
+
+
 @given(st.lists(st.sampled_from([0.0, 1.0, -1.0, -0.0, 0.1, 1e16, -1e16, 1e308, math.nan])))
 def test_an_exact_sum_is_that_of_fsum(values):
     try:

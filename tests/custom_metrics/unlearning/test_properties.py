@@ -125,6 +125,16 @@ def test_auc_resamples_equal_drawing_by_hand(forget, holdout):
     assert list(drawn) == pytest.approx(by_hand)
 
 
+def test_resampled_means_do_not_depend_on_the_number_of_cores():
+    threads = pytest.importorskip("threadpoolctl")
+    columns = np.random.default_rng(0).random((400, 3))
+    means = []
+    for cores in (1, 2):
+        with threads.threadpool_limits(cores):
+            means.append(bootstrap.column_means(columns, resamples=2_000).tolist())
+    assert means[0] == means[1]
+
+
 def test_utility_interval_resamples_the_rows_of_a_data_set_together():
     values = np.random.default_rng(2).random(100)
     mirrored = (

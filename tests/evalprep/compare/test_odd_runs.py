@@ -7,6 +7,7 @@ import pytest
 
 from evalprep.cli import main
 from tests.evalprep.compare.small_runs import Task, two_small_runs, verdicts
+from tests.evalprep.results.writing import Row, write_run
 
 EQUAL = [float(at % 2) for at in range(200)]
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 12345\n"
@@ -394,3 +395,25 @@ def test_a_gate_does_not_pass_or_fail_on_replies_that_nobody_scored(said, half_f
     code, text = said("gate", half_failed)
     assert code == 3
     assert "the scorer failed on 100 of 200 replies" in text
+
+
+def test_a_metric_of_a_known_name_on_another_scale(tmp_path, capsys):
+    """squadv2 computes exact and f1 of all rows in percent; its rows hold prediction and answer."""
+    for name, score in (("now", 68.0), ("before", 77.0)):
+        pairs = [[{"id": at, "prediction_text": name}, {"id": at}] for at in range(20)]
+        rows = [
+            Row(f"q{at}", metrics=dict.fromkeys(("exact", "f1"), pairs[at])) for at in range(20)
+        ]
+        values = {"alias": "squad", "exact,none": score, "f1,none": score}
+        write_run(tmp_path / name, {"squad": rows}, extra={"results": {"squad": values}})
+    now, before = (str(tmp_path / name) for name in ("now", "before"))
+    assert main(["score", now, "--no-write"]) == 0
+    assert "6800" not in capsys.readouterr().out
+    assert main(["compare", now, before, "--no-write"]) == 3
+    assert "6800" not in capsys.readouterr().out
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("defaults: {max_drop: 2%}")
+    assert main(["gate", now, before, "--policy", str(policy)]) == 3
+    assert "what the rows of exact add to it is not known" in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -44,6 +44,21 @@ def simulate(generator, *, drop=0.0, noise=0.05, size=PAIRS):
     return now, before
 
 
+def test_which_of_several_runs_was_judged_is_said(tmp_path, capsys):
+    """A gate over a folder of two models looks at one of them."""
+    good = rows_of([True] * 40)
+    write_run(tmp_path / "now", {"t": rows_of([False] * 40)}, model="org__bad")
+    write_run(tmp_path / "now", {"t": good}, model="org__good", stamp=LATER)
+    write_run(tmp_path / "before", {"t": good})
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("defaults: {max_drop: 20%}")
+    places = [str(tmp_path / name) for name in ("now", "before")]
+    assert main(["gate", *places, "--policy", str(policy)]) == 0
+    printed = capsys.readouterr().out
+    assert "warning: good: several model folders in" in printed
+    assert "the newest, org__good, is used (others: org__bad)" in printed
+
+
 def test_a_planted_drop_of_three_points_fails_with_one(tmp_path, capsys):
     now, before = simulate(np.random.default_rng(11), drop=0.03)
     runs(tmp_path, {"t": rows_of(now)}, {"t": rows_of(before)})

@@ -6,7 +6,7 @@ import pytest
 
 from evalprep.cli import main
 from tests.evalprep.leaderboard.runs import ROWS, rows, write
-from tests.evalprep.results.writing import write_run
+from tests.evalprep.results.writing import Row, write_run
 
 
 def write_group(home, model, *tasks):
@@ -69,3 +69,31 @@ def test_runs_with_a_limit_are_marked_and_the_full_run_is_not(tmp_path, capsys, 
         "full": "",
     }
     assert f"it has 50 of {ROWS} rows" in cells["few"]["why"][0]
+
+
+def test_runs_that_were_chosen_from_several_in_their_folder_are_named(tmp_path, capsys):
+    for model in ("a", "b"):
+        write_run(tmp_path, {"first": rows(0.6, 1)}, model=model)
+        write_run(tmp_path, {"second": rows(0.6, 1)}, model=model, stamp="2026-03-02T09-30-00.5")
+
+    def notes(*arguments):
+        assert main(["leaderboard", *map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["notes"]
+
+    (note,) = notes(tmp_path / "a")
+    assert note.startswith(f"a: 2 runs in {tmp_path / 'a'}: the newest, 2026-03-02T09-30-00.5,")
+    (note,) = notes(tmp_path)
+    assert note.startswith("a, b: the newest of several runs in the folder (--timestamp")
+    assert notes(tmp_path, "--timestamp", "each") == []
+
+
+def test_a_task_of_a_shown_group_has_no_column_for_its_second_metric_either(tmp_path, capsys):
+    both = [Row(f"r{at}", metrics={"acc": 1.0, "acc_norm": 0.0}) for at in range(20)]
+    extra = {"group_subtasks": {"exam": ["art", "law"]}, "groups": {"exam": {"alias": "exam"}}}
+    write_run(tmp_path, {"art": both, "law": both, "alone": both}, extra=extra)
+    assert main(["leaderboard", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 model, 3 of 7 columns" in printed
+    assert "art" not in printed
+    assert main(["leaderboard", str(tmp_path), "--scores", "*"]) == 0
+    assert "art: acc_norm" in " ".join(capsys.readouterr().out.split())

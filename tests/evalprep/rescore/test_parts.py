@@ -1,13 +1,17 @@
 """Parts of rescoring by themselves: means and what differs, scorers from results files and templates, requests."""
 
+from types import SimpleNamespace
+
 import lm_eval.api.task  # noqa: F401 - fills the registries
 import pytest
 
 from evalprep.rescore.loading import NotDataError, _as_data, load_task
 from evalprep.rescore.place import ScorerPlace
+from evalprep.rescore.rescoring import _take_values_over_all_rows
 from evalprep.rescore.scorer import Outcome, _instances
+from evalprep.rescore.screen import _show_task
 from evalprep.rescore.tally import TaskRescore, tally
-from evalprep.results import load_run
+from evalprep.results import Metric, load_run
 from tests.evalprep.results.writing import Row, write_run
 
 
@@ -121,3 +125,42 @@ def test_a_template_may_name_a_class_of_its_own(run_of, tmp_path, own, score):
     (request,) = _instances(loaded, sample, sample.doc, sample.resps)
     assert request.args == ("Question?\n", {"until": ["\n"], "max_gen_toks": 100})
     assert request.resps == ["A"]
+
+
+def test_a_likelihood_within_a_task_that_generates_has_numbers(run_of):
+    """As squadv2 asks how likely `unanswerable` is beside its generated answer."""
+    (sample,) = run_of([Row("a")]).samples()
+    asked_twice = {
+        **sample.arguments,
+        "gen_args_1": {"arg_0": "Question?", "arg_1": " unanswerable"},
+    }
+    sample.decoded_arguments = asked_twice
+    task = SimpleNamespace(OUTPUT_TYPE="generate_until", config=SimpleNamespace(task="t"))
+    generated, likelihood = _instances(task, sample, {}, [["A"], [["-1.5", "False"]]])
+    assert (generated.request_type, generated.resps) == ("generate_until", ["A"])
+    assert (likelihood.request_type, likelihood.resps) == ("loglikelihood", [(-1.5, False)])
+
+
+@pytest.mark.parametrize(
+    ("today", "lines"),
+    [
+        ({"value": 1.25}, ["before 1.218, now 1.25; computed over all rows at once"]),
+        ({"text": "no such file"}, ["before 1.218, now -; computed", "not known: no such file"]),
+        (None, ["before 1.218, now -; computed", "not known: it is computed as"]),
+    ],
+)
+def test_a_score_over_all_rows_has_its_logged_value_and_that_of_today(
+    tmp_path, capsys, today, lines
+):
+    """Its rows hold parts of it, which are no scores: `not scored` would be wrong."""
+    rows = [Row("a", metrics={"word_perplexity": [-1.5, 4]})]
+    stored = {"results": {"t": {"word_perplexity,none": 1.218}}}
+    task = load_run(write_run(tmp_path, {"t": rows}, extra=stored)).tasks["t"]
+    metrics = [] if today is None else [Metric(metric="word_perplexity", **today)]
+    writer = SimpleNamespace(tasks={"t": SimpleNamespace(metrics=metrics)}) if today else None
+    result = TaskRescore("t", "word_perplexity", "none")
+    _take_values_over_all_rows(result, task, writer)
+    _show_task(result)
+    printed = capsys.readouterr().out
+    assert all(line in printed for line in lines)
+    assert "0 up" not in printed

@@ -110,3 +110,13 @@ def test_a_bare_nan_does_not_cost_the_id_of_the_run(tmp_path):
     file = home / f"results_{STAMP}.json"
     file.write_text(file.read_text().replace("0.5", "NaN"))
     assert read_head(file).run == "r0123456789a"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "bounds"),
+    [(0.68, "share", (0.0, 1.0)), (68.0, "", None), (1.0, "share", (0.0, 1.0)), (-2.0, "", None)],
+)
+def test_a_value_beyond_the_range_of_its_metric_is_on_another_scale(value, unit, bounds):
+    run = decode_run(of_0_4(results={"t": {"f1,none": value}}), "a.json")
+    (f1,) = run.tasks["t"].metrics
+    assert (f1.value, f1.unit, f1.range) == (value, unit, bounds)

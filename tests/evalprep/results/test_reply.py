@@ -72,7 +72,23 @@ def test_limits(tmp_path):
     assert limit_of_reply(sample(tmp_path, "x", limit=None), 256) == 256
     assert default_limit(CallSettings(backend="vllm", arguments={"max_gen_toks": 99})) == 99
     assert default_limit(CallSettings(backend="nobody's", arguments={"a": "b"})) is None
-    assert default_limit(CallSettings(backend="hf")) == 256
+
+
+@pytest.mark.parametrize(
+    ("backend", "limit"),
+    [
+        *[(name, 256) for name in ("hf", "hf-auto", "huggingface", "vllm", "vllm-vlm", "sglang")],
+        *[(name, 256) for name in ("local-completions", "openai-completions", "anthropic-chat")],
+        *[(name, 256) for name in ("litellm", "azure-openai-chat-completions")],
+        # Its requests ask for as much as its whole context.
+        ("anthropic-completions", 2048),
+        # Whatever answers there is no model.
+        ("dummy", None),
+        ("stored", None),
+    ],
+)
+def test_the_limit_of_a_reply_that_no_request_names_is_that_of_the_back_end(backend, limit):
+    assert default_limit(CallSettings(backend=backend)) == limit
 
 
 @pytest.mark.parametrize(

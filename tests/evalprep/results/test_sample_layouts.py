@@ -6,7 +6,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
-from evalprep.results import load_run
+from evalprep.results import each_run, load_run
 from evalprep.results.logged import RowCounts
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
@@ -206,3 +206,59 @@ def test_other_json_files_are_no_runs(tmp_path, capsys):
     assert main(["score", str(tmp_path)]) == 2
     assert main(["score", str(tmp_path / "results.json")]) == 2
     assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def former(folder, name, model, task, value):
+    """A results file of before May 2024, as `--output_path NAME` wrote it, without samples."""
+    content = results(config={"model": "hf", "model_args": f"pretrained={model}"})
+    content |= {
+        "results": {task: {"acc,none": value, "acc_stderr,none": 0.01, "alias": task}},
+        "configs": {task: {"task": task}},
+        "date": 1713518275.5,
+    }
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(json.dumps(content))
+
+
+def test_files_of_one_model_that_are_named_after_their_tasks_are_one_run(tmp_path, capsys):
+    for task, value in (("arc", 0.5), ("gsm8k", 0.25), ("mmlu", 0.75)):
+        former(tmp_path, f"{task}.json", "org/m", task, value)
+    run = load_run(tmp_path)
+    assert {name: task.metrics[0].value for name, task in run.logged.tasks.items()} == {
+        "arc": 0.5,
+        "gsm8k": 0.25,
+        "mmlu": 0.75,
+    }
+    assert not run.files.notes
+    assert main(["leaderboard", str(tmp_path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert {name: cell["value"] for name, cell in row["cells"].items()} == {
+        "arc": 0.5,
+        "gsm8k": 0.25,
+        "mmlu": 0.75,
+    }
+
+
+@pytest.mark.parametrize("other", ["org/second", "org/first,revision=step1000"])
+def test_files_of_two_models_over_different_tasks_are_not_put_together(tmp_path, other):
+    former(tmp_path, "a.json", "org/first", "arc", 0.5)
+    former(tmp_path, "b.json", other, "gsm8k", 0.25)
+    assert [list(load_run(place).logged.tasks) for place in each_run([tmp_path])] == [
+        ["arc"],
+        ["gsm8k"],
+    ]
+
+
+def test_files_of_several_models_are_a_run_each(tmp_path, capsys):
+    for model, value in (("first", 0.5), ("second", 0.25)):
+        former(tmp_path, f"{model}.json", f"org/{model}", "arc", value)
+    assert main(["leaderboard", str(tmp_path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["label"]: row["cells"]["arc"]["value"] for row in rows} == {
+        "first": 0.5,
+        "second": 0.25,
+    }
+    assert "2 runs in" in load_run(tmp_path).files.notes[0]
+    assert load_run(tmp_path / "first.json").model == "org/first"
+    main(["compare", str(tmp_path), "--no-write"])
+    assert "not computed, because no task has samples to compare" in capsys.readouterr().out

@@ -202,6 +202,9 @@ def test_replies_in_parts_are_scored_and_missing_ones_asked_for_again(project, t
     whole = ["--replies", f"{first},{second}", "--missing_to", str(missing)]
     done = made.command("run", work_dir, *whole, check=True)
     assert "no reply is missing" in done.stderr
+    kept = "done before, and not scored from these replies; --restart scores all tasks"
+    assert kept in done.stderr
+    assert kept not in part.stderr
     scores = made.run.state().scores
     assert {name: score for name, (score, _) in scores.items()} == {
         "first_text": 0.75,

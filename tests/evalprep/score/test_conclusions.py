@@ -141,6 +141,16 @@ def test_every_further_metric_is_shown(tmp_path, score):
     assert "t acc_norm ↑ 2 0.0" in text or "t acc ↑ 2 100.0" in text
 
 
+def test_the_rows_of_a_further_metric_are_those_that_have_a_score(tmp_path, score):
+    rows = [Row(f"r{at}", metrics={"acc": 1.0, "hit": 1.0 if at < 3 else None}) for at in range(9)]
+    folder = write_run(tmp_path, {"t": rows})
+    edit_results(
+        folder, lambda content: content["results"].update(t={"acc,none": 1.0, "hit,none": 1.0})
+    )
+    _, text = score(folder)
+    assert "t hit ↑ 3 100.0 - [43.9, 100.0]" in text
+
+
 def test_rows_without_a_score_are_counted(tmp_path, score):
     values = [None] * 3 + [1.0, 0.0] * 5
     folder = write_run(tmp_path, {"t": [Row(f"r{at}", value) for at, value in enumerate(values)]})

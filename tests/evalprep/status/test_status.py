@@ -19,6 +19,7 @@ from evalprep.results import DONE, FAILED, PENDING, RUNNING, State, Unit
 from evalprep.status import TaskStatus, duration, manual_runs, read_status, table_lines, task_lines
 from evalprep.status.folder import RunFolder
 from evalprep.status.job import Job
+from tests.evalprep.results.writing import Row, write_run
 
 
 @pytest.mark.parametrize(
@@ -352,3 +353,25 @@ def test_state_survives_a_writer_that_dies_in_between(tmp_path):
     (folder.path / "state.json").write_text("{")
     assert folder.state() == State()
     assert (folder.path / "job.json").exists()
+
+
+def test_results_by_hand_of_several_models_below_one_folder(tmp_path):
+    """As `score` and `leaderboard` find them; a task of two models has two results."""
+    for model, tasks in {
+        "a": {"both": [Row("r")]},
+        "b": {"both": [Row("r")], "own": [Row("r")]},
+    }.items():
+        write_run(tmp_path / "runs" / "today" / model, tasks, model=f"org__{model}")
+    status = read_status(tmp_path / "runs")
+    assert {line.name for line in status.tasks} == {
+        *("today/a/org__a/both", "today/b/org__b/both", "own")
+    }
+    assert {line.name for line in read_status(tmp_path / "runs" / "today" / "a").tasks} == {"both"}
+
+
+def test_results_in_a_file_with_a_name_of_its_own(tmp_path):
+    """`--output_path mine.json` writes `mine_<stamp>.json`."""
+    home = write_run(tmp_path, {"t": [Row("r")]})
+    (results,) = home.glob("results_*")
+    results.rename(home / results.name.replace("results_", "mine_"))
+    assert [line.name for line in read_status(home).tasks] == ["t"]

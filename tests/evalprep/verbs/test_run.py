@@ -57,6 +57,15 @@ def test_options_alone_are_a_config(folder, capsys):
     assert "next: evalprep samples results/org__model --lost" in text
 
 
+def test_a_prepared_folder_keeps_the_packs_that_its_preparation_named(folder, capsys, monkeypatch):
+    """Without a config nothing else names them; of somebody else's folder they are not taken."""
+    options = ["--model", "a/b", "--backend", "dummy", "--tasks", "rivers"]
+    run(capsys, *options, "--set", f"template_dir={PACKS}")
+    assert f"--template_dir {PACKS}" in run(capsys).partition("next: ")[2]
+    monkeypatch.setenv("EVALPREP_STATE", str(folder / "another user"))
+    assert "--template_dir" not in run(capsys).partition("next: ")[2]
+
+
 def test_the_next_step_names_results_elsewhere_without_a_way_up(folder, capsys, monkeypatch):
     home = folder.parent / "home"
     monkeypatch.setenv("HOME", str(home))

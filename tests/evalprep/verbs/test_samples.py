@@ -9,6 +9,7 @@ from evalprep.cli import main
 from tests import PROJECT_ROOT
 from tests.evalprep.results.writing import Row, write_run
 
+LATER = "2026-03-02T09-30-00.5"
 NEW, OLD = (str(PROJECT_ROOT / "tests/data/runs" / name) for name in ("new", "old"))
 
 
@@ -60,6 +61,7 @@ def test_an_unread_reply_and_a_chat_prompt(tmp_path, capsys):
     text = printed(capsys, home, "--unread")
     assert "prompt:\n  [user]\n  Name a letter.\n  Only one.\n" in text
     assert "reason: no answer could be read from the reply" in text
+    assert "answer read: none\n" in text
     assert "1 of 1 unread sample (letters 1)" in text
     (view,) = evalprep.load_run(home).samples(which="unread")
     assert (view.sample_id, view.answer, view.score) == ("a", None, 0.0)
@@ -81,3 +83,23 @@ def test_doubts_about_a_comparison_stand_beside_its_lost_samples(tmp_path, capsy
     assert json.loads(captured.out)[0]["sample_id"] == "a"
     assert "warning: the candidate has no u" in captured.err
     assert "warning: t: the prompt differs on 1 of 1 rows" in captured.err
+
+
+def test_which_of_several_runs_was_read_is_said(tmp_path, capsys):
+    write_run(tmp_path, {"t": [Row("a")]}, model="org__first")
+    write_run(tmp_path, {"t": [Row("a")]}, model="org__second", stamp=LATER)
+    text = printed(capsys, str(tmp_path))
+    assert "note: several model folders" in text
+    assert "org__second, is used (others: org__first)" in text
+
+
+def test_messages_for_a_chat_server_are_shown_as_such(tmp_path, capsys):
+    """lm-eval holds them as one text within a tuple, which it logs as a list."""
+    home = write_run(tmp_path, {"letters": [Row("a", sent="SENT", response="")]})
+    (samples,) = home.glob("samples_*")
+    messages = json.dumps([{"role": "user", "content": "Name a letter.\nOnly one."}])
+    logged = samples.read_text().replace('"SENT"', json.dumps([messages]))
+    samples.write_text(logged)
+    assert "prompt:\n  [user]\n  Name a letter.\n  Only one.\n" in printed(capsys, str(home))
+    (view,) = evalprep.load_run(home).samples()
+    assert view.prompt == messages
