@@ -127,7 +127,7 @@ def as_json(value: Any) -> bytes:
         return msgspec.json.encode(value, enc_hook=str)
     except (ValueError, OverflowError):  # half a character, an integer of more than 64 bits
         text = json.dumps(
-            value, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False
+            plain(value), ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False
         )
         return text.encode("utf-8", "replace")
 

@@ -187,6 +187,10 @@ def test_packing_keeps_every_value_that_utf8_can_hold(value):
     assert unpack(pack(value)) == value
 
 
+def test_half_a_character_beside_a_value_that_is_no_number():
+    assert unpack(pack(["half \ud83d", float("nan")])) == ["half ?", None]
+
+
 @given(st.text(), st.text())
 def test_previews_are_short_and_on_one_line(prompt, common):
     found = preview(prompt, common)
