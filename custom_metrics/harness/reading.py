@@ -38,6 +38,8 @@ class Reading(NamedTuple):
 
 def logs_instructions(metrics: Mapping[str, Any]) -> bool:
     """Returns whether a sample's values have parts, which its row names."""
+    if metrics.keys().isdisjoint(_PARTS):
+        return False
     return list in map(type, map(metrics.get, _PARTS))
 
 
@@ -66,8 +68,10 @@ def read(
         return Reading(parts=parts)
     if not isinstance(filtered, str):
         return Reading()
-    whole = isinstance(response, str) and filtered.strip() == response.strip()
-    return Reading(None if whole and len(filtered) > _SHORT else filtered)
+    may_be_whole = len(filtered) > _SHORT and isinstance(response, str)
+    if may_be_whole and filtered.strip() == response.strip():
+        return Reading()
+    return Reading(filtered)
 
 
 def _math(target: str, text: Any, metrics: Mapping[str, Any]) -> Reading:

@@ -186,7 +186,7 @@ class Sample(msgspec.Struct, kw_only=True):
         """The generation arguments of the first request; empty for likelihood requests."""
         logged = self.logged_argument("arg_1")
         if isinstance(logged, msgspec.Raw):
-            return _generation_in(bytes(logged))
+            return generation_in(bytes(logged))
         return as_mapping(logged)
 
     @property
@@ -277,8 +277,8 @@ def _request_in(logged: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _generation_in(logged: bytes) -> Mapping[str, Any]:
-    """Generation arguments as they were logged, of which most rows of a task have the same."""
+def generation_in(logged: bytes) -> Mapping[str, Any]:
+    """Decodes generation arguments as they were logged, which most rows of a task share."""
     return MappingProxyType(_object_in(msgspec.Raw(logged)))
 
 
