@@ -250,11 +250,9 @@ class Browser:
 
     def _push(self, texts: dict[str, Any]) -> None:
         self._waiting.append(texts)
-        self._size += (
-            len(texts["prompt"])
-            + sum(len(text["output"]) for text in texts["replies"] if text)
-            + 500
-        )
+        self._size += len(texts["prompt"]) + 500
+        for reply in filter(None, texts["replies"]):
+            self._size += len(reply["output"])
         if self._size >= _CHUNK:
             self._close_chunk()
 

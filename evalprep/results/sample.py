@@ -120,6 +120,8 @@ class Sample(msgspec.Struct, kw_only=True):
 
     def is_asked_as(self, other: Sample) -> bool:
         """Returns whether another sample has the same first prompt."""
+        if self.logged_arguments == other.logged_arguments:
+            return True
         both = self.logged_argument("arg_0"), other.logged_argument("arg_0")
         return bool(both[0] == both[1]) or self.prompt == other.prompt
 
