@@ -284,7 +284,7 @@ def _side_by_side(
 ) -> Iterator[tuple[T | None, ...]]:
     """Yields row by row what is read of each run's replies; None for a run without the task."""
     streams = [repeat(None) if replies is None else read(replies) for replies in task.replies]
-    return zip(*streams, strict=False)
+    return zip(*streams, strict=False)  # None is repeated without end
 
 
 def _is_whole(response: str | list[Any], answer: str) -> bool:

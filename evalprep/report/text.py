@@ -14,8 +14,8 @@ from isal import isal_zlib
 
 #: Of ISA-L, which takes a quarter of zlib's time for fewer bytes than zlib's level 1 leaves.
 _LEVEL = 2
-_encoder = msgspec.json.Encoder(enc_hook=str)
 _GZIP = 31  # window bits for the gzip container, which browsers can open
+_encoder = msgspec.json.Encoder(enc_hook=str)
 _PREVIEW = 110
 _COLUMN = 300  # characters above which a further column of a row is left out
 _SHOWN_ELSEWHERE = frozenset(
