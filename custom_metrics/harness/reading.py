@@ -38,6 +38,8 @@ class Reading(NamedTuple):
 
 def logs_instructions(metrics: Mapping[str, Any]) -> bool:
     """Returns whether a sample's values have parts, which its row names."""
+    if metrics.keys().isdisjoint(_PARTS):
+        return False
     return list in map(type, map(metrics.get, _PARTS))
 
 

@@ -29,6 +29,7 @@ from evalprep.results import (
 ReadSample = tuple[Sample, dict[str, str]]
 # Bits of a reply's flags; UNSURE: whether it was cut off is not known.
 UNPARSED, TRUNCATED, EMPTY, OTHER_PROMPT, UNSURE = 1, 2, 4, 8, 16
+_FLAG_OF_CUT = {True: TRUNCATED, False: 0, None: UNSURE}
 
 
 @dataclass
@@ -49,14 +50,14 @@ class Replies:
     task: TaskRun
     table: Table
     rows: list[int]
-    flags: list[int] = field(default_factory=list)
+    flags: bytearray = field(default_factory=bytearray)
     lengths: list[int] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
     replier: Replier = field(default_factory=Replier)
 
     def count(self, flag: int) -> int:
         """Returns how many replies carry a flag."""
-        return sum(1 for value in self.flags if value & flag)
+        return int(np.count_nonzero(np.frombuffer(self.flags, dtype=np.uint8) & flag))
 
     @property
     def unparsed(self) -> int | None:
@@ -137,11 +138,10 @@ class Replies:
             self.ended.append(True)
             return
         text = text_of(sample)
-        cut = self.replier.cut(sample)
-        flags = UNSURE if cut is None else TRUNCATED * cut
+        flags = _FLAG_OF_CUT[self.replier.cut(sample)]
         if extraction_failed(sample):
             flags |= UNPARSED
-        if not text.strip():
+        if not text or text.isspace():
             flags |= EMPTY
         if sample.prompt_hash != first.prompt_hash:
             flags |= OTHER_PROMPT

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, TypeVar
 
 from custom_metrics.harness.reading import is_whole_reply
@@ -56,7 +57,7 @@ class Flips:
     def of(self, task: str, sample_ids: Sequence[str]) -> list[tuple[int, int]]:
         """Direction (0 none, 1 gained, 2 lost) and number of the cause of some samples."""
         known = self._by_task.get(task, {})
-        return [known.get(sample_id, (0, 0)) for sample_id in sample_ids]
+        return list(map(known.get, sample_ids, repeat((0, 0))))
 
     def ids_of(self, task: str) -> set[str]:
         """Ids of the samples of a task that flipped."""
@@ -93,6 +94,7 @@ class Browser:
         self.total = 0
         self._chunks: list[str] = []
         self._waiting: list[dict[str, Any]] = []
+        self._encoded = bytearray()
         self._size = 0
         self._subtasks: dict[str, int] = {}
         self.columns: dict[str, list[Any]] = {
@@ -122,13 +124,13 @@ class Browser:
         starts = _starts(task)
         is_shown = set(shown)
         others = [place for place in range(len(task.ids)) if place not in is_shown]
-        in_full = _streams(task, lambda replies: replies.read(shown))
-        in_brief = _streams(task, lambda replies: replies.read_primary(others))
+        in_full = _side_by_side(task, lambda replies: replies.read(shown))
+        in_brief = _side_by_side(task, lambda replies: replies.read_primary(others))
         for place in range(len(task.ids)):
             if place in is_shown:
-                self._add_shown(task, [_next_of(stream) for stream in in_full], starts)
+                self._add_shown(task, next(in_full), starts)
             else:
-                _note(task, [_next_of(stream) for stream in in_brief])
+                _note(task, next(in_brief))
         self.total += len(task.ids)
         for run, replies in enumerate(task.replies):
             flags = [UNKNOWN] * len(shown) if replies is None else replies.flags_of(shown)
@@ -200,13 +202,14 @@ class Browser:
     ) -> list[dict[str, Any] | None]:
         """Returns what each run replied, with its prompt where that is not the first run's."""
         replies: list[dict[str, Any] | None] = []
-        for pair, judgements in zip(pairs, self.judgements, strict=True):
+        of_task = (judgements.get(task) for judgements in self.judgements)
+        for pair, judgements in zip(pairs, of_task, strict=True):
             if pair is None:
                 replies.append(None)
                 continue
             sample, answers = pair
             reply = self._reply(sample, answers)
-            if judgement := judgements.get(task, {}).get(sample.doc_id):
+            if judgements and (judgement := judgements.get(sample.doc_id)):
                 reply["judge"] = plain({**judgement, "reply": self._cut(judgement["reply"] or "")})
             if sample is not first and not sample.is_asked_as(first):
                 reply |= self._prompt(sample.prompt)
@@ -225,10 +228,9 @@ class Browser:
     def _reply(self, sample: Sample, answers: dict[str, str]) -> dict[str, Any]:
         """Returns what a run replied, and what its scorer read from that."""
         reading = reading_of(sample)
-        shown = _without_whole(sample, answers)
         return {
             "output": self._cut(text_of(sample)),
-            "answers": {name: self._cut(answer) for name, answer in shown.items()},
+            "answers": self._answers(sample, answers),
             "read": {
                 "answer": None if reading.answer is None else self._cut(reading.answer),
                 "method": reading.method,
@@ -238,19 +240,25 @@ class Browser:
             "values": sample.metrics,
         }
 
+    def _answers(self, sample: Sample, answers: dict[str, str]) -> dict[str, str]:
+        """The answer of each filter; a filter that hands on the whole reply has none."""
+        shown: dict[str, str] = {}
+        for name, answer in answers.items():
+            is_whole = is_whole_reply(answer, sample.response)
+            shown[name] = self._cut(_WHOLE if is_whole else answer)
+        return shown
+
     def _push(self, texts: dict[str, Any]) -> None:
         self._waiting.append(texts)
-        self._size += (
-            len(texts["prompt"])
-            + sum(len(text["output"]) for text in texts["replies"] if text)
-            + 500
-        )
+        self._size += len(texts["prompt"]) + 500
+        for reply in filter(None, texts["replies"]):
+            self._size += len(reply["output"])
         if self._size >= _CHUNK:
             self._close_chunk()
 
     def _close_chunk(self) -> None:
         if self._waiting:
-            self._chunks.append(pack(self._waiting))
+            self._chunks.append(pack(self._waiting, self._encoded))
             self._waiting, self._size = [], 0
 
     def finish(self) -> tuple[str, list[str]]:
@@ -271,21 +279,12 @@ def _texts_with_formulas(texts: dict[str, Any]) -> list[str | None]:
     return shown
 
 
-def _streams(task: TaskRows, read: Callable[[Replies], Iterator[T]]) -> list[Iterator[T] | None]:
-    """Returns what each run's replies are read as; None for a run without the task."""
-    return [None if replies is None else read(replies) for replies in task.replies]
-
-
-def _without_whole(sample: Sample, answers: dict[str, str]) -> dict[str, str]:
-    """The answer of each filter; a filter that hands on the whole reply has none."""
-    return {
-        name: _WHOLE if is_whole_reply(answer, sample.response) else answer
-        for name, answer in answers.items()
-    }
-
-
-def _next_of(stream: Iterator[T] | None) -> T | None:
-    return None if stream is None else next(stream)
+def _side_by_side(
+    task: TaskRows, read: Callable[[Replies], Iterator[T | None]]
+) -> Iterator[tuple[T | None, ...]]:
+    """Yields row by row what is read of each run's replies; None for a run without the task."""
+    streams = [repeat(None) if replies is None else read(replies) for replies in task.replies]
+    return zip(*streams, strict=False)  # None is repeated without end
 
 
 def _note(task: TaskRows, samples: Sequence[Sample | None]) -> Sample:

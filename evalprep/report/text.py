@@ -15,6 +15,7 @@ from isal import isal_zlib
 #: Of ISA-L, which takes a quarter of zlib's time for fewer bytes than zlib's level 1 leaves.
 _LEVEL = 2
 _GZIP = 31  # window bits for the gzip container, which browsers can open
+_encoder = msgspec.json.Encoder(enc_hook=str)
 _PREVIEW = 110
 _COLUMN = 300  # characters above which a further column of a row is left out
 _SHOWN_ELSEWHERE = frozenset(
@@ -65,8 +66,11 @@ def preview(prompt: str, common: str = "") -> str:
     start = prompt.removeprefix(common)[: 6 * _PREVIEW]
     if "<" in start or "[" in start:
         start = _MARKUP.sub(" ", start)
-    # Each word but the last one takes two characters of the preview, its blank included.
-    return " ".join(start.split(maxsplit=_PREVIEW // 2))[:_PREVIEW]
+    # Few prompts hold so many blanks that more of their beginning is needed.
+    line = " ".join(start[: 2 * _PREVIEW].split())
+    if len(line) < _PREVIEW:
+        line = " ".join(start.split())
+    return line[:_PREVIEW]
 
 
 def common_start(prompts: Sequence[str]) -> str:
@@ -121,19 +125,31 @@ def plain(value: Any) -> Any:
     return value
 
 
-def as_json(value: Any) -> bytes:
-    """Strict JSON in UTF-8, without blanks."""
+def as_json(value: Any, room: bytearray | None = None) -> bytes | bytearray:
+    """Strict JSON in UTF-8, without blanks.
+
+    Args:
+        value: What is encoded.
+        room: Where it is put, so that many values need new memory once; its content is replaced.
+    """
+    encoded = bytearray() if room is None else room
     try:
-        return msgspec.json.encode(value, enc_hook=str)
+        _encoder.encode_into(value, encoded)
     except (ValueError, OverflowError):  # half a character, an integer of more than 64 bits
         text = json.dumps(
-            value, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False
+            plain(value), ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False
         )
         return text.encode("utf-8", "replace")
+    return encoded
 
 
-def pack(value: Any) -> str:
-    """JSON, compressed and in base64: no character of a hostile text ever meets the HTML parser."""
+def pack(value: Any, room: bytearray | None = None) -> str:
+    """JSON, compressed and in base64: no character of a hostile text ever meets the HTML parser.
+
+    Args:
+        value: What is packed.
+        room: As for `as_json`.
+    """
     compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP)
-    data = compressor.compress(as_json(value)) + compressor.flush()
+    data = compressor.compress(as_json(value, room)) + compressor.flush()
     return base64.b64encode(data).decode("ascii")

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from evalprep.results.logged import CallSettings
-from evalprep.results.sample import INVALID, Sample
+from evalprep.results.sample import INVALID, Sample, generation_in
 
 if TYPE_CHECKING:
     from evalprep.results.run import Run
@@ -25,7 +27,7 @@ _LENGTH_KEYS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_
 # itself.
 _SHORT_BUDGET = 64
 _CHARACTERS_PER_TOKEN = 2.5  # low for any text: a reply below this is not at its limit
-_SENTENCE_ENDS = tuple(".!?)]}$\"'`|>*")
+_SENTENCE_ENDS = frozenset(".!?)]}$\"'`|>*")
 
 #: Share of the answers below which a score that is made of the readable ones says little of the
 # model.
@@ -97,11 +99,24 @@ def limit_of_reply(sample: Sample, default: int | None = None) -> int | None:
 
     None where neither is known.
     """
-    generation = sample.generation
-    for key in _LENGTH_KEYS:
-        if isinstance(limit := generation.get(key), int):
-            return limit
-    return default
+    logged = sample.logged_argument("arg_1")
+    if isinstance(logged, msgspec.Raw):
+        named = _logged_limit(bytes(logged))
+    else:
+        named = _named_limit(sample.generation)
+    return default if named is None else named
+
+
+@lru_cache(maxsize=64)
+def _logged_limit(logged: bytes) -> int | None:
+    """That of generation arguments as they were logged, which most rows of a task share."""
+    return _named_limit(generation_in(logged))
+
+
+def _named_limit(generation: Mapping[str, Any]) -> int | None:
+    """The limit that generation arguments name; None where they name none."""
+    limits = map(generation.get, _LENGTH_KEYS)
+    return next((limit for limit in limits if isinstance(limit, int)), None)
 
 
 def default_limit(settings: CallSettings) -> int | None:
@@ -154,7 +169,7 @@ def _reaches(text: str, limit: int, count: CountTokens | None) -> bool | None:
         return False  # a token has at least one byte
     if _open_json(text):
         return True
-    if text.rstrip().endswith(_SENTENCE_ENDS):
+    if text.rstrip()[-1:] in _SENTENCE_ENDS:
         return False
     return True if len(text) >= _CHARACTERS_PER_TOKEN * limit else None
 
@@ -193,8 +208,11 @@ class Replier:
 
 def _open_json(text: str) -> bool:
     """Returns whether a reply begins as JSON and does not close."""
-    start = text.strip()
-    return start[:1] in ("{", "[") and not start.endswith(("}", "]", "```")) and len(start) > 1
+    start = text.lstrip()
+    if not start.startswith(("{", "[")):
+        return False
+    start = start.rstrip()
+    return not start.endswith(("}", "]", "```")) and len(start) > 1
 
 
 def at_one_length(lengths: Sequence[int], ended: Sequence[bool]) -> int:
@@ -219,4 +237,5 @@ def at_one_length(lengths: Sequence[int], ended: Sequence[bool]) -> int:
 
 def ends_a_sentence(text: str) -> bool:
     """Returns whether a reply ends as a whole one does."""
-    return not text.strip() or text.rstrip().endswith(_SENTENCE_ENDS)
+    last = text.rstrip()[-1:]
+    return not last or last in _SENTENCE_ENDS

@@ -119,6 +119,8 @@ class Sample(msgspec.Struct, kw_only=True):
 
     def is_asked_as(self, other: Sample) -> bool:
         """Returns whether another sample has the same first prompt."""
+        if self.logged_arguments == other.logged_arguments:
+            return True
         both = self.logged_argument("arg_0"), other.logged_argument("arg_0")
         return bool(both[0] == both[1]) or self.prompt == other.prompt
 
@@ -185,7 +187,7 @@ class Sample(msgspec.Struct, kw_only=True):
         """The generation arguments of the first request; empty for likelihood requests."""
         logged = self.logged_argument("arg_1")
         if isinstance(logged, msgspec.Raw):
-            return _generation_in(bytes(logged))
+            return generation_in(bytes(logged))
         return as_mapping(logged)
 
     @property
@@ -293,8 +295,8 @@ def _request_in(logged: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _generation_in(logged: bytes) -> Mapping[str, Any]:
-    """Generation arguments as they were logged, of which most rows of a task have the same."""
+def generation_in(logged: bytes) -> Mapping[str, Any]:
+    """Decodes generation arguments as they were logged, which most rows of a task share."""
     return MappingProxyType(_object_in(msgspec.Raw(logged)))
 
 

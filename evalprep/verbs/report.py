@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +78,12 @@ def configure(parser: Parser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Reads, scores, compares, writes."""
     from evalprep.compare import of_tasks
+    from evalprep.packs import find_packs
     from evalprep.results import Run, agreed, read_by_choice
     from evalprep.score import cluster_by
 
     formats = names_of(args.format)
+    args.find_packs = cache(partial(find_packs, args.template_dir))
     sides = _open_sides(args, formats)
     runs = agreed([side for side in sides if isinstance(side, Run)])
     if len(runs) < len(sides):
@@ -123,12 +125,11 @@ def _report_scores(
     sides: Sequence[Run | Scores], args: argparse.Namespace, formats: Sequence[str]
 ) -> int:
     """Writes the report where a side is scores without samples, and the packs' files about them."""
-    from evalprep.packs import find_packs
     from evalprep.report import build_scores_report, write_report
     from evalprep.score import all_scores, of_rule
 
     _refuse_tasks_of_scores(args)
-    packs = find_packs(args.template_dir)
+    packs = args.find_packs()
     place = Path(args.runs[0])
     folder = place if place.is_dir() else place.parent
     out = args.out or folder / f"report_{place.name.removesuffix('.json')}"
@@ -206,7 +207,6 @@ def _print(
 def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | Scores]:
     """The runs and the scores without samples; raises every mistake in the arguments at once."""
     from evalprep.errors import Problems
-    from evalprep.packs import find_packs
     from evalprep.results import Run, label_runs
     from evalprep.score import sides_by_rule
 
@@ -219,7 +219,7 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
         side for place, timestamp in places for side in _open_side(place, timestamp, args, problems)
     ]
     problems.raise_if_any()
-    sides = sides_by_rule(sides, args.rule, find_packs(args.template_dir) if args.rule else {})
+    sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
     runs = [side for side in sides if isinstance(side, Run)]
     if len(runs) == len(sides):
         label_runs(runs, args.label)
@@ -229,11 +229,10 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
 
 def _each_place(args: argparse.Namespace) -> list[str | os.PathLike[str]]:
     """The runs and logs at the places that the user names, folders of several opened."""
-    from evalprep.packs import find_packs
     from evalprep.results import each_place
 
     has_folders = any(Path(str(place)).is_dir() for place in args.runs)
-    packs = find_packs(args.template_dir) if has_folders else {}
+    packs = args.find_packs() if has_folders else {}
     return each_place(args.runs, packs.values())
 
 
@@ -263,12 +262,11 @@ def _open_side(
 ) -> Iterator[Run | Scores]:
     """The side at a place; nothing, and a problem, where there is none."""
     from evalprep.errors import BadInput
-    from evalprep.packs import find_packs
     from evalprep.results import Run
     from evalprep.score import open_side
 
     try:
-        side = open_side(place, partial(find_packs, args.template_dir), timestamp=timestamp)
+        side = open_side(place, args.find_packs, timestamp=timestamp)
     except BadInput as error:
         problems.extend(error.problems)
         return
@@ -315,12 +313,11 @@ class _Extras:
 def _scores_and_judgements(runs: Sequence[Run], args: argparse.Namespace) -> _Extras:
     """Scores and judgements of each run; without all of them where a pack has a mistake."""
     from evalprep.errors import BadInput
-    from evalprep.packs import find_packs
     from evalprep.report import judgements_of
     from evalprep.results import packs_elsewhere
 
     try:
-        packs = find_packs(args.template_dir)
+        packs = args.find_packs()
         scores = _scores(runs, args, packs)
     except BadInput as error:
         if args.reference is not None:

@@ -93,5 +93,7 @@ def render(report: Report) -> Iterator[str]:
     yield f'<script type="application/json" id="document">{data_block(report.document)}</script>\n'
     yield f'<script type="text/plain" id="index">{report.index}</script>\n'
     for chunk in report.chunks:
-        yield f'<script type="text/plain" class="chunk">{chunk}</script>\n'
+        yield '<script type="text/plain" class="chunk">'
+        yield chunk  # by itself, without a copy
+        yield "</script>\n"
     yield f"<script>{code}</script>\n</body>\n</html>\n"

@@ -187,6 +187,15 @@ def test_packing_keeps_every_value_that_utf8_can_hold(value):
     assert unpack(pack(value)) == value
 
 
+def test_packing_into_room_replaces_what_was_there():
+    room = bytearray(b"a longer value that was packed before")
+    assert unpack(pack([1], room)) == [1]
+
+
+def test_half_a_character_beside_a_value_that_is_no_number():
+    assert unpack(pack(["half \ud83d", float("nan")])) == ["half ?", None]
+
+
 @given(st.text(), st.text())
 def test_previews_are_short_and_on_one_line(prompt, common):
     found = preview(prompt, common)
