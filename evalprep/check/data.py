@@ -13,6 +13,7 @@ from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.data import STREAMED
 from evalprep.files import as_mapping
+from evalprep.packs import matching_files
 from evalprep.terminal import counted
 
 LISTED = 3  # rows named per finding
@@ -79,25 +80,29 @@ def check_data_files(
         for text in texts:
             if "://" in text:
                 continue
-            files = _existing(text, relocate)
-            if not files:
-                _report_missing(leaf, text, relocate, findings)
+            files = _matching(text, relocate)
+            missing = _missing(text, files)
+            if missing is not None:
+                _report_missing(leaf, missing, relocate, findings)
             elif name == whole:
                 evaluated += files
     return evaluated
 
 
-def _existing(text: str, relocate: Relocate) -> list[Path]:
-    """The files that a pattern names; none where one of them is not there."""
-    files = _matching(text, relocate)
-    return files if all(file.is_file() for file in files) else []
-
-
 def _matching(text: str, relocate: Relocate) -> list[Path]:
     """The files that a path or a pattern of files means; a plain path also where there is none."""
-    path = relocate(Path(text)) if Path(text).is_absolute() else Path(text)
-    is_pattern = any(sign in path.name for sign in "*?[")
-    return sorted(path.parent.glob(path.name)) if is_pattern else [path]
+    return matching_files(relocate(Path(text)) if Path(text).is_absolute() else Path(text))
+
+
+def _missing(text: str, files: list[Path]) -> str | None:
+    """What of a path or a pattern of files is not there; None where all is."""
+    if not files:
+        return text
+    absent = next((file for file in files if not file.is_file()), None)
+    if absent is None:
+        return None
+    is_plain = absent.name == Path(text).name
+    return text if is_plain else str(Path(text).with_name(absent.name))
 
 
 def _report_missing(leaf: Leaf, text: str, relocate: Relocate, findings: Findings) -> None:
