@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         DataFiles,
         file_names,
         matching_files,
+        names_below,
         stated_files,
         task_of,
     )

@@ -9,8 +9,9 @@ Whoever reads, writes, hashes or names prepared data asks here which files they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 _FOLDER, _ENDING = "data", ".parquet"
@@ -56,11 +57,6 @@ class DataFiles:
         files = matching_files(self.pattern)
         return files if all(file.is_file() for file in files) else []
 
-    def below(self, names: Iterable[str], root: Path) -> list[str]:
-        """Returns those of some paths, relative to a folder, that are files of these."""
-        own = self.path.relative_to(root).as_posix()
-        return [name for name in names if own in {name, str(PurePosixPath(name).parent)}]
-
     def stated_in(self, folder: Path) -> str | list[str]:
         """Returns what a task YAML names as its files.
 
@@ -75,28 +71,50 @@ class DataFiles:
         return [str(place / file.name) for file in self.files() or [self.pattern]]
 
 
-def file_names(count: int) -> list[str]:
-    """Returns the names of so many files, whose order as texts is that of the numbers.
+def file_names(count: int) -> Iterator[str]:
+    """Yields the names of so many files, whose order as texts is that of the numbers.
 
-    >>> file_names(2)
+    >>> list(file_names(2))
     ['00000-of-00002.parquet', '00001-of-00002.parquet']
     """
     digits = max(_DIGITS, len(str(count)))
-    return [f"{number:0{digits}d}-of-{count:0{digits}d}{_ENDING}" for number in range(count)]
+    for number in range(count):
+        yield f"{number:0{digits}d}-of-{count:0{digits}d}{_ENDING}"
+
+
+def names_below(place: str, names: Iterable[str]) -> list[str]:
+    """Returns those of some paths that are the data file of a task, or files of its folder.
+
+    Args:
+        place: The file or the folder, below the work folder.
+        names: Paths below the work folder.
+    """
+    return [name for name in names if place in {name, str(PurePosixPath(name).parent)}]
 
 
 def matching_files(path: Path) -> list[Path]:
     """Returns the files that a path or a pattern of paths means, in order.
 
-    Also those that should be there: a plain path, and each of `n-of-m.parquet` where one is.
+    A plain path also where nothing is there. Where some of the files of a task are missing, the
+    first of these is among them.
     """
     if not any(sign in path.name for sign in "*?["):
         return [path]
     files = set(path.parent.glob(path.name))
-    counts = {int(match[1]) for file in files if (match := _NUMBERED.fullmatch(file.name))}
-    for count in counts:
-        files |= {path.parent / name for name in file_names(count)}
+    if path.name == _PATTERN:
+        files |= _first_missing(files)
     return sorted(files)
+
+
+def _first_missing(files: Collection[Path]) -> set[Path]:
+    """The first file that is not there of each number of files that a name tells."""
+    missing = set()
+    for file in files:
+        numbered = _NUMBERED.fullmatch(file.name)
+        names = file_names(int(numbered[1])) if numbered else iter(())
+        paths = (file.with_name(name) for name in names)
+        missing |= set(islice((path for path in paths if path not in files), 1))
+    return missing
 
 
 def stated_files(stated: object) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, unchanged_sha256
-from evalprep.packs.datafiles import DataFiles
+from evalprep.packs.datafiles import DataFiles, names_below
 from evalprep.packs.manifest import (
     MANIFEST,
     commands_of,
@@ -248,8 +248,7 @@ class Prepared:
         if prepared is None:
             return []
         own = [prepared.yaml] if prepared.yaml in self.files else []
-        if prepared.data:
-            own += self.data_files(task).below(self.files, self.folder)
+        own += names_below(prepared.data, self.files)
         if not prepared.yaml:
             return own
         beside = Path(prepared.yaml).parent
@@ -280,9 +279,9 @@ class Prepared:
         """
         facts = {"rows": rows, "expected": expected, "made_from": made_from}
         tasks = as_mapping(self.manifest.get("tasks"))
-        data = self.data_files(task)
-        paths = {path.relative_to(self.folder).as_posix(): path for path in data.files()}
-        former = set(data.below(self.files, self.folder)) - paths.keys()
+        place, data = self.tasks[task].data, self.data_files(task)
+        paths = {f"{place}/{path.name}" if data.is_folder else place: path for path in data.files()}
+        former = set(names_below(place, self.files)) - paths.keys()
         files = {name: digest for name, digest in self.files.items() if name not in former}
         changed_parts = {
             "tasks": {**tasks, task: {**as_mapping(tasks.get(task)), **facts}},

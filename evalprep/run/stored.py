@@ -284,7 +284,7 @@ def score_stored(
     try:
         for task_name, path in files.items():
             task = load_task(path)
-            sources = stated_files(next(iter(task["dataset_kwargs"]["data_files"].values())))
+            sources = _data_files(task, path)
             samples = folder / f"samples_{task_name}_{stamp}.jsonl"
             written.append(samples)
             values: dict[str, list[Any]] = {}
@@ -314,6 +314,19 @@ def score_stored(
     results = folder / f"results_{stamp}.json"
     write_atomically(results, json.dumps(data, indent=2, ensure_ascii=False))
     return results
+
+
+def _data_files(task: Mapping[str, Any], path: Path) -> Sequence[Path]:
+    """The files with the rows of a task, in order; `path` is that of its YAML.
+
+    Raises:
+        BadInput: there are none yet.
+    """
+    files = stated_files(next(iter(task["dataset_kwargs"]["data_files"].values())))
+    if not files:
+        what = "names data that are not made yet"
+        raise BadInput(Problem(what=what, where=str(path), fix="run `evalprep prepare --continue`"))
+    return files
 
 
 def _installed() -> bool:

@@ -5,7 +5,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evalprep.packs.datafiles import DataFiles, file_names, matching_files, stated_files, task_of
+from evalprep.packs.datafiles import (
+    DataFiles,
+    file_names,
+    matching_files,
+    names_below,
+    stated_files,
+    task_of,
+)
 from tests.loops import each
 
 
@@ -19,7 +26,7 @@ def filled(folder, count):
 
 def test_names_sort_as_their_numbers():
     for count in each([1, 3, 99_999, 100_001]):
-        names = file_names(count)
+        names = list(file_names(count))
         assert names == sorted(names)
         assert len(set(map(len, names))) == 1
 
@@ -47,12 +54,27 @@ def test_what_a_task_file_names(tmp_path):
 
 def test_a_missing_file_is_missed(tmp_path):
     several = DataFiles(filled(tmp_path / "t", 3))
-    assert [file.name for file in several.files()] == file_names(3)
-    (tmp_path / "t" / file_names(3)[1]).unlink()
+    names = list(file_names(3))
+    assert [file.name for file in several.files()] == names
+    for name in names[1:]:
+        (tmp_path / "t" / name).unlink()
     assert several.files() == []
-    assert [file.name for file in matching_files(several.pattern)] == file_names(3)
+    assert [file.name for file in matching_files(several.pattern)] == names[:2]
     assert DataFiles(tmp_path / "none").files() == []
     assert DataFiles(tmp_path / "none.parquet").files() == []
+
+
+def test_a_name_of_very_many_files_costs_nothing(tmp_path):
+    name = f"{7:0100d}-of-{10**99}.parquet"
+    (tmp_path / name).touch()
+    files = matching_files(tmp_path / "*-of-*.parquet")
+    assert [file.name for file in files] == [f"{0:0100d}-of-{10**99}.parquet", name]
+
+
+def test_numbers_of_other_files_are_their_own(tmp_path):
+    for name in ("1-of-3.parquet", "2-of-3.parquet"):
+        (tmp_path / name).touch()
+    assert len(matching_files(tmp_path / "*.parquet")) == 2
 
 
 def test_what_a_task_file_may_name_for_a_split(tmp_path):
@@ -69,8 +91,9 @@ def test_what_a_task_file_may_name_for_a_split(tmp_path):
         assert list(stated_files(stated)) == files
 
 
-def test_whose_file_it_is(tmp_path):
+def test_whose_file_it_is():
     names = ["p/data/t/00000-of-00001.parquet", "p/data/t.parquet", "p/data/tt.parquet", "p/t.yaml"]
     assert [task_of(name) for name in names] == ["t", "t", "tt", "t"]
-    assert DataFiles(tmp_path / "p/data/t").below(names, tmp_path) == names[:1]
-    assert DataFiles(tmp_path / "p/data/t.parquet").below(names, tmp_path) == names[1:2]
+    assert names_below("p/data/t", names) == names[:1]
+    assert names_below("p/data/t.parquet", names) == names[1:2]
+    assert names_below("", names) == []
