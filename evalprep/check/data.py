@@ -12,6 +12,7 @@ from evalprep.check.finding import Findings
 from evalprep.check.tree import FunctionRef, Leaf
 from evalprep.data import STREAMED
 from evalprep.files import as_mapping
+from evalprep.packs import matching_files
 from evalprep.terminal import counted
 
 LISTED = 3  # rows named per finding
@@ -91,28 +92,29 @@ def check_data_files(
         for text in texts:
             if "://" in text:
                 continue
-            files = _existing(text, relocate)
-            if not files:
-                _report_missing(leaf, text, relocate, findings)
+            files = _matching(text, relocate)
+            missing = _missing(text, files)
+            if missing is not None:
+                _report_missing(leaf, missing, relocate, findings)
             elif name == whole:
                 evaluated += files
     return evaluated
 
 
-def _existing(text: str, relocate: Relocate) -> list[Path]:
-    """The files that a pattern names; none where one of them is not there."""
-    files = _matching(text, relocate)
-    all_exist = all(file.is_file() for file in files)
-    return files if all_exist else []
-
-
 def _matching(text: str, relocate: Relocate) -> list[Path]:
     """The files that a path or a pattern of files means; a plain path also where there is none."""
-    path = _path(text, relocate)
-    is_pattern = any(sign in path.name for sign in "*?[")
-    if not is_pattern:
-        return [path]
-    return sorted(path.parent.glob(path.name))
+    return matching_files(_path(text, relocate))
+
+
+def _missing(text: str, files: list[Path]) -> str | None:
+    """The part of a path or a pattern of files that is not there; None where all is."""
+    if not files:
+        return text
+    absent = next((file for file in files if not file.is_file()), None)
+    if absent is None:
+        return None
+    is_plain = absent.name == Path(text).name
+    return text if is_plain else str(Path(text).with_name(absent.name))
 
 
 def _path(text: str, relocate: Relocate) -> Path:

@@ -25,6 +25,7 @@ from evalprep.check.settings import RunSettings
 from evalprep.check.silence import quiet
 from evalprep.check.static import StaticCheck
 from evalprep.check.tree import FunctionRef, Leaf
+from evalprep.packs import stated_files
 
 # CPU seconds after which code of a task is taken to run for ever.
 IMPORT_SECONDS, LOADING_SECONDS = 60.0, 120.0
@@ -40,7 +41,7 @@ class LoadedTask:
         instances: Requests by row, in the order of the data.
         own: The task builds requests of its own, which nothing here understands.
         generates: Every request is one generation.
-        rows: The parquet file of the data, where they are one; it may be loaded in part.
+        rows: The rows of the data in parquet files, where they are such; some may be loaded.
     """
 
     leaf: Leaf
@@ -157,14 +158,16 @@ def _task_manager(static: StaticCheck, settings: RunSettings) -> Any:
 
 
 def _rows_of(static: StaticCheck, settings: RunSettings) -> dict[str, TaskRows]:
-    """Task -> its rows, of tasks whose data are one parquet file that no other task has."""
+    """Task -> its rows, of tasks whose data are parquet files that no other task has."""
     rows = {
         leaf.name: task_rows(leaf, settings, static.rows[leaf.name])
         for leaf in static.leaves
         if static.rows.get(leaf.name)
     }
-    uses = Counter(path for leaf in static.leaves for path in chain(*data_files(leaf).values()))
-    return {name: part for name, part in rows.items() if part and uses[str(part.path)] == 1}
+    stated = chain.from_iterable(data_files(leaf).values() for leaf in static.leaves)
+    uses = Counter(chain.from_iterable(map(stated_files, stated)))
+    own = {name: part for name, part in rows.items() if part is not None}
+    return {name: part for name, part in own.items() if all(uses[path] == 1 for path in part.paths)}
 
 
 def _load_together(

@@ -1,4 +1,4 @@
-"""The rows of a task's own parquet file: all of a small one, a sample of a large one.
+"""The rows of a task's own parquet files: all of few rows, a sample of many.
 
 What is the same for every row of a task (its templates, filters and scorer) is looked at on
 `SAMPLE_ROWS` rows. What may differ in each row (length, begin-of-text, chat markup) is read from
@@ -7,10 +7,11 @@ the column of prompts, where the prompt that is sent is the column's text and no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,11 @@ from evalprep.check.data import BATCH_ROWS, data_files, eval_split
 from evalprep.check.settings import RunSettings
 from evalprep.check.tree import Leaf
 from evalprep.data import STREAMED, is_plain, whole_numbers
+from evalprep.packs import stated_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 SAMPLE_ROWS = 1_000
 SAMPLE_BLOCKS = 10
@@ -32,18 +35,18 @@ _CHANGES = ("process_docs", "description", "gen_prefix", "use_prompt", "custom_d
 
 @dataclass(frozen=True)
 class TaskRows:
-    """The rows of a task in one parquet file.
+    """The rows of a task in its own parquet files.
 
     Attributes:
-        path: The file.
+        paths: The files, in the order of the rows.
         split: The only split, which is evaluated.
-        count: Rows of the file.
+        count: Rows of all files.
         prompt: The column that is sent as it is; empty where the prompt is made otherwise, and all
             rows are needed.
         is_read_by_lm_eval_alone: No code of the task gets the data set as a whole.
     """
 
-    path: Path
+    paths: tuple[Path, ...]
     split: str
     count: int
     prompt: str
@@ -56,7 +59,7 @@ class TaskRows:
 
     @cached_property
     def positions(self) -> list[int]:
-        """The rows that are loaded: all, or runs of adjacent rows over the whole file."""
+        """The rows that are loaded: all, or runs of adjacent rows over all files."""
         if not self.is_sample:
             return list(range(self.count))
         length = SAMPLE_ROWS // SAMPLE_BLOCKS
@@ -72,51 +75,71 @@ class TaskRows:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        tables, first = [], 0
-        with pq.ParquetFile(self.path, **STREAMED) as file:
-            if not self.is_sample:
-                return file.read()
-            for number in range(file.num_row_groups):
-                count = file.metadata.row_group(number).num_rows
-                rows = range(first, first + count)
-                inside = [place - first for place in self.positions if place in rows]
-                if inside:
-                    # No name for the group: it would stay in memory while the next is read.
-                    tables.append(file.read_row_group(number).take(whole_numbers(inside)))
-                first += count
+        tables: list[pa.Table] = []
+        first = 0
+        for path in self.paths:
+            with pq.ParquetFile(path, **STREAMED) as file:
+                tables += self._tables(file, first)
+                first += file.metadata.num_rows
         return pa.concat_tables(tables)
+
+    def _tables(self, file: pq.ParquetFile, first: int) -> Iterator[pa.Table]:
+        """The rows of one file that are loaded; `first` is the number of its first row."""
+        if not self.is_sample:
+            yield file.read()
+            return
+        for number in range(file.num_row_groups):
+            rows = range(first, first + file.metadata.row_group(number).num_rows)
+            inside = [place - first for place in self.positions if place in rows]
+            if inside:
+                # No name for the group: it would stay in memory while the next is read.
+                yield file.read_row_group(number).take(whole_numbers(inside))
+            first = rows.stop
 
     def prompts(self) -> Iterator[tuple[list[str], list[str]]]:
         """Names and prompts of all rows, a batch at a time."""
+        first = 0
+        for batch in chain.from_iterable(map(self._batches, self.paths)):
+            numbers = range(first, first + batch.num_rows)
+            named = "sample_id" in batch.schema.names
+            names = batch.column("sample_id").to_pylist() if named else numbers
+            texts = batch.column(self.prompt).to_pylist()
+            yield list(map(str, names)), [text or "" for text in texts]
+            first += batch.num_rows
+
+    def _batches(self, path: Path) -> Iterator[pa.RecordBatch]:
+        """The prompts of one file, with the names of its rows where it has them."""
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.path, **STREAMED) as file:
-            has_ids = "sample_id" in file.schema_arrow.names
-            columns = [self.prompt, "sample_id"] if has_ids else [self.prompt]
-            first = 0
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
-                names = range(first, first + batch.num_rows)
-                if has_ids:
-                    names = batch.column("sample_id").to_pylist()
-                texts = batch.column(self.prompt).to_pylist()
-                yield list(map(str, names)), [text or "" for text in texts]
-                first += batch.num_rows
+        with pq.ParquetFile(path, **STREAMED) as file:
+            columns = {self.prompt, "sample_id"}.intersection(file.schema_arrow.names)
+            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=sorted(columns))
 
 
 def task_rows(leaf: Leaf, settings: RunSettings, count: int) -> TaskRows | None:
-    """The rows of a task whose data are one local parquet file; None for any other task."""
+    """The rows of a task whose data are local parquet files; None for any other task."""
     by_split, split = data_files(leaf), eval_split(leaf)
     options = leaf.config.get("dataset_kwargs") or {}
     if leaf.config.get("dataset_path") != "parquet" or set(options) != {"data_files"}:
         return None
-    paths = by_split.get(split, [])
-    if len(by_split) != 1 or len(paths) != 1:
+    paths = stated_files(by_split.get(split))
+    if len(by_split) != 1 or not _are_alike(paths):
         return None
-    path = Path(paths[0])
-    if not path.is_file():
-        return None
-    prompt = _column_of_prompts(leaf, settings.of(leaf.name), path)
-    return TaskRows(path, split, count, prompt, not _takes_data_set(leaf))
+    prompt = _column_of_prompts(leaf, settings.of(leaf.name), paths[0])
+    return TaskRows(paths, split, count, prompt, not _takes_data_set(leaf))
+
+
+def _are_alike(paths: Sequence[Path]) -> bool:
+    """Returns whether paths are files of the same columns; `datasets` would cast others."""
+    import pyarrow.parquet as pq
+
+    if not paths or not all(path.is_file() for path in paths):
+        return False
+    try:
+        first, *others = map(pq.read_schema, paths)
+    except (OSError, ValueError):
+        return False  # reported with its rows
+    return all(schema == first for schema in others)
 
 
 def _takes_data_set(leaf: Leaf) -> bool:
@@ -203,10 +226,10 @@ def loaded_from(rows: Collection[TaskRows]) -> Iterator[None]:
     from lm_eval.api.task import ConfigurableTask
 
     original = ConfigurableTask.download
-    by_path: Mapping[str, TaskRows] = {str(part.path): part for part in rows}
+    by_paths: Mapping[tuple[Path, ...], TaskRows] = {part.paths: part for part in rows}
 
     def download(task: Any, dataset_kwargs: Any = None, **options: Any) -> None:
-        part = by_path.get(_only_file(task, dataset_kwargs))
+        part = by_paths.get(_paths_of(task, dataset_kwargs))
         if part is None:
             original(task, dataset_kwargs, **options)
         else:
@@ -219,13 +242,9 @@ def loaded_from(rows: Collection[TaskRows]) -> Iterator[None]:
         ConfigurableTask.download = original
 
 
-def _only_file(task: Any, options: Any) -> str:
-    """The first file of a task that loads parquet files; empty where it loads something else."""
+def _paths_of(task: Any, options: Any) -> tuple[Path, ...]:
+    """The files of the first split of a task on parquet files; none where it loads other things."""
     if task.DATASET_PATH != "parquet" or callable(task.config.custom_dataset):
-        return ""
-    first = (options or {}).get("data_files")
-    if isinstance(first, dict):
-        first = next(iter(first.values()), "")
-    if isinstance(first, list) and first:
-        first = first[0]
-    return str(first)
+        return ()
+    files = (options or {}).get("data_files")
+    return stated_files(next(iter(files.values()), None) if isinstance(files, dict) else files)

@@ -157,6 +157,13 @@ class Core(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     log_samples: bool = True
     show_config: bool = False
     verbosity: Verbosity = "INFO"
+    rows_per_file: Annotated[
+        Size | None,
+        Meta(
+            description="a number >= 1, the most rows of one file of prepared data, or null for "
+            "one file per task"
+        ),
+    ] = None
     output_path: Annotated[Path, Meta(description="a path")] = Path("eval_results")
     work_dir: Annotated[Path, Meta(description="a path")] = Path("work_dir")
     path_prefix: Annotated[

@@ -139,8 +139,8 @@ def large_texts(texts: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
 
 
-def hashes_of(texts: Sequence[str]) -> np.ndarray:
-    """Returns the hash of each text; it is another one in another process."""
+def hashes_of(texts: Sequence[str | None]) -> np.ndarray:
+    """Returns the hash of each text or null; it is another one in another process."""
     import numpy as np
 
     return np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))

@@ -132,6 +132,16 @@ class KeyedRows:
             begin = end
         return results
 
+    def only_matches(self, texts: Sequence[str | None]) -> list[Row | None]:
+        """Returns for each text the row that alone has it; None where there is none, or several."""
+        places, candidates = self._index(None).lone(texts)
+        stored = self._texts_and_rows(candidates)
+        rows: list[Row | None] = [None] * len(texts)
+        for place, text, row in zip(places.tolist(), *stored, strict=True):
+            if text == texts[place]:
+                rows[place] = row
+        return rows
+
     def only_rows(self, texts: pa.Array) -> np.ndarray:
         """Returns for each text the number of the row that alone has it; -1 where there is none.
 
@@ -141,14 +151,9 @@ class KeyedRows:
         import numpy as np
         import pyarrow.compute as pc
 
-        index = self._index(None)
-        low, high = index.ranges(texts.to_pylist())
+        places, candidates = self._index(None).lone(texts.to_pylist())
         numbers = np.full(len(texts), -1, dtype=np.int64)
-        places = np.flatnonzero(high - low == 1)
         if len(places):
-            candidates = index.numbers[low[places]]
-            order = np.argsort(candidates, kind="stable")
-            places, candidates = places[order], candidates[order]
             stored = self._ascending(candidates, [self._key]).column(0).combine_chunks()
             searched = texts.take(whole_numbers(places))
             if searched.type != stored.type:
@@ -197,16 +202,22 @@ class KeyedRows:
         """The rows of these numbers, in this order, each after its text in a form."""
         import numpy as np
 
-        if not len(numbers):
-            return []
         order = np.argsort(numbers, kind="stable")
         ascending = numbers[order]
-        table = self._ascending(ascending)
-        texts = _formed(table.column(self._key).to_pylist(), form)
-        rows = _decoded(table) if self._as_json else table.to_pylist()
+        texts, rows = self._texts_and_rows(ascending)
         numbered = zip(ascending.tolist(), rows, strict=True)
-        pairs = list(zip(texts, numbered, strict=True))
+        pairs = list(zip(_formed(texts, form), numbered, strict=True))
         return [pairs[place] for place in _inverse(order).tolist()]
+
+    def _texts_and_rows(self, numbers: np.ndarray) -> tuple[list[str], list[Row]]:
+        """The texts of the rows of numbers that ascend, and these rows."""
+        if not len(numbers):
+            return [], []
+        table = self._ascending(numbers)
+        if self._as_json:
+            return table.column(self._key).to_pylist(), _decoded(table)
+        rows = table.to_pylist()
+        return [row[self._key] for row in rows], rows
 
     def _columns(self, numbers: np.ndarray, names: Sequence[str]) -> list[pa.Array]:
         """Columns as they are stored, of the rows of these numbers, in this order."""
@@ -253,7 +264,7 @@ class _Index:
         numbers = np.argsort(hashes, kind="stable")
         return cls(hashes[numbers], numbers)
 
-    def ranges(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    def ranges(self, texts: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
         """The places at which the hash of each text begins and ends."""
         import numpy as np
 
@@ -267,6 +278,16 @@ class _Index:
         low, high = np.empty_like(order), np.empty_like(order)
         low[order], high[order] = begins, ends
         return low, high
+
+    def lone(self, texts: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+        """The places of the texts whose hash one row alone has, and these rows, ascending."""
+        import numpy as np
+
+        low, high = self.ranges(texts)
+        places = np.flatnonzero(high - low == 1)
+        rows = np.take(self.numbers, low[places])
+        order = np.argsort(rows, kind="stable")
+        return places[order], rows[order]
 
     def _are_at(self, places: np.ndarray, hashes: np.ndarray) -> np.ndarray:
         """Returns whether each hash is at its place."""

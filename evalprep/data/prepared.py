@@ -1,6 +1,6 @@
 """Write the prepared rows of one task as parquet.
 
-One file, unique sample ids, bounded memory, same rows same bytes.
+One file or several, unique sample ids, bounded memory, same rows same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from evalprep.data.batches import is_text, with_columns
 from evalprep.data.chunks import Chunk, chunks, no_row, python_values, row_count
 from evalprep.data.rowfiles import STREAMED
 from evalprep.errors import BadInput, Problem
+from evalprep.packs import file_names
 from evalprep.terminal import tracked
 
 if TYPE_CHECKING:
@@ -49,15 +50,20 @@ def _fixed_types() -> dict[str, pa.DataType]:
 
 
 def write_rows(
-    rows: Iterable[Mapping[str, Any]] | Iterable[pa.RecordBatch], path: Path, *, task: str
+    rows: Iterable[Mapping[str, Any]] | Iterable[pa.RecordBatch],
+    path: Path,
+    *,
+    task: str,
+    rows_per_file: int | None = None,
 ) -> int:
-    """Write rows to one parquet file.
+    """Write rows to one parquet file, or to a folder of several.
 
     Args:
         rows: Mappings or Arrow record batches, with a unique, non-empty `sample_id`; streamed. The
             file is the same for both.
-        path: File to write.
+        path: File to write; with `rows_per_file` the folder, which replaces one that is there.
         task: Task name, for messages.
+        rows_per_file: Rows of each file but the last; None for one file.
 
     Returns:
         The number of rows.
@@ -66,7 +72,7 @@ def write_rows(
         BadInput: a missing or repeated sample id, or values of one column that no common type
             holds.
     """
-    parts = _Parts(path.with_suffix(".parts"), task)
+    parts = _Parts(path.with_suffix(".parts"), task, rows_per_file)
     hashes = array("q")
     for chunk in chunks(tracked(rows, task, rows=row_count), CHUNK_ROWS, task):
         ids = _checked_ids(chunk, len(hashes), task)
@@ -88,29 +94,54 @@ class _Parts:
     """The chunks of one table on disk, while its schema may still become wider.
 
     A parquet file cannot be widened in place, so a chunk with a wider schema begins another file.
-    Mostly there is one, which is then the table.
+    Mostly there are only those that the table is to have.
+
+    Args:
+        folder: Where the files lie until the table is moved to its place.
+        task: Task name, for messages.
+        rows_per_file: Rows of each file of the table; None for one file.
     """
 
-    def __init__(self, folder: Path, task: str) -> None:
-        self._folder, self._task = folder, task
+    def __init__(self, folder: Path, task: str, rows_per_file: int | None) -> None:
+        self._folder, self._task, self._rows_per_file = folder, task, rows_per_file
         shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was cut short
         folder.mkdir()
         self.schema: pa.Schema | None = None
         self._writer: Any = None
         self._files: list[Path] = []
+        self._row_count = 0
+        self._is_widened = False
 
     def add(self, table: pa.Table) -> None:
         """Write a chunk whose schema holds everything seen so far."""
-        if self._writer is None or table.schema != self.schema:
+        if self._files and table.schema != self.schema:
             self.close()
-            self._files.append(self._folder / f"{len(self._files):06d}.parquet")
-            self._writer, self.schema = _writer(self._files[-1], table.schema), table.schema
-        self._writer.write_table(table)
+            self._is_widened = True
+        self.schema = table.schema
+        for piece in self._pieces(table):
+            if self._writer is None:
+                self._files.append(self._folder / f"{len(self._files):06d}.parquet")
+                self._writer = _writer(self._files[-1], self.schema)
+            self._writer.write_table(piece)
+            self._row_count += len(piece)
+            if self._rows_per_file and self._row_count % self._rows_per_file == 0:
+                self.close()
+
+    def _pieces(self, table: pa.Table) -> Iterator[pa.Table]:
+        """The rows of a chunk, cut where a file of the table ends."""
+        size = self._rows_per_file
+        if size is None:
+            yield table
+            return
+        first = size - self._row_count % size
+        for begin, end in pairwise([0, *range(first, len(table), size), len(table)]):
+            yield table.slice(begin, end - begin)
 
     def close(self) -> None:
         """Ends the file that is being written."""
         if self._writer is not None:
             self._writer.close()
+            self._writer = None
 
     def chunks(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
         """The chunks as they were written, or some columns of them."""
@@ -127,18 +158,22 @@ class _Parts:
         Raises:
             BadInput: a number that the wider type cannot hold, or a type nested too deep.
         """
-        whole = self._files[0]
-        if len(self._files) > 1:
-            whole = self._folder / "whole.parquet"
-            with _writer(whole, self.schema) as writer:
-                self._write_widened(writer)
-        whole.replace(path)
+        files = self._widened_files() if self._is_widened else self._files
+        if self._rows_per_file is None:
+            files[0].replace(path)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+            path.mkdir()
+            for file, name in zip(files, file_names(len(files)), strict=True):
+                file.replace(path / name)
         shutil.rmtree(self._folder)
 
-    def _write_widened(self, writer: Any) -> None:
+    def _widened_files(self) -> list[Path]:
+        """The files of the table, written anew under the last schema."""
+        whole = _Parts(self._folder / "whole", self._task, self._rows_per_file)
         try:
             for table in self.chunks():
-                writer.write_table(_widen(table, self.schema))
+                whole.add(_widen(table, self.schema))
         except (ValueError, OSError) as error:
             if getattr(error, "errno", None):
                 raise
@@ -149,6 +184,9 @@ class _Parts:
                     fix="simplify the column",
                 )
             ) from None
+        finally:
+            whole.close()
+        return whole._files
 
 
 def _writer(path: Path, schema: pa.Schema | None) -> Any:

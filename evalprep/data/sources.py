@@ -151,8 +151,11 @@ class Source:
                     column_of(self.renamed.get(name, name), self._in_files()) for name in columns
                 )
             )
-        for row in self.each(lambda path: file_rows(path, read, **self.options)):
-            yield self._with_new_names(row, columns) if self.renamed else row
+        rows = self.each(lambda path: file_rows(path, read, **self.options))
+        if self.renamed:
+            yield from (self._with_new_names(row, columns) for row in rows)
+        else:
+            yield from rows
 
     def batches(self, *required: str) -> Iterator[pa.RecordBatch] | None:
         """Stream all rows in columns, in bounded memory.

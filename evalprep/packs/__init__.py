@@ -22,6 +22,13 @@ if TYPE_CHECKING:
         runs_code,
         runs_here,
     )
+    from evalprep.packs.datafiles import (
+        DataFiles,
+        file_names,
+        matching_files,
+        stated_files,
+        task_of,
+    )
     from evalprep.packs.entries import ConfigKey, SourceSpec, TaskSpec, shown
     from evalprep.packs.file import read_pack
     from evalprep.packs.finding import TEMPLATES, find_packs, find_task, holds_packs, on_demand

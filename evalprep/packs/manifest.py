@@ -20,6 +20,7 @@ from typing import Any
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping, read_object, unchanged_sha256
 from evalprep.numbers import finite_number
+from evalprep.packs.datafiles import task_of
 from evalprep.packs.plan import (
     Command,
     Excluded,
@@ -304,9 +305,9 @@ def _content_of_first_stage(plan: Plan, folder: Path, work_dir: Path) -> dict[st
     told_elsewhere = {folder, folder / STOCK_GROUPS}
     content: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
-        if path.parent in told_elsewhere or path.stem in later or not path.is_file():
-            continue
         name = path.relative_to(folder).as_posix()
+        if path.parent in told_elsewhere or task_of(name) in later or not path.is_file():
+            continue
         if path.suffix == ".parquet":
             content[name] = unchanged_sha256(path)
         elif path.suffix == ".yaml":

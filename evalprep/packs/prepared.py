@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, unchanged_sha256
+from evalprep.packs.datafiles import DataFiles, names_below
 from evalprep.packs.manifest import (
     MANIFEST,
     commands_of,
@@ -56,7 +57,8 @@ class PreparedTask:
         pack: The pack that it belongs to; empty for a task of lm-eval or of the config.
         rows: Rows of its data; None where they are not made yet or not known.
         expected: Rows that the run will have under the limit; None where that is not known.
-        data: Its data file below the folder; empty where it has none of its own.
+        data: Its data file, or the folder of several, below the work folder; empty where it has
+            none of its own.
         yaml: Its task file below the folder; empty where it has none of its own.
         made_from: Digest of the earlier replies that its rows were made from; empty without any.
     """
@@ -245,7 +247,8 @@ class Prepared:
         prepared = self.tasks.get(task)
         if prepared is None:
             return []
-        own = [name for name in (prepared.yaml, prepared.data) if name in self.files]
+        own = [prepared.yaml] if prepared.yaml in self.files else []
+        own += names_below(prepared.data, self.files)
         if not prepared.yaml:
             return own
         beside = Path(prepared.yaml).parent
@@ -274,14 +277,21 @@ class Prepared:
             expected: Rows that the run will have under the limit.
             made_from: Digest of the earlier replies that they were made from.
         """
-        data = self.tasks[task].data
         facts = {"rows": rows, "expected": expected, "made_from": made_from}
         tasks = as_mapping(self.manifest.get("tasks"))
+        place, data = self.tasks[task].data, self.data_files(task)
+        paths = {f"{place}/{path.name}" if data.is_folder else place: path for path in data.files()}
+        former = set(names_below(place, self.files)) - paths.keys()
+        files = {name: digest for name, digest in self.files.items() if name not in former}
         changed_parts = {
             "tasks": {**tasks, task: {**as_mapping(tasks.get(task)), **facts}},
-            "files": {**self.files, data: content_digest(self.folder / data)},
+            "files": files | {name: content_digest(path) for name, path in paths.items()},
         }
         return Prepared(self.folder, {**self.manifest, **changed_parts})
+
+    def data_files(self, task: str) -> DataFiles:
+        """Returns where the rows of a task lie that has data of its own."""
+        return DataFiles(self.folder / self.tasks[task].data)
 
     def task_file(self, task: str) -> Path | None:
         """Returns the YAML of a task as it stands, edits included.

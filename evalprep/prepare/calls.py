@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import BACKENDS
-from evalprep.packs import Plan
+from evalprep.packs import DataFiles, Plan
 from evalprep.prepare.beginning import written_bos
 from evalprep.prepare.commands import command, invocation
 from evalprep.prepare.joined import Joined
@@ -65,15 +65,18 @@ def _reads_own_data_only(joined: Joined, final: Plan) -> bool:
     return not other and not any(task.stock for task in final.tasks.values())
 
 
-def _later_data(joined: Joined, share: Share, tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The files of a later stage, as the machine that runs the command names them."""
+def _later_data(
+    joined: Joined, share: Share, tasks: Mapping[str, Mapping[str, Any]]
+) -> list[DataFiles]:
+    """The data of a later stage, as the machine that runs the command names them."""
     core = joined.config.core
     names = [name for name in share.tasks if name in tasks]
-    return [core.there(core.work_dir / tasks[name]["data"]) for name in names]
+    places = [core.there(core.work_dir / tasks[name]["data"]) for name in names]
+    return [DataFiles(Path(place)) for place in places]
 
 
 def _step(
-    part: _NamedShare, subject: Subject, data: list[str], *, own_only: bool, sole: bool
+    part: _NamedShare, subject: Subject, data: list[DataFiles], *, own_only: bool, sole: bool
 ) -> Step:
     name = subject.command_name(part.name)
     bos, bos_notes = _beginning(part.share, subject)

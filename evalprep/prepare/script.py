@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from evalprep.backends import shell_words
-from evalprep.packs import Command
+from evalprep.packs import Command, DataFiles
 from evalprep.prepare.commands import Invocation, shell_line
 
 _HEAD = """\
@@ -69,12 +69,12 @@ class Step:
     Attributes:
         command: As the manifest has it.
         call: As lm-eval has it.
-        data: Files that must be made from earlier replies before it can start.
+        data: What must be made from earlier replies before it can start.
     """
 
     command: Command
     call: Invocation
-    data: list[str] = field(default_factory=list)
+    data: list[DataFiles] = field(default_factory=list)
 
     def lines(self, work_dir: str) -> list[str]:
         """The lines to paste for it; before a later stage comes the one that makes its data."""
@@ -116,13 +116,18 @@ def script(steps: Sequence[Step], work_dir: str) -> str:
         env = " ".join(shell_words(step.call.env))
         line = f"step {step.command.name} {f'env {env} ' if env else ''}{words}"
         if step.data:
-            here = " && ".join(f"[ -f {shlex.quote(path)} ]" for path in step.data)
+            here = " && ".join(map(_is_made, step.data))
             line = (
                 f"if {here}; then {line}; else echo {step.command.name}: waits for earlier "
                 "replies >&2; failed=1; fi"
             )
         lines.append(line)
     return "\n".join([*lines, "", "exit $failed", ""])
+
+
+def _is_made(data: DataFiles) -> str:
+    """The shell's test of whether data are there: they are renamed into place whole."""
+    return f"[ {'-d' if data.is_folder else '-f'} {shlex.quote(str(data.path))} ]"
 
 
 def run_configuration(step: Step) -> str:

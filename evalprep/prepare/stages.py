@@ -31,9 +31,9 @@ from evalprep.packs import (
     require_prepared,
     why_foreign,
 )
-from evalprep.places import is_file
 from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.soundness import maker_of_rows
+from evalprep.prepare.workdir import put_in_place
 from evalprep.results import MADE_FROM, Run, load_run, made_from
 from evalprep.status import calls_of, rows_of
 from evalprep.yamlfile import YamlFile
@@ -61,8 +61,8 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
 
     What is made already stays.
 
-    Each parquet file is renamed into its place before the manifest says so, so that a kill at any
-    moment loses nothing.
+    The data of each task are renamed into their place before the manifest says so, so that a kill
+    at any moment loses nothing.
 
     Args:
         work_dir: The prepared folder.
@@ -159,16 +159,18 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     task = prepared.plan.tasks[name]
     pack, context = _context(prepared, prepared_task.pack)
     source = _source(task, run, pack)
-    target = prepared.folder / prepared_task.data
-    if prepared_task.made_from == source.origin and is_file(target):
+    data = prepared.data_files(name)
+    if prepared_task.made_from == source.origin and data.files():
         return Stage(name, "unchanged", prepared_task.rows or 0), prepared
     module = maker_of_rows(pack, task)
-    part = target.with_name(f"{target.name}.part")
+    part = data.path.with_name(f"{data.path.name}.part")
+    core = context.config.core
     with pack.failures_told(name):
         later_rows = module.continue_rows(context, name, source.rows)
-        rows = write_rows(_stamped(later_rows, source.origin), part, task=name)
-    part.replace(target)
-    limit = whole_blocks(context.config.core.limit, task.block, rows)
+        stamped = _stamped(later_rows, source.origin)
+        rows = write_rows(stamped, part, task=name, rows_per_file=core.rows_per_file)
+    put_in_place(part, data.path)
+    limit = whole_blocks(core.limit, task.block, rows)
     expected = limited(rows, limit)
     prepared = prepared.with_rows(name, rows=rows, expected=expected, made_from=source.origin)
     _replace_manifest(prepared)

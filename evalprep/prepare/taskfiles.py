@@ -1,6 +1,6 @@
 """Write the task files of a run.
 
-Parquet and YAML per task, group YAMLs, tasks that the config holds inline.
+Parquet files and YAML per task, group YAMLs, tasks that the config holds inline.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from evalprep.data import HubFailure, named_rows
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import Context, TaskData
-from evalprep.packs import STOCK_GROUPS, Plan, TaskSpec
+from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, TaskSpec
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.ownmodules import bring_modules
 from evalprep.prepare.render import render
@@ -92,14 +92,15 @@ def _write_task(
 ) -> dict[str, Any]:
     """Write data and YAML of one task; `final` is the folder in which they will lie."""
     spec, task = share.spec(name), share.plan.tasks[name]
-    data_file = folder / "data" / f"{name}.parquet"
+    rows_per_file = joined.config.core.rows_per_file
+    files = DataFiles.of_task(name, folder, several=rows_per_file is not None)
     data, count = TaskData(rows=()), None
     if not task.after:
-        data, count = _write_data(share, spec, data_file)
+        data, count = _write_data(share, spec, files, rows_per_file)
     template = share.pack.folder / (data.template or spec.template)
     values = {
         "task": name,
-        "data_file": str(final / "data" / data_file.name),
+        "data_file": files.stated_in(final),
         "pack_dir": str(final),
         **spec.values,
         **data.values,
@@ -117,7 +118,7 @@ def _write_task(
     return {
         "pack": pack,
         "yaml": f"{pack}/{name}.yaml",
-        "data": f"{pack}/data/{data_file.name}",
+        "data": f"{pack}/{files.path.relative_to(folder).as_posix()}",
         "rows": count,
         "join": data.join.as_dict() if data.join else None,
         "previous": data.previous.as_dict() if data.previous else None,
@@ -133,14 +134,16 @@ def _with_repeats_of_config(text: str, name: str, joined: Joined, *, where: Path
     return with_repeats(text, joined.repeats[name], gen_kwargs, where=where)
 
 
-def _write_data(share: PlannedPack, spec: TaskSpec, data_file: Path) -> tuple[TaskData, int]:
+def _write_data(
+    share: PlannedPack, spec: TaskSpec, files: DataFiles, rows_per_file: int | None
+) -> tuple[TaskData, int]:
     """Write the rows of one task; returns what the pack gave, and how many rows there are."""
     from evalprep.data import write_rows
 
     with share.pack.failures_told(spec.name):
         data = _task_data(share, spec)
         try:
-            count = write_rows(data.rows, data_file, task=spec.name)
+            count = write_rows(data.rows, files.path, task=spec.name, rows_per_file=rows_per_file)
         except BadInput:
             _refuse_bad_join(spec.name, data)  # gives the cause where no rows are left
             raise

@@ -203,6 +203,7 @@ def _swap(build: Path, work_dir: Path) -> None:
     if _exchange(build, work_dir):
         return  # `build` is the old folder now, and is removed by `building`
     old = work_dir.parent / f".{work_dir.name}.old"
+    shutil.rmtree(old, ignore_errors=True)  # of an exchange that was cut short
     work_dir.rename(old)
     build.rename(work_dir)
     shutil.rmtree(old, ignore_errors=True)
@@ -219,6 +220,19 @@ def _exchange(first: Path, second: Path) -> bool:
     return bool(
         renameat2(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _EXCHANGE) == 0
     )
+
+
+def put_in_place(part: Path, target: Path) -> None:
+    """Put a file or a folder in place of what is at a path, if anything is.
+
+    A kill at any moment leaves the old one, the new one or, where the system cannot exchange two
+    folders in one step, none.
+    """
+    if part.is_file():
+        part.replace(target)
+        return
+    _swap(part, target)
+    shutil.rmtree(part, ignore_errors=True)
 
 
 def of_commands(name: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from evalprep.data import OF_MODEL, parquet_rows
 from evalprep.errors import BadInput, Problem
 from evalprep.files import make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.packs import limited
+from evalprep.packs import limited, stated_files
 from evalprep.results import (
     Hashes,
     Metric,
@@ -290,11 +290,11 @@ def score_stored(
     try:
         for task_name, path in files.items():
             task = load_task(path)
-            source = Path(next(iter(task["dataset_kwargs"]["data_files"].values())))
+            sources = _data_files(task, path)
             samples = folder / samples_name(task_name, stamp)
             written.append(samples)
             values: dict[str, list[Any]] = {}
-            count = _write_samples(task, source, samples, values, limit, label)
+            count = _write_samples(task, sources, samples, values, limit, label)
             task["metadata"] = {**(task.get("metadata") or {}), **metadata}
             tasks[task_name] = TaskResults(
                 name=task_name,
@@ -321,6 +321,19 @@ def score_stored(
     return results
 
 
+def _data_files(task: Mapping[str, Any], path: Path) -> Sequence[Path]:
+    """The files with the rows of a task, in order; `path` is that of its YAML.
+
+    Raises:
+        BadInput: there are none yet.
+    """
+    files = stated_files(next(iter(task["dataset_kwargs"]["data_files"].values())))
+    if not files:
+        what = "names data that are not made yet"
+        raise BadInput(Problem(what=what, where=str(path), fix="run `evalprep prepare --continue`"))
+    return files
+
+
 def _installed() -> bool:
     from importlib.metadata import PackageNotFoundError
 
@@ -338,7 +351,7 @@ def _named(value: Any) -> str:
 
 def _write_samples(
     task: Mapping[str, Any],
-    source: Path,
+    sources: Sequence[Path],
     samples: Path,
     values: dict[str, list[Any]],
     limit: float | None,
@@ -346,11 +359,12 @@ def _write_samples(
 ) -> tuple[int, int]:
     import pyarrow.parquet as pq
 
-    total = int(pq.ParquetFile(source).metadata.num_rows)
+    total = sum(pq.ParquetFile(source).metadata.num_rows for source in sources)
     row_count = limited(total, limit)
-    chosen = islice(parquet_rows(source, None), row_count)
+    rows_of_all = chain.from_iterable(parquet_rows(source, None) for source in sources)
+    chosen = islice(rows_of_all, row_count)
     rows = ((number, own_row(row, label)) for number, row in enumerate(chosen))
     with open_atomically(samples, errors="surrogatepass") as handle:
-        for line in _lines(task, rows, values, str(source)):
+        for line in _lines(task, rows, values, str(sources[0])):
             handle.write(line + "\n")
     return total, row_count

@@ -11,7 +11,15 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import unchanged_sha256
-from evalprep.packs import Command, Prepared, PreparedModel, require_prepared, run_id, subject_of
+from evalprep.packs import (
+    Command,
+    Prepared,
+    PreparedModel,
+    require_prepared,
+    run_id,
+    subject_of,
+    task_of,
+)
 from evalprep.yamltext import NotYaml, yaml_value
 
 
@@ -197,7 +205,7 @@ def _digest(prepared: Prepared, depth: int) -> str:
     """
     plan = prepared.plan
     later = {name for name in plan.tasks if plan.depth(name) > depth}
-    read_by_command = [name for name in prepared.files if Path(name).stem not in later]
+    read_by_command = [name for name in prepared.files if task_of(name) not in later]
     inputs = json.dumps(_inputs(read_by_command, prepared.folder), sort_keys=True)
     return hashlib.sha256(inputs.encode()).hexdigest()
 

@@ -77,7 +77,7 @@ def _waits(name: str, prepared: Prepared) -> bool:
     planned, task = prepared.plan.tasks.get(name), prepared.tasks.get(name)
     if planned is None or task is None or not planned.after:
         return False
-    return not (prepared.folder / task.data).is_file()
+    return not prepared.data_files(name).files()
 
 
 def only(job: Job, tasks: Collection[str]) -> Job:

@@ -69,6 +69,27 @@ def test_some_rows_are_built_and_the_number_is_stated(folder, tiny_model):
     assert all(task.prompt(n) == f"Q{name[1:]}?" for n, name in enumerate(names))
 
 
+@pytest.mark.parametrize("stated", ["part*.parquet", ["part0.parquet", "part1.parquet"]])
+def test_rows_in_several_files_are_those_of_one(stated, folder, tiny_model):
+    place = folder({123: {"prompt": "<|im_start|>user"}})
+    one, said_of_one = check(place, tiny_model)
+    table = pq.read_table(place / "rows.parquet")
+    pq.write_table(table[:130], place / "part0.parquet", row_group_size=70)
+    pq.write_table(table[130:], place / "part1.parquet", row_group_size=70)
+    (place / "rows.parquet").unlink()
+    paths = [str(place / name) for name in stated] if isinstance(stated, list) else None
+    data = {"dataset_kwargs": {"data_files": {"test": paths or str(place / stated)}}}
+    (place / "big.yaml").write_text(yaml.safe_dump({**TASK, **data}))
+    several, said_of_several = check(place, tiny_model)
+    assert said_of_several == said_of_one
+    assert several.samples == one.samples
+    (first,), (second,) = one.loaded, several.loaded
+    assert [second.row_name(n) for n in second.instances] == [
+        first.row_name(n) for n in first.instances
+    ]
+    assert list(map(second.prompt, second.instances)) == list(map(first.prompt, first.instances))
+
+
 def test_every_row_is_built_where_that_is_asked_for(folder, tiny_model):
     done, _ = check(folder(), tiny_model, every_row=True)
     assert (len(done.loaded[0].instances), done.samples) == (300, [])

@@ -3,15 +3,17 @@
 import datetime as dt
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalprep.data import keyed
+from evalprep.data import joining, keyed
 from evalprep.data.joining import GroundTruth, JoinReport, join, normalise
 from evalprep.data.sources import open_source
+from tests.loops import each
 
 TRUTH = [
     {"q": "exact", "a": 1},
@@ -102,14 +104,17 @@ TEXTS = st.text(alphabet="aé\u0301 \n\ud800", max_size=4)
 
 @given(
     st.lists(st.tuples(TEXTS, st.integers(0, 2)), max_size=12),
-    st.lists(st.lists(TEXTS, min_size=1, max_size=2), max_size=12),
+    st.lists(st.lists(st.one_of(TEXTS, st.none()), min_size=1, max_size=2), max_size=12),
+    st.sampled_from([1, 3, 100]),
 )
-def test_joins_as_the_rules_read(truth, asked):
+def test_joins_as_the_rules_read(truth, asked, chunk_rows):
     """Every count and pair equals a search through all rows, one spelling after another."""
 
     def search(texts):
         for form in (lambda text: text, normalise):
             for number, text in enumerate(texts):
+                if text is None:
+                    continue
                 same = [(q, a) for q, a in truth if stored(form(stored(q))) == stored(form(text))]
                 usable = [a for _, a in same if a]
                 if same and not usable:
@@ -130,7 +135,9 @@ def test_joins_as_the_rules_read(truth, asked):
         flaw=lambda row: "" if row["a"] else "its answer is 0",
     )
     report = JoinReport()
-    pairs = list(join(({"t": t} for t in asked), rows, texts=lambda r: r["t"], report=report))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joining, "CHUNK_ROWS", chunk_rows)
+        pairs = list(join(({"t": t} for t in asked), rows, texts=lambda r: r["t"], report=report))
     expected = [search(texts) for texts in asked]
     assert [(row["t"], found["a"]) for row, found in pairs] == [
         (texts, answer)
@@ -163,6 +170,23 @@ def test_a_source_of_dates_is_read_as_json_would_write_it(tmp_path):
     source = open_source(str(tmp_path / "t.parquet"))
     assert source.batches("q") is None
     assert GroundTruth(source, "q").find(["a"]).row == {"q": "a", "day": str(day)}
+
+
+def test_a_text_of_the_same_hash_is_another_text(monkeypatch):
+    monkeypatch.setattr(keyed, "hashes_of", lambda texts: np.zeros(len(texts), dtype=np.int64))
+    for truth in each([TRUTH[:1], TRUTH]):
+        pairs, report = run(["exact", "other", None, "exact"], truth)
+        assert pairs == [("exact", 1), ("exact", 1)]
+        assert (report.rows, report.exact, report.unmatched) == (4, 2, 2)
+
+
+def test_pairs_of_one_truth_are_rows_of_their_own():
+    """Whoever changes one changes no other."""
+    rows, report = [{"q": "exact"}, {"q": "exact"}], JoinReport()
+    pairs = join(rows, GroundTruth(TRUTH, "q"), texts=lambda row: [row["q"]], report=report)
+    (_, first), (_, second) = pairs
+    assert first == second
+    assert first is not second
 
 
 def test_few_and_many_candidates_are_the_same_rows(monkeypatch):

@@ -1,9 +1,15 @@
 """Prepared parquet: unique ids, one schema over chunks, equal bytes for equal rows."""
 
 import json
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evalprep.data import prepared
 from evalprep.data.prepared import Repeats, write_rows
@@ -94,3 +100,58 @@ def test_same_rows_same_bytes(tmp_path):
 def test_repeats_count_from_two():
     repeats = Repeats()
     assert [repeats.unique(name) for name in "abaa"] == ["a", "b", "a.2", "a.3"]
+
+
+def parts_of(folder):
+    """The rows of each file, in the order of the names."""
+    return [pq.read_table(file).to_pylist() for file in sorted(folder.iterdir())]
+
+
+@given(
+    st.lists(st.sampled_from(["int", "float", "late"]), min_size=1, max_size=12),
+    st.integers(1, 13),
+    st.integers(1, 13),
+)
+def test_several_files_hold_the_rows_of_one(kinds, rows_per_file, chunk_rows):
+    contents = {"int": {"x": 1}, "float": {"x": 0.5}, "late": {"x": 2, "late": "z"}}
+    rows = [{"sample_id": str(number), **contents[kind]} for number, kind in enumerate(kinds)]
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepared, "CHUNK_ROWS", chunk_rows)
+        folder = Path(name)
+        write_rows(rows, folder / "whole.parquet", task="t")
+        count = write_rows(rows, folder / "files", task="t", rows_per_file=rows_per_file)
+        parts = parts_of(folder / "files")
+        schemas = [pq.read_schema(file) for file in (folder / "files").iterdir()]
+        whole = pq.read_table(folder / "whole.parquet")
+        assert count == len(rows)
+        assert list(chain.from_iterable(parts)) == whole.to_pylist()
+        assert all(schema == whole.schema for schema in schemas)
+        full, last = parts[:-1], parts[-1]
+        assert all(len(part) == rows_per_file for part in full)
+        assert 0 < len(last) <= rows_per_file
+        assert {path.name for path in folder.iterdir()} == {"whole.parquet", "files"}
+
+
+def test_several_files_are_the_same_bytes_for_rows_and_batches(tmp_path):
+    rows = [{"sample_id": str(n), "prompt": "p" * n} for n in range(50)]
+    batches = pa.Table.from_pylist(rows).to_batches(max_chunksize=7)
+    write_rows(rows, tmp_path / "a", task="t", rows_per_file=20)
+    write_rows(batches, tmp_path / "b", task="t", rows_per_file=20)
+    names = ["00000-of-00003.parquet", "00001-of-00003.parquet", "00002-of-00003.parquet"]
+    assert [path.name for path in sorted((tmp_path / "a").iterdir())] == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_folder_of_more_files_leaves_none_behind(tmp_path):
+    rows = [{"sample_id": str(n)} for n in range(5)]
+    write_rows(rows, tmp_path / "a", task="t", rows_per_file=1)
+    write_rows(rows[:3], tmp_path / "a", task="t", rows_per_file=2)
+    assert [len(part) for part in parts_of(tmp_path / "a")] == [2, 1]
+
+
+def test_an_id_that_repeats_in_another_file_is_named(tmp_path):
+    rows = [{"sample_id": name} for name in "abca"]
+    with pytest.raises(BadInput, match=r"'a' occurs twice in t \(again in row 3\)"):
+        write_rows(rows, tmp_path / "a", task="t", rows_per_file=2)
+    assert not (tmp_path / "a").exists()
