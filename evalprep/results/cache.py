@@ -29,7 +29,7 @@ from evalprep.results.sample import Damage
 from evalprep.results.scan import read_table
 from evalprep.results.table import Table
 
-_VERSION = 10  # of the columns and of their layout; a new one makes old entries unreachable
+_VERSION = 11  # of the columns and of their layout; a new one makes old entries unreachable
 _SMALL = 64 * 2**20  # bytes of samples below which a run is read in a moment
 _KEPT = 4 * 2**30  # bytes of the newest entries that survive a write
 _ENDING = ".columns"

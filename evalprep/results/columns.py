@@ -18,6 +18,7 @@ from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from evalprep.results.lines import ABSENT, DOCUMENT_COLUMNS, FIELDS, Head
+from evalprep.results.metric import PARSE_RATES
 from evalprep.results.sample import (
     ID_COLUMNS,
     OVER_ALL_ROWS,
@@ -146,15 +147,17 @@ def _is_prompt(prompt: msgspec.Raw, sent: msgspec.Raw, prompt_hash: str) -> int:
         return UNKNOWN
 
 
-def _unparsed(filtered: Sequence[msgspec.Raw], own: Sequence[Any] | None) -> list[bool]:
+def _unparsed(filtered: Sequence[msgspec.Raw], metrics: Mapping[str, Sequence[Any]]) -> list[bool]:
     """Flags of rows from which nothing was extracted.
 
     By the filter's mark or the task's own metric.
     """
-    marked = [raw in _INVALIDS for raw in filtered]
-    if own is None:
-        return marked
-    return [mark or value in (True, 1) for mark, value in zip(marked, own, strict=True)]
+    flags = [raw in _INVALIDS for raw in filtered]
+    for name in PARSE_RATES:
+        if name in metrics:
+            pairs = zip(flags, metrics[name], strict=True)
+            flags = [flag or value in (True, 1) for flag, value in pairs]
+    return flags
 
 
 class _Verdicts(dict[Any, int]):
@@ -326,7 +329,7 @@ class TableBuilder:
             "response_hash": _reply_codes(replies),
             "previous": self.verdicts.of(head["previously_is_correct"]),
             "prompt_as_prepared": _as_prepared(head["prompt"], column),
-            "unparsed": _unparsed(column["filtered_resps"], metrics.get("unparsed")),
+            "unparsed": _unparsed(column["filtered_resps"], metrics),
             "empty": _blank_flags(replies),
         }
         for name, numbers in added.items():

@@ -16,6 +16,8 @@ SHARE, PERCENT, BITS, PERPLEXITY = "share", "percent", "bits", "perplexity"
 NATS = "nats"  # losses: no share, even where all values lie between 0 and 1
 #: What tasks log beside scores: how often nothing was said or read, or the reply was cut off.
 COUNTS_OF_REPLIES = frozenset({"unparsed", "empty", "truncated"})
+#: Metrics that are 1 where nothing could be read from a reply.
+PARSE_RATES = ("unparsed", "not_parsed")
 #: What tasks log where the scorer itself failed on a reply.
 SCORER_ERROR = "scorer_error"
 #: What a MATH task logs where the reply states its answer without a box.

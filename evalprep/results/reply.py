@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evalprep.results.logged import CallSettings
+from evalprep.results.metric import PARSE_RATES
 from evalprep.results.sample import INVALID, Sample, generation_in
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _SENTENCE_ENDS = frozenset(".!?)]}$\"'`|>*")
 #: Share of the answers below which a score that is made of the readable ones says little of the
 # model.
 LEAST_READ = 0.5
-#: Metrics that are 1 where nothing could be read from a reply.
-PARSE_RATES = ("unparsed", "not_parsed")
 CountTokens = Callable[[str], int]
 
 
@@ -80,7 +79,8 @@ def text_of(sample: Sample) -> str:
 
 def extraction_failed(sample: Sample) -> bool:
     """Returns whether nothing could be extracted from the reply."""
-    return sample.filtered == INVALID or 1 in map(sample.metrics.get, PARSE_RATES)
+    is_marked = sample.filtered in (INVALID, [INVALID])
+    return is_marked or 1 in map(sample.metrics.get, PARSE_RATES)
 
 
 def knows_parsing(table: Table) -> bool:

@@ -11,11 +11,13 @@ from evalprep.results.reply import (
     at_one_length,
     default_limit,
     ends_a_sentence,
+    extraction_failed,
     knows_parsing,
     limit_of_reply,
     truncated,
 )
-from evalprep.results.sample import parse
+from evalprep.results.sample import INVALID, parse
+from evalprep.results.scan import read_table
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 
@@ -175,3 +177,22 @@ def test_a_sample_read_from_its_place_is_that_of_the_tolerant_reader(change, tmp
         name: getattr(expected, name) for name in names
     }
     assert truncated(sample, default=100) is truncated(expected, default=100)
+
+
+@pytest.mark.parametrize(
+    ("answer", "metrics", "is_unread"),
+    [
+        ("A", {"exact_match": 0.0}, False),
+        (INVALID, {"exact_match": 0.0}, True),
+        ([INVALID], {"exact_match": 0.0}, True),
+        ("A", {"exact_match": 0.0, "unparsed": 1.0}, True),
+        ("A", {"exact_match": 0.0, "not_parsed": 1}, True),
+        ("A", {"exact_match": 0.0, "not_parsed": 0}, False),
+    ],
+)
+def test_tables_and_samples_count_unread_replies_by_one_rule(answer, metrics, is_unread, tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a", answer=answer, metrics=metrics)]})
+    (path,) = home.glob("samples_t_*")
+    table = read_table(path, "none")
+    (sample,) = table.read([0])
+    assert bool(table.unparsed[0] == 1) == extraction_failed(sample) == is_unread
