@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         runs_code,
         runs_here,
     )
+    from evalprep.packs.copied_modules import as_copied, bring_modules
     from evalprep.packs.datafiles import (
         DataFiles,
         file_names,

@@ -13,9 +13,8 @@ from typing import Any
 from evalprep.data import HubFailure, named_rows
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.packapi import Context, TaskData
-from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, TaskSpec
+from evalprep.packs import STOCK_GROUPS, DataFiles, Plan, TaskSpec, bring_modules
 from evalprep.prepare.joined import Joined, PlannedPack
-from evalprep.prepare.ownmodules import bring_modules
 from evalprep.prepare.render import render
 from evalprep.prepare.repeats import with_repeats
 

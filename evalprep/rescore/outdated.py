@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evalprep.packs import Prepared, content_digest
+from evalprep.packs import Prepared, as_copied, content_digest
 from evalprep.rescore.placeholders import PLACEHOLDER, filled
 from evalprep.results import SCORER_KEYS
 from evalprep.yamltext import Loader, NotYaml, compose
@@ -37,8 +37,7 @@ def _changed_module(prepared: Prepared, pack: str, folder: Path) -> str:
         copy, original = prepared.folder / name, folder / module
         if inside != pack or copy.suffix != ".py" or not original.is_file():
             continue
-        # A copy may have lines of the preparation at its head.
-        if _is_as_prepared(prepared, name) and not _text(copy).endswith(_text(original)):
+        if _is_as_prepared(prepared, name) and _text(copy) != as_copied(original):
             return f"{original} was changed after the preparation"
     return ""
 

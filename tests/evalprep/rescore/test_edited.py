@@ -85,6 +85,18 @@ def test_an_edited_scorer_of_the_pack_names_the_command_that_comes_first(project
     assert rescored(capsys)[0] == 0
 
 
+def test_a_scorer_that_imports_its_neighbour_is_not_taken_for_edited(project, capsys):
+    task = prepared_run(project, "--kind", "json", reply='{{"answer": "{}"}}')
+    (project / "packs" / "rx" / "words.py").write_text("VALUE = 1\n")
+    scorer = project / "packs" / "rx" / "scorer.py"
+    scorer.write_text(
+        scorer.read_text().replace("\nimport ", "\nfrom words import VALUE\nimport ", 1)
+    )
+    assert main(["prepare", "--quiet"]) == 0
+    assert "from .words" in (task.parent / "scorer.py").read_text()
+    assert rescored(capsys)[0] == 0
+
+
 def test_an_edited_template_of_the_pack_names_the_command_that_comes_first(project, capsys):
     task = prepared_run(project, "--kind", "regex", "--pattern", "is ([A-Z][a-z]+)")
     template = project / "packs" / "rx" / "rx_qa.yaml"

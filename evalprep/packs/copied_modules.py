@@ -96,6 +96,11 @@ def _module_of(spec: str, pack: Path) -> Path | Problem | None:
     return None
 
 
+def as_copied(module: Path) -> str:
+    """Returns the text of a pack's module as `bring_modules` writes it beside the task files."""
+    return _rendered(module)[0]
+
+
 def _rendered(module: Path) -> tuple[str, list[Path]]:
     """A module as it stands beside the task files, and the modules beside it that it imports."""
     text = module.read_text(encoding="utf-8-sig")
