@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         limit_of,
         odd_verdicts,
         rows_missing,
+        short_value,
         without_addresses,
     )
     from evalprep.results.files import EACH, NEWEST, RunFiles, find_run, refuse_pointers, run_calls
