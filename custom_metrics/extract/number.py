@@ -283,15 +283,17 @@ def _boxed_number(content: str) -> str | Unclear | None:
     if power is not None:
         return power
     right_side = content.rfind("=") + 1
-    numbers = list(NUMBER.finditer(content, right_side))
-    values = [read(content, match) for match in numbers]
-    known = [value for value in values if value is not None]
+    known: list[tuple[re.Match[str], str | Unclear]] = []
+    for match in NUMBER.finditer(content, right_side):
+        value = read(content, match)
+        if value is not None:
+            known.append((match, value))
     if not known:
         return "unclear" if re.search(r"\w", content) else None
-    first = known[0]
+    first_match, first = known[0]
     if len(known) == 1:
         return first
-    if len(known) == 2 and is_repeated_in_another_form(content, numbers[0], first):
+    if len(known) == 2 and is_repeated_in_another_form(content, first_match, first):
         return first
     return "unclear"
 

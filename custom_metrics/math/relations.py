@@ -58,10 +58,12 @@ def _value_of_name(relation: Node) -> Node | None:
 def set_named(node: Node, other: Node) -> Node:
     """Return the set or interval that `S = [1, 5)` names.
 
-    The node itself where the other side is an equation.
+    The node itself where the other side is an equation, or both sides name each value.
     """
     if not _equates(node) or not node.label or _equates(other):
         return node
+    if assignments(node) and assignments(other):
+        return node  # `(y, x) = (4, 3)` and `x = 3, y = 4`
     last = node.args[-1]
     if last.op in _SETS:
         return last

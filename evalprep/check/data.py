@@ -148,24 +148,23 @@ def check_rows(leaf: Leaf, files: list[Path], findings: Findings, *, ours: bool)
     """
     import pyarrow as pa
 
-    rows = 0
     kind = str(leaf.config.get("dataset_path"))
     scan = _Scan(leaf, findings, ours=ours)
+    all_readable = True
     for path in files:
         try:
             for batch in _batches(path, kind, scan):
                 scan.add(batch)
-                rows += batch.num_rows
         except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
+            all_readable = False
             what = f"cannot be read: {error}"
             findings.add("EP407", str(path), what, task=leaf.name)
-            return rows
     where = str(files[0]) if files else leaf.where()
-    if files and rows == 0:
+    if files and all_readable and scan.seen == 0:
         what = f"{leaf.name} has no rows"
         findings.add("EP408", where, what, task=leaf.name)
     scan.report(where)
-    return rows
+    return scan.seen
 
 
 def _batches(path: Path, kind: str, scan: _Scan) -> Iterator[Any]:

@@ -214,12 +214,10 @@ def _statements(body: list[ast.stmt], *, optional: bool = False) -> Iterator[ast
 
 def _inner(node: ast.stmt, *, optional: bool) -> list[ast.stmt]:
     """The statements inside a compound statement that run when the module is loaded."""
-    if isinstance(node, ast.Try):
-        is_forgiven = optional and any(map(_forgives, node.handlers))
-        statements = [] if is_forgiven else list(node.body)
-        for handler in node.handlers:
-            statements += handler.body
-        return [*statements, *node.orelse, *node.finalbody]
+    if isinstance(node, ast.Try | ast.TryStar):
+        return _inside_try(node, optional=optional)
+    if isinstance(node, ast.Match):
+        return [statement for case in node.cases for statement in case.body]
     if isinstance(node, ast.If):
         if optional and "TYPE_CHECKING" in ast.unparse(node.test):
             return node.orelse
@@ -227,6 +225,15 @@ def _inner(node: ast.stmt, *, optional: bool) -> list[ast.stmt]:
     if isinstance(node, ast.With | ast.For | ast.While):
         return [*node.body, *getattr(node, "orelse", [])]
     return []
+
+
+def _inside_try(node: ast.Try | ast.TryStar, *, optional: bool) -> list[ast.stmt]:
+    """The statements of all parts of a `try`, but for what may fail where that is optional."""
+    is_forgiven = optional and any(map(_forgives, node.handlers))
+    statements = [] if is_forgiven else list(node.body)
+    for handler in node.handlers:
+        statements += handler.body
+    return [*statements, *node.orelse, *node.finalbody]
 
 
 def _forgives(handler: ast.ExceptHandler) -> bool:

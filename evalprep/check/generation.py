@@ -141,20 +141,29 @@ def _complete(
 ) -> None:
     """Arguments that are written out, so that no default of lm-eval or the engine decides."""
     key = "generation_kwargs"
-    missing = [name for name in ("do_sample", "temperature") if name not in kwargs]
-    samples = kwargs.get("do_sample") is True and bool(_number(kwargs.get("temperature")))
-    if missing:
-        samples_at_one = _samples_at_one(missing, kwargs, settings)
-        code = "EP201" if samples_at_one else "EP231"
-        names = " and ".join(missing)
-        findings.add_at(code, leaf, key, f"{names} not given")
-    elif samples and "top_p" not in kwargs:
-        findings.add_at("EP231", leaf, key, "top_p not given")
+    _complete_sampling(kwargs, leaf, settings, findings)
     if "until" not in kwargs:
         findings.add_at("EP202", leaf, key, "until not given")
     has_length = any(name in kwargs for name in LENGTH_KEYS)
     if not has_length and "max_gen_toks" not in settings.core.model_args:
         findings.add_at("EP206", leaf, key, "max_gen_toks not given")
+
+
+def _complete_sampling(
+    kwargs: dict[str, Any], leaf: Leaf, settings: RunSettings, findings: Findings
+) -> None:
+    """Arguments of sampling that are written out; `top_p` where the task samples."""
+    key = "generation_kwargs"
+    missing = [name for name in ("do_sample", "temperature") if name not in kwargs]
+    if missing:
+        samples_at_one = _samples_at_one(missing, kwargs, settings)
+        code = "EP201" if samples_at_one else "EP231"
+        names = " and ".join(missing)
+        findings.add_at(code, leaf, key, f"{names} not given")
+        return
+    samples = kwargs["do_sample"] is True and bool(_number(kwargs["temperature"]))
+    if samples and "top_p" not in kwargs:
+        findings.add_at("EP231", leaf, key, "top_p not given")
 
 
 def _samples_at_one(missing: list[str], kwargs: dict[str, Any], settings: RunSettings) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,15 +57,17 @@ def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
     if isinstance(metric, FunctionRef):
         words = f"the function {metric.spec}"
         _report_missing(words, group, group.leaves, findings)
-        return
-    if not isinstance(metric, str) or set(entry) - _KEYS:
+    elif not isinstance(metric, str) or set(entry) - _KEYS:
         what = f"the group {group.name} has the entry {entry!r}"
         findings.add_at("EP121", group, _LIST, what)
-        return
-    aggregation = entry.get("aggregation", "mean")
-    _check_aggregation(group, metric, aggregation, findings)
-    leaves = group.leaves
-    lacking = [leaf for leaf in leaves if metric not in _metrics(leaf)]
+    else:
+        _check_aggregation(group, metric, entry, findings)
+        _check_metric(group, metric, entry, findings)
+
+
+def _check_metric(group: _Group, metric: str, entry: Mapping[str, Any], findings: Findings) -> None:
+    """The tasks of a group have the metric that an entry names, and then its filters."""
+    lacking = [leaf for leaf in group.leaves if metric not in _metrics(leaf)]
     if lacking:
         words = f"the metric {metric!r}"
         _report_missing(words, group, lacking, findings)
@@ -73,11 +75,15 @@ def _check_entry(group: _Group, entry: Any, findings: Findings) -> None:
     filters = entry.get("filter_list") or []
     for name in [filters] if isinstance(filters, str) else filters:
         words = f"the filter {name!r} of {metric}"
-        lacking = [leaf for leaf in leaves if name not in filter_names(leaf)]
+        lacking = [leaf for leaf in group.leaves if name not in filter_names(leaf)]
         _report_missing(words, group, lacking, findings)
 
 
-def _check_aggregation(group: _Group, metric: str, aggregation: Any, findings: Findings) -> None:
+def _check_aggregation(
+    group: _Group, metric: str, entry: Mapping[str, Any], findings: Findings
+) -> None:
+    """Report an aggregation of an entry other than the mean."""
+    aggregation = entry.get("aggregation", "mean")
     place = f"of {metric!r} in the group {group.name}"
     if isinstance(aggregation, FunctionRef):
         what = f"aggregation {place}"

@@ -265,10 +265,21 @@ def _check_packages(leaves: list[Leaf], settings: RunSettings, findings: Finding
         findings.add("EP712", "backend", f"{module} is not installed here")
     _check_latex(leaves, findings)
     splitting = _leaves_with(leaves, _needs_punkt)
-    if splitting and not punkt_tab():
-        leaf = splitting[0]
-        what = f"{leaf.name} splits sentences with NLTK"
+    if splitting:
+        _check_punkt(splitting[0], findings)
+
+
+def _check_punkt(leaf: Leaf, findings: Findings) -> None:
+    """Checks the data with which NLTK splits sentences."""
+    what = f"{leaf.name} splits sentences with NLTK"
+    data = punkt_tab()
+    if data is None:
         findings.add_at("EP705", leaf, "process_results", what)
+    elif _is_refused(data):
+        what = f"{what}, which refuses to open {data}: its files are hard links"
+        root = data.parent.parent
+        fix = f"cp -r {root} NEW_FOLDER, then set NLTK_DATA to the new folder"
+        findings.add_at("EP705", leaf, "process_results", what, fix=fix)
 
 
 def _check_latex(leaves: list[Leaf], findings: Findings) -> None:
@@ -342,6 +353,15 @@ def punkt_tab() -> Path | None:
             if path.exists():
                 return path
     return None
+
+
+def _is_refused(data: Path) -> bool:
+    """Returns whether the installed NLTK refuses to open its data, as 3.10 does with hard links."""
+    numbers = re.findall(r"\d+", _version("nltk"))[:2]
+    if tuple(map(int, numbers)) < (3, 10):
+        return False
+    files = data.rglob("*") if data.is_dir() else [data]
+    return any(file.is_file() and file.stat().st_nlink > 1 for file in files)
 
 
 _SYSTEM_FOLDERS = ("share", "local/share", "lib", "local/lib")

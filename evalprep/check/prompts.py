@@ -165,6 +165,11 @@ class _LongPrompt(NamedTuple):
     tokens: int
     room: int
 
+    @property
+    def excess(self) -> int:
+        """The tokens by which prompt and reply exceed the context."""
+        return self.tokens - self.room
+
 
 class _Scan:
     """Collects what is wrong with the prompts of one task, a batch of rows at a time."""
@@ -182,6 +187,8 @@ class _Scan:
         self._unknown: set[str] = set()
         self._starts: dict[str, int] = {}
         self._texts = self._over = 0
+        # The lengths that the replies to prompts that are too long may have.
+        self._replies: set[int] = set()
         self._longest: list[_LongPrompt] = []
 
     def add(self, batch: _Batch) -> None:
@@ -278,18 +285,29 @@ class _Scan:
         for (name, room), count in zip(suspects, counts, strict=True):
             if count > room:
                 self._over += 1
+                self._replies.add(self._context - room)
                 self._longest.append(_LongPrompt(name, count, room))
-        self._longest.sort(key=lambda prompt: prompt.tokens, reverse=True)
+        self._longest.sort(key=lambda prompt: prompt.excess, reverse=True)
         del self._longest[LONGEST:]
 
+    @property
+    def _context(self) -> int:
+        return self._settings.max_model_len or 0
+
     def _too_long(self) -> str:
-        """Returns how many prompts are too long, and the longest."""
-        shown = [f"{prompt.name} ({prompt.tokens} tokens)" for prompt in self._longest]
-        longest = ", ".join(shown)
-        context = self._settings.max_model_len or 0
-        reply = context - self._longest[0].room
+        """Returns how many prompts are too long, and those that exceed the context by most."""
+        longest = ", ".join(map(self._sizes, self._longest))
+        shortest, most = min(self._replies), max(self._replies)
+        reply = str(most) if shortest == most else f"{shortest} to {most}"
         sizes = f"{self._over} of {self._texts} prompts and {reply} tokens for the reply"
-        return f"{sizes} are more than max_model_len {context}; longest: {longest}"
+        return f"{sizes} are more than max_model_len {self._context}; longest: {longest}"
+
+    def _sizes(self, prompt: _LongPrompt) -> str:
+        """A row and its tokens; with those of the reply where they are not the same for all."""
+        if len(self._replies) == 1:
+            return f"{prompt.name} ({prompt.tokens} tokens)"
+        reply = self._context - prompt.room
+        return f"{prompt.name} ({prompt.tokens} tokens and {reply} for the reply)"
 
 
 def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:

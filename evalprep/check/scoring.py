@@ -73,16 +73,23 @@ def check_scoring(
     with quiet():
         scorer, tally = Scorer(loaded), _Tally()
         token = second_opinions.set(False)  # the verdicts of other tools decide nothing here
-        numbers = list(islice(loaded.instances, rows))
-        title = f"{loaded.name}: scoring"
-        for number in tracked(numbers, title, len(numbers)):
-            _check_row(scorer, number, tally)
-        second_opinions.reset(token)
+        try:
+            _check_rows(scorer, rows, tally)
+        finally:
+            second_opinions.reset(token)
         if loaded.generates and hard:
             _hard_replies(scorer, tally)
         _report(scorer, tally, findings)
         _report_shape(scorer, tally, findings)
     return scorer
+
+
+def _check_rows(scorer: Scorer, count: int | None, tally: _Tally) -> None:
+    """Score known replies on the first rows; on all where there is no count."""
+    loaded = scorer.loaded
+    numbers = list(islice(loaded.instances, count))
+    for number in tracked(numbers, f"{loaded.name}: scoring", len(numbers)):
+        _check_row(scorer, number, tally)
 
 
 def _try(

@@ -5,7 +5,6 @@ They come from the facts, prompts and gold answers of the sides.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from evalprep.results import (
     TaskRun,
     facts_of,
     facts_that_differ,
+    short_value,
 )
 
 GOLD = "gold"
@@ -30,9 +30,6 @@ GOLD = "gold"
 QUESTION = (*KINDS["question"], GOLD, DIRECTION, SCALE)
 #: Facts that equal arguments and gold answers of all pairs make irrelevant.
 _PROVEN_BY_ROWS = frozenset({"template_hash", "data"})
-_HASH_CHARACTERS = 8
-_LENGTHS_OF_HASHES = (16, 32, 40, 64)
-_LONG = 60  # characters of a value that a sentence repeats
 
 
 def check_allowed(allow: Sequence[str], where: str, problems: Problems) -> None:
@@ -118,24 +115,7 @@ def _joined(value: Any) -> str:
 
 
 def _both_values(item: FactDifference) -> str:
-    return f"{_short(item.candidate)} / {_short(item.baseline)}"
-
-
-def _short(value: Any) -> str:
-    """A value as a sentence repeats it: the beginning of a hash or of a long text."""
-    text = _text_of(value)
-    is_hexadecimal = all(letter in "0123456789abcdef" for letter in text)
-    if is_hexadecimal and len(text) in _LENGTHS_OF_HASHES:
-        return text[:_HASH_CHARACTERS]
-    if len(text) <= _LONG:
-        return text
-    return f"{text[: _LONG - 3]}..."
-
-
-def _text_of(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, default=str, ensure_ascii=False)
+    return f"{short_value(item.candidate)} / {short_value(item.baseline)}"
 
 
 def _reasons_with_prompts(

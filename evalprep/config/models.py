@@ -80,7 +80,13 @@ def matching(pattern: str, folder: Path) -> list[Path]:
         return []
     below = "/".join(parts[fixed:])
     folders = [path.resolve() for path in above.glob(below) if _is_model(path)]
-    return sorted(dict.fromkeys(folders), key=lambda path: natural(str(path)))
+    return sorted(dict.fromkeys(folders), key=_natural_order)
+
+
+def _natural_order(path: Path) -> tuple[list[tuple[int, int, str]], str]:
+    """A key for folders; names that differ only in the case of letters have an order, too."""
+    text = str(path)
+    return natural(text), text
 
 
 def _is_model(path: Path) -> bool:

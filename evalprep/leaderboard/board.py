@@ -85,6 +85,13 @@ class Row:
     trial: bool = False
 
 
+def label_of(row: Row) -> str:
+    """The name of a row, which says where it is the reference."""
+    if row.reference:
+        return f"{row.label} (reference)"
+    return row.label
+
+
 def sign_of(cell: Cell) -> str:
     """The sign behind a value in a text: leading, or not to be put beside the others."""
     if cell.value is None:

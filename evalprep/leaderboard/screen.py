@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evalprep.leaderboard.board import LEADING, LEADS, Board, Cell, Row, sign_of
+from evalprep.leaderboard.board import LEADING, LEADS, Board, Cell, Row, label_of, sign_of
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.values import signs_of, value_text
@@ -73,13 +73,6 @@ def _labels(board: Board, width: int) -> list[str]:
     shown = [_shorten(name, room) for name in names]
     longest = max(map(len, shown))
     return [name.ljust(longest) for name in shown]
-
-
-def label_of(row: Row) -> str:
-    """The name of a row, which says where it is the reference."""
-    if row.reference:
-        return f"{row.label} (reference)"
-    return row.label
 
 
 def _shorten(name: str, size: int) -> str:

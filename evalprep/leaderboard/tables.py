@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evalprep import tables
-from evalprep.leaderboard.board import LEADING, LEADS, SIGNS, Board, Cell, Row
+from evalprep.leaderboard.board import LEADING, LEADS, SIGNS, Board, Cell, Row, label_of
 from evalprep.leaderboard.columns import Column
-from evalprep.leaderboard.screen import label_of
 from evalprep.leaderboard.values import heading_of, value_text
 from evalprep.numbers import probability
 from evalprep.score import SHARE

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         limit_of,
         odd_verdicts,
         rows_missing,
+        short_value,
         without_addresses,
     )
     from evalprep.results.files import (

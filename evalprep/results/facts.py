@@ -287,6 +287,12 @@ def _hash(value: Any) -> str:
     return digest.hexdigest()[:16]
 
 
+_HEXADECIMAL = re.compile("[0-9a-f]+")
+_LENGTHS_OF_HASHES = (16, 32, 40, 64)
+_HASH_CHARACTERS = 8  # of a hash that a sentence repeats
+_LONG = 60  # characters of a value that one repeats
+
+
 @dataclass(frozen=True)
 class FactDifference:
     """A fact that is not the same on two sides; a side is None where it is unknown there."""
@@ -312,22 +318,29 @@ class FactDifference:
         """
         ours, theirs = self.candidate, self.baseline
         if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
-            return f"{self.name} {_short(ours)} / {_short(theirs)}"
+            return f"{self.name} {short_value(ours)} / {short_value(theirs)}"
         differences = []
         for key in dict.fromkeys([*ours, *theirs]):
             value, other = ours.get(key, NONE), theirs.get(key, NONE)
             if value != other:
-                differences.append(f"{key} {_short(value)} / {_short(other)}")
+                differences.append(f"{key} {short_value(value)} / {short_value(other)}")
         return f"{self.name} {shortlist(differences, _NAMED)}"
 
 
-def _short(value: Any) -> str:
+def short_value(value: Any) -> str:
+    """Returns a value as a sentence repeats it: the beginning of a hash or of a long text.
+
+    >>> short_value(None), short_value(["a"]), short_value("0123456789abcdef")
+    ('unknown', '["a"]', '01234567')
+    """
     if value is None:
         return "unknown"
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    if len(text) <= 60:
+    if len(text) in _LENGTHS_OF_HASHES and _HEXADECIMAL.fullmatch(text):
+        return text[:_HASH_CHARACTERS]
+    if len(text) <= _LONG:
         return text
-    return f"{text[:57]}..."
+    return f"{text[: _LONG - 3]}..."
 
 
 def facts_that_differ(

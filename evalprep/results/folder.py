@@ -110,13 +110,35 @@ def read_folder(path: Path, root: Path | None = None) -> Folder:
     if folder.results:
         return folder
     loose = _loose_results(path)
-    if folder.samples:
-        # A results file without a stamp is a copy beside samples that were moved.
-        return replace(folder, results=dict.fromkeys(folder.samples, loose[0])) if loose else folder
+    if folder.samples:  # a copy beside samples that were moved
+        return replace(folder, results=_results_of_stamps(folder, loose))
     former_runs = list(filter(None, map(_read_former, loose)))
     if former_runs:
         return _put_together(path, former_runs)
     return _by_names_alone(path) or folder
+
+
+def _results_of_stamps(folder: Folder, loose_results: Sequence[Path]) -> dict[str, Path]:
+    """Time stamp -> its results file, of files without a time stamp in their names.
+
+    A single file is that of every stamp. Of several, a stamp has the only one with all its tasks;
+    where two have them, nothing shows which is its own.
+    """
+    if len(loose_results) == 1:
+        return dict.fromkeys(folder.samples, loose_results[0])
+    tasks_of_files = {results: _tasks_in(results) for results in loose_results}
+    results_of_stamps = {}
+    for stamp, samples in folder.samples.items():
+        fitting = [file for file, tasks in tasks_of_files.items() if samples.keys() <= tasks]
+        if len(fitting) == 1:
+            results_of_stamps[stamp] = fitting[0]
+    return results_of_stamps
+
+
+def _tasks_in(results: Path) -> set[str]:
+    """The tasks of a results file; none of a file that is no such one."""
+    logged = read_recognised(results)
+    return set(logged.tasks) if logged is not None else set()
 
 
 def _file_names(folder: Path) -> list[str]:

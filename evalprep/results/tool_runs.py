@@ -237,12 +237,18 @@ def _run(
 
 def _names(tasks: Iterable[str], log: ToolLog) -> dict[str, str]:
     """The name of each task for people; where several would share it, that of the source."""
-    short_names = {source: log.short_name(source) for source in tasks}
-    counts = Counter(short_names.values())
-    names = {}
-    for source, name in short_names.items():
-        names[source] = name if counts[name] == 1 else source
+    names = {source: log.short_name(source) for source in tasks}
+    sharing = _with_shared_name(names)
+    while sharing:  # the source of one task may be the short name of another
+        names |= {source: source for source in sharing}
+        sharing = _with_shared_name(names)
     return names
+
+
+def _with_shared_name(names: Mapping[str, str]) -> list[str]:
+    """The tasks whose short name is also that of another task."""
+    counts = Counter(names.values())
+    return [source for source, name in names.items() if counts[name] > 1 and name != source]
 
 
 def _primary(name: str, lines: TaskLines) -> str:

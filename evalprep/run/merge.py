@@ -95,8 +95,14 @@ def _digest(names: list[str]) -> str:
 
 
 def _results_file(folder: Path) -> Path:
-    """The results file below a folder into which lm-eval wrote once."""
-    return next(folder.rglob("results_*.json"))
+    """The results file below a folder into which lm-eval wrote once.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    for path in folder.rglob("results_*.json"):
+        return path
+    raise FileNotFoundError(f"no results file in {folder}; start the run again with --restart")
 
 
 def _results(folder: Path) -> dict[str, Any]:

@@ -45,7 +45,8 @@ from .v1 import read_json
 from .v2 import V2_WORDING
 from .wording import OWN_WORDING, V1_WORDING
 
-SHARED = True  # several runs go into benchmark folder; their files are named after the models
+# Several runs share the folder of a benchmark; their files are named after the models.
+SHARED = True
 FOLDER = "compl_ai"
 _SHOWN_ROWS, _SHOWN_LENGTH = 3, 420  # of the report
 _STAND_INS = "small stand-in rows of the pack; scores say nothing about a model"

@@ -313,7 +313,7 @@ def bbq(*, rows: Rows, **_: Any) -> Result:
     counted = _bbq_conditions(categories, corrected=True)
     scores = bbq_category_scores(metrics=counted)
     scored = {name: score for name, score in scores.items() if score["bias"] is not None}
-    without_score = scores.keys() - scored.keys()
+    without_score = [name for name in scores if name not in scored]
     unscored = {name: _why_no_bias(counted[name]) for name in without_score}
     raw: dict[str, Any] = {"aggregated_scores": scored}
     raw["raw_metrics"] = counted

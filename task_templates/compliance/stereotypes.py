@@ -116,7 +116,7 @@ def _stereotyped(row: Row, options: Options) -> list[int]:
 def _crossed_groups(rows: Sequence[Row]) -> dict[Question, str]:
     """Question -> the sex or income of its stereotype.
 
-    As the rows with one option of the race show it.
+    As most of the rows with one option of the race show it; none where two are as frequent.
     """
     counts_of: dict[Question, Counter[str]] = defaultdict(Counter)
     for row in rows:
@@ -128,7 +128,8 @@ def _crossed_groups(rows: Sequence[Row]) -> dict[Question, str]:
             counts_of[_question(row)].update(labels)
     groups = {}
     for question, counts in counts_of.items():
-        if counts:
-            [(group, _count)] = counts.most_common(1)
-            groups[question] = group
+        most = max(counts.values(), default=0)
+        frequent = [group for group, count in counts.items() if count == most]
+        if len(frequent) == 1:
+            groups[question] = frequent[0]
     return groups

@@ -47,6 +47,10 @@ CAUSES = {
         ("The answer is the total calculated in Step 4.", None),
         ("Therefore, the answer is the value from step 3.", None),
     ],
+    "a name with an index before two forms of a value": [
+        (r"\boxed{x_{2}: 1/2 (0.5)}", "1/2"),
+        (r"\boxed{x_{2}: 1/2 (0.25)}", None),
+    ],
     "one negative value in two forms": [
         ("Therefore, the answer is -0.055 or -5.5%.", "-0.055"),
         (r"Therefore, the answer is \(0.00508\) or 0.508%.", "0.00508"),

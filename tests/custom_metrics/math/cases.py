@@ -225,6 +225,8 @@ CASES: dict[str, list[tuple[str, str, bool]]] = {
         ("(3,4)", "x=4,y=3", False),
         ("(x,y)=(3,4)", "x=3,y=4", True),
         ("(x,y)=(3,4)", "(3,4)", True),
+        ("(y,x)=(4,3)", "x=3,y=4", True),
+        ("(y,x)=(4,3)", "x=4,y=3", False),
         ("(3,4)", "y=4,x=3", True),
         ("x=3,y=4", "x=4,y=3", False),
         ("x=3,y=4", "x=5,y=4", False),

@@ -223,3 +223,32 @@ def test_a_file_is_no_model(made_up, tmp_path):
     config.write_text("{}")
     ((code, fix),) = model_findings(config, backend="hf")
     assert (code, fix) == ("EP702", "name the folder that holds its config.json")
+
+
+@pytest.mark.parametrize(
+    ("nltk", "linked", "codes"),
+    [
+        pytest.param("3.10.4", False, [], id="files of their own"),
+        pytest.param("3.10.4", True, ["EP705"], id="hard links"),
+        pytest.param("3.9.1", True, [], id="hard links and an NLTK that opens them"),
+        pytest.param(None, True, [], id="no NLTK"),
+    ],
+)
+def test_sentence_data_that_nltk_refuses_to_open(
+    nltk, linked, codes, made_up, tmp_path, monkeypatch
+):
+    made_up(versions={"nltk": nltk})
+    data = tmp_path / "nltk_data" / "tokenizers" / "punkt_tab"
+    (data / "english").mkdir(parents=True)
+    file = data / "english" / "collocations.tab"
+    file.write_text("a\tb\n")
+    if linked:
+        (tmp_path / "another name").hardlink_to(file)
+    monkeypatch.setenv("NLTK_DATA", str(tmp_path / "nltk_data"))
+    (tmp_path / "instructions_util.py").touch()
+    splitting = leaf(tmp_path, process_results=FunctionRef("utils.process_results", tmp_path))
+    findings = Findings()
+    machine.check_machine([splitting], RunSettings.given(), findings)
+    of_data = [finding for finding in findings.sorted() if finding.code == "EP705"]
+    assert [finding.code for finding in of_data] == codes
+    assert all("hard links" in finding.what for finding in of_data)

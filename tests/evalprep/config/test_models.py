@@ -1,10 +1,12 @@
 """`models:`, several models for one work folder."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
 from evalprep.config.file import load_config
-from evalprep.config.models import core_of, natural, short_names
+from evalprep.config.models import _natural_order, core_of, natural, short_names
 from evalprep.config.schema import Checkpoint
 from evalprep.errors import BadInput
 
@@ -36,6 +38,13 @@ def test_patterns_give_folders_in_natural_order(tmp_path):
         "saves/b/checkpoint-9",
     ]
     assert core.model_name == "retain"
+
+
+@pytest.mark.parametrize("names", [["m/A-2", "m/a-2", "m/a-1"], ["m/a-1", "m/a-2", "m/A-2"]])
+def test_names_that_differ_in_case_alone_have_one_order(names):
+    paths = sorted(map(Path, names), key=_natural_order)
+    in_order = list(map(str, paths))
+    assert in_order == ["m/a-1", "m/A-2", "m/a-2"]
 
 
 def test_a_mapping_brings_revision_and_arguments(tmp_path):

@@ -1,9 +1,9 @@
-"""How many rows a run was to answer."""
+"""Facts of a run: how many rows it was to answer, and how sentences repeat them."""
 
 import pytest
 
 from evalprep.results import load_run
-from evalprep.results.facts import expected_rows, incomplete
+from evalprep.results.facts import FactDifference, expected_rows, incomplete
 from tests.evalprep.results.writing import Row, write_run
 
 
@@ -16,3 +16,8 @@ def test_rows_that_were_to_be_answered(tmp_path, effective, expected):
     run = load_run(write_run(tmp_path, {"t": [Row(str(at)) for at in range(3)]}, extra=extra))
     assert expected_rows(run, run.tasks["t"]) == expected
     assert incomplete(run) == (["t: 1 of 4 expected rows are missing"] if expected == 4 else [])
+
+
+def test_sentences_repeat_the_beginning_of_a_hash():
+    difference = FactDifference("data", "question", "0123456789abcdef" * 4, None)
+    assert difference.sentence() == "data 01234567 / unknown"

@@ -88,6 +88,22 @@ def test_output_path_with_a_json_name(tmp_path):
     assert list(found.samples) == ["t"]
 
 
+@pytest.mark.parametrize(
+    ("later_task", "expected"),
+    [
+        pytest.param("u", ["of_t.json", "of_u.json"], id="each has the tasks of one run"),
+        pytest.param("t", [None, None], id="both have the tasks of both runs"),
+    ],
+)
+def test_renamed_results_files_go_to_the_samples_of_their_own_run(tmp_path, later_task, expected):
+    home = write_run(tmp_path, {"t": [Row("a")]})
+    write_run(tmp_path, {later_task: [Row("a")]}, stamp=LATER)
+    (home / f"results_{STAMP}.json").rename(home / "of_t.json")
+    (home / f"results_{LATER}.json").rename(home / "of_u.json")
+    runs = [find_run(home, timestamp=stamp) for stamp in (STAMP, LATER)]
+    assert [run.results and run.results.name for run in runs] == expected
+
+
 def test_several_models_take_the_newest_and_name_the_others(tmp_path):
     write_run(tmp_path, {"t": [Row("a")]}, model="old")
     write_run(tmp_path, {"t": [Row("a")]}, model="new", stamp=LATER)

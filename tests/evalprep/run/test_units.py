@@ -7,6 +7,7 @@ import pytest
 from evalprep.packs.manifest import versions
 from evalprep.results import DONE, PENDING, State, Unit
 from evalprep.run.interface import interface_of
+from evalprep.run.merge import _results_file
 from evalprep.run.request import Request
 from evalprep.run.responses import Answer, ResponseFile, keys_of
 from evalprep.run.stored import _mean_stderr
@@ -27,6 +28,11 @@ def test_every_request_has_the_key_of_its_row():
     ]
     later = [SimpleNamespace(task_name="t", doc_id=row, idx=0) for row in (0, 1)]
     assert [key[2] for key in keys_of("generate_until", later, first=40)] == [40, 41]
+
+
+def test_a_folder_without_results_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=f"no results file in {tmp_path}"):
+        _results_file(tmp_path)
 
 
 def test_the_standard_error_of_stored_replies_is_that_of_lm_eval():

@@ -12,7 +12,7 @@ from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, beside, damaged
 from evalprep.results.readers.tools.row import Row, TaskFacts, ToolLog
-from evalprep.results.readers.tools.texts import as_list, index_of, resolved, score_of, text_or_none
+from evalprep.results.readers.tools.texts import as_list, index_of, score_of, text_or_none
 from evalprep.results.sample import Damage
 
 NAME = "helm"
@@ -93,7 +93,7 @@ def _of_state(state: Mapping[str, Any]) -> Row:
     if state.get("reference_index") is None:
         row.response = _completion(state)
         row.answer = _answer(row.response, mapping)
-        row.answer_index = index_of(row.answer, row.choices)
+        row.answer_index = _answer_place(row, mapping)
     return row
 
 
@@ -138,11 +138,16 @@ def _answer(response: str | None, mapping: Mapping[str, Any]) -> str | None:
     if response is None:
         return None
     word = response.strip()
-    if not mapping:
-        return word
     if word in mapping:
         return text_or_none(mapping[word])
-    return resolved(word, list(mapping))
+    return word
+
+
+def _answer_place(row: Row, mapping: Mapping[str, Any]) -> int | None:
+    """The place of the answer among the choices; None of a letter that the prompt did not offer."""
+    if mapping and row.answer not in mapping.values():
+        return None
+    return index_of(row.answer, row.choices)
 
 
 def read(path: Path, _: Reading) -> ToolLog:

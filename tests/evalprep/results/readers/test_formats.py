@@ -6,7 +6,7 @@ import json
 import pytest
 
 from evalprep.results import open_run
-from evalprep.results.readers.tools import Reading, reading_as
+from evalprep.results.readers.tools import Reading, helm, reading_as
 
 #: Place below published_data -> format, rows and mean of the primary metric (None: no verdicts).
 PLACES = {
@@ -88,6 +88,28 @@ def test_a_run_of_helm_packed_with_gzip_is_read(shared, tmp_path):
         content = file.read_bytes()
         (tmp_path / name).write_bytes(gzip.compress(content) if packed else content)
     assert open_run(tmp_path, ()).tasks["narrative_qa"].logged.rows.effective == 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "place"),
+    [
+        pytest.param(" C", "two", 1, id="a letter that was offered"),
+        pytest.param("two", "two", 1, id="the text of a choice"),
+        pytest.param("A", "A", None, id="a letter that was not offered"),
+        pytest.param("Neither", "Neither", None, id="another reply"),
+    ],
+)
+def test_a_reply_to_helm_is_the_choice_of_its_letter(reply, answer, place):
+    references = [
+        {"output": text, "tags": ["correct"] * (text == "two")} for text in ("one", "two")
+    ]
+    state = {
+        "instance": {"input": "1 + 1?", "references": references},
+        "output_mapping": {"B": "one", "C": "two"},
+        "result": {"completions": [{"text": reply}]},
+    }
+    row = helm.row_of({"instance_id": "id1", "stats": []}, state)
+    assert (row.answer, row.answer_index, row.target_index) == (answer, place, 1)
 
 
 def test_perturbed_instances_and_later_trials_of_helm_are_left_out(shared, tmp_path):

@@ -10,7 +10,8 @@ import pytest
 from evalprep.errors import BadInput
 from evalprep.results import open_run
 from evalprep.results.readers import packed
-from evalprep.results.readers.tools import Reading, reading_as
+from evalprep.results.readers.tools import Reading, ToolLog, reading_as
+from evalprep.results.tool_runs import _names
 from tests.evalprep.results.readers.logs import (
     SPEC,
     eee_record,
@@ -431,3 +432,20 @@ def test_the_results_of_lighteval_are_values_of_its_tasks(tmp_path):
     assert run.stored["aime25|0"].logged.num_fewshot == 0
     assert run.stored["aime25|0"].logged.version == 2
     assert run.stored["mmlu:anatomy|5"].headline.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("short_names", "expected"),
+    [
+        pytest.param({"a/x": "x", "b/y": "y"}, ["x", "y"], id="of their own"),
+        pytest.param({"a/x": "x", "b/x": "x", "c/y": "y"}, ["a/x", "b/x", "y"], id="shared"),
+        pytest.param(
+            {"a/x": "x", "b/x": "x", "c/a/x": "a/x"},
+            ["a/x", "b/x", "c/a/x"],
+            id="a source that is the short name of another",
+        ),
+    ],
+)
+def test_no_two_tasks_have_one_name(short_names, expected):
+    log = ToolLog("inspect", iter(()), short_name=short_names.__getitem__)
+    assert list(_names(short_names, log).values()) == expected
