@@ -58,9 +58,12 @@ def _value_of_name(relation: Node) -> Node | None:
 def set_named(node: Node, other: Node) -> Node:
     """Return the set or interval that `S = [1, 5)` names.
 
-    The node itself where the other side is an equation.
+    The node itself where the other side is an equation, or where both name each value:
+    `(y, x) = (3, 4)` and `x = 3, y = 4` are compared by name.
     """
     if not _equates(node) or not node.label or _equates(other):
+        return node
+    if assignments(node) and assignments(other):
         return node
     last = node.args[-1]
     if last.op in _SETS:
