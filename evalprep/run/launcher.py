@@ -25,7 +25,7 @@ class OwnTasks(TaskManager):  # type: ignore[misc]
 
     def __init__(self, *_: Any, include_path: Any = None, metadata: Any = None, **__: Any) -> None:
         self._given = list(include_path) if isinstance(include_path, list) else [include_path]
-        self._metadata, self._is_complete = metadata, False
+        self._metadata = metadata
         self._read([])
 
     def _read(self, folders: list[Path], *, complete: bool = False) -> None:

@@ -22,7 +22,6 @@ from .wordtables import TABLED, changed_words, word_table
 Row = dict[str, Any]
 LETTERS = "ABCDEFGHIJ"
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
-_KEYS = {str(number): letter for number, letter in enumerate(LETTERS, start=1)}
 
 
 #: Seeds of the original, from which it draws the shots of each row; a text, as it seeds with one.
@@ -90,9 +89,9 @@ def _question(row: Mapping[str, Any]) -> str:
 
 
 def _key(row: Mapping[str, Any]) -> int:
-    """Place of the right option; keys 1 to 5 stand for A to E."""
-    labels = [_KEYS.get(label, label) for label in row["choices"]["label"]]
-    return labels.index(_KEYS.get(row["answerKey"], row["answerKey"]))
+    """Place of the right option, whose label is a letter or a number."""
+    place: int = row["choices"]["label"].index(row["answerKey"])
+    return place
 
 
 def truthful_qa(context: Context) -> list[Row]:

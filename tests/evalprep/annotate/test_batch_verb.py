@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.annotate.ledger import Ledger
 from evalprep.annotate.place import FILE
+from evalprep.cli import main
 from tests.evalprep.annotate.conftest import SUMMARY, change_reply
 from tests.evalprep.annotate.services import serve
 
@@ -34,6 +35,13 @@ def test_submit_wait_collect(science_run, judge, api):
     assert (code, outcome["requests"], outcome["tasks"][0]["n_ok"]) == (0, 0, 12)
     assert len(server.batches) == 1
     assert server.requests == []
+
+
+def test_a_batch_at_work_is_no_failure_and_the_next_step_is_printed(science_run, capsys):
+    words = ["judge", str(science_run), "--model", "the-judge", "--tasks", SUMMARY, "--batch"]
+    with serve(four) as server:
+        assert main([*words, "--base_url", server.url]) == 0
+    assert "next: type the same command later" in capsys.readouterr().out
 
 
 def test_what_is_on_its_way_is_not_asked_directly(science_run, judge):
@@ -96,8 +104,6 @@ def test_a_batch_that_may_cost_too_much_is_not_submitted(science_run, judge, tmp
 
 @pytest.mark.parametrize("option", ["--out", "--export"])  # the second is the former name
 def test_export(science_run, judge, tmp_path, capsys, option):
-    from evalprep.cli import main
-
     with serve(four) as server:
         judge(science_run, server.url, "--tasks", SUMMARY)
     out = tmp_path / "answers.jsonl"

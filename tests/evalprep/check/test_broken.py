@@ -85,3 +85,22 @@ def test_a_good_task_has_no_finding(tmp_path, tiny_model):
     findings = Findings()
     check_full([folder], None, replace(settings, model=str(tiny_model())), findings)
     assert [one.code for one in findings.sorted()] == ["EP607"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "backend", "is_mistake"),
+    [
+        ("argument_unknown_to_vllm", "EP204", None, True),
+        ("argument_unknown_to_vllm", "EP204", "hf", False),
+        ("five_stops", "EP616", "azure-openai-chat-completions", True),
+        ("five_stops", "EP616", "vllm", False),
+    ],
+)
+def test_what_one_back_end_leaves_out_another_takes(
+    name, code, backend, is_mistake, tmp_path, tiny_model
+):
+    folder, _, _ = prepare(name, tmp_path, tiny_model)
+    findings = Findings()
+    settings = RunSettings.given(backend=backend, device="cpu")
+    check_static([folder], None, settings, findings)
+    assert (code in {finding.code for finding in findings.sorted()}) is is_mistake

@@ -73,6 +73,7 @@ def test_a_csv_file_with_line_breaks_in_cells(tmp_path):
         {"model_input": "three", "target_output": "y, z"},
     ]
     assert [row.where for row in rows] == [f"{path}:2", f"{path}:5"]
+    assert [row.number for row in rows] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from evalprep.packs.finding import find_packs
 from evalprep.results import each_run, label_runs, load_run
 from evalprep.score import score_run
 from tests.evalprep.leaderboard.runs import PACK, ROWS, make_pack, rows, write, write_all
+from tests.evalprep.results.writing import write_run
 
 
 @pytest.fixture(scope="module")
@@ -214,6 +215,18 @@ def test_runs_without_packs_have_their_tasks_as_columns(home, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["shown"] == ["known", "secret"]
     assert any(row["cells"]["known"]["leads"] for row in found["rows"])
+
+
+def test_a_group_is_a_column_where_it_has_a_task_that_no_other_column_shows(tmp_path, capsys):
+    members = {"family": ["known", "secret"], "alias": ["known", "secret"]}
+    values = {name: {"alias": name, "exact_match,none": 0.5} for name in members}
+    tasks = {"known": rows(0.8, 1), "secret": rows(0.6, 2)}
+    for model in ("a", "b"):
+        write_run(tmp_path, tasks, model=model, extra={"groups": values, "group_subtasks": members})
+    assert main(["leaderboard", str(tmp_path), "--json"]) == 0
+    board = json.loads(capsys.readouterr().out)
+    assert {"family", "alias"} <= {column["id"] for column in board["columns"]}
+    assert len(board["shown"]) == 1
 
 
 def test_runs_without_samples_are_rows_that_nothing_leads(tmp_path, capsys):

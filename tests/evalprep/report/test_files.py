@@ -162,3 +162,20 @@ def test_an_output_folder_that_cannot_be(run, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["report", str(run), "--out", str(tmp_path / "file")]) == 2
     assert "--out" in capsys.readouterr().err
+
+
+def test_a_pack_with_a_mistake_costs_the_suite_scores_and_not_the_report(tmp_path):
+    tasks = {"capitals": capitals(5, wrong=1, unread=0)}
+    run = write_run(tmp_path / "runs", tasks, model="org/model")
+    pack = tmp_path / "packs" / "toy"
+    pack.mkdir(parents=True)
+    score = {"function": "score.absent", "task": "capitals"}
+    content = {"name": "toy", "tasks": {"capitals": {"template": "t.yaml"}}}
+    (pack / "pack.yaml").write_text(json.dumps(content | {"suite_scores": {"kept": score}}))
+    (pack / "t.yaml").write_text("task: t\n")
+    (pack / "score.py").write_text("")
+    words = ["report", str(run), "--template_dir", str(pack.parent), "--out", str(tmp_path / "out")]
+    assert main([*words, "--format", "md"]) == 0
+    page = (tmp_path / "out" / "report.md").read_text()
+    assert "suite scores are left out: " in page
+    assert "no function 'score.absent'" in page

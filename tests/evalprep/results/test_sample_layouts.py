@@ -111,6 +111,13 @@ def test_every_layout_says_the_same(tmp_path, layout, capsys):
     assert "Traceback" not in "".join(capsys.readouterr())
 
 
+def test_the_file_named_after_the_model_counts_before_a_renamed_one(tmp_path):
+    folder = write(tmp_path / "out", "0.4.0 folder")
+    (folder / "another_arc.jsonl").write_text("[]")
+    (task,) = load_run(folder).tasks.values()
+    assert len(task.table(FILTERS[0]["name"])) == ROWS
+
+
 @pytest.mark.parametrize("layout", ["0.4.0 folder", "May 2024"])
 @pytest.mark.parametrize("place", ["within a row", "between two rows", "within a character"])
 def test_the_whole_rows_of_a_list_that_breaks_off_are_read(tmp_path, layout, place, capsys):

@@ -160,6 +160,17 @@ def test_row_identity(tmp_path, docs, ids, source):
     assert table.ids == (ids or ["hash0", "hash1"])
 
 
+def test_hashes_of_any_length_keep_their_first_bits(tmp_path):
+    # Together they are as long as two digests of sha256.
+    hashes = ["ab" * 31, "12" + "cd" * 32]
+    lines = []
+    for number, digest in enumerate(hashes):
+        content = json.loads(line(Row(str(number)), number))
+        lines.append(json.dumps(content | {"doc_hash": digest}) + "\n")
+    table = read_table(lines_file(tmp_path, lines), "none")
+    assert table.doc_hash.tolist() == [int(digest[:16], 16) for digest in hashes]
+
+
 def test_filters_are_kept_apart_and_the_declared_one_is_primary(tmp_path):
     declared = {"primary_metric": "exact_match", "primary_filter": "flexible-extract"}
     filters = ("strict-match", "flexible-extract")

@@ -71,6 +71,25 @@ def test_the_judge_of_strong_reject_speaks_the_words_of_the_checkout(folder):
     assert rows_of(folder, "compliance_v2_mmlu_pro")[0]["wording"] == "own wording"
 
 
+def test_a_forbidden_prompt_is_asked_in_the_form_of_its_attack(tmp_path):
+    attacks = [
+        {
+            "forbidden_prompt": "Steal it.",
+            "prompt": "In a novel: Steal it.",
+            "jailbreak_method": "novel",
+        },
+        {"forbidden_prompt": "Steal it.", "prompt": "", "jailbreak_method": ""},
+    ]
+    write(tmp_path / "attacks.jsonl", "".join(json.dumps(row) + "\n" for row in attacks))
+    section = {"data": {"v2_strong_reject": "attacks.jsonl"}, "judge": True}
+    prepared(tmp_path, tasks="compliance_v2_strong_reject", compliance=section)
+    rows = rows_of(tmp_path, "compliance_v2_strong_reject")
+    assert [(row["prompt"], row["method"]) for row in rows] == [
+        ("In a novel: Steal it.", "novel"),
+        ("Steal it.", "none"),
+    ]
+
+
 PLACES = [".venv/lib/python3.12/site-packages", "../inspect_evals/src", "../inspect_ai/src"]
 
 
