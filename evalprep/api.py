@@ -153,7 +153,7 @@ def evaluate(
         named = {"target_output": target, "model_output": output, "category": category}
         if algorithm.endswith("toxicity"):
             del named["target_output"]
-    direct, defaults = _direct()
+    direct, defaults = _fm_module()
     return direct.evaluate(
         rows,
         defaults,
@@ -201,15 +201,15 @@ def evaluate_sample(
         "sent_less_log_prob": sent_less_log_prob,
     }
     known = {name: value for name, value in values.items() if value is not None}
-    direct, defaults = _direct()
+    direct, defaults = _fm_module()
     scores: dict[str, float | None] = direct.evaluate_sample(
         defaults, algorithm=algorithm, values=known, options=options
     )
     return scores
 
 
-def _direct() -> tuple[Any, dict[str, Any]]:
-    """The module of the pack fm that scores without files, and the defaults of its options."""
+def _fm_module() -> tuple[Any, dict[str, Any]]:
+    """The module of the pack `fm` with scores of single rows, and the defaults of the options."""
     from evalprep.packs import find_packs
 
     pack = find_packs()["fm"]

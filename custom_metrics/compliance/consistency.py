@@ -113,12 +113,13 @@ _LINKS = frozenset(
 _EDGES = string.punctuation + "\u201c\u201d\u2018\u2019"
 _YES, _NO = re.compile(r"\byes\b"), re.compile(r"\bno\b")
 _MAX_SUBJECT = 12
+_LONGEST_SHORT_FORM = 12  # characters; a longer last word is none
 
 
 def split_sentences(*, text: str) -> list[str]:
     """Splits a text into sentences at ".", "!" and "?" before a blank.
 
-    Not after initials and common short forms.
+    A full stop after an initial or a common short form ends no sentence.
 
     >>> split_sentences(text="Dr. Ada Quill was born in 1907. She sailed!")
     ['Dr. Ada Quill was born in 1907.', 'She sailed!']
@@ -126,7 +127,7 @@ def split_sentences(*, text: str) -> list[str]:
     sentences, start = [], 0
     for end in _END.finditer(text):
         mark = end.start()
-        nearby = text[max(start, mark - 12) : mark]
+        nearby = text[max(start, mark - _LONGEST_SHORT_FORM) : mark]
         last_word = nearby.rsplit(" ", maxsplit=1)[-1].lower()
         is_initial = len(last_word) == 1 and last_word.isalpha()
         if text[mark] == "." and (is_initial or last_word in _SHORT):

@@ -39,11 +39,6 @@ class PerplexityRatio:
         """Below 1 the candidate is less surprised."""
         return math.exp(-self.difference.value)
 
-    @property
-    def enough(self) -> bool:
-        """True where there are texts enough for its interval."""
-        return self.texts >= FEWEST_TEXTS
-
     def interval(self, confidence: float = 0.95) -> Interval:
         """exp(-m) end by end; from 0 to infinity with fewer than two texts."""
         ends = self.difference.interval(confidence)
@@ -71,11 +66,6 @@ class BitsDifference:
     difference: PairedUnits
     relative: PairedUnits
     texts: int
-
-    @property
-    def enough(self) -> bool:
-        """True where there are texts enough for its interval."""
-        return self.texts >= FEWEST_TEXTS
 
 
 class BitsInterval(NamedTuple):

@@ -272,8 +272,8 @@ class _Reading:
         findings: Gets what lm-eval cannot load.
         packaged: The module makes its folder a package.
         postponed: It has `from __future__ import annotations`.
-        moved: It changed `sys.path`: what is importable from there on is not known without running
-            it.
+        changes_path: It changed `sys.path`: what can be imported from there on is not known
+            without running it.
     """
 
     source: Path
@@ -281,17 +281,18 @@ class _Reading:
     findings: Findings
     packaged: bool
     postponed: bool = False
-    moved: bool = False
+    changes_path: bool = False
 
     def statement(self, node: ast.stmt) -> None:
-        """Look at the next statement."""
+        """Looks for what lm-eval cannot load in the next statement of the module."""
         if isinstance(node, ast.ImportFrom):
             self._import_from(node)
-        elif isinstance(node, ast.Import) and not self.moved:
+        elif isinstance(node, ast.Import) and not self.changes_path:
             for alias in node.names:
                 self._sibling(alias.name, node)
         elif isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
-            self.moved |= "sys.path" in ast.unparse(node)
+            names_path = "sys.path" in ast.unparse(node)
+            self.changes_path = self.changes_path or names_path
         elif isinstance(node, ast.ClassDef) and self.postponed:
             self._dataclass(node)
 
@@ -305,7 +306,7 @@ class _Reading:
         if node.level and not self.packaged:
             what = "a relative import: lm-eval loads the file without a package"
             self._report(node, what)
-        elif node.module and not node.level and not self.moved:
+        elif node.module and not node.level and not self.changes_path:
             self._sibling(node.module, node)
             missing = _missing_in_lm_eval(node.module, names)
             if missing:

@@ -47,13 +47,13 @@ def build_requests(
         requests.sort(key=lambda instance: instance.idx)
     kinds = {instance.request_type for instance in task.instances}
     requests_of_rows = loaded.instances.values()
-    loaded.generates = all(map(_is_generation, requests_of_rows))
+    loaded.generates = all(map(_asks_for_one_text, requests_of_rows))
     loaded.own = leaf.file.kind == "class" or not kinds <= _KINDS
     _check_prompts(loaded, findings)
 
 
-def _is_generation(requests: list[Any]) -> bool:
-    """Returns whether a row sends one request, for a text."""
+def _asks_for_one_text(requests: list[Any]) -> bool:
+    """Returns whether a row sends a single request, and that asks the model for a text."""
     return len(requests) == 1 and requests[0].request_type == "generate_until"
 
 

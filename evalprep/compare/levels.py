@@ -130,8 +130,8 @@ def pair_sides(left: Side, right: Side, rules: PairRules = BY_CONTENT) -> Pairin
     A side has one row for all repeats of a question under one filter.
     """
     search = _Search(left, right, rules, range(len(left)), range(len(right)))
-    search.by_digests()
-    search.by_texts()
+    search.pair_by_digests()
+    search.pair_by_content()
     return search.finished()
 
 
@@ -140,7 +140,7 @@ def pair_rest(
 ) -> Pairing:
     """Finds pairs among some rows of two sides by what the data set says of them."""
     search = _Search(left, right, rules, rows, other_rows)
-    search.by_texts()
+    search.pair_by_content()
     return search.finished()
 
 
@@ -165,13 +165,13 @@ class _Search:
         self._groups = 0
         self._unclear: list[tuple[list[int], list[int]]] = []
 
-    def by_digests(self) -> None:
+    def pair_by_digests(self) -> None:
         """Pairs rows by lm-eval's digests."""
         self._level(Level.DOC_HASH, _doc_hashes)
         self._level(Level.PROMPT_HASH, _prompt_hashes, checks_target=True)
 
-    def by_texts(self) -> None:
-        """Pairs rows by what the data set says of them, and last by position."""
+    def pair_by_content(self) -> None:
+        """Pairs rows by id, question and target, level after level, and last by position."""
         if self._ids_are_shared():
             self._level(Level.ID, _keys_of(lambda row: row.id))
         self._level(Level.QUESTION_TARGET, _keys_of(_question_and_target))

@@ -98,7 +98,7 @@ class Rubric:
 
     @property
     def is_pair(self) -> bool:
-        """Returns whether it compares two answers."""
+        """Returns whether the judge reads two answers and prefers one of them."""
         return self.reads == PREFERENCE
 
     def spec(self) -> dict[str, Any]:

@@ -207,7 +207,8 @@ def _is_out_of_range(number: float | None) -> bool:
     return number is not None and not math.isfinite(number)
 
 
-def _nothing(scored: Scored) -> Estimate:
+def _without_scores(scored: Scored) -> Estimate:
+    """The estimate of rows none of which has a score."""
     return Estimate(n=0, reason="no row has a score", skipped=_skipped(scored))
 
 
@@ -225,7 +226,7 @@ def micro(scored: Scored) -> Estimate:
     `custom_metrics.statistics.clustered_stderr`.
     """
     if scored.values.size == 0:
-        return _nothing(scored)
+        return _without_scores(scored)
     total = float(scored.weights.sum())
     value = statistics.sum_of_products(scored.values, scored.weights) / total
     units = _distinct(scored.document_codes())
@@ -317,7 +318,7 @@ def macro(scored: Scored) -> Estimate:
     K.
     """
     if scored.values.size == 0:
-        return _nothing(scored)
+        return _without_scores(scored)
     subtasks = _Subtasks.of(scored)
     rows = subtasks.rows
     present = rows > 0

@@ -205,9 +205,9 @@ def _task_of(sample: Sample) -> str:
 
 
 def own_rows(name: str, samples: Samples) -> list[Sample]:
-    """The rows of a task.
+    """The rows of a task's file that belong to the task, or do not tell to which they belong.
 
-    Those of another task are in its file by mistake, and no answer to its question.
+    Rows of another task, which are in the file by mistake, answer another question.
     """
     return [sample for sample in samples if _task_of(sample) in {"", name}]
 
