@@ -66,12 +66,14 @@ class Walk:
         )  # fmt: skip
 
     def results(self):
-        """Names of the commands that have left results, one for each file."""
-        found = [
-            json.loads(path.read_text())
-            for path in (self.folder / "results").glob("*/results_*.json")
-        ]
-        return sorted(next(iter(one["configs"].values()))["metadata"]["command"] for one in found)
+        """Names of the commands that have left results, one for each file that is written whole."""
+        commands = []
+        for path in (self.folder / "results").glob("*/results_*.json"):
+            # lm-eval writes the file in its place: it may have only half of its text.
+            with contextlib.suppress(json.JSONDecodeError):
+                configs = json.loads(path.read_text())["configs"]
+                commands.append(next(iter(configs.values()))["metadata"]["command"])
+        return sorted(commands)
 
     def killed(self, words, ready, **options):
         """Start, wait until something is there, and kill the process with all that it started."""
