@@ -390,7 +390,7 @@ def _result_of_suite(score: SuiteScore) -> Iterator[schema.EvaluationResult]:
         metric_id=str(score.tags.get("metric_id") or f"{score.pack}.{score.name}"),
         metric_name=score.title or score.name,
         metric_unit=_unit_of_suite(score),
-        lower_is_better=score.better == "lower",
+        lower_is_better=score.better == "down",
         additional_details=_texts({"rule": score.rule, "pack": score.pack}),
     )
     yield schema.EvaluationResult(

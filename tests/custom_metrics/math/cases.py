@@ -578,6 +578,7 @@ CASES: dict[str, list[tuple[str, str, bool]]] = {
         (r"\{x\in\mathbb{Z}: x>3\}", r"(3,\infty)", False),
         (r"17\bmod 5", "2", True),
         ("x", r"\frac{d}{dx}x^2", False),
+        ("dxy", "d(xy)", True),
         (r"\text{A, C}", "C, A", True),
         (r"\text{A and C}", "A,C", True),
         (r"\begin{vmatrix}1&2\\3&4\end{vmatrix}", "-2", True),

@@ -44,6 +44,13 @@ def test_the_p_of_a_mean_is_the_level_at_which_its_interval_reaches_zero():
     assert mean.interval(1 - mean.p()).high == pytest.approx(0.0, abs=1e-7)
 
 
+def test_a_turned_mean_has_the_mirrored_interval():
+    tasks = [ours.PairedVerdicts(200, 4, 18), ours.PairedVerdicts(300, 9, 20)]
+    mean = ours.MeanDifference(tuple(ours.TaskDifference(task) for task in tasks))
+    low, high = mean.interval()
+    assert mean.turned().interval() == pytest.approx((-high, -low))
+
+
 def test_a_mean_without_a_task_is_refused():
     with pytest.raises(ValueError, match="at least one task"):
         ours.overall_interval([])

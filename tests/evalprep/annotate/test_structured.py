@@ -112,6 +112,15 @@ def test_once_it_was_answered_another_way_of_asking_is_not_mixed_in(science_run,
     assert "takes no JSON schema" in next(iter(outcome["tasks"][0]["details"]))
 
 
+def test_what_was_answered_without_a_schema_goes_on_without_it(science_run, judge):
+    with serve(lambda *_: "Rating: 4") as server:
+        judge(science_run, server.url, *ONE, "--limit", 3, "--structured", "off")
+        _, outcome, _ = judge(science_run, server.url, *ONE)
+    assert outcome["json_schema"] == "it has answered without one"
+    assert outcome["tasks"][0]["n_ok"] == 12
+    assert (len(server.requests), server.structured) == (12, [])
+
+
 def test_what_is_answered_on_its_way_is_not_asked_for_twice(science_run, judge):
     """The first request is declined at once while the others, sent beside it, are answered later."""
 

@@ -18,6 +18,7 @@ from evalprep.cli import main
 from evalprep.export import check_file, cut_summary
 from evalprep.results import sample_hash
 from tests import PROJECT_ROOT
+from tests.evalprep.leaderboard import runs as board_runs
 from tests.evalprep.report.runs import HOSTILE, capitals, hostile, line, summaries, write_run
 from tests.evalprep.results.readers.logs import inspect_sample, write_json_log
 from tests.evalprep.results.writing import Row
@@ -191,6 +192,24 @@ def test_records_obey_every_rule_and_their_digests_are_right(runs, tmp_path):
         assert detail["checksum"] == hashlib.sha256(samples.read_bytes()).hexdigest()
         assert record["source_metadata"]["source_organization_name"] == "lab"
         assert record["evaluation_timestamp"] == record["retrieved_timestamp"] == "1767323045"
+
+
+def test_a_suite_score_has_its_direction_and_its_standard_error(tmp_path):
+    packs = board_runs.make_pack(tmp_path)
+    rows = board_runs.rows(0.8, 1)
+    run = board_runs.write(tmp_path / "runs", "org/model", rows, rows)
+    options = ("--template_dir", packs, "--set", "samples=no")
+    (path,) = export(tmp_path / "out", run, "--to", "eee", *options)
+    results = json.loads(path.read_text())["evaluation_results"]
+    by_name = {result["evaluation_name"]: result for result in results}
+    directions = {
+        name: result["metric_config"]["lower_is_better"] for name, result in by_name.items()
+    }
+    assert (directions["kept"], directions["secrets_recited"]) == (False, True)
+    score = by_name["kept"]["score_details"]
+    share, count = score["score"], board_runs.ROWS
+    expected = (share * (1 - share) / (count - 1)) ** 0.5
+    assert score["uncertainty"]["standard_error"]["value"] == pytest.approx(expected)
 
 
 def test_each_sample_carries_its_hashes(runs, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.errors import BadInput
 from evalprep.files import file_sha256
+from evalprep.packs import PublishedValue
 from evalprep.packs.prepared import Edit, load_prepared, prepared_above, require_prepared
 
 
@@ -27,6 +28,7 @@ def work_dir(tmp_path):
             "rx_b": {"pack": "rx", "rows": None},
         },
         "packs": {"rx": {"folder": "/packs/rx"}},
+        "published": {"rx/total": [{"value": 0.5, "source": "a paper", "note": "5 shots"}]},
         "files": {name: file_sha256(folder / name) for name in names},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -39,6 +41,8 @@ def test_facts(work_dir):
     assert prepared.tasks["rx_a"].expected == 2
     assert prepared.tasks["rx_b"].rows is None
     assert str(prepared.pack_folders["rx"]) == "/packs/rx"
+    published = PublishedValue(value=0.5, source="a paper", note="5 shots")
+    assert prepared.plan.published == {"rx/total": (published,)}
     assert prepared.task_file("rx_b") == work_dir / "rx" / "rx_b.yaml"
     assert prepared.task_file("gone") is None
     assert prepared_above(work_dir / "rx" / "rx_a.parquet", levels=4).folder == work_dir
