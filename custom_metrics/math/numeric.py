@@ -25,7 +25,8 @@ MAX_MAGNITUDE = 3_000
 """Decimal orders of magnitude of an intermediate result."""
 _POINTS = 8
 _FAR_POINTS = 16
-"""Points further out, every other one whole, for functions that jump at whole numbers."""
+_IN_PIECES = {"floor", "ceil", "max", "min"}
+"""Points further out, every other one whole, for functions that are made of pieces."""
 _EXTREMES: dict[str, Callable[..., Any]] = {"max": max, "min": min}
 _TRIGONOMETRY = {"sin", "cos", "tan", "cot", "sec", "csc"}
 
@@ -267,8 +268,7 @@ def _same(first: Node, second: Node, bases: tuple[str, str]) -> bool:
         first_value, second_value, tolerance, _ = _pair(first, second, 0, bases)
         return bool(abs(first_value - second_value) <= tolerance)
     nodes = [*first.walk(), *second.walk()]
-    in_steps = any(node.op == "fn" and node.value in {"floor", "ceil"} for node in nodes)
-    points = _POINTS + (_FAR_POINTS if in_steps else 0)
+    points = _POINTS + (_FAR_POINTS if any(map(_is_in_pieces, nodes)) else 0)
     agreement = _agreement(first, second, bases, points)
     if agreement is None:
         return False
@@ -276,6 +276,11 @@ def _same(first: Node, second: Node, bases: tuple[str, str]) -> bool:
     if real_points < 2 or Node("const", value="i") in nodes:
         return real_points + len(complex_agrees) >= 3 and all(complex_agrees)
     return True
+
+
+def _is_in_pieces(node: Node) -> bool:
+    """Tells whether a function follows other formulas at other places, as |x - 2| does."""
+    return node.op == "abs" or (node.op == "fn" and node.value in _IN_PIECES)
 
 
 def _agreement(
@@ -294,6 +299,10 @@ def _agreement(
             first_value, second_value, tolerance, stayed_real = _pair(first, second, point, bases)
         except UndefinedError:
             continue
+        except NotExactError:
+            if point < _POINTS:
+                raise
+            continue  # far out values may be too large; the other points decide
         is_equal = bool(abs(first_value - second_value) <= tolerance)
         if not stayed_real:
             complex_agrees.append(is_equal)
