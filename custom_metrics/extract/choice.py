@@ -49,10 +49,10 @@ def _is_word(text: str, start: int, end: int) -> bool:
     may_be_article = is_bare or before in "*_=\"'“‘«"
     if raw in "AIai" and may_be_article and doubts.WORD_AFTER.match(text, end):
         return True
-    if is_bare:
-        more = doubts.NOUN_AFTER if raw.isupper() else doubts.BLANK_THEN_MORE
-        if more.match(text, end):
-            return True
+    if is_bare and raw.isupper() and doubts.NOUN_AFTER.match(text, end):
+        return True
+    if is_bare and not raw.isupper() and doubts.BLANK_THEN_MORE.match(text, end):
+        return True
     return doubts.SPECIES.match(text, end) is not None
 
 

@@ -18,6 +18,7 @@ BOUNDED = {
     "custom_metrics.extract.choice_patterns.BOXED": "the content of one box, whose length `wording.BOX` bounds",
     "evalprep.check.folds.": "sentences of findings, a few hundred characters",
     "evalprep.data.layout.": "names of files",
+    "evalprep.packs.datafiles.": "names of files",
     "evalprep.results.readers.tools.simple_evals._ALL_RESULTS": "names of files",
     "datasets:": "patterns of families.yaml",
 }

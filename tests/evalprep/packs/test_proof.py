@@ -208,6 +208,12 @@ def test_the_chain_from_pasted_commands_to_the_report(project, tiny_model, tmp_p
     results = sorted((folder / "results").glob("*/results_*.json"))
     assert len(results) == len(COMMANDS), "each command ran once"
     score = ["score", folder / "results", "--template_dir", folder / "packs", "--json"]
+    after_run = json.loads(evalprep(elsewhere, *score, "--no-write"))
+    assert after_run["results"]["proof/letters"]["agg_value"] == len("yesitis"), (
+        "`run` scored with the packs of the preparation"
+    )
+    (ledger,) = folder.rglob("annotations.sqlite")
+    ledger.unlink()
     before = json.loads(evalprep(elsewhere, *score, "--no-write"))
     assert before["results"]["proof/letters"]["reason"] == "not counted yet", (
         "what is only read computes nothing"
