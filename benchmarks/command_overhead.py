@@ -149,7 +149,7 @@ def least(rounds: Sequence[tuple[Cost, Cost]]) -> tuple[Cost, Cost]:
     return min(rounds, key=lambda costs: costs[1].cpu)
 
 
-def lines_of(engine: Engine, folder: Path, prompts: int) -> Iterator[Measure]:
+def lines_of(engine: Engine, folder: Path, prompts: int, rounds: int) -> Iterator[Measure]:
     """The lines of one engine."""
     prepare(
         folder,
@@ -162,7 +162,7 @@ def lines_of(engine: Engine, folder: Path, prompts: int) -> Iterator[Measure]:
     words = [os.fspath(MODEL), os.fspath(folder / "rows.jsonl"), str(NEW_TOKENS), str(BATCH)]
     script = [sys.executable, "-c", engine.bare, *words]
     ours, theirs = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         ours.append(with_generation(["sh", "work_dir/command.sh"], engine, folder))
         theirs.append(with_generation(script, engine, folder))
     command, generation = least(ours)
@@ -187,7 +187,7 @@ def main() -> int:
         for engine in engines:
             folder = Path(name) / engine.backend
             folder.mkdir()
-            measures += lines_of(engine, folder, prompts)
+            measures += lines_of(engine, folder, prompts, 1 if args.short else ROUNDS)
     report = Report(
         "command_overhead",
         "python -m benchmarks.command_overhead",
