@@ -49,11 +49,16 @@ def _is_word(text: str, start: int, end: int) -> bool:
     may_be_article = is_bare or before in "*_=\"'“‘«"
     if raw in "AIai" and may_be_article and doubts.WORD_AFTER.match(text, end):
         return True
-    if is_bare and raw.isupper() and doubts.NOUN_AFTER.match(text, end):
-        return True
-    if is_bare and not raw.isupper() and doubts.BLANK_THEN_MORE.match(text, end):
+    if is_bare and _begins_words(raw, text, end):
         return True
     return doubts.SPECIES.match(text, end) is not None
+
+
+def _begins_words(letter: str, text: str, end: int) -> bool:
+    """Tell whether a bare letter that ends there goes on as "G proteins" or "a dog" do."""
+    if letter.isupper():
+        return doubts.NOUN_AFTER.match(text, end) is not None
+    return doubts.BLANK_THEN_MORE.match(text, end) is not None
 
 
 def _text_before(text: str, start: int) -> str:
