@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalprep.compare import match_rows
 from evalprep.results import (
@@ -20,7 +22,6 @@ from evalprep.results import (
     TaskRun,
     at_one_length,
     ends_a_sentence,
-    extraction_failed,
     knows_parsing,
     text_of,
 )
@@ -40,9 +41,10 @@ class Replies:
         task: The run's task.
         table: Its rows under the primary filter.
         rows: Row of `table` for each aligned row; -1 where the run lacks it.
-        flags: `UNPARSED`, `TRUNCATED`, `EMPTY` and `OTHER_PROMPT`, added; filled while the samples
+        flags: `UNPARSED`, `TRUNCATED`, `EMPTY`, `OTHER_PROMPT` and `UNSURE`, added. The columns of
+            the table give three of them; whether a reply was cut off is filled in while the samples
             are read.
-        lengths: Characters of each reply, -1 where the run lacks it; filled likewise.
+        lengths: Characters of each reply, -1 where the run lacks it; filled in likewise.
         ended: Whether each reply ends as a whole one does; filled likewise.
         replier: Who wrote them.
     """
@@ -130,22 +132,17 @@ class Replies:
         for row in chosen:
             yield None if row == UNKNOWN else next(samples)
 
-    def note(self, sample: Sample | None, first: Sample) -> None:
-        """Records flags and length of the next aligned row; without a sample, that it is absent."""
+    def note(self, sample: Sample | None) -> None:
+        """Records the length of the next aligned row and whether it was cut off.
+
+        Without a sample, that the run lacks the row.
+        """
         if sample is None:
-            self.flags.append(0)
             self.lengths.append(UNKNOWN)
             self.ended.append(True)
             return
         text = text_of(sample)
-        flags = _FLAG_OF_CUT[self.replier.cut(sample)]
-        if extraction_failed(sample):
-            flags |= UNPARSED
-        if not text or text.isspace():
-            flags |= EMPTY
-        if sample.prompt_hash != first.prompt_hash:
-            flags |= OTHER_PROMPT
-        self.flags.append(flags)
+        self.flags[len(self.lengths)] |= _FLAG_OF_CUT[self.replier.cut(sample)]
         self.lengths.append(len(text))
         self.ended.append(ends_a_sentence(text))
 
@@ -207,10 +204,41 @@ def align(name: str, runs: Sequence[Run]) -> TaskRows:
         }
         rows = [row_at.get(at, UNKNOWN) for at in range(len(place))]
         replies.append(Replies(task, table, rows, replier=Replier.of(run)))
-    for reply in replies:
-        if reply is not None:
-            reply.rows += [UNKNOWN] * (len(place) - len(reply.rows))
+    present = [reply for reply in replies if reply is not None]
+    for reply in present:
+        reply.rows += [UNKNOWN] * (len(place) - len(reply.rows))
+    _flag_by_columns(present, len(place))
     return TaskRows(name, [sample_id for sample_id, _ in place], replies)
+
+
+def _flag_by_columns(replies: Sequence[Replies], size: int) -> None:
+    """Sets the flags that the columns of each table give: of the answer, the reply, the prompt.
+
+    The prompt of a row is held against that of the first run that has the row.
+    """
+    first_prompts = np.zeros(size, dtype=np.uint64)
+    has_prompt = np.zeros(size, dtype=np.bool_)
+    for reply in replies:
+        rows, table = np.array(reply.rows, dtype=np.int64), reply.table
+        is_present = rows != UNKNOWN
+        prompts = _at_rows(table.prompt_hash, rows)
+        is_first = is_present & ~has_prompt
+        first_prompts[is_first] = prompts[is_first]
+        has_prompt |= is_present
+        flags = (
+            UNPARSED * (_at_rows(table.unparsed, rows) == 1)
+            | EMPTY * (_at_rows(table.empty, rows) == 1)
+            | OTHER_PROMPT * (is_present & (prompts != first_prompts))
+        )
+        reply.flags = bytearray(flags.astype(np.uint8))
+
+
+def _at_rows(column: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """A table's values in the order of the aligned rows; 0 where the run lacks a row."""
+    values = np.zeros(rows.size, dtype=column.dtype)
+    is_present = rows != UNKNOWN
+    values[is_present] = column[rows[is_present]]
+    return values
 
 
 _Key = tuple[str, int]

@@ -288,12 +288,11 @@ def _side_by_side(
 
 
 def _note(task: TaskRows, samples: Sequence[Sample | None]) -> Sample:
-    """Records each run's flags of the next row; returns the row of the first run that has it."""
-    first = next(sample for sample in samples if sample is not None)
+    """Records what each run's next reply shows; returns the row of the first run that has it."""
     for sample, replies in zip(samples, task.replies, strict=True):
         if replies is not None:
-            replies.note(sample, first)
-    return first
+            replies.note(sample)
+    return next(sample for sample in samples if sample is not None)
 
 
 def _subtask(sample: Sample) -> str:

@@ -78,7 +78,7 @@ _SAMPLE_FIELDS: list[Any] = [
 class _Never:
     """A decoder that leaves every line to the tolerant reader."""
 
-    def decode(self, _: bytes) -> Any:
+    def decode(self, _: bytes | memoryview) -> Any:
         raise msgspec.DecodeError("read by the tolerant reader")
 
     decode_lines = decode
@@ -160,7 +160,7 @@ class SampleReader:
         self._logged: tuple[str, ...] = ()
         self._decoding = _Decoding(_SAMPLE_FIELDS, ())
 
-    def read(self, raw: bytes, sample_id: str) -> Sample | Damage:
+    def read(self, raw: memoryview, sample_id: str) -> Sample | Damage:
         """Returns the sample of a line, whose id is known, or why the line cannot be used."""
         try:
             line = self._decode(raw)
@@ -168,7 +168,7 @@ class SampleReader:
             line = None
         # The document is left as it is; lm-eval writes an object.
         if line is None or memoryview(line.doc)[0] != _OPENING:
-            sample = parse(raw)
+            sample = parse(bytes(raw))
             if isinstance(sample, Sample):
                 sample.sample_id = sample_id
             return sample
@@ -187,7 +187,7 @@ class SampleReader:
             target_hash=line.target_hash,
         )
 
-    def _decode(self, raw: bytes) -> Any:
+    def _decode(self, raw: memoryview) -> Any:
         line = self._decoding.decoder.decode(raw)
         if line.metrics != self._logged:
             self._logged = line.metrics

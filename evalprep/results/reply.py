@@ -144,10 +144,15 @@ def truncated(
     2.5 characters per allowed token that stops inside a sentence; one that ends a sentence was not.
     What is left is not known.
     """
+    return _ended_at(limit_of_reply(sample, default), sample, count)
+
+
+def _ended_at(limit: int | None, sample: Sample, count: CountTokens | None) -> bool | None:
+    """Returns whether a reply ended at this limit of tokens: see `truncated`."""
     own = sample.metrics.get("truncated")
     if own is not None:
         return bool(own == 1)
-    limit, text = limit_of_reply(sample, default), sample.response
+    text = sample.response
     if not isinstance(text, str):
         return None
     if limit is None:
@@ -201,9 +206,12 @@ class Replier:
 
         None where that cannot be known: see `truncated`.
         """
-        count = token_counter(self.model) if self.model else None
-        names_limit = limit_of_reply(sample) is not None
-        return truncated(sample, count, None if names_limit else self.limit)
+        named = limit_of_reply(sample)
+        return _ended_at(self.limit if named is None else named, sample, self._count)
+
+    @cached_property
+    def _count(self) -> CountTokens | None:
+        return token_counter(self.model) if self.model else None
 
 
 def _open_json(text: str) -> bool:

@@ -100,25 +100,25 @@ class Table:
         errors = self.metrics.get(SCORER_ERROR)
         return np.zeros(len(self), dtype=np.bool_) if errors is None else errors > 0
 
-    def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    def lines(self, rows: Iterable[int]) -> Iterator[tuple[int, memoryview]]:
         """Some rows and their lines as they stand in the file, in the order asked for."""
         remaining = iter(rows)
         with self.path.open("rb") as file:
             while chosen_rows := list(islice(remaining, _LOOKED_UP)):
                 yield from self._lines_of(chosen_rows, file.fileno())
 
-    def _lines_of(self, chosen_rows: list[int], place: int) -> Iterator[tuple[int, bytes]]:
+    def _lines_of(self, chosen_rows: list[int], place: int) -> Iterator[tuple[int, memoryview]]:
         """Some rows and their lines, from the open file with this number."""
         offsets = self.offset[chosen_rows].tolist()
         ends = (self.offset[chosen_rows] + self.length[chosen_rows]).tolist()
-        begin, piece = 0, b""
+        begin, piece = 0, memoryview(b"")
         for row, offset, end, following in zip(
             chosen_rows, offsets, ends, [*offsets, UNKNOWN][1:], strict=True
         ):
             if offset < begin or end > begin + len(piece):
                 is_run = 0 <= following - end <= end - offset
                 size = max(end - offset, _AHEAD) if is_run else end - offset
-                begin, piece = offset, os.pread(place, size, offset)
+                begin, piece = offset, memoryview(os.pread(place, size, offset))
             yield row, piece[offset - begin : end - begin]
 
     def read(self, rows: Iterable[int]) -> Iterator[Sample]:
