@@ -30,19 +30,24 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from benchmarks.measuring import KEPT, ROOT, measure, write_docs
+from benchmarks.scale_picture import Point, draw
 
 NAME = "scale_model"
 MODEL = ROOT / "models" / "SmolLM2-135M-Instruct"
 EFFICIENCY = 0.85  # of two replicas, without loading the model
 SIZES = (16, 32, 64, 125, 250, 500, 1_000, 2_000, 4_000)
 #: Replicas and prompts of the plans; 10 million is a suite of many tasks with repeats.
-PLANS = ((8, 100_000), (64, 1_000_000), (1_000, 10_000_000))
+REPLICAS = (8, 64, 1_000)
+PROMPTS = (100_000, 1_000_000, 10_000_000)
+MOST_UNITS = 100_000  # of a plan; smaller ones would be files by the million
+PICTURE = ROOT / "docs" / "scale.svg"
 GREEDY = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 8}
 QUESTION = "What is {} plus {}? Answer with a number."
 #: Rows of a unit in the two runs on one replica, whose difference is the fixed cost of units.
@@ -119,8 +124,14 @@ def predict(constants: Constants, prompts: int, replicas: int, shard_rows: int) 
 
 def best_plan(constants: Constants, prompts: int, replicas: int) -> Prediction:
     """The prediction with the unit size of least makespan."""
-    plans = (predict(constants, prompts, replicas, size) for size in SIZES)
+    sizes = [size for size in SIZES if prompts / size <= MOST_UNITS]
+    plans = (predict(constants, prompts, replicas, size) for size in sizes)
     return min(plans, key=lambda plan: plan.makespan)
+
+
+def best_plans(constants: Constants, prompts: int) -> list[Prediction]:
+    """The best plan of a number of prompts for each number of replicas."""
+    return [best_plan(constants, prompts, replicas) for replicas in REPLICAS]
 
 
 # --- the real runs
@@ -265,9 +276,19 @@ def measure_runs(prompts: int) -> dict[str, Any]:
 # --- the page
 
 
-def table(record: dict[str, Any]) -> list[str]:
-    """The lines for docs/appendix/scale.md: the check, and the plans."""
-    return [check_line(record), "", *plan_lines(Constants(**record["constants"]), PLANS)]
+def table(record: dict[str, Any], plans: Sequence[Prediction]) -> list[str]:
+    """The lines for docs/appendix/scale.md: the check, the plans and their picture."""
+    picture = "![Predicted makespan over the number of replicas](../scale.svg)"
+    return [check_line(record), "", *plan_lines(plans), "", picture]
+
+
+def picture(constants: Constants, plans: Sequence[Prediction]) -> str:
+    """Draws plans as makespan over replicas, beside what the prompts alone would take."""
+    lines: dict[int, list[Point]] = {}
+    for plan in plans:
+        ideal = plan.prompts * constants.prompt / plan.replicas
+        lines.setdefault(plan.prompts, []).append(Point(plan.replicas, plan.makespan, ideal))
+    return draw(lines)
 
 
 def check_line(record: dict[str, Any]) -> str:
@@ -285,19 +306,26 @@ def check_line(record: dict[str, Any]) -> str:
     )
 
 
-def plan_lines(constants: Constants, sizes: Sequence[tuple[int, int]]) -> list[str]:
-    """The table of the best plans for some numbers of replicas and prompts."""
+def plan_lines(plans: Sequence[Prediction]) -> list[str]:
+    """The table of some plans."""
     lines = [
-        "| replicas | prompts | best `--shard` | makespan | efficiency |",
+        "| prompts | replicas | best `--shard` | makespan | efficiency |",
         "|---:|---:|---:|---:|---:|",
     ]
-    for replicas, prompts in sizes:
-        plan = best_plan(constants, prompts, replicas)
-        lines.append(
-            f"| {replicas:,} | {prompts:,} | {plan.shard_rows:,} | {plan.makespan / 3600:.1f} h "
-            f"| {plan.efficiency:.2f} |"
-        )
-    return lines
+    return [*lines, *map(_plan_line, plans)]
+
+
+def _plan_line(plan: Prediction) -> str:
+    hours = plan.makespan / 3600
+    time_needed = f"{hours:.1f} h" if hours >= 1 else f"{plan.makespan / 60:.0f} min"
+    cells = (
+        f"{plan.prompts:,}",
+        f"{plan.replicas:,}",
+        f"{plan.shard_rows:,}",
+        time_needed,
+        f"{plan.efficiency:.2f}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> int:
@@ -307,17 +335,21 @@ def main() -> int:
     )
     parser.add_argument("--measure", action="store_true", help="run on one and two replicas now")
     parser.add_argument("--prompts", type=int, default=400)
-    parser.add_argument("--docs", type=Path, help="page whose table is replaced")
+    parser.add_argument("--docs", type=Path, help="page whose table is replaced, with its picture")
     args = parser.parse_args()
     file = KEPT.parent / "measured" / f"{NAME}.json"
     if args.measure:
         record = measure_runs(args.prompts)
         file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     record = json.loads(file.read_text(encoding="utf-8"))
-    for line in table(record):
+    constants = Constants(**record["constants"])
+    plans = list(chain.from_iterable(best_plans(constants, prompts) for prompts in PROMPTS))
+    lines = table(record, plans)
+    for line in lines:
         print(line)
     if args.docs:
-        write_docs(args.docs, NAME, table(record))
+        write_docs(args.docs, NAME, lines)
+        PICTURE.write_text(picture(constants, plans), encoding="utf-8")
     return int(record["efficiency"] < EFFICIENCY or not record["same_verdicts"])
 
 

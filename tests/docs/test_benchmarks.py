@@ -7,16 +7,18 @@ import sys
 
 import pytest
 
+from benchmarks import scale_model
 from benchmarks.__main__ import LONG, SCRIPTS, page_of
 from benchmarks.measuring import HEAD, KEPT, Cost, Measure, Report, table, write_docs
 from benchmarks.scale_model import (
-    PLANS,
+    PICTURE,
+    PROMPTS,
     SIZES,
     Constants,
     best_plan,
-    check_line,
+    best_plans,
     latest_end,
-    plan_lines,
+    picture,
     predict,
 )
 from tests import PROJECT_ROOT
@@ -64,10 +66,11 @@ def test_the_plan_is_that_of_the_model_of_cost():
 def test_the_page_shows_the_plan_of_the_runs_that_were_measured_last():
     record = json.loads((KEPT / "scale_model.json").read_text(encoding="utf-8"))
     page = shown(page_of("scale_model"), "scale_model")
-    smallest = plan_lines(Constants(**record["constants"]), PLANS[:1])
-    assert page[0] == check_line(record)
-    assert page[2 : 2 + len(smallest)] == smallest
-    assert len(page) == 2 + len(smallest) - 1 + len(PLANS)
+    constants = Constants(**record["constants"])
+    plans = [plan for prompts in PROMPTS for plan in best_plans(constants, prompts)]
+    assert page == scale_model.table(record, plans)
+    assert PICTURE.read_text(encoding="utf-8") == picture(constants, plans)
+    assert [plan.replicas for plan in plans if plan.prompts == 10_000_000] == [8, 64, 1_000]
 
 
 def test_something_was_measured():
