@@ -410,7 +410,7 @@ class Selection:
 
     Attributes:
         sampled: Tasks with samples on both sides.
-        stored: Tasks that both sides have, of which a side lacks the samples.
+        stored: Tasks and groups that both sides have, of which a side lacks the samples.
         missing: Tasks of the baseline that the candidate lacks.
         extra: Tasks of the candidate that the baseline lacks.
     """
@@ -453,7 +453,8 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     if other is None:
         sampled = run.select(list(names) if names else None)
         return Selection(list(sampled), [], [], [])
-    known = list(dict.fromkeys([*run.tasks, *run.stored, *other.tasks, *other.stored]))
+    tasks = [*run.tasks, *run.stored, *other.tasks, *other.stored]
+    known = list(dict.fromkeys([*_groups_without_samples(run, other), *tasks]))
     selection = Selection([], [], [], [])
     for name in _expanded(run, other, names, known) if names else known:
         if name in run.tasks and name in other.tasks:
@@ -465,6 +466,12 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
         else:
             selection.stored.append(name)
     return selection
+
+
+def _groups_without_samples(run: Run, other: Run) -> list[str]:
+    """The groups with values on both sides, of which a side lacks the samples."""
+    stored = {**run.stored_groups, **other.stored_groups}
+    return [name for name in stored if name in run.group_values and name in other.group_values]
 
 
 def _expanded(run: Run, other: Run, names: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tasks without samples, side by side and unpaired.
+"""Tasks and groups without samples, side by side and unpaired.
 
 Compared are the scores and standard errors that lm-eval stored.
 """
@@ -15,7 +15,8 @@ from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of
-from evalprep.results import NONE, Metric, Run, TaskRun, limit_of
+from evalprep.results import NONE, FactDifference, Metric, Run, TaskRun, limit_of
+from evalprep.terminal import shortlist
 
 _NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
 UNPAIRED_TEST = "z, unpaired"
@@ -25,14 +26,17 @@ UNPAIRED = "unpaired: from stored scores, without samples; pairing would show sm
 def compare_stored(
     run: Run, other: Run, names: Collection[str], settings: Settings
 ) -> list[Conclusion]:
-    """Compare every stored score of some tasks that both results files hold."""
+    """Compare every stored score of some tasks or groups that both results files hold."""
     conclusions: list[Conclusion] = []
     for name in names:
         task, against = run.known(name), other.known(name)
         if task is None or against is None:
             continue
-        differences = differing(run, task, other, against)
-        not_comparable = reasons(differences, settings.allow)
+        differences = _differences(run, task, other, against)
+        not_comparable = [
+            *reasons(differences, settings.allow),
+            *_reasons_of_members(run, other, name),
+        ]
         notes = [UNPAIRED, *manner_notes(differences)]
         notes += _notes_on_limits(task, against)
         for conclusion in _compare_stored_task(name, task, against, settings):
@@ -40,6 +44,31 @@ def compare_stored(
             conclusion.notes += notes
             conclusions.append(conclusion)
     return conclusions
+
+
+def _differences(run: Run, task: TaskRun, other: Run, against: TaskRun) -> list[FactDifference]:
+    """The facts that differ of a task; of a group the first difference of each fact."""
+    differences = differing(run, task, other, against)
+    for name in run.logged.tasks_below(task.name):
+        member, member_against = run.known(name), other.known(name)
+        if member is not None and member_against is not None:
+            differences += differing(run, member, other, member_against)
+    first_of_fact: dict[str, FactDifference] = {}
+    for item in differences:
+        first_of_fact.setdefault(item.name, item)
+    return list(first_of_fact.values())
+
+
+def _reasons_of_members(run: Run, other: Run, name: str) -> list[str]:
+    """The reason why a group is another one on each side; empty for the same one, and a task."""
+    members, of_other = (set(side.logged.tasks_below(name)) for side in (run, other))
+    if members == of_other:
+        return []
+    parts = []
+    for side, lone in (("candidate", members - of_other), ("baseline", of_other - members)):
+        if lone:
+            parts.append(f"only the {side}'s has {shortlist(sorted(lone), 3)}")
+    return [f"the group has other tasks: {'; '.join(parts)}"]
 
 
 def _compare_stored_task(

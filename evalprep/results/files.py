@@ -59,10 +59,17 @@ class RunFiles:
 
     @property
     def given_name(self) -> str:
-        """The name that a person gave to the results file; empty where lm-eval named it."""
+        """The name that a person gave to the results file.
+
+        Empty where lm-eval named it, or where the name is that of any results.
+        """
         if self.results is None or RESULTS.fullmatch(self.results.name):
             return ""
-        return "" if self.results.stem == "results" else self.results.stem
+        return "" if self.results.stem.lower() in _ANY_RESULTS else self.results.stem
+
+
+#: Names of results files that tell runs apart no better than their folders do.
+_ANY_RESULTS = frozenset(("results", "eval_results", "eval", "metrics", "scores", "output"))
 
 
 def _may_hold_runs(entry: os.DirEntry[str]) -> bool:

@@ -28,6 +28,9 @@ SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<stamp>{STAMP})\.jsonl?", re.DOT
 RESULTS = re.compile(rf".+_(?P<stamp>{STAMP})\.json", re.DOTALL)
 _RESULTS_BEFORE = "results.json"  # of lm-eval before May 2024
 _RESULTS_BEGIN = re.compile(rb'\s{0,9}\{\s{0,9}"results"\s{0,9}:\s{0,9}\{')
+#: A key that no other tool writes, in whatever a script of a user wrote around it.
+_STDERR_OF_METRIC = re.compile(rb'"\w{1,80}_stderr,[\w-]{1,80}"\s{0,9}:')
+_LOOKED_AT = 2**16  # bytes of a file that shows by its content whether it holds results
 #: Names made of the model's arguments.
 _FORMER = re.compile(r"(?:pretrained|model)(?:__|=).+\.jsonl")
 _LAST_DATE = 4e9  # seconds; what is beyond is no time of a run
@@ -219,10 +222,12 @@ def _loose_results(path: Path) -> list[Path]:
 
 
 def _is_results(path: Path) -> bool:
-    """Returns whether a file begins as results of lm-eval do."""
+    """Returns whether a file begins as results of lm-eval do, or soon has a key of theirs."""
     with path.open("rb") as file:
-        beginning = file.read(80)
-    return _RESULTS_BEGIN.match(beginning) is not None
+        beginning = file.read(_LOOKED_AT)
+    if _RESULTS_BEGIN.match(beginning):
+        return True
+    return path.suffix == ".json" and _STDERR_OF_METRIC.search(beginning) is not None
 
 
 def _by_names_alone(path: Path) -> Folder | None:

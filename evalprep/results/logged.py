@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +46,20 @@ class RowCounts(msgspec.Struct, frozen=True):
 
     original: Count | None = None
     effective: Count | None = None
+
+    @classmethod
+    def total(cls, counts: Sequence[RowCounts]) -> RowCounts:
+        """The rows of several tasks together; None where those of one are not known."""
+        return cls(
+            _sum_or_none([count.original for count in counts]),
+            _sum_or_none([count.effective for count in counts]),
+        )
+
+
+def _sum_or_none(numbers: Sequence[int | None]) -> int | None:
+    """The sum of some numbers; None without any, or where one is not known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known and len(known) == len(numbers) else None
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -241,6 +255,10 @@ class RunResults(msgspec.Struct, frozen=True, kw_only=True):
             seen.add(name)
             yield name
             waiting += self.members(name)
+
+    def tasks_below(self, group: str) -> list[str]:
+        """Returns every task below a group."""
+        return [name for name in self.below(group) if name in self.tasks]
 
 
 def stored_values(metrics: Iterable[Metric]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from evalprep.packs import Excluded, Plan
 from evalprep.results.directions import Turned
 from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
-from evalprep.results.logged import CallSettings, GroupResults, RunResults, TaskResults
+from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
@@ -132,6 +132,32 @@ class Run:
             if name not in self.tasks
         }
 
+    @cached_property
+    def group_values(self) -> dict[str, TaskRun]:
+        """Groups of which the results file holds values, each in the form of a task."""
+        return {
+            name: TaskRun(
+                name, Path(os.devnull), self._as_task(group), turned=self.turned.get(name)
+            )
+            for name, group in self.logged.groups.items()
+            if group.metrics
+        }
+
+    def _as_task(self, group: GroupResults) -> TaskResults:
+        """A group's values, over the rows of all its tasks."""
+        names = self.logged.tasks_below(group.name)
+        rows = [self.logged.tasks[name].rows for name in names]
+        return TaskResults(name=group.name, metrics=group.metrics, rows=RowCounts.total(rows))
+
+    @property
+    def stored_groups(self) -> dict[str, TaskRun]:
+        """Groups with values that cannot be computed from samples: all but one task lack them."""
+        return {
+            name: group
+            for name, group in self.group_values.items()
+            if len(self.group(name)) < min(2, len(self.logged.tasks_below(name)))
+        }
+
     @property
     def outermost(self) -> dict[str, tuple[Metric, ...]]:
         """Outermost groups and tasks in no group -> their metrics.
@@ -162,8 +188,8 @@ class Run:
         return self.tasks[name].path if name in self.tasks else self.files.results
 
     def known(self, name: str) -> TaskRun | None:
-        """A task with or without samples."""
-        return self.tasks.get(name) or self.stored.get(name)
+        """A task with or without samples, or the values of a group."""
+        return self.tasks.get(name) or self.stored.get(name) or self.group_values.get(name)
 
     def task(self, name: str) -> TaskRun:
         """One task by name.

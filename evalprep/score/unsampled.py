@@ -46,9 +46,12 @@ class StoredScore:
 
 
 def stored_scores(run: Run) -> list[StoredScore]:
-    """Returns the stored scores of the tasks without samples, the primary one of each first."""
+    """Returns the stored scores of groups and tasks without samples.
+
+    Groups come first, and of each the primary score.
+    """
     scores = []
-    for name, task in run.stored.items():
+    for name, task in {**run.stored_groups, **run.stored}.items():
         metrics = [metric for metric in task.metrics if metric.value is not None]
         primary = choose_primary(task.metadata, metrics)
         rows = expected_rows(run, task)

@@ -8,6 +8,7 @@ No other room names a key of these files.
 | `lm_eval_0_2` | 0.2 and 0.3 | metrics without a filter, no samples, no settings of tasks |
 | `lm_eval_0_4_0` | 0.4.0 to 0.4.2 | `metric,filter`; directions only in the settings of tasks |
 | `lm_eval_0_4_3` | 0.4.3 and later | directions and numbers of rows have parts of their own |
+| `lm_eval_values` | scripts around `simple_evaluate` | the values of 0.4 alone |
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from typing import Any
 from evalprep.credentials import without_secrets
 from evalprep.files import as_mapping
 from evalprep.results.logged import DamagedPart, RunResults
-from evalprep.results.readers import lighteval, lm_eval_0_2, lm_eval_0_4_0, lm_eval_0_4_3
+from evalprep.results.readers import (
+    lighteval,
+    lm_eval_0_2,
+    lm_eval_0_4_0,
+    lm_eval_0_4_3,
+    lm_eval_values,
+)
 from evalprep.results.readers.jsonparts import JsonParts
 from evalprep.results.readers.lm_eval_0_4_3 import encode, stored_call
 
@@ -32,6 +39,7 @@ GENERATIONS: tuple[
 ] = (
     (lighteval.recognises, lighteval.decode),
     (lm_eval_0_2.recognises, lm_eval_0_2.decode),
+    (lm_eval_values.recognises, lm_eval_values.decode),
     (lm_eval_0_4_0.recognises, lm_eval_0_4_0.decode),
     (lm_eval_0_4_3.recognises, lm_eval_0_4_3.decode),
 )

@@ -90,17 +90,24 @@ def _task(wire: _File, name: str, file: str) -> tuple[TaskResults, list[DamagedP
     settings, damage = task_settings(entry, file, name)
     shots = wire.n_shot.get(name)
     stated, declared = wire.higher_is_better.get(name) or {}, declared_metrics(entry)
+    values = wire.results.get(name, {})
     task = TaskResults(
         name=name,
-        metrics=stored_metrics(wire.results.get(name, {}), stated, declared),
+        metrics=stored_metrics(values, stated, declared),
         directions=directions_of(stated, declared),
         settings=settings,
         version=wire.versions.get(name),
         num_fewshot=shots if isinstance(shots, int) else settings.num_fewshot,
-        rows=wire.n_samples.get(name, RowCounts()),
+        rows=wire.n_samples.get(name) or _rows_beside_values(values),
         hash=wire.task_hashes.get(name, ""),
     )
     return task, damage
+
+
+def _rows_beside_values(values: Mapping[str, Any]) -> RowCounts:
+    """The rows that a run had of a task, which lm-eval also writes beside the task's values."""
+    rows = values.get("sample_len")
+    return RowCounts(effective=rows if isinstance(rows, int) and rows >= 0 else None)
 
 
 def _group(wire: _File, name: str, members: tuple[str, ...]) -> GroupResults:

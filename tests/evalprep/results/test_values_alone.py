@@ -1,0 +1,109 @@
+"""Values that a script of a user kept of lm-eval, and values of groups without samples."""
+
+import json
+
+import pytest
+
+from evalprep.cli import main
+from evalprep.compare import compare_runs
+from evalprep.results import decode_run, load_run
+from evalprep.score import score_run
+
+PIQA = {"alias": "piqa", "sample_len": 200, "acc,none": 0.6, "acc_stderr,none": 0.03}
+ARC = {"alias": "arc", "exact_match,strict-match": 0.25, "exact_match_stderr,strict-match": 0.02}
+HEADER = {"adapter": "lora", "limit": 200, "note": {"a": 1}}
+NESTED = {
+    "mmlu": {"alias": "mmlu", "acc,none": 0.6, "acc_stderr,none": 0.01},
+    "mmlu_humanities": {"alias": " - humanities", "acc,none": 0.55, "acc_stderr,none": 0.02},
+    "mmlu_law": {"alias": "  - law", "acc,none": 0.5, "acc_stderr,none": 0.02},
+    "mmlu_art": {"alias": "  - art", "acc,none": 0.6, "acc_stderr,none": 0.02},
+    "mmlu_stem": {"alias": " - stem", "acc,none": 0.65, "acc_stderr,none": 0.02},
+    "piqa": PIQA,
+}
+
+
+def write(file, content):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param({"piqa": PIQA, "arc": ARC}, id="the values of each task alone"),
+        pytest.param({"results": {"piqa": PIQA, "arc": ARC}}, id="under results"),
+        pytest.param({**HEADER, "results": {"piqa": PIQA, "arc": ARC}}, id="beside other keys"),
+    ],
+)
+@pytest.mark.parametrize("is_file_named", [True, False])
+def test_values_that_a_script_kept_are_read(tmp_path, content, is_file_named):
+    file = write(tmp_path / "lora" / "eval_results.json", content)
+    run = load_run(file if is_file_named else file.parent)
+    assert run.model == "lora"
+    assert list(run.stored) == ["piqa", "arc"]
+    metric = run.stored["arc"].metrics[0]
+    assert (metric.metric, metric.filter) == ("exact_match", "strict-match")
+    assert (metric.value, metric.stderr, metric.direction) == (0.25, 0.02, "up")
+    assert run.stored["piqa"].logged.rows.effective == 200
+    assert run.stored["arc"].logged.rows.effective is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param({"piqa": PIQA, "settings": {"lr": 0.1}}, id="one entry without values"),
+        pytest.param({"piqa": {"acc,none": "0.6"}}, id="a text for a number"),
+        pytest.param({"piqa": {"acc": 0.6}}, id="no filter"),
+        pytest.param({"results": {}}, id="nothing"),
+    ],
+)
+def test_what_may_be_something_else_is_refused(tmp_path, capsys, content):
+    file = write(tmp_path / "eval_results.json", content)
+    assert main(["score", str(file)]) == 2
+    assert "no results that evalprep reads" in capsys.readouterr().err
+
+
+def test_a_file_with_a_name_of_its_own_names_the_run(tmp_path):
+    assert load_run(write(tmp_path / "lora.json", {"piqa": PIQA})).model == "lora"
+
+
+def test_groups_show_by_the_indent_of_their_members():
+    run = decode_run(NESTED, "values.json")
+    assert {name: group.members for name, group in run.groups.items()} == {
+        "mmlu": ("mmlu_humanities", "mmlu_stem"),
+        "mmlu_humanities": ("mmlu_law", "mmlu_art"),
+    }
+    assert list(run.tasks) == ["mmlu_law", "mmlu_art", "mmlu_stem", "piqa"]
+
+
+def test_a_group_without_samples_has_the_score_that_is_stored_for_it(tmp_path):
+    run = load_run(write(tmp_path / "values.json", NESTED))
+    shown = {score.task: score.value for score in score_run(run).stored}
+    assert list(shown)[:2] == ["mmlu", "mmlu_humanities"]
+    assert (shown["mmlu"], shown["mmlu_law"]) == (0.6, 0.5)
+
+
+def compared(tmp_path, content, other, **options):
+    runs = [
+        load_run(write(tmp_path / name / "values.json", side))
+        for name, side in (("new", content), ("old", other))
+    ]
+    return {item.name: item for item in compare_runs(*runs, **options).stored}
+
+
+def test_groups_without_samples_are_compared(tmp_path):
+    worse = {**NESTED, "mmlu": {**NESTED["mmlu"], "acc,none": 0.5}}
+    conclusions = compared(tmp_path, worse, NESTED)
+    assert conclusions["mmlu: acc"].verdict.startswith("worse")
+    assert not conclusions["mmlu: acc"].not_comparable
+    alone = compared(tmp_path, worse, NESTED, tasks=["mmlu"])
+    assert list(alone) == ["mmlu: acc"]
+
+
+def test_a_group_of_other_tasks_is_not_comparable(tmp_path):
+    other = {name: entry for name, entry in NESTED.items() if name != "mmlu_art"}
+    conclusions = compared(tmp_path, NESTED, other)
+    reason = "the group has other tasks: only the candidate's has mmlu_art"
+    assert conclusions["mmlu: acc"].not_comparable == [reason]
+    assert not conclusions["mmlu_law: acc"].not_comparable
