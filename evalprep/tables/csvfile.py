@@ -98,6 +98,7 @@ def write_rows(rows: Iterable[Sequence[Any]], path: Path) -> int:
 
 
 def write_csv(table: Table, path: Path) -> int:
-    """Writes headings and raw values; returns the number of rows."""
-    rows = ([cell.value for cell in row.cells] for row in table.lines())
+    """Writes names and raw values, without headings between rows; returns the number of rows."""
+    values = (row for row in table.lines() if not row.level)
+    rows = ([cell.value for cell in row.cells] for row in values)
     return write_rows(chain([table.names], rows), path)

@@ -88,7 +88,8 @@ class Workbook:
 
     def _write_row(self, sheet: Any, number: int, row: Row) -> None:
         for place, cell in enumerate(row.cells):
-            _write_cell(sheet, number, place, cell, self._formats.get(cell.tone))
+            tone = Tone.LEADING if row.level else cell.tone
+            _write_cell(sheet, number, place, cell, self._formats.get(tone))
 
 
 def _write_cell(sheet: Any, row: int, column: int, cell: Cell, style: Any) -> None:
