@@ -95,7 +95,7 @@ def _name_place(column: Column, names: Sequence[str], width: int) -> _Place:
 def _heading(column: Column, longest: int) -> list[str]:
     """A name over several lines, and its signs behind or below it."""
     size = max(_HEADING, longest)
-    *first_pieces, last_piece = column.name.split("_")
+    *first_pieces, last_piece = column.full_name.split("_")
     parts = [f"{piece}_" for piece in first_pieces]
     lines: list[str] = []
     for part in [*parts, last_piece]:

@@ -47,7 +47,7 @@ def _breakable(text: str) -> str:
 
 
 def _head(column: Column, *, sortable: bool) -> str:
-    text = _breakable(column.name)
+    text = _breakable(column.full_name)
     if column.arrow:
         text += f" <span>{escape(column.arrow)}</span>"
     pairs = [("scope", "col"), ("title", column.note)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evalprep.tables.model import Cell, Column, Row, Table, Tone
+from evalprep.tables.model import Cell, Column, Kind, Row, Table, Tone
 
 # An underscore inside a word is no markup, and task names are full of them.
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<!\w)_|_(?!\w))")
@@ -52,11 +52,13 @@ def _row(row: Row, table: Table) -> str:
 
 
 def _heading(column: Column) -> str:
-    return " ".join(filter(None, [escape(column.name), column.arrow]))
+    return " ".join(filter(None, [escape(column.full_name), column.arrow]))
 
 
 def _cell(cell: Cell, column: Column) -> str:
-    text = escape(cell.marked(column))
+    text = cell.marked(column)
+    if column.kind is not Kind.MARKDOWN:
+        text = escape(text)
     if cell.tone is Tone.LEADING:
         text = f"**{text}**"
     # Intervals come in brackets, which are no link where nothing follows them.

@@ -29,6 +29,7 @@ class Kind(Enum):
         "name"  # identifies the row; no medium cuts or folds it where another column can give way
     )
     TEXT = "text"
+    MARKDOWN = "markdown"  # text with Markdown's marks, which other media show as they are
     COUNT = "count"
     NUMBER = "number"  # four decimals for shares, else four significant digits
     PERCENT = "percent"  # a share, written as percent with one decimal
@@ -37,7 +38,7 @@ class Kind(Enum):
     MEASURE = "measure"  # text made of numbers, as an interval or "3 of 20": aligned like a number
 
 
-_LEFT = frozenset({Kind.NAME, Kind.TEXT})
+_LEFT = frozenset({Kind.NAME, Kind.TEXT, Kind.MARKDOWN})
 _FORMATS: dict[Kind, Callable[[float], str]] = {
     Kind.COUNT: "{:g}".format,
     Kind.NUMBER: number,
@@ -75,6 +76,9 @@ class Column:
             None for cells that are not cut.
         wraps: Its cells are sentences, which go on in further lines where a terminal is narrow.
         note: The explanation that HTML shows while the pointer is over the heading.
+        over: A heading above the name, as that of the task whose metrics are columns. CSV and
+            spreadsheets have a line of them, other media write it before the name.
+        digits: Decimals that a spreadsheet shows of its numbers; None for as many as they have.
     """
 
     name: str
@@ -84,11 +88,18 @@ class Column:
     least: int | None = None
     wraps: bool = False
     note: str = ""
+    over: str = ""
+    digits: int | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The name behind the heading above it."""
+        return " ".join(filter(None, [self.over, self.name]))
 
     @property
     def heading(self) -> str:
-        """The name with its signs."""
-        return " ".join(filter(None, [self.name, self.arrow]))
+        """The full name with its signs."""
+        return " ".join(filter(None, [self.full_name, self.arrow]))
 
     @property
     def right(self) -> bool:
@@ -220,13 +231,19 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The headings."""
+        """The names of the columns."""
         return [column.name for column in self.columns]
+
+    @property
+    def head(self) -> list[list[str]]:
+        """The lines of headings: the names, below the headings that they share."""
+        over = [column.over for column in self.columns]
+        return [over, self.names] if any(over) else [self.names]
 
     @property
     def has_head(self) -> bool:
         """False for a list, whose columns have no names."""
-        return any(self.names)
+        return any(column.full_name for column in self.columns)
 
 
 def as_cell(entry: Entry) -> Cell:

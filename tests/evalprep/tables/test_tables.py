@@ -250,3 +250,28 @@ def test_html_has_the_tones_shades_and_raw_values_of_cells():
         '<td class="other shade9" data-v="0.5" title="few rows"><span class="v">50.0</span>†'
         ' <span class="aside">0.4 to 0.6</span></td></tr></tbody></table>'
     )
+
+
+def _under_headings() -> Table:
+    columns = [Column(""), Column("f1", Kind.NUMBER, over="bioasq", digits=2)]
+    columns.append(Column("em", Kind.NUMBER, over="bioasq"))
+    return Table("Summary", columns, [("a", 0.123456, 1)])
+
+
+def test_headings_above_the_names_have_a_line_of_their_own_in_files(tmp_path):
+    assert write_csv(_under_headings(), tmp_path / "t.tsv") == 1
+    text = (tmp_path / "t.tsv").read_text()
+    assert text == "\tbioasq\tbioasq\n\tf1\tem\na\t0.123456\t1\n"
+    assert next(markdown_lines(_under_headings(), heading="##")) == "## Summary"
+    assert "|  | bioasq f1 | bioasq em |" in list(markdown_lines(_under_headings()))
+    assert table_lines(_under_headings())[0] == "   bioasq f1  bioasq em"
+
+
+def test_a_workbook_shows_decimals_and_holds_all(tmp_path):
+    path = tmp_path / "t.xlsx"
+    with Workbook(path) as book:
+        book.add(_under_headings())
+    assert sheets(path)["Summary"][2]["B"] == 0.123456
+    with zipfile.ZipFile(path) as book:
+        styles = book.read("xl/styles.xml")
+    assert b'formatCode="0.00"' in styles
