@@ -27,6 +27,7 @@ from typing import Any
 import yaml
 
 from evalprep.model.hardware import gpu_names
+from evalprep.tables import Column, Kind, Table, table_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = ROOT / "models" / "SmolLM2-135M-Instruct"
@@ -202,7 +203,6 @@ def main() -> None:
     print(f"{task['prompt_tokens']:,} tokens, {task['reply_tokens']:,} tokens to generate")
     told_room = memory and memory["cache_tokens"]
     rows = [
-        ("", "said", "was"),
         (
             "generation, s",
             f"{estimate['seconds']:.0f}",
@@ -215,8 +215,8 @@ def main() -> None:
             room.group(1) if room else "-",
         ),
     ]
-    for name, said, was in rows:
-        print(f"{name:<24} {said:>10} {was:>10}")
+    columns = [Column("", Kind.NAME), Column("said", Kind.MEASURE), Column("was", Kind.MEASURE)]
+    print("\n".join(table_lines(Table("", columns, rows))))
 
 
 if __name__ == "__main__":

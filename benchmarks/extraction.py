@@ -16,6 +16,7 @@ from typing import Any
 from custom_metrics.extract.choice import extract_choice
 from custom_metrics.extract.number import extract_number, same_number
 from custom_metrics.extract.thinking import strip_thinking
+from evalprep.tables import Column, Kind, Table, table_lines
 
 REPLIES = Path(__file__).parents[1] / "tests/data/replies"
 TABLES = {
@@ -50,6 +51,22 @@ def outcome(row: Mapping[str, Any], answer: str | None) -> str:
     )
 
 
+def shown(counts_by_set: Mapping[tuple[str, str], Mapping[str, float]]) -> Table:
+    """The counts of each kind and set, with shares of its rows."""
+    names = ("rows", *OUTCOMES, "unparsed", "ms each")
+    columns = [Column("kind"), Column("table", Kind.NAME)]
+    columns += [Column(name, Kind.MEASURE) for name in names]
+    table = Table("", columns)
+    for (kind, name), counts in counts_by_set.items():
+        rows = counts["rows"]
+        errors = [f"{counts[outcome]:.0f}" for outcome in OUTCOMES[1:]]
+        unparsed = f"{counts['unparsed'] / rows:.1%}"
+        milliseconds = f"{1000 * counts['seconds'] / rows:.2f}"
+        right = f"{counts['right'] / rows:.1%}"
+        table.add(kind, name, f"{rows:.0f}", right, *errors, unparsed, milliseconds)
+    return table
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("replies", nargs="*", type=Path)
@@ -76,24 +93,7 @@ def main() -> int:
                 f"{row['set']} {row['name']}: {result}, found {answer}, label {row['answer']}: "
                 f"{row['reply'][-300:]!r}"
             )
-    print(
-        f"{'kind':<8}{'table':<14}{'rows':>6}{'right':>8}{'wrong':>7}{'invented':>10}{'missed':>8}",
-        end="",
-    )
-    print(f"{'unparsed':>10}{'ms each':>9}")
-    for (kind, name), counts in table.items():
-        rows_each = counts["rows"]
-        print(
-            f"{kind:<8}{name:<14}{rows_each:>6.0f}"
-            f"{counts['right'] / rows_each:>8.1%}{counts['wrong']:>7.0f}",
-            end="",
-        )
-        print(
-            f"{counts['invented']:>10.0f}{counts['missed']:>8.0f}"
-            f"{counts['unparsed'] / rows_each:>10.1%}",
-            end="",
-        )
-        print(f"{1000 * counts['seconds'] / rows_each:>9.2f}")
+    print("\n".join(table_lines(shown(table))))
     if arguments.json:
         arguments.json.write_text(
             json.dumps(

@@ -30,7 +30,7 @@ from typing import Any
 os.environ["HF_HUB_OFFLINE"] = "1"
 _REAL: dict[str, Any] = {}  # lm-eval's own method, which every folder replaces anew
 LISTED = 5  # causes that are named for each folder
-HEAD = ("folder", "tasks", "errors", "confirmed", "lines at 80 columns")
+COUNTS = ("tasks", "errors", "confirmed", "lines at 80 columns")
 
 
 class _Splits(dict[str, Any]):
@@ -159,10 +159,11 @@ def main(folders: list[str]) -> int:
     from evalprep.check import Findings, RunSettings, check_static
     from evalprep.check.codes import HOUSE_STYLE
     from evalprep.check.folds import fold, paragraph
-    from evalprep.tables import fitted
+    from evalprep.tables import Column, Kind, Table, table_lines
 
     logging.disable(logging.CRITICAL)
-    rows, denied = [HEAD], 0
+    columns = [Column("folder", Kind.NAME), *(Column(name, Kind.MEASURE) for name in COUNTS)]
+    table, denied = Table("", columns), 0
     for folder in map(Path, folders):
         findings = Findings()
         done = check_static([folder], None, RunSettings.given(backend="hf", device="cpu"), findings)
@@ -193,16 +194,9 @@ def main(folders: list[str]) -> int:
         ).most_common(LISTED):
             print(f"not told: {count} tasks: {reason}")
         lines = sum(len(paragraph(one, [str(folder)]).splitlines()) for one in fold(found))
-        rows.append(
-            (
-                folder.name,
-                *(
-                    f"{count:,}"
-                    for count in (len(done.leaves), len(errors), len(errors) - len(refuted), lines)
-                ),
-            )
-        )
-    print("\n".join(fitted(rows, None, [None] * len(HEAD))) if folders else __doc__)
+        counts = (len(done.leaves), len(errors), len(errors) - len(refuted), lines)
+        table.add(folder.name, *(f"{count:,}" for count in counts))
+    print("\n".join(table_lines(table)) if folders else __doc__)
     return int(bool(denied))
 
 

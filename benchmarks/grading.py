@@ -38,6 +38,11 @@ Case = dict[str, object]
 Grader = Callable[[str, str], tuple[bool, bool | None]]
 """Gold answer and reply -> right or not, and whether no answer was found (None where that is
 not known)."""
+COUNTS = ("right", "false_accepts", "false_rejects", "unparsed", "raised")
+HEAD = (
+    *("right", "false acc.", "false rej.", "unparsed", "raised"),
+    *("CPU s/1000", "x ours", "slowest"),
+)
 GRADERS = ("ours", "math-verify", "lm-eval minerva", "lm-eval leaderboard")
 TEMPLATE = (
     "We work through the problem step by step.\n\nTherefore, the final answer is: ${}$. I hope "
@@ -270,37 +275,21 @@ def cases_of(which: str, path: Path | None) -> list[Case]:
     return (found + ordinary(1_000, seed=1))[:1_000] if which == "load" else found
 
 
-def table(rows: list[dict[str, object]], title: str) -> None:
+def print_table(rows: list[dict[str, object]], title: str) -> None:
     """Print one set as a table with ratios to ours."""
+    from evalprep.tables import Column, Kind, Table, table_lines
+
     ours = float(str(rows[0]["cpu_s_per_1000"]))
-    head = (
-        "right",
-        "false acc.",
-        "false rej.",
-        "unparsed",
-        "raised",
-        "CPU s/1000",
-        "x ours",
-        "slowest",
-    )
-    widths = (7, 11, 11, 10, 8, 12, 8, 9)
     print(f"\n{title}: {rows[0]['cases']} cases")
-    print(
-        "grader".ljust(22)
-        + "".join(name.rjust(width) for name, width in zip(head, widths, strict=True))
-    )
+    columns = [Column("grader", Kind.NAME), *(Column(name, Kind.MEASURE) for name in HEAD)]
+    table = Table("", columns)
     for row in rows:
         spent = float(str(row["cpu_s_per_1000"]))
         row["ratio"] = round(spent / ours, 1)
-        shown = [
-            row[key] for key in ("right", "false_accepts", "false_rejects", "unparsed", "raised")
-        ]
-        shown += [f"{spent:.2f}", row["ratio"], row["slowest_cpu_s"]]
-        cells = ("-" if cell is None else str(cell) for cell in shown)
-        print(
-            f"{row['grader']:22}"
-            + "".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-        )
+        counts = [row[key] for key in COUNTS]
+        cells = [*counts, f"{spent:.2f}", row["ratio"], row["slowest_cpu_s"]]
+        table.add(str(row["grader"]), *("-" if cell is None else str(cell) for cell in cells))
+    print("\n".join(table_lines(table)))
     for row in rows:
         for source, found in dict(row["sources"]).items():  # type: ignore[call-overload]
             share = f"{100 * int(found['right']) / int(found['cases']):.2f} %"
@@ -337,7 +326,7 @@ def main() -> None:
     )  # type: ignore[call-overload]
     for which in ("ordinary", "hard") if args.labelled is None else ("labelled",):
         rows = [in_fresh_process(name, which, args.labelled) for name in GRADERS]
-        table(rows, which if args.labelled is None else args.labelled.name)
+        print_table(rows, which if args.labelled is None else args.labelled.name)
         result[which] = [
             {key: value for key, value in row.items() if key != "verdicts"} for row in rows
         ]

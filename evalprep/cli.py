@@ -16,6 +16,7 @@ from typing import Any
 from evalprep import __version__
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import following_links
+from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import counted, guarded, progress
 from evalprep.verbs.options import complete
 from evalprep.verbs.reading import reading_results
@@ -35,11 +36,13 @@ _MACHINE_LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 
 
 def _overview() -> str:
-    width = max(map(len, VERBS))
-    lines = ["usage: evalprep VERB [arguments]", ""]
-    lines += [f"  {verb:<{width}}  {line}" for verb, line in VERBS.items()]
-    lines += ["", "`evalprep VERB --help` explains one verb."]
-    return "\n".join(lines)
+    table = Table("", [Column("", Kind.NAME), Column("", wraps=True)], list(VERBS.items()))
+    verbs = "\n".join(table_lines(table, indent="  "))
+    return f"""usage: evalprep VERB [arguments]
+
+{verbs}
+
+`evalprep VERB --help` explains one verb."""
 
 
 def main(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -67,6 +68,11 @@ def raw(stream: Any) -> Any:
     A bar that is drawn again, a screen that is cleared.
     """
     return stream.stream if isinstance(stream, Guarded) else stream
+
+
+def line_width(stream: Any) -> int | None:
+    """Returns the characters in a line of a terminal; None for a file, where lines stay whole."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def console(file: Any = None, **options: Any) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from evalprep.tables import Column, Kind, Table, markdown_lines
+
 LEVELS = ("error", "warning", "note")
 
 
@@ -805,16 +807,11 @@ def markdown() -> str:
         "",
     ]
     for family, title in FAMILIES.items():
-        lines += [
-            f"## {family}xx: {title}",
-            "",
-            "| code | level | meaning | what to do |",
-            "|---|---|---|---|",
-        ]
-        lines += [
-            f"| {code} | {row.level} | {row.meaning} | {row.fix or '-'} |"
-            for code, row in CODES.items()
-            if code.startswith(family)
-        ]
-        lines.append("")
+        columns = [Column("code", Kind.NAME), Column("level")]
+        columns += [Column(name, Kind.MARKDOWN) for name in ("meaning", "what to do")]
+        table = Table(f"{family}xx: {title}", columns)
+        for code, row in CODES.items():
+            if code.startswith(family):
+                table.add(code, row.level, row.meaning, row.fix or "-")
+        lines += markdown_lines(table)
     return "\n".join(lines)

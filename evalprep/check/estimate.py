@@ -24,7 +24,7 @@ from evalprep.check.replies import published_reply
 from evalprep.check.selection import asks_stock
 from evalprep.files import as_mapping
 from evalprep.model import Destination, ModelShape, Tokenizer, model_folder, model_shape
-from evalprep.tables import fitted
+from evalprep.tables import Column, Kind, Table, table_lines
 
 CHARACTERS_PER_TOKEN = (
     4.0  # English text under vocabularies of 32k to 128k tokens, where the tokenizer is not here
@@ -115,16 +115,14 @@ class Estimate:
         return "\n".join(["Tokens:", *self._table(width), *lines])
 
     def _table(self, width: int | None) -> list[str]:
-        """The tasks with their tokens; numbers stand at the right of their columns."""
-        head = ["task", "requests", "prompts", "replies", "at most", "replies from"]
-        rows = [head, *(task.cells() for task in self.tasks)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        aligned = []
-        for name, *numbers, origin in rows:
-            at_the_right = map(str.rjust, numbers, widths[1:-1])
-            aligned.append([name, *at_the_right, origin])
-        keeps_all = [None] * (len(head) - 1)
-        return fitted(aligned, width, [16, *keeps_all])
+        """The tasks with their tokens."""
+        counts = ("requests", "prompts", "replies", "at most")
+        columns = [
+            Column("task", least=16),
+            *(Column(name, Kind.MEASURE) for name in counts),
+            Column("replies from"),
+        ]
+        return table_lines(Table("", columns, [task.cells() for task in self.tasks]), width)
 
     def _time_line(self) -> str:
         from evalprep.status import duration

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from evalprep.compare import UNPAIRED_TEST
 from evalprep.gate.checks import ADVISORY, Check
 from evalprep.gate.decision import Verdict
+from evalprep.tables import Column, Table, table_lines
 from evalprep.terminal import counted
-
-_INDENT = 23  # characters in front of a check's name
 
 
 def lines_of(verdict: Verdict, width: int) -> list[str]:
@@ -22,21 +19,17 @@ def lines_of(verdict: Verdict, width: int) -> list[str]:
     rule = f", by the rule {verdict.rule!r}" if verdict.rule else ""
     lines = [f"candidate {verdict.run} against baseline {verdict.other}{rule}: {verdict.status}"]
     lines += [f"warning: {warning}" for warning in verdict.warnings]
-    for check in verdict.checks:
-        text = textwrap.fill(
-            _line_of(check),
-            width,
-            subsequent_indent=" " * _INDENT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        lines.append(text)
+    lines += table_lines(_check_table(verdict), width, indent="  ")
     return [*lines, *(f"note: {note}" for note in verdict.notes)]
 
 
-def _line_of(check: Check) -> str:
-    level = ", advisory" if check.level == ADVISORY else ""
-    return f"  {check.status:<19}  {check.name} ({_pairs_of(check)}{level}): {check.message}"
+def _check_table(verdict: Verdict) -> Table:
+    """The status of each check, and the sentence that explains it."""
+    table = Table("", [Column(""), Column("", wraps=True)])
+    for check in verdict.checks:
+        level = ", advisory" if check.level == ADVISORY else ""
+        table.add(check.status, f"{check.name} ({_pairs_of(check)}{level}): {check.message}")
+    return table
 
 
 def _pairs_of(check: Check) -> str:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
+from evalprep import tables
 from evalprep.leaderboard.board import LEADING, LEADS, Board, Cell, Row, label_of, sign_of
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.values import signs_of, value_text
 from evalprep.score import SHARE
+from evalprep.tables import Kind, Table
 from evalprep.terminal import counted
 
-_GAP = 2
-_HEADING = 9  # characters of a heading's line, where its words allow
-_LEAST_LABEL = 16
 _LINES = 100  # of tables, where nobody asked for certain columns
 _HEAD = 4  # lines of a table around its rows
 _CURVE_NAME = 28  # characters of a column's name beside its bars
+_CURVE_ENDS = 26  # characters around its bars: indent, gaps, first and last value
 _CURVE_STEPS = 3  # checkpoints from which a training has bars
 _PAIRS = 8  # that differ, in the terminal
 _BARS = "▁▂▃▄▅▆▇█"
@@ -37,21 +36,20 @@ def text(board: Board, width: int | None = None) -> str:
         width: Characters in a line; those of the terminal by default, 80 where there is none.
     """
     width = width or shutil.get_terminal_size((80, 24)).columns
-    stems = _labels(board, width)
-    room = width - len(stems[0])
-    blocks = list(_blocks(board, room))
+    blocks = tables.column_blocks(_table(board), width)
     other_columns = "--scores shows others"
     most = max(1, _LINES // (len(board.rows) + _HEAD))
     if len(blocks) > most and not board.columns.named:
-        board = _first_columns(board, sum(map(len, blocks[:most])))
-        blocks = list(_blocks(board, room))
+        count = sum(len(block.columns) - 1 for block in blocks[:most])
+        board = _first_columns(board, count)
+        blocks = tables.column_blocks(_table(board), width)
         other_columns = "--scores '*' shows all"
     count = len(board.columns.shown)
     all_count = len(board.columns.all)
     models = counted(len(board.rows), "model")
     lines = [f"{models}, {count} of {all_count} columns ({other_columns})"]
     for block in blocks:
-        lines += ["", *_table(board, block, stems)]
+        lines += ["", *tables.block_lines(block, width)]
     lines += _curves(board, width)
     for note in _legend(board):
         lines += textwrap.wrap(note, width, subsequent_indent="  ") or [""]
@@ -66,111 +64,23 @@ def _first_columns(board: Board, count: int) -> Board:
     return replace(board, columns=columns)
 
 
-def _labels(board: Board, width: int) -> list[str]:
-    """The first column, heading first: names of equal width, shortened in the middle."""
-    room = max(_LEAST_LABEL, width - 4 * (_HEADING + _GAP))
-    names = ["model", *map(label_of, board.rows)]
-    shown = [_shorten(name, room) for name in names]
-    longest = max(map(len, shown))
-    return [name.ljust(longest) for name in shown]
+def _table(board: Board) -> Table:
+    """The shown columns with the signs of their values."""
+    shown = board.columns.shown
+    columns = [tables.Column("model", Kind.NAME)]
+    columns += [tables.Column(column.name, Kind.NUMBER, signs_of(column)) for column in shown]
+    table = Table("", columns)
+    for row in board.rows:
+        cells = [_shown(row.cells.get(column.id), column) for column in shown]
+        table.add(label_of(row), *cells)
+    return table
 
 
-def _shorten(name: str, size: int) -> str:
-    if len(name) <= size:
-        return name
-    head = (size - 1) // 3
-    tail = size - 1 - head
-    return f"{name[:head]}…{name[len(name) - tail :]}"
-
-
-def _heading(column: Column, widest: int) -> list[str]:
-    """A name over several lines, broken behind underscores where it can be."""
-    size = max(_HEADING, widest)
-    *first_pieces, last_piece = column.name.split("_")
-    parts = [f"{piece}_" for piece in first_pieces]
-    lines: list[str] = []
-    for part in [*parts, last_piece]:
-        if lines and len(lines[-1]) + len(part) <= size:
-            lines[-1] += part
-        else:
-            lines.append(part)
-    signs = signs_of(column)
-    if signs:
-        if len(lines[-1]) + 1 + len(signs) <= size:
-            lines[-1] += f" {signs}"
-        else:
-            lines.append(signs)
-    return lines
-
-
-def shown(cell: Cell | None, column: Column) -> str:
+def _shown(cell: Cell | None, column: Column) -> tables.Cell:
     """A value with its sign."""
-    if cell is None:
-        return "-"
-    sign = sign_of(cell) or " "
-    return value_text(cell.value, column) + sign
-
-
-class _Shown(NamedTuple):
-    """A column on the screen: the lines of its heading, and its width."""
-
-    column: Column
-    heading: list[str]
-    width: int
-
-
-_Block = list[_Shown]
-
-
-def _blocks(board: Board, room: int) -> Iterator[_Block]:
-    """Columns with their headings and widths, as many at a time as fit."""
-    block: _Block = []
-    used = 0
-    for column in board.columns.shown:
-        values = [shown(row.cells.get(column.id), column) for row in board.rows]
-        widest = max(map(len, values), default=1)
-        heading = _heading(column, widest)
-        width = max(widest, *map(len, heading))
-        if block and used + _GAP + width > room:
-            yield block
-            block, used = [], 0
-        block.append(_Shown(column, heading, width))
-        used += _GAP + width
-    if block:
-        yield block
-
-
-def _table(board: Board, block: _Block, labels: Sequence[str]) -> list[str]:
-    lines = list(_head_lines(block, labels[0]))
-    width = len(labels[0]) + sum(_GAP + each.width for each in block)
-    lines.append("─" * width)
-    for row, label in zip(board.rows, labels[1:], strict=True):
-        cells = []
-        for each in block:
-            cell = row.cells.get(each.column.id)
-            text = shown(cell, each.column)
-            cells.append(text.rjust(each.width))
-        lines.append(_line_of(label, cells))
-    return lines
-
-
-def _head_lines(block: _Block, label: str) -> Iterator[str]:
-    """The headings, which end in the last line of the head."""
-    height = max(len(each.heading) for each in block)
-    for line in range(height):
-        cells = []
-        for _column, heading, width in block:
-            lines_above = height - len(heading)
-            # Right above the digits: the last character of a cell is its sign.
-            text = heading[line - lines_above] if line >= lines_above else ""
-            cells.append(text.rjust(width))
-        is_last = line == height - 1
-        yield _line_of(label if is_last else " " * len(label), cells)
-
-
-def _line_of(label: str, cells: Sequence[str]) -> str:
-    gap = " " * _GAP
-    return gap.join([label, *cells]).rstrip()
+    if cell is None or cell.value is None:
+        return tables.Cell()
+    return tables.Cell(cell.value, value_text(cell.value, column), mark=sign_of(cell))
 
 
 def _curves(board: Board, width: int) -> list[str]:
@@ -179,38 +89,39 @@ def _curves(board: Board, width: int) -> list[str]:
     The values over the steps as small bars, each between its least and largest.
     """
     lines: list[str] = []
-    longest = max((len(column.heading) for column in board.columns.shown), default=0)
-    longest = min(longest, _CURVE_NAME)
     for name, rows in board.trajectories().items():
         if len(rows) < _CURVE_STEPS:
             continue
         last_part = name.rpartition("/")[2]
-        short_name = _shorten(last_part or name, 24)
+        short_name = tables.shortened(last_part or name, 24)
         first, last = rows[0].place.step, rows[-1].place.step
         lines += ["", f"{short_name}, steps {first} to {last}"]
-        for column in board.columns.shown:
-            values = [_drawn(row, column) for row in rows]
-            lines += _curve(column, values, longest, width)
+        lines += tables.table_lines(_curve_table(board, rows, width), indent="  ")
     return lines
 
 
-def _curve(
-    column: Column, values: Sequence[float | None], longest: int, width: int
-) -> Iterator[str]:
-    """The bars of one column with its first and last value; nothing for fewer than two values."""
-    known = [value for value in values if value is not None]
-    if len(known) < 2:
-        return
-    heights = list(values)
-    if column.p_value:  # powers of ten apart
-        heights = [None if value is None else log_of(value) for value in values]
-    most = max(8, width - longest - 26)
-    bars = spark(_thinned(heights, most))
-    name = _shorten(column.heading, longest).ljust(longest)
-    first = value_text(known[0], column)
-    last = value_text(known[-1], column)
-    unit = " %" if column.unit == SHARE else ""
-    yield f"  {name}  {bars}  {first} to {last}{unit}"
+def _curve_table(board: Board, rows: Sequence[Row], width: int) -> Table:
+    """The columns that have two values or more over the steps."""
+    curves = Table("", [tables.Column(""), tables.Column(""), tables.Column("")])
+    names = [tables.shortened(column.heading, _CURVE_NAME) for column in board.columns.shown]
+    most_bars = max(8, width - max(map(len, names), default=0) - _CURVE_ENDS)
+    for name, column in zip(names, board.columns.shown, strict=True):
+        values = [_drawn(row, column) for row in rows]
+        known = [value for value in values if value is not None]
+        if len(known) < 2:
+            continue
+        bars = spark(_thinned(_heights(values, column), most_bars))
+        first, last = value_text(known[0], column), value_text(known[-1], column)
+        unit = " %" if column.unit == SHARE else ""
+        curves.add(name, bars, f"{first} to {last}{unit}")
+    return curves
+
+
+def _heights(values: Sequence[float | None], column: Column) -> list[float | None]:
+    """The values as they are drawn: p-values are powers of ten apart."""
+    if not column.p_value:
+        return list(values)
+    return [None if value is None else log_of(value) for value in values]
 
 
 def _drawn(row: Row, column: Column) -> float | None:

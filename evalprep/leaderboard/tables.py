@@ -146,10 +146,9 @@ def _shown(cell: Cell, column: Column) -> tables.Cell:
         low = value_text(cell.low, column)
         high = value_text(cell.high, column)
         spread = f"[{low}, {high}]"
-    sign = SIGNS.get(cell.standing, "")
-    text = value_text(cell.value, column) + sign
     tone = Tone.LEADING if cell.leads else Tone.PLAIN
-    return tables.Cell(cell.value, text, spread, tone)
+    mark = SIGNS.get(cell.standing, "")
+    return tables.Cell(cell.value, value_text(cell.value, column), spread, tone, mark=mark)
 
 
 def sayings(board: Board, intervals: str) -> list[str]:

@@ -92,7 +92,16 @@ if TYPE_CHECKING:
         document_hash,
         few_read,
     )
-    from evalprep.tables import Column, Table, markdown_lines
+    from evalprep.tables import (
+        Column,
+        Kind,
+        Table,
+        Workbook,
+        html_table,
+        markdown_lines,
+        write_csv,
+        write_rows,
+    )
     from evalprep.tables import escape as escape_markdown
 else:
     __getattr__ = offered(__name__)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from evalprep import tables
 from evalprep.numbers import number
 from evalprep.results import DONE, FAILED, PENDING, RUNNING, Unit, effort_of_unit, total
-from evalprep.tables import fitted
+from evalprep.tables import Column, Table
 
 SYMBOLS = {
     DONE: "\N{CHECK MARK}",
@@ -18,9 +19,10 @@ SYMBOLS = {
     PENDING: "\N{BULLET OPERATOR}",
     RUNNING: "\N{WHITE CIRCLE WITH UPPER RIGHT QUADRANT}",
 }
-# Characters of symbol, name, runtime, result and category that are shown on the narrowest of
-# terminals. A name of 40 characters stays whole at 80 columns.
-_LEAST, _NARROW = (None, 40, 12, 10, 0), 80
+# Characters of a name, a runtime and a result that are shown on the narrowest of terminals.
+# A name of 40 characters stays whole at 80 columns.
+_NAME, _RUNTIME, _RESULT = 40, 12, 10
+_SHORT_NAME, _NARROW = 12, 80
 
 
 @dataclass
@@ -205,17 +207,19 @@ def table_lines(lines: Sequence[TaskStatus], width: int | None) -> list[str]:
 
     Names and errors are cut where the terminal is narrow.
     """
-    cells = [
-        (
-            SYMBOLS[line.status],
-            line.name,
-            " ".join(filter(None, [line.progress, line.runtime()])),
-            line.result(),
-            line.category,
-        )
-        for line in lines
+    is_narrow = width is not None and width < _NARROW
+    columns = [
+        Column(""),
+        Column("name", least=_SHORT_NAME if is_narrow else _NAME),
+        Column("runtime", least=_RUNTIME),
+        Column("result", least=_RESULT),
     ]
-    columns = 5 if any(line.category for line in lines) else 4
-    rows = [("", "name", "runtime", "result", "category"), *cells]
-    least = _LEAST if width is None or width >= _NARROW else (None, 12, *_LEAST[2:])
-    return fitted([row[:columns] for row in rows], width, least[:columns])
+    has_categories = any(line.category for line in lines)
+    if has_categories:
+        columns.append(Column("category", least=0))
+    table = Table("", columns)
+    for line in lines:
+        runtime = " ".join(filter(None, [line.progress, line.runtime()]))
+        category = [line.category] if has_categories else []
+        table.add(SYMBOLS[line.status], line.name, runtime, line.result(), *category)
+    return tables.table_lines(table, width)

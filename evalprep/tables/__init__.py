@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
+    from evalprep.tables.blocks import block_lines, column_blocks
     from evalprep.tables.csvfile import harmless, write_csv, write_rows
     from evalprep.tables.html import html_table
+    from evalprep.tables.lines import shortened, table_lines
     from evalprep.tables.markdown import escape, markdown_lines
     from evalprep.tables.model import Cell, Column, Entry, Kind, Note, Table, Tone
-    from evalprep.tables.screen import fitted, print_notes, print_table
+    from evalprep.tables.screen import print_notes, print_table
     from evalprep.tables.workbook import Workbook
 else:
     __getattr__ = offered(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evalprep.tables.model import Cell, Column, Table, Tone
+from evalprep.tables.model import Cell, Column, Kind, Row, Table, Tone
 
 # An underscore inside a word is no markup, and task names are full of them.
 _SPECIAL = re.compile(r"([\\`*{}\[\]<>#|~]|(?<!\w)_|_(?!\w))")
@@ -34,23 +34,31 @@ def markdown_lines(table: Table, *, heading: str = "##") -> Iterator[str]:
     yield f"| {' | '.join(map(_heading, table.columns))} |"
     yield f"|{'|'.join(_RULES[column.right] for column in table.columns)}|"
     for row in table.lines():
-        cells = [
-            _cell(cell, column) for cell, column in zip(row.cells, table.columns, strict=False)
-        ]
-        cells += [""] * (len(table.columns) - len(cells))
-        yield f"| {' | '.join(cells)} |"
+        yield _row(row, table)
     yield ""
     yield from (f"- {escape(note.text)}" for note in table.notes)
     if table.notes:
         yield ""
 
 
+def _row(row: Row, table: Table) -> str:
+    if row.level:
+        cells = [f"**{escape(row.cells[0].shown(table.columns[0]))}**"]
+    else:
+        places = zip(row.cells, table.columns, strict=False)
+        cells = [_cell(cell, column) for cell, column in places]
+    cells += [""] * (len(table.columns) - len(cells))
+    return f"| {' | '.join(cells)} |"
+
+
 def _heading(column: Column) -> str:
-    return " ".join(filter(None, [escape(column.name), column.arrow]))
+    return " ".join(filter(None, [escape(column.full_name), column.arrow]))
 
 
 def _cell(cell: Cell, column: Column) -> str:
-    text = escape(cell.shown(column))
+    text = cell.marked(column)
+    if column.kind is not Kind.MARKDOWN:
+        text = escape(text)
     if cell.tone is Tone.LEADING:
         text = f"**{text}**"
     # Intervals come in brackets, which are no link where nothing follows them.

@@ -1,5 +1,7 @@
 """The table that every medium renders: columns with a kind, rows of cells, notes below.
 
+A row can be a heading over the rows that follow it. A table whose columns have no names is a list.
+
 A cell holds a raw value. Media for programs (CSV, xlsx) write that value; media for people
 (terminal, Markdown, HTML) write its text, which the column's kind makes from it unless the cell
 brings its own.
@@ -27,6 +29,7 @@ class Kind(Enum):
         "name"  # identifies the row; no medium cuts or folds it where another column can give way
     )
     TEXT = "text"
+    MARKDOWN = "markdown"  # text with Markdown's marks, which other media show as they are
     COUNT = "count"
     NUMBER = "number"  # four decimals for shares, else four significant digits
     PERCENT = "percent"  # a share, written as percent with one decimal
@@ -35,7 +38,7 @@ class Kind(Enum):
     MEASURE = "measure"  # text made of numbers, as an interval or "3 of 20": aligned like a number
 
 
-_LEFT = frozenset({Kind.NAME, Kind.TEXT})
+_LEFT = frozenset({Kind.NAME, Kind.TEXT, Kind.MARKDOWN})
 _FORMATS: dict[Kind, Callable[[float], str]] = {
     Kind.COUNT: "{:g}".format,
     Kind.NUMBER: number,
@@ -57,6 +60,7 @@ class Tone(Enum):
     QUIET = "quiet"
     LEADING = "leads"
     EXCLUDED = "other"
+    REFERENCE = "reference"  # what the others are held against
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +70,36 @@ class Column:
     Args:
         name: Its heading.
         kind: The kind of its values.
-        arrow: A sign behind the heading that tells which direction is better.
+        arrow: Signs behind the heading: the unit, and which direction is better.
         width: Characters of its cells in a spreadsheet.
+        least: Characters that its cells keep on a terminal where they are cut for a line to fit;
+            None for cells that are not cut.
+        wraps: Its cells are sentences, which go on in further lines where a terminal is narrow.
+        note: The explanation that HTML shows while the pointer is over the heading.
+        over: A heading above the name, as that of the task whose metrics are columns. CSV and
+            spreadsheets have a line of them, other media write it before the name.
+        digits: Decimals that a spreadsheet shows of its numbers; None for as many as they have.
     """
 
     name: str
     kind: Kind = Kind.TEXT
     arrow: str = ""
     width: int = 16
+    least: int | None = None
+    wraps: bool = False
+    note: str = ""
+    over: str = ""
+    digits: int | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The name behind the heading above it."""
+        return " ".join(filter(None, [self.over, self.name]))
+
+    @property
+    def heading(self) -> str:
+        """The full name with its signs."""
+        return " ".join(filter(None, [self.full_name, self.arrow]))
 
     @property
     def right(self) -> bool:
@@ -104,7 +130,11 @@ class Cell:
         text: What a person reads; None for the text that the column's kind makes.
         detail: A second text, quieter, behind or below the first (an interval, a deviation).
         tone: What it means.
-        note: The explanation that a spreadsheet shows as a comment.
+        note: The explanation that a spreadsheet shows as a comment, and HTML while the pointer is
+            over the cell.
+        mark: A sign right behind the text, as for a footnote.
+        shade: Where the value stands between the worst (0) and the best (1); HTML colours the cell
+            by it.
     """
 
     value: Value = None
@@ -112,10 +142,24 @@ class Cell:
     detail: str = ""
     tone: Tone = Tone.PLAIN
     note: str = ""
+    mark: str = ""
+    shade: float | None = None
 
     def shown(self, column: Column) -> str:
-        """The text for people, without the detail."""
+        """The text for people, without mark and detail."""
         return column.text_of(self.value) if self.text is None else self.text
+
+    def marked(self, column: Column, room: int = 0) -> str:
+        """The text for people with its mark.
+
+        >>> Cell(0.5, mark="*").marked(Column("score", Kind.NUMBER))
+        '0.5000*'
+
+        Args:
+            column: The cell's column.
+            room: Characters that every mark of the column has.
+        """
+        return self.shown(column) + self.mark.ljust(room)
 
 
 Entry = Cell | Value
@@ -123,9 +167,18 @@ Entry = Cell | Value
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: a cell per column, or fewer."""
+    """One row.
+
+    Args:
+        cells: A cell per column, or fewer.
+        tone: What the row means.
+        level: 0 for a row of values; else the row is a heading of this level over the rows that
+            follow, and its only cell spans all columns.
+    """
 
     cells: tuple[Cell, ...]
+    tone: Tone = Tone.PLAIN
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +206,23 @@ class Table:
     rows: Iterable[Row | Sequence[Entry]] = field(default_factory=list)
     notes: Sequence[Note] = ()
 
-    def add(self, *entries: Entry) -> None:
-        """Append a row to a table whose rows are a list."""
+    def add(self, *entries: Entry, tone: Tone = Tone.PLAIN) -> None:
+        """Appends a row to a table whose rows are a list."""
+        self._append(Row(tuple(map(as_cell, entries)), tone))
+
+    def add_heading(self, text: str, level: int = 1) -> None:
+        """Appends a heading over the rows that follow.
+
+        Args:
+            text: The heading.
+            level: 1 for a section, 2 for a part of a section.
+        """
+        self._append(Row((Cell(text),), level=level))
+
+    def _append(self, row: Row) -> None:
         if not isinstance(self.rows, list):
             raise TypeError(f"the rows of {self.title!r} are not a list")
-        self.rows.append(Row(tuple(map(as_cell, entries))))
+        self.rows.append(row)
 
     def lines(self) -> Iterator[Row]:
         """The rows, every entry as a cell."""
@@ -166,8 +231,19 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The headings."""
+        """The names of the columns."""
         return [column.name for column in self.columns]
+
+    @property
+    def head(self) -> list[list[str]]:
+        """The lines of headings: the names, below the headings that they share."""
+        over = [column.over for column in self.columns]
+        return [over, self.names] if any(over) else [self.names]
+
+    @property
+    def has_head(self) -> bool:
+        """False for a list, whose columns have no names."""
+        return any(column.full_name for column in self.columns)
 
 
 def as_cell(entry: Entry) -> Cell:

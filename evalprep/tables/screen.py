@@ -1,7 +1,4 @@
-"""Tables on a terminal of 80 columns, names whole.
-
-Or cut to its width where a table is drawn again and again.
-"""
+"""Tables on a terminal of 80 columns, with titles and colours; names stay whole."""
 
 from __future__ import annotations
 
@@ -55,12 +52,8 @@ def _text(cell: Cell, column: Column) -> Any:
     """The cell as a text of rich: brackets in a task's name are no markup there."""
     from rich.text import Text
 
-    shown = " ".join(filter(None, [cell.shown(column), cell.detail]))
+    shown = " ".join(filter(None, [cell.marked(column), cell.detail]))
     return Text(shown, style=_STYLES.get(cell.tone, ""))
-
-
-def _heading(column: Column) -> str:
-    return " ".join(filter(None, [column.name, column.arrow]))
 
 
 def _rich_table(table: Table, rows: Sequence[Row]) -> Any:
@@ -77,14 +70,15 @@ def _rich_table(table: Table, rows: Sequence[Row]) -> Any:
     )
     for column in table.columns:
         drawn.add_column(
-            Text(_heading(column)),
+            Text(column.heading),
             justify="right" if column.right else "left",
             overflow="fold",
             no_wrap=column.right,
         )
     for row in rows:
         cells = zip(row.cells, table.columns, strict=False)
-        drawn.add_row(*(_text(cell, column) for cell, column in cells))
+        style = "bold" if row.level else _STYLES.get(row.tone, "")
+        drawn.add_row(*(_text(cell, column) for cell, column in cells), style=style)
     return drawn
 
 
@@ -94,18 +88,20 @@ def _print_stacked(console: Any, table: Table, rows: Sequence[Row]) -> None:
 
     name_column, *columns = table.columns
     body = [_texts_beside_name(row, columns) for row in rows]
-    headings = [Text(_heading(column)) for column in columns]
+    headings = [Text(column.heading) for column in columns]
     widths = [max(text.cell_len for text in place) for place in zip(headings, *body, strict=True)]
     fits = sum(widths) + 2 * len(widths) <= console.width
     gap = " " * (2 if fits else 1)
     rule = min(console.width, sum(widths) + len(gap) * len(widths)) - 1
 
     console.print(Text(table.title, style="bold"), end="\n\n")
-    console.print(Text(f" {_heading(name_column)}"))
+    console.print(Text(f" {name_column.heading}"))
     console.print(_joined(headings, columns, widths, gap))
     console.print(Text(" " + "─" * rule))
     for row, texts in zip(rows, body, strict=True):
         console.print(Text.assemble(" ", _text(row.cells[0], name_column)))
+        if row.level:
+            continue
         console.print(_joined(texts, columns, widths, gap))
     console.print()
 
@@ -131,49 +127,3 @@ def _joined(
         line.append_text(Text.assemble(*parts))
     line.rstrip()
     return line
-
-
-def fitted(
-    rows: Sequence[Sequence[str]], width: int | None, least: Sequence[int | None]
-) -> list[str]:
-    """Returns rows as aligned lines that are not wider than a terminal.
-
-    What does not fit ends in an ellipsis.
-
-    Args:
-        rows: Cells; as many in each row.
-        width: Characters in a line; None for as many as are needed.
-        least: Per column, the characters that it keeps in any case; None where it gives none away.
-            With them and the gaps of two between the columns a line can be wider than `width`.
-
-    >>> fitted([("task_of_a_family", "3 s")], 12, [4, None])
-    ['tas…ily  3 s']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    excess = 0 if width is None else sum(widths) + 2 * (len(widths) - 1) - width
-    while excess > 0:
-        spare = [
-            0 if floor is None else size - floor for size, floor in zip(widths, least, strict=True)
-        ]
-        widest = max(range(len(widths)), key=lambda place: (spare[place] > 0, widths[place]))
-        if spare[widest] <= 0:
-            break
-        widths[widest] -= 1
-        excess -= 1
-    return [_line(row, widths) for row in rows]
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = [_cut(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
-    return "  ".join(cells).rstrip()
-
-
-def _cut(cell: str, size: int) -> str:
-    """The cell in at most a size.
-
-    A sentence loses its end, a name its middle, as names of a family differ at the end.
-    """
-    if len(cell) <= size:
-        return cell
-    head = size - 1 if " " in cell else (size - 1) // 2
-    return f"{cell[:head]}…{cell[len(cell) - (size - 1 - head) :]}"

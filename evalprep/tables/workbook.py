@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -46,7 +47,7 @@ class Workbook:
         self._content = io.BytesIO()
         self.book = xlsxwriter.Workbook(self._content, {"constant_memory": self._streamed})
         self._head = self.book.add_format(_HEAD_FORMAT)
-        self._formats = {tone: self.book.add_format(look) for tone, look in _FORMATS.items()}
+        self._styles: dict[tuple[Tone, int | None], Any] = {}
         return self
 
     def __exit__(
@@ -66,29 +67,47 @@ class Workbook:
             The last sheet, of xlsxwriter.
         """
         sheet = self._new_sheet(table)
-        number = 0
+        digits = [column.digits for column in table.columns]
+        head = len(table.head)
+        number = head - 1
         for row in table.lines():
             number += 1
             if number == _ROW_LIMIT:
                 sheet = self._new_sheet(table)
-                number = 1
-            self._write_row(sheet, number, row)
+                number = head
+            self._write_row(sheet, number, row, digits)
         for note in table.notes:
             number += 1
-            self._write_row(sheet, number, Row((Cell(note.text),)))
+            self._write_row(sheet, number, Row((Cell(note.text),)), digits)
         return sheet
 
     def _new_sheet(self, table: Table) -> Any:
         sheet = self.book.add_worksheet(sheet_name(table.title, self._names))
         for number, column in enumerate(table.columns):
             sheet.set_column(number, number, column.width)
-            _write_cell(sheet, 0, number, Cell(column.name), self._head)
-        sheet.freeze_panes(1, 1)
+        # Line by line: a streamed sheet does not go back.
+        for line, names in enumerate(table.head):
+            for place, name in enumerate(names):
+                _write_cell(sheet, line, place, Cell(name), self._head)
+        sheet.freeze_panes(len(table.head), 1)
         return sheet
 
-    def _write_row(self, sheet: Any, number: int, row: Row) -> None:
-        for place, cell in enumerate(row.cells):
-            _write_cell(sheet, number, place, cell, self._formats.get(cell.tone))
+    def _write_row(self, sheet: Any, number: int, row: Row, digits: Sequence[int | None]) -> None:
+        for place, (cell, decimals) in enumerate(zip(row.cells, digits, strict=False)):
+            tone = Tone.LEADING if row.level else cell.tone
+            is_number = isinstance(cell.value, float)
+            style = self._style(tone, decimals if is_number else None)
+            _write_cell(sheet, number, place, cell, style)
+
+    def _style(self, tone: Tone, digits: int | None) -> Any:
+        """The format of a tone and a number of decimals; None for plain cells."""
+        key = (tone, digits)
+        if key not in self._styles:
+            look = dict(_FORMATS.get(tone, {}))
+            if digits is not None:
+                look["num_format"] = f"{0:.{digits}f}"
+            self._styles[key] = self.book.add_format(look) if look else None
+        return self._styles[key]
 
 
 def _write_cell(sheet: Any, row: int, column: int, cell: Cell, style: Any) -> None:

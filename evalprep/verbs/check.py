@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from evalprep.errors import Problems
 from evalprep.numbers import at_least_one
 from evalprep.packs import load_prepared
 from evalprep.prepare import Target, add_arguments, targets
-from evalprep.terminal import counted, status_line
+from evalprep.terminal import counted, line_width, status_line
 from evalprep.verbs.options import Parser, names_of, refuse_unknown_words
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ class _Report:
 
     def print(self) -> None:
         """Print it for people: a paragraph per cause, then the estimate and the counts."""
-        columns = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else None
+        columns = line_width(sys.stdout)
         width = WIDTH if columns is None else min(columns, 120)
         self._print_findings(width)
         if self.estimate is not None:

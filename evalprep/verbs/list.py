@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
+from evalprep.tables import Column, Kind, Table, table_lines
+from evalprep.terminal import line_width
 from evalprep.verbs.options import Parser, add_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from evalprep.packs import Pack
 
@@ -66,7 +69,8 @@ def main(args: argparse.Namespace) -> int:
         if args.what == "tasks":
             _print_tasks(pack, args.by)
         elif args.what == "scores":
-            _print_rows([(name, score.get("title", "")) for name, score in pack["scores"].items()])
+            scores = pack["scores"].items()
+            _print_list(_list_of((name, score.get("title", "")) for name, score in scores))
     return 0
 
 
@@ -79,7 +83,8 @@ def _published(args: argparse.Namespace, packs: Mapping[str, Pack]) -> int:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     for name, lines in rows.items() if not args.json else ():
         print(f"{name}: {len(lines)} published rows match {args.published!r}")
-        _print_rows([(line, "") for line in lines])
+        for line in lines:
+            print(f"  {line}")
     return 0 if any(rows.values()) else 3
 
 
@@ -135,19 +140,26 @@ def _pack_data(pack: Pack) -> dict[str, Any]:
 
 
 def _print_tasks(pack: dict[str, Any], tag: str | None) -> None:
-    groups, tasks = pack["groups"], pack["tasks"]
-    width = max(map(len, [*groups, *tasks]), default=0)
-    _print_rows([(name, _about_group(group)) for name, group in groups.items()], width)
-    about = {name: _about(task) for name, task in tasks.items()}
+    """Prints the groups of a pack and its tasks, by the values of a tag where one is given."""
+    tasks = pack["tasks"]
+    table = _list_of((name, _about_group(group)) for name, group in pack["groups"].items())
     if tag is None:
-        _print_rows(list(about.items()), width)
-        return
+        for name, task in tasks.items():
+            table.add(name, _about(task))
+    else:
+        for value, names in _by_value(tasks, tag).items():
+            table.add_heading(f"[{tag}: {value}]")
+            for name in names:
+                table.add(name, _about(tasks[name]))
+    _print_list(table)
+
+
+def _by_value(tasks: Mapping[str, Any], tag: str) -> dict[str, list[str]]:
+    """Value of a tag, `-` where a task has none -> its tasks; in the order of the values."""
     names_by_value: dict[str, list[str]] = {}
     for name, task in tasks.items():
         names_by_value.setdefault(str(task["tags"].get(tag, "-")), []).append(name)
-    for value, names in sorted(names_by_value.items()):
-        print(f"  [{tag}: {value}]")
-        _print_rows([(name, about[name]) for name in names], width)
+    return dict(sorted(names_by_value.items()))
 
 
 def _about_group(group: dict[str, Any]) -> str:
@@ -162,10 +174,14 @@ def _about(entry: dict[str, Any]) -> str:
     return f"{entry['description']} (also: {aliases})" if aliases else str(entry["description"])
 
 
-def _print_rows(rows: list[tuple[str, str]], width: int = 0) -> None:
-    width = max([width, *(len(name) for name, _ in rows)])
-    for name, text in rows:
-        print(f"  {name:<{width}}  {text}".rstrip())
+def _list_of(rows: Iterable[tuple[str, str]]) -> Table:
+    """A list of names, each with a sentence."""
+    return Table("", [Column("", Kind.NAME), Column("", wraps=True)], list(rows))
+
+
+def _print_list(table: Table) -> None:
+    for line in table_lines(table, line_width(sys.stdout), indent="  "):
+        print(line)
 
 
 def _metrics(*, as_json: bool) -> int:
@@ -177,5 +193,5 @@ def _metrics(*, as_json: bool) -> int:
     if as_json:
         print(json.dumps(lines, indent=2))
     else:
-        _print_rows(list(lines.items()))
+        _print_list(_list_of(lines.items()))
     return 0

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.places import nearby
-from evalprep.terminal import counted, status_line
+from evalprep.tables import Column, Kind, Table, table_lines
+from evalprep.terminal import counted, line_width, status_line
 from evalprep.verbs.options import configured_packs
 
 if TYPE_CHECKING:
@@ -252,19 +253,18 @@ def _summary_lines(done: Preparation) -> list[str]:
 
 
 def _task_lines(done: Preparation) -> list[str]:
-    """One line per task with its rows, and one with the counts of its join where there is one."""
-    width = max((len(name) for name in done.planned.tasks), default=0)
-    lines = []
-    for name in done.planned.tasks:
+    """The tasks with their rows, and below these the counts of the join where there is one."""
+    table = Table("", [Column("", Kind.NAME), Column("", wraps=True)])
+    for name, task in done.planned.tasks.items():
         facts = done.tasks.get(name)
         if facts is None:  # the preparation does not read the rows of these
-            origin = "of lm-eval" if done.planned.tasks[name].stock else "of the config"
-            lines.append(f"  {name:<{width}}  {origin}")
+            table.add(name, "of lm-eval" if task.stock else "of the config")
             continue
-        lines.append(f"  {name:<{width}}  {_rows_sentence(facts)}")
+        sentences = [_rows_sentence(facts)]
         if facts["join"]:
-            lines.append(f"  {'':<{width}}  {_join_sentence(facts['join'])}")
-    return lines
+            sentences.append(_join_sentence(facts["join"]))
+        table.add(name, "\n".join(sentences))
+    return table_lines(table, line_width(sys.stderr), indent="  ")
 
 
 def _rows_sentence(facts: Mapping[str, Any]) -> str:

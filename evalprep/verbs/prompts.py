@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalprep.tables import Column, Kind, Table, table_lines
 from evalprep.terminal import counted
 from evalprep.verbs.options import add_work_dir
 
@@ -56,6 +57,6 @@ def main(args: argparse.Namespace) -> int:
 
 def _print_counts(path: Path, counts: Counter[str]) -> None:
     print(f"{path}: {counted(counts.total(), 'request')} of {counted(len(counts), 'task')}")
-    width = max(map(len, counts), default=0)
-    for task, count in counts.items():
-        print(f"  {task:{width}}  {count}")
+    table = Table("", [Column("", Kind.NAME), Column("", Kind.COUNT)], list(counts.items()))
+    for line in table_lines(table, indent="  "):
+        print(line)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import time
 from pathlib import Path
 
 from evalprep.status import RunStatus, read_status
-from evalprep.terminal import raw
+from evalprep.terminal import line_width, raw
 from evalprep.verbs.options import Parser
 
 
@@ -76,5 +75,4 @@ def _print(status: RunStatus, args: argparse.Namespace) -> None:
     if args.refresh > 0 and is_terminal:
         # Clears the screen and goes to its corner.
         print("\x1b[2J\x1b[H", end="", file=raw(sys.stdout))
-    width = shutil.get_terminal_size().columns if is_terminal else None
-    print(status.text(width), flush=True)
+    print(status.text(line_width(sys.stdout)), flush=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalprep.packapi import Column, Kind, Table, html_table, markdown_lines
+
 from .registry import ARTICLES, PRINCIPLES, SUITE, Benchmark, benchmarks, scored
 
 LEGAL = (
@@ -229,18 +231,27 @@ def _markdown_principle(report: Report, principle: str) -> Iterator[str]:
 
 
 def _markdown_table(lines: Sequence[Line]) -> Iterator[str]:
-    yield "| benchmark | measures | score | 95 % interval | n | wording | raw metrics | notes |"
-    yield "|---|---|---|---|---|---|---|---|"
-    yield from map(_markdown_row, lines)
-    yield ""
+    columns = [
+        Column("benchmark", Kind.NAME),
+        Column("measures"),
+        Column("score", Kind.MEASURE),
+        Column("95 % interval", Kind.MEASURE),
+        Column("n", Kind.MEASURE),
+        *map(Column, ("wording", "raw metrics", "notes")),
+    ]
+    table = Table("", columns)
+    for line in lines:
+        table.add(*_entries(line))
+    yield from markdown_lines(table)
 
 
-def _markdown_row(line: Line) -> str:
+def _entries(line: Line) -> tuple[str, ...]:
+    """The texts of a benchmark in the table."""
     score = _two(line.score)
     if line.doubt:
         score += f" ({line.doubt})"
     notes = [note for note in line.all_notes if note != line.doubt]
-    texts = (
+    return (
         line.benchmark.label,
         line.benchmark.measures,
         score,
@@ -250,8 +261,6 @@ def _markdown_row(line: Line) -> str:
         "; ".join(_raw(line)),
         "; ".join([*notes, *line.decoding]),
     )
-    cells = [text.replace("|", "\\|").replace("\n", " ") for text in texts]
-    return f"| {' | '.join(cells)} |"
 
 
 # --- HTML
@@ -336,7 +345,7 @@ def _page_principle(report: Report, principle: str) -> Iterator[str]:
 
 def _page_benchmark(line: Line) -> str:
     """The table of one benchmark and its sample rows."""
-    rows = {
+    entries = {
         "measures": [line.benchmark.measures],
         "score": [_two(line.score)],
         "95 % interval": [_interval(line)],
@@ -346,26 +355,19 @@ def _page_benchmark(line: Line) -> str:
         "raw metrics": _raw(line),
         "notes": line.all_notes,
     }
-    cells = []
-    for name, texts in rows.items():
+    facts = Table("", [Column("", Kind.NAME), Column("")])
+    for name, texts in entries.items():
         if any(texts):
-            text = "<br>".join(map(html.escape, texts))
-            cells.append(f"<tr>{_tag('th', name)}<td>{text}</td></tr>")
+            facts.add(name, "\n".join(texts))
     paths = [html.escape(path, quote=True) for path in line.samples]
     links = " ".join(f"<a href='{path}'>samples</a>" for path in paths)
     title = _tag("h4", line.benchmark.label)
-    facts = f"<table>{''.join(cells)}</table>"
-    return f"<section>{title}{facts}{_sample_table(line)}{links}</section>"
+    return f"<section>{title}{html_table(facts)}{_sample_table(line)}{links}</section>"
 
 
 def _sample_table(line: Line) -> str:
     if not line.rows:
         return ""
-    head = _table_row("th", ("prompt", "reply", "scored"))
-    rows = [_table_row("td", (row.prompt, row.reply, row.metrics)) for row in line.rows]
-    return f"<table class='samples'>{head}{''.join(rows)}</table>"
-
-
-def _table_row(tag: str, texts: Sequence[str]) -> str:
-    cells = "".join(_tag(tag, text) for text in texts)
-    return f"<tr>{cells}</tr>"
+    rows = [(row.prompt, row.reply, row.metrics) for row in line.rows]
+    table = Table("", [Column(name) for name in ("prompt", "reply", "scored")], rows)
+    return html_table(table, style="samples")

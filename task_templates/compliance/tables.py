@@ -6,7 +6,6 @@ with the paired differences that the leaderboard concludes.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,12 +16,13 @@ from evalprep.packapi import (
     ExportCell,
     ExportDifference,
     ExportRow,
+    Kind,
     Table,
     escape_markdown,
     make_folder,
     markdown_lines,
-    open_atomically,
     write_atomically,
+    write_rows,
 )
 
 from .outcome import DEBUG, STANDS_IN
@@ -42,8 +42,7 @@ def write_tables(board: ExportBoard, folder: Path) -> list[Path]:
     if not board.rows:
         return []
     make_folder(folder, within=folder.parent)
-    with open_atomically(folder / CSV, newline="") as file:
-        csv.writer(file).writerows(lines(board.rows))
+    write_rows(lines(board.rows), folder / CSV)
     write_atomically(folder / PAGE, board.page())
     written = [folder / CSV, folder / PAGE]
     if board.differences:
@@ -55,8 +54,13 @@ def write_tables(board: ExportBoard, folder: Path) -> list[Path]:
 def two_models(board: ExportBoard) -> str:
     """Two models in one table as Markdown: a row per benchmark with its paired difference."""
     first, second = board.rows
-    names = ("benchmark", "requirement", first.label, second.label, "difference", "verdict")
-    table = Table("", [Column(name) for name in names])
+    columns = [
+        Column("benchmark", Kind.NAME),
+        Column("requirement"),
+        *(Column(name, Kind.MEASURE) for name in (first.label, second.label, "difference")),
+        Column("verdict"),
+    ]
+    table = Table("", columns)
     for benchmark in (*scored().values(), *second_version().values()):
         difference = board.differences.get(benchmark.score)
         if difference is not None:

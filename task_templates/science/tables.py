@@ -5,23 +5,26 @@ A row per model, with mean and standard deviation over its seeds.
 
 from __future__ import annotations
 
-import csv
 import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from custom_metrics.science.corpus import summary_metrics
 from custom_metrics.science.model_order import model_sort
 from custom_metrics.science.tasks import SUMMARY_COLUMNS, TASKS
-from evalprep.packapi import make_folder, open_atomically, replace_file
+from evalprep.packapi import Column, Kind, Table, Workbook, make_folder, write_csv
 
 MISSING = "missing"
 NUMBER_WIDTH, MAX_WIDTH = 8, 60  # characters
+_RULES = [
+    *("model", "task", "metric", "rule", "replies", "change", "within"),
+    "original stops without it",
+]
 _MAX_CELL = 32_000  # a cell of a spreadsheet holds 32,767 characters
 
 Cell = float | str
@@ -164,36 +167,62 @@ def write_tables(root: Path) -> list[Path]:
     by_model = root / "by_model"
     make_folder(folder, within=root)
     models = models_of(by_model)
-    sheets: dict[str, list[Line]] = {"summary": _summary(models)}
+    tables = [_summary(models), *_task_tables(models)]
+    tables.append(_table("missing", ["model", "task", "metric", "reason"], _missing(models)))
+    tables.append(_table("runs", ["run", "model", "seed", "folder", "rows"], _runs(models)))
+    rules = _table("rules", _RULES, _rules(models), digits=2)
+    if rules.rows:
+        tables.append(rules)
+    for table in tables:
+        write_csv(table, folder / f"{table.title}.tsv")
+    heads = ["model", "task", "sample_id", "reply"]
+    tables.append(_table("unparsable", heads, _unparsable(by_model, models)))
+    shown = ["summary", "missing", *(["rules"] if rules.rows else [])]
+    return [
+        *(folder / f"{name}.tsv" for name in shown),
+        *_write_spreadsheet(folder / "tables.xlsx", tables),
+    ]
+
+
+def _task_tables(models: Sequence[Model]) -> Iterator[Table]:
+    """A table per task that a model has."""
     for name in TASKS:
         entries = chain.from_iterable(model.entries for model in models)
         keys = list(dict.fromkeys(key for entry in entries for key in entry.flat.get(name, {})))
         if keys:
-            sheets[name] = _task_table(models, name, keys)
-    sheets["missing"] = [["model", "task", "metric", "reason"], *_missing(models)]
-    sheets["runs"] = [["run", "model", "seed", "folder", "rows"], *_runs(models)]
-    if rules := list(_rules(models)):
-        sheets["rules"] = [
-            [
-                "model",
-                "task",
-                "metric",
-                "rule",
-                "replies",
-                "change",
-                "within",
-                "original stops without it",
-            ],
-            *rules,
-        ]
-    for name, lines in sheets.items():
-        _write_tsv(folder / f"{name}.tsv", lines)
-    sheets["unparsable"] = [["model", "task", "sample_id", "reply"], *_unparsable(by_model, models)]
-    shown = ["summary", "missing", *(["rules"] if rules else [])]
-    return [
-        *(folder / f"{name}.tsv" for name in shown),
-        *_write_spreadsheet(folder / "tables.xlsx", sheets),
-    ]
+            yield _task_table(models, name, keys)
+
+
+def _table(
+    title: str,
+    heads: Sequence[str],
+    lines: Iterable[Line],
+    *,
+    over: Sequence[str] = (),
+    digits: int = 4,
+) -> Table:
+    """A table whose columns are as wide as their longest text.
+
+    Args:
+        title: Its name: that of its file and of its sheet.
+        heads: The names of the columns.
+        lines: The rows.
+        over: The headings above the names; none by default.
+        digits: Decimals that the spreadsheet shows.
+    """
+    rows = list(lines)
+    above = over or [""] * len(heads)
+    columns = []
+    for place, (name, title_above) in enumerate(zip(heads, above, strict=True)):
+        texts = [name, title_above, *(_width_text(line[place]) for line in rows)]
+        width = min(max(map(len, texts)) + 2, MAX_WIDTH)
+        columns.append(Column(name, Kind.TEXT, over=title_above, width=width, digits=digits))
+    return Table(title, columns, rows)
+
+
+def _width_text(cell: Cell) -> str:
+    """A text as long as a cell is shown."""
+    return cell if isinstance(cell, str) else " " * NUMBER_WIDTH
 
 
 def _seeds(models: Sequence[Model]) -> bool:
@@ -209,23 +238,23 @@ def _sd(numbers: Sequence[float]) -> Cell:
     return statistics.stdev(numbers) if len(numbers) > 1 else ""
 
 
-def _task_table(models: Sequence[Model], name: str, keys: Sequence[str]) -> list[Line]:
+def _task_table(models: Sequence[Model], name: str, keys: Sequence[str]) -> Table:
     """The flat metrics of one task, a row per model.
 
     Deviations behind them where there are seeds.
     """
     with_seeds = _seeds(models)
-    heads: Line = ["model", *keys]
+    heads = ["model", *keys]
     if with_seeds:
         heads += [*(f"{key}_sd" for key in keys), "seeds"]
-    lines = [heads]
+    lines: list[Line] = []
     for model in models:
         columns = [model.numbers(partial(_flat_value, name=name, key=key)) for key in keys]
         line: Line = [model.name, *map(_mean, columns)]
         if with_seeds:
             line += [*map(_sd, columns), len(model.entries)]
         lines.append(line)
-    return lines
+    return _table(name, heads, lines)
 
 
 def _flat_value(entry: Entry, name: str, key: str) -> Any:
@@ -245,7 +274,7 @@ def _known(entry: Entry) -> list[float]:
     return [value for value in _columns(entry) if value is not None]
 
 
-def _summary(models: Sequence[Model]) -> list[Line]:
+def _summary(models: Sequence[Model]) -> Table:
     """Two header rows as in the original, values in percent.
 
     Mean and median over the columns that have a value.
@@ -256,12 +285,13 @@ def _summary(models: Sequence[Model]) -> list[Line]:
     with_seeds = _seeds(models)
     aliases = [TASKS[name].alias for name, _ in SUMMARY_COLUMNS]
     metrics = [metric for _, metric in SUMMARY_COLUMNS]
-    top: Line = ["", *aliases, "mean", "median", "columns"]
-    below: Line = ["", *metrics, "", "", ""]
+    top = ["", *aliases, "mean", "median", "columns"]
+    below = ["", *metrics, "", "", ""]
     if with_seeds:
         top += ["seeds", *aliases, "mean", "median"]
         below += ["", *(f"{metric} sd" for metric in metrics), "sd", "sd"]
-    return [top, below, *(_summary_line(model, with_seeds=with_seeds) for model in models)]
+    lines = [_summary_line(model, with_seeds=with_seeds) for model in models]
+    return _table("summary", below, lines, over=top, digits=2)
 
 
 def _summary_line(model: Model, *, with_seeds: bool) -> Line:
@@ -365,40 +395,12 @@ def _unparsable_in(file: Path, entry: str, task: str) -> Iterator[Line]:
             yield [entry, task, str(row["sample_id"]), row["pred"][:_MAX_CELL]]
 
 
-def _write_tsv(path: Path, lines: Sequence[Line]) -> None:
-    with open_atomically(path, newline="") as file:
-        csv.writer(file, delimiter="\t", lineterminator="\n").writerows(lines)
-
-
-def _write_spreadsheet(path: Path, sheets: Mapping[str, Sequence[Line]]) -> list[Path]:
+def _write_spreadsheet(path: Path, tables: Iterable[Table]) -> list[Path]:
     """All tables as one workbook; nothing where the optional package is absent."""
     try:
-        import xlsxwriter
+        with Workbook(path) as book:
+            for table in tables:
+                book.add(table)
     except ImportError:
         return []
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with replace_file(path) as unfinished, xlsxwriter.Workbook(str(unfinished), options) as book:
-        bold = book.add_format({"bold": True})
-        formats = {
-            "summary": book.add_format({"num_format": "0.00"}),
-            "rules": book.add_format({"num_format": "0.00"}),
-        }
-        for name, lines in sheets.items():
-            sheet = book.add_worksheet(name[:31])  # a sheet's name has at most 31 characters
-            number = formats.get(name) or book.add_format({"num_format": "0.0000"})
-            headers = 2 if name == "summary" else 1
-            _write_sheet(sheet, lines, headers, bold, number)
     return [path]
-
-
-def _write_sheet(
-    sheet: Any, lines: Sequence[Line], headers: int, bold: object, number: object
-) -> None:
-    for place, line in enumerate(lines):
-        for column, cell in enumerate(line):
-            style = number if isinstance(cell, float) else None
-            sheet.write(place, column, cell, bold if place < headers else style)
-    sheet.freeze_panes(headers, 1)
-    for column, cells in enumerate(zip_longest(*lines, fillvalue="")):
-        widest = max(len(cell) if isinstance(cell, str) else NUMBER_WIDTH for cell in cells)
-        sheet.set_column(column, column, min(widest + 2, MAX_WIDTH))

@@ -5,25 +5,23 @@ Which asks the network for nothing.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from evalprep import __version__
-from evalprep.leaderboard.board import SIGNS, Board, Cell, Row
+from evalprep import __version__, tables
+from evalprep.leaderboard.board import SIGNS, Board, Cell
 from evalprep.leaderboard.columns import Column
-from evalprep.leaderboard.page.sections import heat_map, region
+from evalprep.leaderboard.page.sections import heat_map
 from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import pair_table, run_table, sayings
 from evalprep.leaderboard.values import heading_of, signs_of, value_text
 from evalprep.report import policy, style
 from evalprep.score import SHARE
-from evalprep.tables import html_table
+from evalprep.tables import Entry, Kind, Table, Tone, html_table
 from evalprep.terminal import counted
 
 _FOLDER = Path(__file__).parent
-_SHADES = 9
 _META = {
     "viewport": "width=device-width, initial-scale=1",
     "color-scheme": "light dark",
@@ -80,21 +78,23 @@ def _header(title: str) -> str:
 
 
 def _sections(board: Board) -> Iterator[str]:
-    if map_ := heat_map(board, _cell):
-        yield "<h2>By section</h2>\n"
+    sections = heat_map(board, _cell)
+    if sections is not None:
+        yield f"<h2>{sections.title}</h2>\n"
         yield _MAP_LEAD
-        yield map_
-    yield "<h2>Scores</h2>\n"
-    yield _table(board, board.columns.shown, "shown")
+        yield _region(sections, "sections", style="board")
+    scores = _score_table(board, board.columns.shown)
+    yield f"<h2>{scores.title}</h2>\n"
+    yield _region(scores, "shown", style="board", sortable=True)
     yield _sentences(board)
     if board.pairs:
         yield "<h2>Pairs that differ</h2>\n"
-        yield _pairs(board)
+        yield _region(pair_table(board), "pairs")
     yield from _scatters(board)
     yield from _curves(board)
     yield from _all_columns(board)
     yield "<h2>Runs</h2>\n"
-    yield _runs(board)
+    yield _region(run_table(board), "runs")
     yield f'<p class="quiet small">Written by evalprep {__version__}.</p>\n'
 
 
@@ -121,7 +121,7 @@ def _all_columns(board: Board) -> Iterator[str]:
     columns = board.columns.all
     if len(columns) > len(board.columns.shown):
         yield f"<details><summary>All {len(columns)} columns</summary>\n"
-        yield _table(board, columns, "all")
+        yield _region(_score_table(board, columns), "all", style="board", sortable=True)
         yield "</details>\n"
 
 
@@ -141,11 +141,6 @@ def _curves(board: Board) -> Iterator[str]:
     yield _key(board)
 
 
-def _pairs(board: Board) -> str:
-    """The pairs of rows that differ."""
-    return region("pairs", html_table(pair_table(board)))
-
-
 def _key(board: Board) -> str:
     """Returns which colour is which training."""
     trajectories = board.trajectories()
@@ -163,43 +158,49 @@ def _dot(colour: int) -> str:
     return f'<svg width="14" height="14" aria-hidden="true">{circle}</svg>'
 
 
-_SIGN = re.compile(r"([/_-])(?=\w)")
 #: Id of a table -> its name for screen readers.
-_LABELS = {"shown": "table of scores", "all": "table of all scores"}
+_LABELS = {
+    "sections": "heat map",
+    "shown": "table of scores",
+    "all": "table of all scores",
+    "pairs": "pairs",
+    "runs": "runs",
+}
 
 
-def _table(board: Board, columns: list[Column], name: str) -> str:
-    steps = any(row.place.step is not None for row in board.rows)
-    heads = [_head("model", "", "", 0)]
-    if steps:
-        heads.append(_head("step", "", "", 1))
-    for at, column in enumerate(columns, start=len(heads)):
-        hint = _hint(column)
-        heads.append(_head(column.name, signs_of(column), hint, at))
-    scales = {column.id: _scale(board, column) for column in columns}
-    rows = [_row(row, columns, scales, steps=steps) for row in board.rows]
-    head = f"<thead><tr>{''.join(heads)}</tr></thead>"
-    body = f"<tbody>{''.join(rows)}</tbody>"
-    table = f'<table class="board" id="{name}">{head}{body}</table>'
-    return region(_LABELS[name], table)
+def _region(table: Table, name: str, *, style: str = "", sortable: bool = False) -> str:
+    """A table in a box of its own, which scrolls where the table is wider than the page.
+
+    Args:
+        table: The table.
+        name: Its id.
+        style: Its class.
+        sortable: A click on a heading sorts by it.
+    """
+    start = f'<div class="wide" tabindex="0" role="region" aria-label="{_LABELS[name]}">'
+    return f"{start}{html_table(table, name=name, style=style, sortable=sortable)}</div>\n"
 
 
-_Scale = tuple[float, float] | None
-
-
-def _row(row: Row, columns: Sequence[Column], scales: Mapping[str, _Scale], *, steps: bool) -> str:
-    label = _breakable(row.label)
-    if row.reference:
-        label += ' <span class="quiet">(reference)</span>'
-    cells = [f'<th scope="row">{label}</th>']
-    if steps:
-        step = "" if row.place.step is None else str(row.place.step)
-        cells.append(f'<td data-v="{step}">{step}</td>')
+def _score_table(board: Board, columns: Sequence[Column]) -> Table:
+    """A row per model, each value shaded from the worst to the best of its column."""
+    has_steps = any(row.place.step is not None for row in board.rows)
+    heads = [tables.Column("model", Kind.NAME)]
+    if has_steps:
+        heads.append(tables.Column("step", Kind.COUNT))
     for column in columns:
-        cell = row.cells[column.id]
-        cells.append(_cell(cell, scales[column.id], column))
-    start = '<tr class="reference">' if row.reference else "<tr>"
-    return f"{start}{''.join(cells)}</tr>"
+        arrow, note = signs_of(column), _hint(column)
+        heads.append(tables.Column(column.name, Kind.NUMBER, arrow, note=note))
+    scales = {column.id: _scale(board, column) for column in columns}
+    table = Table("Scores", heads)
+    for row in board.rows:
+        detail = "(reference)" if row.reference else ""
+        entries: list[Entry] = [tables.Cell(row.label, detail=detail)]
+        if has_steps:
+            entries.append(row.place.step)
+        entries += [_cell(row.cells[column.id], scales[column.id], column) for column in columns]
+        tone = Tone.REFERENCE if row.reference else Tone.PLAIN
+        table.add(*entries, tone=tone)
+    return table
 
 
 _DIRECTIONS = {
@@ -216,17 +217,7 @@ def _hint(column: Column) -> str:
     return ". ".join(filter(None, parts))
 
 
-def _breakable(name: str) -> str:
-    """A name that may break behind its signs, and not inside its words."""
-    return _SIGN.sub(r"\1<wbr>", escape(name))
-
-
-def _head(name: str, arrow: str, hint: str, at: int) -> str:
-    shown = _breakable(name)
-    arrow = f" <span>{arrow}</span>" if arrow else ""
-    title = f' title="{escape(hint, quote=True)}"' if hint else ""
-    button = f'<button type="button" data-at="{at}">{shown}{arrow}</button>'
-    return f'<th scope="col"{title} aria-sort="none">{button}</th>'
+_Scale = tuple[float, float] | None
 
 
 def _scale(board: Board, column: Column) -> _Scale:
@@ -247,29 +238,43 @@ def _ranked_values(board: Board, column: Column) -> list[float]:
     return [cell.value for cell in ranked if cell.value is not None]
 
 
-def _cell(cell: Cell, scale: _Scale, column: Column) -> str:
+def _cell(cell: Cell, scale: _Scale, column: Column) -> tables.Cell:
     """A value with its sign and its interval; hovering shows all that is known."""
-    details = "\n".join(_details(cell, column))
-    title = escape(details, quote=True)
-    classes = " ".join(_classes(cell, scale))
-    number = "" if cell.value is None else repr(cell.value)
-    attributes = f'class="{classes}" data-v="{number}" title="{title}"'
-    return f"<td {attributes}>{_shown(cell, column)}</td>"
-
-
-def _shown(cell: Cell, column: Column) -> str:
-    """A value with its sign; below it the interval and the deviation over seeds."""
+    note = "\n".join(_details(cell, column))
     if cell.value is None:
-        return '<span class="v">-</span>'
-    sign = SIGNS.get(cell.standing, "")
-    shown = f'<span class="v">{value_text(cell.value, column)}</span>{sign}'
+        return tables.Cell(tone=_tone(cell), note=note)
+    return tables.Cell(
+        cell.value,
+        value_text(cell.value, column),
+        detail="\n".join(_spread(cell, column)),
+        tone=_tone(cell),
+        note=note,
+        mark=SIGNS.get(cell.standing, ""),
+        shade=_shade(cell.value, scale) if not cell.standing else None,
+    )
+
+
+def _tone(cell: Cell) -> Tone:
+    if cell.standing:
+        return Tone.EXCLUDED
+    return Tone.LEADING if cell.leads else Tone.PLAIN
+
+
+def _shade(value: float, scale: _Scale) -> float | None:
+    """Returns where a value stands between the worst (0) and the best (1)."""
+    if scale is None:
+        return None
+    worst, best = scale
+    return (value - worst) / (best - worst)
+
+
+def _spread(cell: Cell, column: Column) -> Iterator[str]:
+    """The interval and the deviation over seeds, where they are known."""
     interval = _interval(cell, column)
     if interval:
-        shown += f'<span class="bounds">{interval}</span>'
+        yield interval
     if cell.sd is not None:
-        deviation = value_text(cell.sd, column)
-        shown += f'<span class="bounds">sd {deviation}</span>'
-    return shown
+        yield f"sd {value_text(cell.sd, column)}"
 
 
 def _interval(cell: Cell, column: Column) -> str:
@@ -296,21 +301,3 @@ def _details(cell: Cell, column: Column) -> list[str]:
     if cell.n:
         details.append(f"{cell.n} rows")
     return [*details, *cell.why, *cell.notes]
-
-
-def _classes(cell: Cell, scale: _Scale) -> list[str]:
-    """Returns how a cell looks: marked or leading, and its shade."""
-    if cell.standing:
-        return ["other"]
-    names = ["leads"] if cell.leads else []
-    if cell.value is not None and scale is not None:
-        worst, best = scale
-        share = (cell.value - worst) / (best - worst)
-        within = min(max(share, 0.0), 1.0)
-        names.append(f"shade{round(within * _SHADES)}")
-    return names
-
-
-def _runs(board: Board) -> str:
-    """The run behind each row, with its notes."""
-    return region("runs", html_table(run_table(board)))

@@ -1,7 +1,7 @@
 "use strict";
 // A click on a heading sorts by it: first as the arrow says is better, then the other way round. Rows without a value,
 // or that may not be compared, stay last; the reference stays first.
-for (const table of document.querySelectorAll("table.board")) {
+for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];
   const key = (row, at) => {

@@ -2,64 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from html import escape
+from collections.abc import Callable, Sequence
 
+from evalprep import tables
 from evalprep.leaderboard.board import Board, Cell
 from evalprep.leaderboard.columns import SCORE, Column
+from evalprep.tables import Kind, Table
 
-#: Writes a cell; what it is shaded between, worst first.
-Write = Callable[[Cell, tuple[float, float] | None, Column], str]
+#: The cell of a value; what it is shaded between, worst first.
+AsCell = Callable[[Cell, tuple[float, float] | None, Column], tables.Cell]
 
 
-def heat_map(board: Board, write: Write) -> str:
-    """The heat map; empty where the shown scores do not belong to several sections.
+def heat_map(board: Board, as_cell: AsCell) -> Table | None:
+    """The heat map; None where the shown scores do not belong to several sections.
 
     Shades mean the same in every row of one range: they show what a value is, not who leads.
 
     Args:
         board: The leaderboard.
-        write: How a cell is written.
+        as_cell: Makes the cell of a value.
     """
     scores = [column for column in board.columns.shown if column.kind == SCORE]
     columns = [column for column in scores if column.subsection]
     names = {column.section for column in columns}
     if len(names) < 2:
-        return ""
-    rest = [column for column in scores if column not in columns]
-    rows = list(_sections(board, columns, write))
-    rows += [_row(board, column, write) for column in rest]
-    body = "".join(rows)
-    content = f"{_head(board)}<tbody>{body}</tbody>"
-    table = f'<table class="board" id="sections">{content}</table>'
-    return region("heat map", table)
-
-
-def region(label: str, table: str) -> str:
-    """A table in a box of its own, which scrolls where the table is wider than the page.
-
-    Args:
-        label: The table's name for screen readers.
-        table: Its HTML.
-    """
-    start = f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
-    return f"{start}{table}</div>\n"
-
-
-def _head(board: Board) -> str:
-    """The head of the table: the labels of the rows of the leaderboard."""
-    heads = "".join(f'<th scope="col">{escape(row.label)}</th>' for row in board.rows)
-    return f'<thead><tr><th scope="col">score</th>{heads}</tr></thead>'
-
-
-def _sections(board: Board, columns: Sequence[Column], write: Write) -> Iterator[str]:
-    across = len(board.rows) + 1
+        return None
+    heads = [tables.Column("score", Kind.NAME)]
+    heads += [tables.Column(row.label, Kind.NUMBER) for row in board.rows]
+    table = Table("By section", heads)
     for section, subsections in _by_section(columns).items():
-        yield _heading("section", section, across)
+        table.add_heading(section)
         for subsection, members in subsections.items():
-            yield _heading("subsection", subsection, across)
+            table.add_heading(subsection, level=2)
             for column in members:
-                yield _row(board, column, write)
+                table.add(*_entries(board, column, as_cell))
+    for column in scores:
+        if column not in columns:
+            table.add(*_entries(board, column, as_cell))
+    return table
+
+
+def _entries(board: Board, column: Column, as_cell: AsCell) -> list[tables.Cell]:
+    """The row of a score: its title, then a cell per model."""
+    title = tables.Cell(column.title, detail=column.arrow, note=column.note)
+    scale = between(column)
+    return [title, *(as_cell(row.cells[column.id], scale, column) for row in board.rows)]
 
 
 def _by_section(columns: Sequence[Column]) -> dict[str, dict[str, list[Column]]]:
@@ -69,21 +56,6 @@ def _by_section(columns: Sequence[Column]) -> dict[str, dict[str, list[Column]]]
         subsections = sections.setdefault(column.section, {})
         subsections.setdefault(column.subsection, []).append(column)
     return sections
-
-
-def _heading(kind: str, text: str, across: int) -> str:
-    head = f'<th scope="rowgroup" colspan="{across}">{escape(text)}</th>'
-    return f'<tr class="{kind}">{head}</tr>'
-
-
-def _row(board: Board, column: Column, write: Write) -> str:
-    scale = between(column)
-    cells = "".join(write(row.cells[column.id], scale, column) for row in board.rows)
-    arrow = f" <span>{column.arrow}</span>" if column.arrow else ""
-    note = escape(column.note, quote=True)
-    title = escape(column.title)
-    head = f'<th scope="row" title="{note}">{title}{arrow}</th>'
-    return f"<tr>{head}{cells}</tr>"
 
 
 def between(column: Column) -> tuple[float, float] | None:

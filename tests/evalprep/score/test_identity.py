@@ -64,4 +64,4 @@ def test_a_gate_wants_the_pack_where_the_name_alone_means_two(runs, two_packs, t
     assert "left/total, right/total" in capsys.readouterr().err
     policy.write_text("suite: {right/total: {max_drop: 0.5}}\n")
     assert main(call) == 3  # thirty rows are few for the tasks themselves
-    assert "pass                 right/total" in capsys.readouterr().out
+    assert "  pass     right/total" in capsys.readouterr().out

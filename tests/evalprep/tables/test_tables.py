@@ -18,10 +18,13 @@ from evalprep.tables import (
     Table,
     Tone,
     Workbook,
+    block_lines,
+    column_blocks,
     harmless,
     html_table,
     markdown_lines,
     print_table,
+    table_lines,
     write_csv,
 )
 from evalprep.tables.csvfile import csv_lines
@@ -162,3 +165,113 @@ def test_html_escapes_texts_and_heads_rows_by_their_names():
         '<tr><th scope="row">&lt;i&gt;</th><td>first<br>second &amp; last</td><td>3</td></tr>'
         '<tr><th scope="row">b</th><td></td><td>-</td></tr></tbody></table>'
     )
+
+
+def _list() -> Table:
+    columns = [Column("", Kind.NAME), Column("", wraps=True)]
+    table = Table("", columns)
+    table.add_heading("[family: chat]")
+    table.add("arc", "questions of school science, with four choices each")
+    table.add("mmlu_pro", "first line\nsecond line")
+    return table
+
+
+def test_a_list_has_no_head_and_its_sentences_wrap():
+    assert table_lines(_list(), 40, indent="  ") == [
+        "  [family: chat]",
+        "  arc       questions of school science,",
+        "            with four choices each",
+        "  mmlu_pro  first line",
+        "            second line",
+    ]
+    assert (
+        table_lines(_list())[1] == "arc       questions of school science, with four choices each"
+    )
+
+
+def test_headings_between_rows_are_no_values(tmp_path):
+    assert write_csv(_list(), tmp_path / "t.csv") == 2
+    assert "| **\\[family: chat\\]** |  |" in list(markdown_lines(_list()))
+    assert html_table(_list()).startswith(
+        '<table><tbody><tr class="level1"><th scope="rowgroup" colspan="2">[family: chat]</th></tr>'
+    )
+    assert any(line.endswith("[family: chat]") for line in _printed(_list(), 80))
+
+
+@pytest.mark.parametrize("width", [30, 40, 60])
+def test_lines_are_cut_where_columns_allow(width):
+    columns = [Column("task", least=8), Column("n", Kind.COUNT), Column("why", least=6)]
+    table = Table("", columns, [("a_task_of_a_family", 12345, "some words and more words")])
+    head, line = table_lines(table, width)
+    assert len(line) <= width
+    assert line.split("  ")[0][-4:] == "mily"
+    assert "12345" in line
+    assert head.index("n  ") + 1 == line.index("12345") + 5
+
+
+def test_a_column_that_gives_everything_away_is_empty():
+    table = Table("", [Column("task"), Column("family", least=0)], [("a" * 10, "b" * 10)])
+    assert table_lines(table, 12) == ["task", "a" * 10]
+
+
+def _wide() -> Table:
+    columns = [Column("model", Kind.NAME)]
+    columns += [Column(f"benchmark_{at}", Kind.PERCENT, "% ↑") for at in range(9)]
+    table = Table("", columns)
+    table.add("base", *(Cell(at / 10, mark="*") for at in range(9)))
+    table.add("new/" + "n" * 90, *(at / 10 for at in range(8)), None)
+    return table
+
+
+def test_a_wide_table_is_several_that_fit():
+    parts = column_blocks(_wide(), 80)
+    assert [name for part in parts for name in part.names[1:]] == _wide().names[1:]
+    lines = [block_lines(part, 80) for part in parts]
+    assert max(len(line) for part in lines for line in part) <= 80
+    assert lines[0][1].split()[0] == "model"
+    base, new = lines[0][-2:]
+    # Digits stand below digits, with the sign or without.
+    assert base.index("10.0*") == new.index("10.0")
+    assert lines[-1][-1].endswith("-")
+
+
+def test_html_has_the_tones_shades_and_raw_values_of_cells():
+    columns = [Column("model", Kind.NAME), Column("f_1", Kind.PERCENT, "↑", note="higher")]
+    table = Table("", columns)
+    cell = Cell(0.5, detail="0.4 to 0.6", tone=Tone.EXCLUDED, note="few rows", mark="†", shade=1.2)
+    table.add(Cell("a/b", detail="(reference)"), cell, tone=Tone.REFERENCE)
+    assert html_table(table, name="scores", style="board", sortable=True) == (
+        '<table class="board sortable" id="scores"><thead><tr>'
+        '<th scope="col" aria-sort="none"><button type="button">model</button></th>'
+        '<th scope="col" title="higher" aria-sort="none">'
+        '<button type="button">f_<wbr>1 <span>↑</span></button></th></tr></thead><tbody>'
+        '<tr class="reference"><th scope="row"><span class="v">a/<wbr>b</span>'
+        ' <span class="aside">(reference)</span></th>'
+        '<td class="other shade9" data-v="0.5" title="few rows"><span class="v">50.0</span>†'
+        ' <span class="aside">0.4 to 0.6</span></td></tr></tbody></table>'
+    )
+
+
+def _under_headings() -> Table:
+    columns = [Column(""), Column("f1", Kind.NUMBER, over="bioasq", digits=2)]
+    columns.append(Column("em", Kind.NUMBER, over="bioasq"))
+    return Table("Summary", columns, [("a", 0.123456, 1)])
+
+
+def test_headings_above_the_names_have_a_line_of_their_own_in_files(tmp_path):
+    assert write_csv(_under_headings(), tmp_path / "t.tsv") == 1
+    text = (tmp_path / "t.tsv").read_text()
+    assert text == "\tbioasq\tbioasq\n\tf1\tem\na\t0.123456\t1\n"
+    assert next(markdown_lines(_under_headings(), heading="##")) == "## Summary"
+    assert "|  | bioasq f1 | bioasq em |" in list(markdown_lines(_under_headings()))
+    assert table_lines(_under_headings())[0] == "   bioasq f1  bioasq em"
+
+
+def test_a_workbook_shows_decimals_and_holds_all(tmp_path):
+    path = tmp_path / "t.xlsx"
+    with Workbook(path) as book:
+        book.add(_under_headings())
+    assert sheets(path)["Summary"][2]["B"] == 0.123456
+    with zipfile.ZipFile(path) as book:
+        styles = book.read("xl/styles.xml")
+    assert b'formatCode="0.00"' in styles
