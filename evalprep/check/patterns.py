@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 from evalprep.check.automaton import Automaton, TooLargeError
@@ -170,7 +171,7 @@ class _Machine:
         here = {_START}
         for character in text:
             bit = 1 << self.samples.index(character)
-            reached = {other for state in here for other in self.edges[state]}
+            reached = set(chain.from_iterable(self.edges[state] for state in here))
             here = {state for state in reached if self.classes[state] & bit}
             if here & self.done:
                 return True

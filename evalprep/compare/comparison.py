@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
@@ -359,7 +360,7 @@ def _refuse_nothing_paired(run: Run, other: Run | None, compared: Sequence[TaskC
     problems = [nothing_paired(task, where) for task in compared]
     known = [problem for problem in problems if problem is not None]
     if known and len(known) == len(problems):
-        raise BadInput([problem for error in known for problem in error.problems])
+        raise BadInput(list(chain.from_iterable(error.problems for error in known)))
 
 
 def _place(run: Run) -> str:

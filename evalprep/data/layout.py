@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -43,7 +44,7 @@ _DEFAULTS: tuple[dict[str, list[str]], ...] = (
     {"test": ["**/task.toml", "**/instruction.md"]},
     *(
         {
-            split: [form.format(word, _GAP) for word in words for form in forms]
+            split: [form.format(word, _GAP) for word, form in product(words, forms)]
             for split, words in _WORDS.items()
         }
         for forms in (_FOLDERS, _FILES)
@@ -92,7 +93,7 @@ class Chosen:
     @property
     def files(self) -> list[str]:
         """All files, each once."""
-        return list(dict.fromkeys(name for _, files in self.parts for name in files))
+        return list(dict.fromkeys(chain.from_iterable(files for _, files in self.parts)))
 
 
 def choose(
@@ -388,15 +389,19 @@ def _of_one_format(files_by_split: Mapping[str, list[str]], where: str) -> dict[
     }
 
 
+def _endings(name: str) -> Iterator[tuple[str, bool]]:
+    """Yields each ending of a file's name, and whether the file is one of metadata."""
+    for ending in name.split(".")[1:]:
+        yield ending.lower(), name in _OF_OTHER_FILES
+
+
 def _format(files: Sequence[str]) -> str | None:
     """The format of the ending that most files have.
 
     Endings of metadata files, which lie beside images and sounds, decide before all others.
     """
     names = [PurePosixPath(name).name for name in files]
-    count = Counter(
-        (part.lower(), name in _OF_OTHER_FILES) for name in names for part in name.split(".")[1:]
-    )
+    count = Counter(chain.from_iterable(map(_endings, names)))
     favourites = ("parquet", "lance", "vortex", "arrow", "jsonl", "json", "csv")
     ordered = sorted(
         count,
