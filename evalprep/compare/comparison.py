@@ -454,7 +454,7 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     if other is None:
         sampled = run.select(list(names) if names else None)
         return Selection(list(sampled), [], [], [])
-    known = list(dict.fromkeys([*run.tasks, *run.stored, *other.tasks, *other.stored]))
+    known = list(dict.fromkeys([*run.known_tasks, *other.known_tasks]))
     selection = Selection([], [], [], [])
     for name in _expanded(run, other, names, known) if names else known:
         if name in run.tasks and name in other.tasks:
@@ -600,7 +600,7 @@ def _compare_further_metrics(
 
 
 def _no_common_task(run: Run, other: Run) -> BadInput:
-    names = [", ".join([*side.tasks, *side.stored]) or "no task" for side in (run, other)]
+    names = [", ".join(side.known_tasks) or "no task" for side in (run, other)]
     fix = ""
     if run.tool != other.tool and len(run.tasks) > len(other.tasks) == 1:
         fix = (
