@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Literal
 
 from evalprep.check.automaton import Automaton, TooLargeError
@@ -171,7 +170,9 @@ class _Machine:
         here = {_START}
         for character in text:
             bit = 1 << self.samples.index(character)
-            reached = set(chain.from_iterable(self.edges[state] for state in here))
+            reached: set[int] = set()
+            for state in here:
+                reached.update(self.edges[state])
             here = {state for state in reached if self.classes[state] & bit}
             if here & self.done:
                 return True

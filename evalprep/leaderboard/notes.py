@@ -5,7 +5,8 @@ Parts of the data, empty replies, shared documents, tasks without a score.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from evalprep.results import (
     Run,
@@ -27,16 +28,20 @@ def notes_on_runs(runs: Sequence[Run]) -> list[str]:
         for name, task in run.tasks.items():
             for note in _notes_on(task):
                 places.setdefault(note, []).append((run.label, name))
-    unfetched = [f"{run.label}: {note}" for run in runs for note in notes_on_pointers(run.notes)]
+    unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
     of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
     return [*_notes_on_choices(runs), *unfetched, *of_tasks]
+
+
+def _with_label(run: Run, notes: Iterable[str]) -> list[str]:
+    return [f"{run.label}: {note}" for note in notes]
 
 
 def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
     """Notes on runs that were chosen from several in their folder; one note for many."""
     chosen = [run for run in runs if run.files.notes]
     if len(chosen) < 2:
-        return [f"{run.label}: {note}" for run in chosen for note in run.files.notes]
+        return list(chain.from_iterable(_with_label(run, run.files.notes) for run in chosen))
     labels = shortlist([run.label for run in chosen], _NAMED)
     note = (
         f"{labels}: the newest of several runs in the folder (--timestamp chooses another, "

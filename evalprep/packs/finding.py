@@ -6,6 +6,7 @@ There is no other registry.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from evalprep.errors import BadInput, Problems
@@ -67,7 +68,7 @@ def find_packs(
 
 def _not_replaced(folders: Iterable[Path], packs: Mapping[str, Pack]) -> list[Path]:
     """The folders whose name is none that a pack replaces."""
-    replaced = {name for pack in packs.values() for name in pack.replaces}
+    replaced = set(chain.from_iterable(pack.replaces for pack in packs.values()))
     return [folder for folder in folders if folder.name not in replaced]
 
 
@@ -108,7 +109,7 @@ def holds_packs(folder: Path) -> bool:
 def _claim_names(pack: Pack, owners: dict[str, Pack], problems: Problems) -> None:
     """Notes the names of a pack's tasks and groups that another pack, or another entry, has."""
     specs: list[TaskSpec | GroupSpec] = [*pack.groups.values(), *pack.tasks.values()]
-    for name in (name for spec in specs for name in (spec.name, *spec.aliases)):
+    for name in chain.from_iterable((spec.name, *spec.aliases) for spec in specs):
         if name in owners:
             owner = owners[name]
             problems.add(
