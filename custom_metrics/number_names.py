@@ -37,13 +37,11 @@ _SPANISH = (
     "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince "
     "dieciséis diecisiete dieciocho diecinueve veinte"
 )
-FOREIGN_NUMBER_NAMES = {
-    name: value
-    for names in (_GERMAN, _FRENCH, _SPANISH)
-    for value, name in enumerate(names.split())
-}
-del FOREIGN_NUMBER_NAMES["un"]  # also the article
+FOREIGN_NUMBER_NAMES: dict[str, int] = {}
 """German, French and Spanish names of numbers up to twenty."""
+for _language in (_GERMAN, _FRENCH, _SPANISH):
+    FOREIGN_NUMBER_NAMES |= {name: value for value, name in enumerate(_language.split())}
+del FOREIGN_NUMBER_NAMES["un"]  # also the article
 
 _CHINESE_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}

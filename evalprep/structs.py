@@ -12,6 +12,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -117,7 +118,7 @@ def _key(member: msgspec.structs.FieldInfo) -> Key:
         before=extras.get("before"),
         required=member.required,
         branches=tuple(_branches(plain)),
-        bounds=tuple(bound for meta in metas for bound in _bounds(meta)),
+        bounds=tuple(chain.from_iterable(map(_bounds, metas))),
         choices=extras.get("choices") or tuple(_choices(plain)),
         holds_many=isinstance(default, dict | list),
     )

@@ -14,6 +14,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 
@@ -38,7 +39,7 @@ def _places(room: str) -> dict[str, tuple[str, str]]:
     source = Path(str(sys.modules[room].__file__)).read_text(encoding="utf-8")
     listed = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
     places = {}
-    for statement in (statement for block in listed for statement in block.body):
+    for statement in chain.from_iterable(block.body for block in listed):
         if isinstance(statement, ast.ImportFrom) and statement.module:
             for alias in statement.names:
                 places[alias.asname or alias.name] = (statement.module, alias.name)

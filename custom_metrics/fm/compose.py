@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 Record = Mapping[str, Any]
@@ -78,7 +79,7 @@ class Pipeline:
     def outputs(self) -> tuple[str, ...]:
         """Keys that the declared steps add, in order."""
         transforms = [step for step in self.steps if isinstance(step, Transform)]
-        return tuple(name for transform in transforms for name in transform.outputs)
+        return tuple(chain.from_iterable(transform.outputs for transform in transforms))
 
     def __call__(self, record: Record) -> dict[str, Any]:
         """Run the steps over a copy of the record.

@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ WORDNET_HINT = (
 PLACES = ("/usr/share/wordnet", "/usr/local/share/wordnet")
 """Where Debian and others put the files of WordNet itself; WNSEARCHDIR names another folder."""
 _WORDNET_FILES = tuple(
-    name for part in ("noun", "verb", "adj", "adv") for name in (f"data.{part}", f"index.{part}")
+    f"{kind}.{part}" for part, kind in product(("noun", "verb", "adj", "adv"), ("data", "index"))
 )
 _LEXICOGRAPHER_FILES = 45
 

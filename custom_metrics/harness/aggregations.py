@@ -8,6 +8,7 @@ A custom aggregation has no standard error in lm-eval ("N/A"), so plain means us
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def flat_mean(items: Iterable[Sequence[float]]) -> float:
     >>> flat_mean([[1, 0, 1], [1]])
     0.75
     """
-    values = [float(value) for item in items for value in item]
+    values = list(map(float, chain.from_iterable(items)))
     if not values:
         return 0.0
     return sum(values) / len(values)

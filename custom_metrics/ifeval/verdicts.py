@@ -28,7 +28,10 @@ def loose_variants(response: str) -> list[str]:
     """
     lines = response.split("\n")
     cut = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
-    return [text for variant in (response, *cut) for text in (variant, variant.replace("*", ""))]
+    variants: list[str] = []
+    for variant in (response, *cut):
+        variants += (variant, variant.replace("*", ""))
+    return variants
 
 
 def _check(

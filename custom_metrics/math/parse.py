@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 from custom_metrics.math import announcements, choices, conditions, names, ranges, words
 from custom_metrics.math.expressions import ExpressionParser
@@ -406,7 +407,7 @@ def _list_of_groups(groups: list[list[Node]], kinds: set[str]) -> Node:
     Those between semicolons go into lists of their own.
     """
     if "," not in kinds and len(groups) > 1:
-        return Node("list", tuple(node for group in groups for node in group), ";")
+        return Node("list", tuple(chain.from_iterable(groups)), ";")
     parts = [_list_of(group, kinds) for group in groups if group]
     if len(parts) == 1:
         return parts[0]

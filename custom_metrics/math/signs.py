@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from itertools import chain
 
 from custom_metrics.math.exact import NotExactError
 from custom_metrics.math.tree import Node
@@ -38,7 +39,7 @@ def expand_signs(node: Node) -> Node:
     if not any(item.op == "pm" for item in node.walk()):
         return node
     if node.op in {"list", "set"}:
-        items = tuple(choice for item in node.args for choice in _choices(item))
+        items = tuple(chain.from_iterable(map(_choices, node.args)))
         return node._replace(args=items)
     return Node("list", tuple(_choices(node)), ",")
 

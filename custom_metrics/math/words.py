@@ -72,13 +72,11 @@ _UNIT_NAMES = {
     "amu": "u dalton daltons",
     "mph": "",
 }
-UNITS = {
-    spelling: unit
-    for unit, names in _UNIT_NAMES.items()
-    for spelling in [unit, *names.lower().split()]
-}
+UNITS: dict[str, str] = {}
 """Spelling -> unit. Other words after a number are units too, under their own name without a
 plural s."""
+for _symbol, _names in _UNIT_NAMES.items():
+    UNITS |= dict.fromkeys([_symbol, *_names.lower().split()], _symbol)
 
 PLAIN_UNITS = {spelling for spelling in UNITS if len(spelling) >= 2} - {
     "in",

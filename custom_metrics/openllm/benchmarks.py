@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 #: What every task of the leaderboard is called with in lm-eval.
@@ -105,7 +106,9 @@ _MATH_ROWS = {
 
 
 def _bbh_leaves() -> Iterable[Leaf]:
-    choices = {name: count for count, names in _BBH_CHOICES.items() for name in names}
+    choices: dict[str, int] = {}
+    for count, names in _BBH_CHOICES.items():
+        choices |= dict.fromkeys(names, count)
     for name in sorted(choices):
         yield Leaf(f"bbh_{name}", _BBH_ROWS.get(name, 250), choices[name])
 
@@ -147,9 +150,11 @@ BENCHMARKS: tuple[Benchmark, ...] = (
 )
 #: Every leaf task by its name in lm-eval.
 LEAVES: Mapping[str, Leaf] = {
-    leaf.task: leaf for benchmark in BENCHMARKS for leaf in benchmark.leaves
+    leaf.task: leaf for leaf in chain.from_iterable(entry.leaves for entry in BENCHMARKS)
 }
-_OF_TASK = {leaf.task: benchmark for benchmark in BENCHMARKS for leaf in benchmark.leaves}
+_OF_TASK: dict[str, Benchmark] = {}
+for _benchmark in BENCHMARKS:
+    _OF_TASK |= {leaf.task: _benchmark for leaf in _benchmark.leaves}
 
 
 def benchmark_of_task(task: str) -> Benchmark | None:

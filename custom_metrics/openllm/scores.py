@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from custom_metrics.openllm.benchmarks import BENCHMARKS, Benchmark, leaf_name
@@ -226,7 +227,7 @@ def ifeval_accuracies(
         prompts: Per prompt: whether all its instructions were followed.
         instructions: Per prompt: whether each was.
     """
-    pooled = [bool(verdict) for verdicts in instructions for verdict in verdicts]
+    pooled = list(map(bool, chain.from_iterable(instructions)))
     if not prompts or not pooled:
         return None
     of_prompts = sum(map(bool, prompts)) / len(prompts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ def median_interval(columns: Sequence[Column]) -> tuple[float, float]:
 
 def _correlations(columns: Sequence[Column]) -> NDArray[np.float64]:
     """The correlations of the scores by the rows that they share; 0 where a score has no spread."""
-    units = sorted({unit for column in columns for unit in column.influence.units})
+    units = sorted(set(chain.from_iterable(column.influence.units for column in columns)))
     place_of = {unit: place for place, unit in enumerate(units)}
     influences = np.zeros((len(columns), len(units)))
     for number, column in enumerate(columns):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,7 +183,7 @@ def combined_influence(parts: Iterable[tuple[float, Influence]]) -> Influence:
     The sum of theirs, each times the derivative by that score.
     """
     terms = list(parts)
-    keys = dict.fromkeys(key for _, part in terms for key in part.units)
+    keys = dict.fromkeys(chain.from_iterable(part.units for _, part in terms))
     units: dict[str, Unit] = {}
     for key in keys:
         weighted_units = [(slope, part.units.get(key, _NO_UNIT)) for slope, part in terms]

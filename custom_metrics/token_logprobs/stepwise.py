@@ -25,11 +25,10 @@ def score(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
     Returns:
         Responses in the order of `rows`; without `mu` and `var`.
     """
-    requests = [
-        (None, row.ids[:position], [row.ids[position]])
-        for row in rows
-        for position in range(row.start, len(row.ids))
-    ]
+    requests: list[tuple[None, list[int], list[int]]] = []
+    for row in rows:
+        positions = range(row.start, len(row.ids))
+        requests += [(None, row.ids[:position], [row.ids[position]]) for position in positions]
     _log.warning(
         "%s has no token log-probabilities of its own: sending %d single-token requests for %d "
         "texts (%d tokens of "

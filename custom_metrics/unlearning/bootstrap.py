@@ -9,6 +9,7 @@ inference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ def utility_interval(
     """
     means = []
     for number, components in enumerate(parts):
-        order = sorted({row for values in components.values() for row in values})
+        order = sorted(set(chain.from_iterable(components.values())))
         if len(order) < 2:
             return None
         columns = np.array([_values_of_row(row, components) for row in order])

@@ -47,10 +47,9 @@ if TYPE_CHECKING:
         ratings_of,
         read_labels,
     )
-    from evalprep.annotate.ratings import ratings_of_run
+    from evalprep.annotate.ratings import judge_efforts, ratings_of_run
     from evalprep.annotate.screen import Progress, plan, show, show_computing, show_plan, show_sum
     from evalprep.annotate.session import ask_all, follow, opened, refresh, sign, waiting
-    from evalprep.annotate.spending import judge_efforts
     from evalprep.annotate.tallies import TaskTally, tally
 else:
     __getattr__ = offered(__name__)

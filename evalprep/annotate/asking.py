@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +16,6 @@ from dataclasses import dataclass, replace
 from evalprep.annotate.answers import Judgement, Question, with_answer
 from evalprep.annotate.ledger import Attempt, Ledger, Use, now
 from evalprep.annotate.prices import Budget, output_at_most, tokens_at_most
-from evalprep.annotate.providers.pace import LONGEST_ASKED, Pace, backoff
 from evalprep.annotate.providers.service import Service
 from evalprep.annotate.providers.wire import RefusedError, Request, UnansweredError
 from evalprep.annotate.writer import Writer
@@ -24,6 +25,10 @@ from evalprep.errors import BadInput
 GIVE_UP = 10
 #: Attempts of these statuses were answered; another try is another request.
 _ANSWERED = frozenset({"received", "refused", "truncated", "imported"})
+#: Seconds between attempts; doubled each time, and varied by up to a quarter.
+FIRST_WAIT, LONGEST_WAIT = (1.0, 60.0)
+#: A service that asks for more than this is left alone.
+LONGEST_ASKED = 600.0
 
 
 class Stopped(Exception):  # noqa: N818 - reads as what it says
@@ -324,3 +329,29 @@ def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
     """
     answered = sum(attempt.status in _ANSWERED for attempt in attempts)
     return hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()
+
+
+def backoff(attempt: int) -> float:
+    """Seconds before attempt `attempt` + 1, from 1.
+
+    Doubled each time, and varied against marching in step.
+    """
+    wait = min(FIRST_WAIT * 2.0 ** min(attempt - 1, 30), LONGEST_WAIT)
+    return wait * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load
+
+
+class Pace:
+    """The pace of all requests to one service: all wait where it says that it has had enough."""
+
+    def __init__(self) -> None:
+        self._not_before = 0.0
+
+    def hold(self, seconds: float) -> None:
+        """Let nobody ask for so long."""
+        self._not_before = max(self._not_before, time.monotonic() + seconds)
+
+    async def turn(self) -> None:
+        """Wait until asking is allowed."""
+        while (wait := self._not_before - time.monotonic()) > 0:  # noqa: ASYNC110 - a time, not an event
+            # Not all at the same moment.
+            await asyncio.sleep(wait + random.uniform(0, min(0.25 * wait, 1.0)))  # noqa: S311 - spreads load

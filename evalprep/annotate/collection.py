@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from evalprep.annotate.answers import Question, Who
@@ -40,7 +40,7 @@ class Asked:
     @property
     def every(self) -> list[Question]:
         """All questions."""
-        return [question for several in self.of_task.values() for question in several]
+        return list(chain.from_iterable(self.of_task.values()))
 
     @property
     def has_schema(self) -> bool:
@@ -141,7 +141,8 @@ def collect(
                 question_set.of_task.setdefault(task, []).extend(questions)
                 question_set.annotators[annotator.name] = annotator
     if not question_set.of_task:
-        askable = sorted({task for annotator in paid.values() for task in annotator.tasks})
+        task_lists = (annotator.tasks for annotator in paid.values())
+        askable = sorted(set(chain.from_iterable(task_lists)))
         raise BadInput(
             Problem(
                 what=f"no rubric applies to {', '.join(tasks) or 'a run without tasks'}",

@@ -108,7 +108,7 @@ def _insert(into: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[Any]]:
     computes: a statement per row would be most of the time of a transaction.
     """
     marks = f"({', '.join('?' * len(rows[0]))})"
-    values = [value for row in rows for value in row]
+    values = list(chain.from_iterable(rows))
     return f"{into} VALUES {', '.join([marks] * len(rows))}", values
 
 

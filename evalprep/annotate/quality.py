@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def agreement(first: RowRatings, second: RowRatings) -> list[Agreement]:
 
 
 def _value_names(ratings: RowRatings) -> set[str]:
-    return {name for values in ratings.values() for name in values}
+    return set(chain.from_iterable(ratings.values()))
 
 
 def _agreement_on(name: str, first: RowRatings, second: RowRatings) -> Agreement:
@@ -263,9 +264,8 @@ def length_bias(
     A judge of content should owe little to it.
     """
     rated = ratings_of(questions)
-    names = sorted({name for values in rated.values() for name in values})
     correlations = {}
-    for name in names:
+    for name in sorted(_value_names(rated)):
         keys = [key for key in rated if name in rated[key] and key in lengths]
         correlations[name] = _plain(
             spearman_correlation([lengths[key] for key in keys], [rated[key][name] for key in keys])

@@ -1,6 +1,6 @@
 """The judgements of a run in sum.
 
-Means, distributions, where raters differ most, preferences between two runs.
+Means, distributions, where raters differ most, preferences between two runs, the judges' effort.
 """
 
 from __future__ import annotations
@@ -21,19 +21,29 @@ from evalprep.annotate.answers import SCHEMA, Question, Who
 from evalprep.annotate.attachment import stamp_for
 from evalprep.annotate.collection import pair_items
 from evalprep.annotate.finding import annotators_for, pack_annotators
-from evalprep.annotate.judged import Apart, Preferred, Rated, Rater, Ratings
+from evalprep.annotate.judged import Apart, JudgeEffort, Preferred, Rated, Rater, Ratings
 from evalprep.annotate.kept import Kept
 from evalprep.annotate.ledger import Chosen
 from evalprep.annotate.promptfile import recorded_judgements
 from evalprep.annotate.quality import preferences
 from evalprep.errors import BadInput
 from evalprep.packs import PREFERENCE, Annotator, Pack, Rubric, Value
-from evalprep.results import Run, load_run, row_mappings
+from evalprep.results import Effort, Run, load_run, row_mappings
 
 _APART = 50  # samples that are listed of one value; the ledger has all
 
 #: Sample -> votes, of one rater and one value. A sample is its position in the split and its id.
 Votes = Mapping[tuple[int, str], Sequence[float]]
+# Absent numbers are unknown, and so is a sum with one of them. `total` cannot overflow.
+_EFFORTS = """
+    SELECT annotator, model, count(*),
+        CASE WHEN count(tokens_in) = count(*) THEN CAST(total(tokens_in) AS INTEGER) END,
+        CASE WHEN count(tokens_out) = count(*) THEN CAST(total(tokens_out) AS INTEGER) END,
+        CASE WHEN count(cost) = count(*) THEN total(cost) END
+    FROM attempts WHERE status IN ('received', 'refused', 'truncated')
+        AND key IN (SELECT key FROM uses WHERE run = ? AND task = ?)
+    GROUP BY annotator, model HAVING count(tokens_in) + count(tokens_out) > 0 ORDER BY 1, 2
+"""
 
 
 def ratings_of_run(run: Run, packs: Iterable[Pack]) -> Ratings:
@@ -336,3 +346,30 @@ def _of_pairs(
             apart[:_APART],
         )
     )
+
+
+def judge_efforts(run: Run) -> list[JudgeEffort]:
+    """Returns what each judge took for each task of a run; nothing of a ledger that is unreadable.
+
+    Nothing, too, of a run of which the first rows count alone: the ledger is about all of them.
+    """
+    efforts: list[JudgeEffort] = []
+    for task in () if run.first_rows_only else run.tasks:
+        try:
+            with Kept(run, stamp_for(run, task)) as kept:
+                efforts += _efforts_for(kept, task)
+        except BadInput:  # `ratings_of_run` has a note about it
+            continue
+    return efforts
+
+
+def _efforts_for(kept: Kept, task: str) -> list[JudgeEffort]:
+    if kept.ledger is None:
+        return []
+    efforts = []
+    for rubric, judge, requests, sent, received, cost in kept.ledger.query(
+        _EFFORTS, [kept.stamp, task]
+    ):
+        effort = Effort(requests=requests, prompt_tokens=sent, reply_tokens=received)
+        efforts.append(JudgeEffort(task, str(rubric), str(judge), effort, cost))
+    return efforts

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
@@ -162,7 +163,7 @@ class Writer:
 
     def _put(self, rows: Sequence[_Row]) -> None:
         attempts = [attempt for attempt, _, _ in rows]
-        self._ledger.put(attempts, [use for _, uses, _ in rows for use in uses])
+        self._ledger.put(attempts, chain.from_iterable(uses for _, uses, _ in rows))
 
 
 def _end(rows: Sequence[_Row], error: BaseException | None = None) -> None:

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from evalprep.check.codes import CODES, Code
 from evalprep.check.finding import Finding
@@ -37,7 +38,7 @@ class Fold:
     @property
     def findings(self) -> list[Finding]:
         """All of them, in order."""
-        return [finding for same in self.causes.values() for finding in same]
+        return list(chain.from_iterable(self.causes.values()))
 
 
 def cause(finding: Finding) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from evalprep.check.chat import chat_template, check_template
@@ -168,7 +169,7 @@ def _check_requests(
 
 def _functions(static: StaticCheck) -> list[FunctionRef]:
     """The functions that the tasks name."""
-    return [ref for leaf in static.leaves for ref in function_refs(leaf.config)]
+    return list(chain.from_iterable(function_refs(leaf.config) for leaf in static.leaves))
 
 
 def _check_template(

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,7 +218,7 @@ def _inner(node: ast.stmt, *, optional: bool) -> list[ast.stmt]:
     if isinstance(node, ast.Try | ast.TryStar):
         return _inside_try(node, optional=optional)
     if isinstance(node, ast.Match):
-        return [statement for case in node.cases for statement in case.body]
+        return list(chain.from_iterable(case.body for case in node.cases))
     if isinstance(node, ast.If):
         if optional and "TYPE_CHECKING" in ast.unparse(node.test):
             return node.orelse

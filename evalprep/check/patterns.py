@@ -170,7 +170,9 @@ class _Machine:
         here = {_START}
         for character in text:
             bit = 1 << self.samples.index(character)
-            reached = {other for state in here for other in self.edges[state]}
+            reached: set[int] = set()
+            for state in here:
+                reached.update(self.edges[state])
             here = {state for state in reached if self.classes[state] & bit}
             if here & self.done:
                 return True

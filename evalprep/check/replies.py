@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 # The ways in which evaluations ask for an answer. A filter finds a gold answer when it finds it in
@@ -79,7 +80,7 @@ def unrelated_reply(golds: Iterable[str]) -> str:
 def perfect_replies(task: Any, doc: Mapping[str, Any]) -> list[str]:
     """Replies that a scorer ought to accept, the plainest first; any one of them is enough."""
     golds = gold_texts(task, doc)
-    replies = [form.format(gold=gold) for gold in golds for form in FORMS]
+    replies = [form.format(gold=gold) for gold, form in product(golds, FORMS)]
     solution = doc.get("solution")
     if golds and isinstance(solution, str) and solution.strip():
         replies.insert(0, solution)

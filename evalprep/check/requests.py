@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from evalprep.check.bound import TimeBoundError, cpu_bound
@@ -303,7 +304,7 @@ def _check_patterns(loaded: LoadedTask, prompts: list[str], findings: Findings) 
         marks = [mark for mark in MARKS if mark in pattern]
         if not marks:
             continue
-        is_asked_for = any(mark in prompt for mark in marks for prompt in prompts)
+        is_asked_for = any(mark in prompt for mark, prompt in product(marks, prompts))
         if not is_asked_for:
             absence = f"which is in none of {len(prompts)} prompts"
             what = f"the filter {name} looks for {marks[0]}, {absence}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,9 @@ class _Selection:
         """The tasks behind one name; `path` are the groups above it."""
         tree = self.tree
         if name in tree.tags and name not in tree.index:
-            return [
-                leaf
-                for member in tree.tags[name]
-                for leaf in self.expand(member, override, (*path, name))
-            ]
+            below = (*path, name)
+            leaves = (self.expand(member, override, below) for member in tree.tags[name])
+            return list(chain.from_iterable(leaves))
         file = tree.index[name]
         if file.kind != "group":
             config = {

@@ -152,10 +152,11 @@ def filter_steps(settings: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
     filters = (
         [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     )
-    steps = [
-        (str(entry.get("name")), step) for entry in filters for step in entry.get("filter") or []
-    ]
-    return [(name, step) for name, step in steps if isinstance(step, dict)]
+    steps: list[tuple[str, dict[str, Any]]] = []
+    for entry in filters:
+        name = str(entry.get("name"))
+        steps += [(name, step) for step in entry.get("filter") or [] if isinstance(step, dict)]
+    return steps
 
 
 def keeps_first(settings: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal, Self
 
@@ -216,4 +217,4 @@ def _stat(process: Path) -> list[str]:
 
 def _children(threads: list[Path]) -> list[int]:
     lists = [(thread / "children").read_text().split() for thread in threads]
-    return [int(child) for children in lists for child in children]
+    return [int(child) for child in chain.from_iterable(lists)]

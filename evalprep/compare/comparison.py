@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalprep.compare.agreement import lone_metric_sentences, lone_metrics
@@ -359,7 +360,7 @@ def _refuse_nothing_paired(run: Run, other: Run | None, compared: Sequence[TaskC
     problems = [nothing_paired(task, where) for task in compared]
     known = [problem for problem in problems if problem is not None]
     if known and len(known) == len(problems):
-        raise BadInput([problem for error in known for problem in error.problems])
+        raise BadInput(list(chain.from_iterable(error.problems for error in known)))
 
 
 def _place(run: Run) -> str:
@@ -453,8 +454,8 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     if other is None:
         sampled = run.select(list(names) if names else None)
         return Selection(list(sampled), [], [], [])
-    tasks = [*run.tasks, *run.stored, *other.tasks, *other.stored]
-    known = list(dict.fromkeys([*_groups_without_samples(run, other), *tasks]))
+    groups = _groups_without_samples(run, other)
+    known = list(dict.fromkeys([*groups, *run.known_tasks, *other.known_tasks]))
     selection = Selection([], [], [], [])
     for name in _expanded(run, other, names, known) if names else known:
         if name in run.tasks and name in other.tasks:
@@ -606,7 +607,7 @@ def _compare_further_metrics(
 
 
 def _no_common_task(run: Run, other: Run) -> BadInput:
-    names = [", ".join([*side.tasks, *side.stored]) or "no task" for side in (run, other)]
+    names = [", ".join(side.known_tasks) or "no task" for side in (run, other)]
     fix = ""
     if run.tool != other.tool and len(run.tasks) > len(other.tasks) == 1:
         fix = (

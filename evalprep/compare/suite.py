@@ -110,8 +110,7 @@ def tasks_without_mean(runs: Sequence[Run], packs: Mapping[str, Pack]) -> set[st
 def _tasks_of_pack(run: Run, pack: Pack) -> set[str]:
     """The tasks of a run that belong to a pack."""
     names: set[str] = set()
-    tasks = {**run.tasks, **run.stored}
-    for name, task in tasks.items():
+    for name, task in run.known_tasks.items():
         if name in pack.tasks or task.metadata.get("pack") == pack.name:
             names.add(name)
     return names

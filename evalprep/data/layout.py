@@ -4,20 +4,21 @@ By the rules of `datasets`, from names alone.
 
 The rules are those of `datasets` 5: what the card declares; else shards in `data/`; else split
 words in folders; else split words in file names; else all files are the split train. The format is
-the one that most files have. One thing is
-ours: where no card declares configs, a folder of that name stands for one.
+the one that most files have, by the endings that `datasets` knows: of rows that we read, or of data
+that are none. One thing is ours: where no card declares configs, a folder of that name stands for
+one.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalprep.data.endings import READABLE, is_data_name, known
 from evalprep.data.globs import first_with, has_magic, matching
 from evalprep.data.rowfiles import FILE_OPTIONS
 from evalprep.data.slices import Part, parts_of
@@ -43,13 +44,35 @@ _DEFAULTS: tuple[dict[str, list[str]], ...] = (
     {"test": ["**/task.toml", "**/instruction.md"]},
     *(
         {
-            split: [form.format(word, _GAP) for word in words for form in forms]
+            split: [form.format(word, _GAP) for word, form in product(words, forms)]
             for split, words in _WORDS.items()
         }
         for forms in (_FOLDERS, _FILES)
     ),
     {"train": ["**"]},
 )
+#: Ending -> format, of what we read.
+READABLE = {
+    "csv": "csv",
+    "tsv": "csv",
+    "json": "json",
+    "jsonl": "json",
+    "ndjson": "json",
+    "parquet": "parquet",
+    "geoparquet": "parquet",
+    "gpq": "parquet",
+    "txt": "text",
+}
+# Data that are no rows of text; they count all the same when the format of a data set is found.
+_TEXTS = """afa arrow cif conll conllu eval fa faa fasta fastq ffn fna fq frn gb gbk genbank h5
+hdf5 idx lance manifest md mmcif tar toml tsfile txn vortex xml zip"""
+# These are known in capitals, too.
+_MEDIA = """3g2 3gp aiff apng asf au avi avr blp bmp bufr bw caf cur dcx dds dib emf ent eps f4v
+fit fits flac flc fli flv ftc ftu gbr gif glb gltf grib htk icb icns ico iim im ircam j2c j2k jfif
+jp2 jpc jpe jpeg jpf jpg jpx m4v mat4 mat5 mkv mov mp3 mp4 mpc2k mpeg mpg msp mxf nii nist nut ogg
+ogm opus paf pbm pcd pcx pdb pdf pgm ply png pnm ppm ps psd pvf pxr ras raw rf64 rgb rgba sd2 sds
+sgi stl svx tga tif tiff vda voc vst w64 wav wavex webm webp wma wmf wmv wve xbm xi xpm"""
+_KNOWN = frozenset([*READABLE, *_TEXTS.split(), *_MEDIA.split(), *_MEDIA.upper().split()])
 
 
 @dataclass(frozen=True)
@@ -92,7 +115,7 @@ class Chosen:
     @property
     def files(self) -> list[str]:
         """All files, each once."""
-        return list(dict.fromkeys(name for _, files in self.parts for name in files))
+        return list(dict.fromkeys(chain.from_iterable(files for _, files in self.parts)))
 
 
 def choose(
@@ -388,15 +411,19 @@ def _of_one_format(files_by_split: Mapping[str, list[str]], where: str) -> dict[
     }
 
 
+def _endings(name: str) -> Iterator[tuple[str, bool]]:
+    """Yields each ending of a file's name, and whether the file is one of metadata."""
+    for ending in name.split(".")[1:]:
+        yield ending.lower(), name in _OF_OTHER_FILES
+
+
 def _format(files: Sequence[str]) -> str | None:
     """The format of the ending that most files have.
 
     Endings of metadata files, which lie beside images and sounds, decide before all others.
     """
     names = [PurePosixPath(name).name for name in files]
-    count = Counter(
-        (part.lower(), name in _OF_OTHER_FILES) for name in names for part in name.split(".")[1:]
-    )
+    count = Counter(chain.from_iterable(map(_endings, names)))
     favourites = ("parquet", "lance", "vortex", "arrow", "jsonl", "json", "csv")
     ordered = sorted(
         count,
@@ -409,7 +436,8 @@ def _format(files: Sequence[str]) -> str | None:
         reverse=True,
     )
     return next(
-        (READABLE.get(ending, f".{ending}") for ending, _ in ordered if known(ending)), None
+        (READABLE.get(ending, f".{ending}") for ending, _ in ordered if is_known_ending(ending)),
+        None,
     )
 
 
@@ -443,3 +471,16 @@ def _inside(path: str, where: str) -> str:
 
 def _shown(names: Sequence[str]) -> str:
     return shortlist(sorted(names), 20) if names else "it holds no files"
+
+
+def is_known_ending(ending: str) -> bool:
+    """Returns whether an ending, without its dot, is one of data."""
+    return ending in _KNOWN
+
+
+def is_data_name(name: str) -> bool:
+    """Returns whether any ending of a file's name is one of data.
+
+    `a.csv.gz` and `b.parquet.gzip` are.
+    """
+    return any(is_known_ending(part) for part in PurePosixPath(name).name.split(".")[1:])

@@ -82,4 +82,6 @@ FORMATS = (
     Format("csv", "scores, comparisons and samples", write_tables, compares=True),
     Format("parquet", "one row for each sample", write_samples, of_samples=True),
 )
-BY_NAME = {name: entry for entry in FORMATS for name in (entry.name, *entry.aliases)}
+BY_NAME: dict[str, Format] = {}
+for _format in FORMATS:
+    BY_NAME |= dict.fromkeys((_format.name, *_format.aliases), _format)

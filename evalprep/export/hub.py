@@ -121,7 +121,7 @@ def _check_publication(settings: Settings, problems: Problems) -> None:
 
 def _task_of(subject: Subject, problems: Problems) -> TaskRun | None:
     """The only task of a run, as a file holds one value."""
-    tasks = [*subject.run.tasks.values(), *subject.run.stored.values()]
+    tasks = list(subject.run.known_tasks.values())
     if len(tasks) == 1:
         return tasks[0]
     names = ", ".join(task.name for task in tasks)

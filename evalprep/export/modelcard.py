@@ -174,9 +174,8 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
         if result is not None:
             of_suite.append(result)
             covered.update(score.tasks)
-    tasks = {**subject.run.tasks, **subject.run.stored}
     of_tasks = []
-    for name, task in tasks.items():
+    for name, task in subject.run.known_tasks.items():
         if name not in covered and _has_value(task):
             of_tasks.append(_result_of_task(task, url))
     return [*of_suite, *_told_apart(of_tasks)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from evalprep.export.settings import Settings
@@ -35,9 +36,10 @@ def report_of(subjects: Sequence[Subject]) -> Report:
     created = max(subject.moment for subject in subjects)
     baseline = subjects[0].baseline
     sides = [*subjects, *([baseline] if baseline is not None else [])]
+    packs = chain.from_iterable(side.packs for side in sides)
     return build_report(
         [side.run for side in sides],
         scores=[side.scores for side in sides],
-        packs={pack.name: pack for side in sides for pack in side.packs},
+        packs={pack.name: pack for pack in packs},
         created=created.isoformat(timespec="seconds"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def write_samples(subjects: Sequence[Subject], folder: Path, settings: Settings)
     make_folder(folder, within=folder)
     path = folder / FILE
     schema = _schema(pa)
-    rows = (row for subject in subjects for row in _rows(subject))
+    rows = chain.from_iterable(map(_rows, subjects))
     with (
         replace_file(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from evalprep.compare import WORSE, Conclusion
@@ -35,7 +36,8 @@ def write_summary(subjects: Sequence[Subject], folder: Path, settings: Settings)
         settings: None of them matters here.
     """
     del settings
-    text = cut_summary("\n".join(line for subject in subjects for line in _lines(subject)) + "\n")
+    lines = chain.from_iterable(map(_lines, subjects))
+    text = cut_summary("\n".join(lines) + "\n")
     make_folder(folder, within=folder)
     path = folder / FILE
     write_atomically(path, text)

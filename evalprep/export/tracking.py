@@ -166,7 +166,7 @@ def _values(subject: Subject) -> Iterator[tuple[str, float]]:
     """Every score with a value; of a primary metric without a stored one, our mean."""
     run = subject.run
     means = {score.task: score.value for score in subject.scores.tasks}
-    for name, task in {**run.tasks, **run.stored}.items():
+    for name, task in run.known_tasks.items():
         for metric in task.metrics:
             value = finite_number(metric.value)
             if value is None and metric.key == task.primary.key:

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from evalprep.compare import (
     BITS,
@@ -149,10 +150,10 @@ def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems
 
 
 def _known_tasks(run: Run, other: Run | None) -> list[str]:
-    names = [*run.tasks, *run.stored]
+    names = dict.fromkeys(run.known_tasks)
     if other is not None:
-        names += [*other.tasks, *other.stored]
-    return list(dict.fromkeys(names))
+        names |= dict.fromkeys(other.known_tasks)
+    return list(names)
 
 
 def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
@@ -160,8 +161,9 @@ def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems:
     if isinstance(policy.metrics, str):
         return
     sides = [run] if other is None else [run, other]
-    tasks = [task for side in sides for task in (*side.tasks.values(), *side.stored.values())]
-    known = {metric.metric for task in tasks for metric in task.metrics}
+    tasks = chain.from_iterable(side.known_tasks.values() for side in sides)
+    metrics = chain.from_iterable(task.metrics for task in tasks)
+    known = {metric.metric for metric in metrics}
     for name in policy.metrics:
         if metric_and_filter(name)[0] not in known:
             problems.add(

@@ -139,8 +139,10 @@ def decide(
 
 def _notes_of_runs(run: Run, other: Run | None) -> list[str]:
     """Notes on either run: which of several in its folder was read, and what it lacks."""
-    runs = [run] if other is None else [run, other]
-    return [f"{side.label}: {note}" for side in runs for note in side.notes]
+    notes = [f"{run.label}: {note}" for note in run.notes]
+    if other is not None:
+        notes += [f"{other.label}: {note}" for note in other.notes]
+    return notes
 
 
 def _why_nothing_decides(checks: Sequence[Check]) -> list[str]:

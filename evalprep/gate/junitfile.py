@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 from xml.etree import ElementTree as ET
 
@@ -87,7 +88,7 @@ def case_of(check: Check) -> JUnitCase:
 
 def junit_text(name: str, suites: Sequence[JUnitSuite]) -> str:
     """Returns suites as a document whose counts are those of its cases."""
-    cases = [case for suite in suites for case in suite.cases]
+    cases = list(chain.from_iterable(suite.cases for suite in suites))
     root = ET.Element("testsuites", {"name": _clean(name), "time": "0", **_counts(cases)})
     for suite in suites:
         _add_suite(root, suite)

@@ -11,9 +11,8 @@ from evalprep.surface import offered
 
 if TYPE_CHECKING:
     from evalprep.leaderboard.board import Board
-    from evalprep.leaderboard.building import build_board
+    from evalprep.leaderboard.building import build_board, groups_of
     from evalprep.leaderboard.columns import table_columns
-    from evalprep.leaderboard.grouping import groups_of
     from evalprep.leaderboard.pack_board import export_board
     from evalprep.leaderboard.pack_tables import export_tables
     from evalprep.leaderboard.screen import text

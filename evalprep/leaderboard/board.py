@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any
 
 from evalprep.compare import Conclusion
@@ -162,6 +163,10 @@ class Board:
             if len(steps) > 1:
                 trajectories[name] = sorted(rows, key=_by_step)
         return trajectories
+
+    def cells(self) -> Iterator[Cell]:
+        """Every cell, shown or not."""
+        return chain.from_iterable(row.cells.values() for row in self.rows)
 
     def shown_cells(self) -> Iterator[tuple[Row, Column, Cell]]:
         """Every cell of the shown columns with its row and column."""

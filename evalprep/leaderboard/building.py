@@ -1,12 +1,13 @@
 """Scored runs put into one table.
 
-Rows and cells, what may be compared, who leads, which pairs differ.
+Rows and cells, what may be compared, who leads, which pairs differ, what notes stand below it;
+before that, which runs stand in tables of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from evalprep.compare import (
     ALPHA,
@@ -18,6 +19,7 @@ from evalprep.compare import (
     pair_level,
     shown_better,
 )
+from evalprep.files import as_mapping
 from evalprep.leaderboard.board import INCOMPLETE, OTHER, Board, Cell, PairDifference, Row
 from evalprep.leaderboard.columns import (
     CONTRARY,
@@ -29,18 +31,27 @@ from evalprep.leaderboard.columns import (
     columns_of,
     values_of,
 )
-from evalprep.leaderboard.notes import notes_on_runs
 from evalprep.leaderboard.pairs import Pairs
 from evalprep.leaderboard.seeds import merge_seeds, notes_on_seeds
 from evalprep.leaderboard.steps import place_of
 from evalprep.numbers import finite_number
 from evalprep.packs import Pack
 from evalprep.places import shareable_folder, without_home
-from evalprep.results import Run, turned_in, turned_notes
+from evalprep.results import (
+    Run,
+    TaskRun,
+    note_on_empty_replies,
+    note_on_limit,
+    notes_on_pointers,
+    notes_on_rows,
+    turned_in,
+    turned_notes,
+)
 from evalprep.score import Scores, partial_rows
-from evalprep.terminal import tracked
+from evalprep.terminal import shortlist, tracked
 
 _ALL_PAIRS = 6  # rows of a column, up to which every pair is tested; beyond, those with the best
+_NAMED = 4  # runs or tasks that a note names
 
 
 def build_board(
@@ -272,3 +283,79 @@ def _sort_key(row: Row, column: Column) -> tuple[bool, bool, bool, float, str]:
     elif column.better == "zero":
         order = abs(order)
     return (not row.reference, cell.value is None, bool(cell.standing), order, row.label)
+
+
+def notes_on_runs(runs: Sequence[Run]) -> list[str]:
+    """Each note once, with the tasks and the runs that it holds for."""
+    places: dict[str, list[tuple[str, str]]] = {}
+    for run in runs:
+        for name, task in run.tasks.items():
+            for note in _notes_on(task):
+                places.setdefault(note, []).append((run.label, name))
+    unfetched = chain.from_iterable(_with_label(run, notes_on_pointers(run.notes)) for run in runs)
+    of_tasks = [_with_places(note, at, len(runs)) for note, at in places.items()]
+    return [*_notes_on_choices(runs), *unfetched, *of_tasks]
+
+
+def _with_label(run: Run, notes: Iterable[str]) -> list[str]:
+    return [f"{run.label}: {note}" for note in notes]
+
+
+def _notes_on_choices(runs: Sequence[Run]) -> list[str]:
+    """Notes on runs that were chosen from several in their folder; one note for many."""
+    chosen = [run for run in runs if run.files.notes]
+    if len(chosen) < 2:
+        return list(chain.from_iterable(_with_label(run, run.files.notes) for run in chosen))
+    labels = shortlist([run.label for run in chosen], _NAMED)
+    note = (
+        f"{labels}: the newest of several runs in the folder (--timestamp chooses another, "
+        "--timestamp each takes the newest samples of every task)"
+    )
+    return [note]
+
+
+def _notes_on(task: TaskRun) -> Iterator[str]:
+    table = task.table()
+    if not any(metric.is_score for metric in task.metrics):
+        yield task.without_score
+    yield from note_on_limit(task)
+    yield from notes_on_rows(table)
+    yield from note_on_empty_replies(table)
+
+
+def _with_places(note: str, where: Sequence[tuple[str, str]], count: int) -> str:
+    """A note with its tasks, and its runs where these are not all."""
+    labels = list(dict.fromkeys(label for label, _ in where))
+    tasks = list(dict.fromkeys(name for _, name in where))
+    of_runs = "" if len(labels) == count else f"{shortlist(labels, _NAMED)}: "
+    return f"{of_runs}{shortlist(tasks, _NAMED)}: {note}"
+
+
+def groups_of(runs: Sequence[Run], packs: Mapping[str, Pack]) -> dict[str, list[int]]:
+    """Returns heading -> the places of the runs that stand under it, in the order of the runs.
+
+    A pack names the setting under `leaderboard: {group_by: ...}`; its tasks keep it in their
+    metadata. One group with an empty heading where no two runs are known to differ in it.
+    """
+    headings = [_heading(run, packs) for run in runs]
+    if len({heading for heading in headings if heading}) < 2:
+        return {"": list(range(len(runs)))}
+    groups: dict[str, list[int]] = {}
+    for place, heading in enumerate(headings):
+        groups.setdefault(heading or "other runs", []).append(place)
+    return groups
+
+
+def _heading(run: Run, packs: Mapping[str, Pack]) -> str:
+    """`science.prompt_family: llama3`; empty for a run that does not keep the setting."""
+    headings = []
+    for pack in packs.values():
+        key = pack.leaderboard.group_by
+        own = [task for task in run.tasks.values() if task.metadata.get("pack") == pack.name]
+        if not key or not own:
+            continue
+        settings = [as_mapping(task.metadata.get(pack.name)) for task in own]
+        values = {str(setting[key]) for setting in settings if key in setting}
+        if values:
+            headings.append(f"{pack.name}.{key}: {', '.join(sorted(values))}")
+    return "; ".join(headings)

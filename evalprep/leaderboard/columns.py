@@ -6,6 +6,7 @@ import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import P_VALUE, Pack
@@ -130,7 +131,7 @@ def _pictures(shown: Sequence[Column], packs: Mapping[str, Pack]) -> list[tuple[
 def table_columns(names: Iterable[str], packs: Mapping[str, Pack]) -> list[str]:
     """Returns the scores of those names that are tables of packs, in order."""
     tables = _tables(packs)
-    return [score for name in names for score in tables.get(name, ())]
+    return list(chain.from_iterable(tables.get(name, ()) for name in names))
 
 
 def _tables(packs: Mapping[str, Pack]) -> dict[str, list[str]]:
@@ -285,7 +286,8 @@ def _groups_with_other_tasks(
     columns: Sequence[Column], scores: Sequence[Scores], shown_tasks: set[str]
 ) -> tuple[list[Column], set[str]]:
     """The groups with a task that no earlier column shows, and the tasks of these groups."""
-    members = {group.group: group.tasks for score in scores for group in score.groups}
+    all_groups = chain.from_iterable(run_scores.groups for run_scores in scores)
+    members = {group.group: group.tasks for group in all_groups}
     groups: list[Column] = []
     in_groups: set[str] = set()
     for column in columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from evalprep.packs import Pack
@@ -17,7 +18,8 @@ def export_tables(
 
     As `export_board` does of a leaderboard; none is built where no pack wants it.
     """
-    pack_names = {score.pack for each in scores for score in each.suite}
+    suite_scores = chain.from_iterable(run_scores.suite for run_scores in scores)
+    pack_names = {score.pack for score in suite_scores}
     scored_packs = {name: pack for name, pack in packs.items() if name in pack_names}
     if not any(hasattr(pack.module("export"), "export_board") for pack in scored_packs.values()):
         return []
@@ -26,6 +28,6 @@ def export_tables(
 
     board = build_board(runs, scores, packs, each_seed=True)
     written = export_board(board, scored_packs, folder)
-    for each in scores:
-        each.notes += [note for note in board.notes if note not in each.notes]
+    for run_scores in scores:
+        run_scores.notes += [note for note in board.notes if note not in run_scores.notes]
     return written

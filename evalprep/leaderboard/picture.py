@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 
 from evalprep.leaderboard.board import Board, Cell, Row
 from evalprep.leaderboard.columns import Column
@@ -313,7 +314,7 @@ def curves(board: Board, column: Column, width: int = 430, height: int = 250) ->
     if not lines:
         return ""
     references = _references_with_value(board, column)
-    steps = [_step_of(row) for rows in lines.values() for row in rows]
+    steps = list(map(_step_of, chain.from_iterable(lines.values())))
     values = list(_ends_of([*lines.values(), references], column))
     x_axis = Axis.over(steps, 70, width - 14, log=False)
     y_axis = Axis.over(values, height - 34, 14, log=column.p_value)

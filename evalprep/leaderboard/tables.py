@@ -179,7 +179,7 @@ def _reading_aids(board: Board, intervals: str) -> list[str]:
         sentences.append("Columns with % are in percent.")
     if any(len(row.members) > 1 for row in rows):
         sentences.append(_SEEDS)
-    if any(cell.leads for row in rows for cell in row.cells.values()):
+    if any(cell.leads for cell in board.cells()):
         sentences.append(f"Bold, or {LEADS}: {LEADING}.")
     return sentences
 

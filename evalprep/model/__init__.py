@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from evalprep.surface import offered
 
 if TYPE_CHECKING:
-    from evalprep.model.chat import ChatTemplate, template_variables
     from evalprep.model.destinations import Destination, destination
     from evalprep.model.files import model_folder
     from evalprep.model.hardware import core_count, gpu_names
     from evalprep.model.shape import BYTES, ModelShape, model_shape
     from evalprep.model.suited import suited_backend
-    from evalprep.model.tokenizer import Tokenizer, load_tokenizer
+    from evalprep.model.tokenizer import ChatTemplate, Tokenizer, load_tokenizer, template_variables
 else:
     __getattr__ = offered(__name__)

@@ -5,7 +5,7 @@ Loading takes 0.1 s instead of 6 s, the token ids are the same.
 lm-eval 0.4.13 encodes a prompt like this (models/vllm_causallms.py, models/huggingface.py): a text
 that begins with the begin-of-text token gets no special tokens; any other gets them when
 `add_bos_token` is true, does not when it is false, and gets what the tokenizer does by itself when
-it is unset.
+it is unset. `ChatTemplate` applies a chat template to messages as these back ends do.
 """
 
 from __future__ import annotations
@@ -250,3 +250,53 @@ def _without_open_end(rendered: str) -> str:
             "the chat template drops the end of the last message, so that it cannot be continued"
         )
     return head if rendered.startswith(_OPEN_END, len(head)) else head.rstrip()
+
+
+class ChatTemplate:
+    """Renders messages as lm-eval's back ends do.
+
+    Without the tokenizer they are joined plainly, and nothing counted.
+
+    A template that refuses the messages gets them once more without the system message
+    (models/vllm_causallms.py, models/huggingface.py); `dropped` then becomes true.
+    """
+
+    def __init__(self, tokenizer: Tokenizer | None, variables: Mapping[str, Any]) -> None:
+        self.tokenizer = tokenizer if tokenizer is not None and tokenizer.chat_template else None
+        self.variables = variables
+        self.dropped = False
+
+    def __call__(
+        self, messages: list[dict[str, str]], *, add_generation_prompt: bool = True
+    ) -> str:
+        """The text that the model reads.
+
+        Raises:
+            ValueError: the template refuses the messages without a system message, too.
+        """
+        if self.tokenizer is None:
+            return "\n".join(str(message["content"]) for message in messages)
+        others = [message for message in messages if message["role"] != "system"]
+        try:
+            return self.tokenizer.render_chat(
+                messages, add_generation_prompt=add_generation_prompt, variables=self.variables
+            )
+        except ValueError:
+            if len(others) == len(messages):
+                raise
+        self.dropped = True
+        return self.tokenizer.render_chat(
+            others, add_generation_prompt=add_generation_prompt, variables=self.variables
+        )
+
+
+def template_variables(model_args: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables that lm-eval passes to a template.
+
+    chat_template_args, and enable_thinking of model_args alone.
+    """
+    arguments = model_args.get("chat_template_args")
+    return {
+        **(arguments if isinstance(arguments, Mapping) else {}),
+        "enable_thinking": model_args.get("enable_thinking"),
+    }

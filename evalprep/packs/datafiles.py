@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
 _FOLDER, _ENDING = "data", ".parquet"
@@ -125,7 +125,7 @@ def stated_files(stated: object) -> tuple[Path, ...]:
     """
     entries = stated if isinstance(stated, list) else [stated]
     texts = [entry for entry in entries if isinstance(entry, str) and entry]
-    return tuple(file for text in texts for file in matching_files(Path(text)))
+    return tuple(chain.from_iterable(matching_files(Path(text)) for text in texts))
 
 
 def task_of(name: str) -> str:

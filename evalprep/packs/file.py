@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -355,8 +356,8 @@ class _Checks:
         """The leaderboard names scores of the pack."""
         declared, board = self._declared("suite_scores"), self.pack.leaderboard
         shown = [("columns", name) for name in board.columns]
-        shown += [("pictures", name) for pair in board.pictures for name in pair]
-        shown += [("tables", name) for names in board.tables.values() for name in names]
+        shown += [("pictures", name) for name in chain.from_iterable(board.pictures)]
+        shown += [("tables", name) for name in chain.from_iterable(board.tables.values())]
         for key, name in shown:
             if name not in declared:
                 self._add(

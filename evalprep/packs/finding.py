@@ -1,25 +1,29 @@
 """Finds packs: the folders under `task_templates/` with a `pack.yaml`.
 
-There is no other registry.
+There is no other registry. A pack with `extends: NAME` adds to the pack of that name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from evalprep.errors import BadInput, Problems
 from evalprep.packs.entries import GroupSpec, TaskSpec
-from evalprep.packs.extension import extend
 from evalprep.packs.file import read_pack
 from evalprep.packs.pack import Pack
-from evalprep.places import is_file, is_folder
+from evalprep.places import exists, is_file, is_folder
 
 _ROOT = Path(__file__).resolve().parents[2]
 # In a clone what ships stands at its top; a wheel brings it along, below the code.
 _SHIPPED = _ROOT if (_ROOT / "task_templates").is_dir() else _ROOT / "evalprep" / "shipped"
 #: The packs of the project, and the config that runs the demo.
 TEMPLATES = _SHIPPED / "task_templates"
+#: Keys of pack.yaml that only the extended pack may have.
+_OF_BASE = ("published_file", "rules", "default_tasks", "conclusion", "replaces")
 
 
 def find_packs(
@@ -67,7 +71,7 @@ def find_packs(
 
 def _not_replaced(folders: Iterable[Path], packs: Mapping[str, Pack]) -> list[Path]:
     """The folders whose name is none that a pack replaces."""
-    replaced = {name for pack in packs.values() for name in pack.replaces}
+    replaced = set(chain.from_iterable(pack.replaces for pack in packs.values()))
     return [folder for folder in folders if folder.name not in replaced]
 
 
@@ -108,7 +112,7 @@ def holds_packs(folder: Path) -> bool:
 def _claim_names(pack: Pack, owners: dict[str, Pack], problems: Problems) -> None:
     """Notes the names of a pack's tasks and groups that another pack, or another entry, has."""
     specs: list[TaskSpec | GroupSpec] = [*pack.groups.values(), *pack.tasks.values()]
-    for name in (name for spec in specs for name in (spec.name, *spec.aliases)):
+    for name in chain.from_iterable((spec.name, *spec.aliases) for spec in specs):
         if name in owners:
             owner = owners[name]
             problems.add(
@@ -142,3 +146,55 @@ def on_demand(template_dir: Path | Iterable[Path] | None = None) -> Iterator[Pac
     Nothing is read, and no mistake told, before one is asked for.
     """
     yield from find_packs(template_dir).values()
+
+
+def extend(base: Pack, extension: Pack, problems: Problems) -> None:
+    """Adds the keys, tasks, groups and scores of an extension to the pack that it names.
+
+    Args:
+        base: The extended pack; changed in place.
+        extension: The pack that adds to it.
+        problems: Gets names that both have, and keys that are the extended pack's.
+    """
+    where = str(extension.folder / "pack.yaml")
+    for key in _OF_BASE:
+        if getattr(extension, key):
+            problems.add(
+                f"{key.removesuffix('_file')} of a pack that extends {base.name}",
+                where=where,
+                allowed="config, tasks, groups, suite_scores, better, leaderboard",
+            )
+    for kind in ("config", "suite_scores"):
+        _refuse_shared(getattr(base, kind), getattr(extension, kind), base, where, problems)
+    base.config = {**base.config, **extension.config}
+    base.groups = {**base.groups, **extension.groups}
+    base.suite_scores = {**base.suite_scores, **extension.suite_scores}
+    base.better = {**base.better, **extension.better}
+    for name, task in extension.tasks.items():
+        base.tasks[name] = _with_own_files(task, extension.folder)
+    base.leaderboard = replace(
+        base.leaderboard,
+        columns=(*base.leaderboard.columns, *extension.leaderboard.columns),
+        pictures=(*base.leaderboard.pictures, *extension.leaderboard.pictures),
+        tables={**base.leaderboard.tables, **extension.leaderboard.tables},
+    )
+    extension.base_folder = base.folder
+    base.extensions = (*base.extensions, extension)
+
+
+def _refuse_shared(
+    own: Iterable[str], added: Iterable[str], base: Pack, where: str, problems: Problems
+) -> None:
+    """Notes the names that an extension may not give once more."""
+    for name in {*own} & {*added}:
+        problems.add(f"{base.name} has a {name!r} already", where=where, fix="give it another name")
+
+
+def _with_own_files(task: TaskSpec, folder: Path) -> TaskSpec:
+    """A task with its template and its rows by absolute paths, where they lie in the folder."""
+    template, source = folder / task.template, task.source
+    if task.template and template.is_file():
+        task = replace(task, template=str(template))
+    if source is not None and exists(folder / source.path):
+        task = replace(task, source=replace(source, path=str(folder / source.path)))
+    return task

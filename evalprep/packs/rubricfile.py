@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -139,7 +140,7 @@ def _check_prompts(entry: RubricEntry, source: YamlFile, problems: Problems) -> 
     key = "steps" if entry.steps else "prompt"
     if not entry.prompts and not {"prompt", "steps"} & source.data.keys():
         problems.add("has no prompt", where=source.where(), allowed=_STEPS)
-    named = {name for prompt in entry.prompts for name in FIELD.findall(prompt)}
+    named = set(chain.from_iterable(map(FIELD.findall, entry.prompts)))
     if entry.prompts and not named:
         problems.add(
             "the prompt names no field: the judge would be asked the same of every row",

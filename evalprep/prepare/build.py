@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -65,7 +66,7 @@ class Built:
     @property
     def lines(self) -> list[str]:
         """The lines to paste, in order."""
-        return [line for step in self.steps for line in step.lines(self.joined.final)]
+        return list(chain.from_iterable(step.lines(self.joined.final) for step in self.steps))
 
     @property
     def quick_lines(self) -> list[str]:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -149,7 +150,8 @@ def raise_errors(findings: Iterable[Finding]) -> None:
         BadInput: there is an error among the findings.
     """
     errors = fold(finding for finding in findings if finding.level == "error")
-    problems = [_problem(same) for folded in errors for same in folded.causes.values()]
+    causes = chain.from_iterable(folded.causes.values() for folded in errors)
+    problems = [_problem(same) for same in causes]
     if problems:
         last = problems[-1]
         way_round = "--check off prepares it all the same"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ class Joined:
     @property
     def sources(self) -> list[Source]:
         """Every source that the packs have opened so far."""
-        return [source for share in self.packs for source in share.context.sources]
+        return list(chain.from_iterable(share.context.sources for share in self.packs))
 
     def running(self) -> Plan:
         """The plan without the tasks that are left out and the groups that have no member left."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import chain
 from urllib.parse import urlsplit
 
 from evalprep.backends import BACKENDS, VLLM_PORT, is_here
@@ -63,7 +64,7 @@ def join_plans(
     whole = _united(packs)
     _add_other_tasks(whole, selection, config.core)
     joined = Joined(config, whole, packs, selection)
-    joined.notes += dict.fromkeys(note for share in packs for note in share.context.notes)
+    joined.notes += dict.fromkeys(chain.from_iterable(share.context.notes for share in packs))
     _turn(joined, problems)
     if circle := cycle(whole):
         problems.add(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import Any
 
 from evalprep.errors import Problem, near
@@ -23,7 +24,8 @@ _QUOTES = re.compile(rf"""["'][^"'\n]*{_NAME}""", re.ASCII)
 
 def placeholders(template: str) -> set[str]:
     """Names used in a template, outside of comments."""
-    return {name for line in template.splitlines() for name in _PLACEHOLDER.findall(_code(line))}
+    names = (_PLACEHOLDER.findall(_code(line)) for line in template.splitlines())
+    return set(chain.from_iterable(names))
 
 
 def _code(line: str) -> str:

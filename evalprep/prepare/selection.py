@@ -9,6 +9,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from evalprep.config import Config
@@ -48,7 +49,7 @@ def select(config: Config, packs: Mapping[str, Pack], problems: Problems) -> Sel
     """
     selection = Selection()
     planned = _made_names(config, packs, problems)
-    ours = [*(name for pack in packs.values() for name in pack.names()), *planned]
+    ours = [*chain.from_iterable(pack.names() for pack in packs.values()), *planned]
     for number, entry in enumerate(config.core.tasks):
         if isinstance(entry, dict):
             mapping = with_absolute_files(entry, config)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,8 @@ def _missing(task: TaskPlan, prepared: Prepared, run: str) -> str:
     parts = []
     for name in task.after:
         commands = [command for command in prepared.commands if name in command.tasks]
-        calls = [call for command in commands for call in calls_of(command, prepared, run)]
-        rows = rows_of(name, prepared, calls)
+        calls = chain.from_iterable(calls_of(command, prepared, run) for command in commands)
+        rows = rows_of(name, prepared, list(calls))
         if not rows.all_there:
             lines = " ".join(shlex.join(command.argv) for command in commands)
             parts.append(f"{name} has {rows.have} of {rows.expected or 'its'} rows; run: {lines}")

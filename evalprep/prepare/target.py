@@ -9,6 +9,7 @@ import argparse
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,7 +223,7 @@ def work_dir_target(
     fix = "name a prepared work folder, or check any folder of tasks with --include_path"
     prepared = require_prepared(work_dir, fix=fix)
     settings = RunSettings.from_prepared(prepared).changed(**(changes or {}))
-    names = [name for command in prepared.commands for name in asked_for(command)]
+    names = list(chain.from_iterable(map(asked_for, prepared.commands)))
     return Target(str(work_dir), [work_dir], requested or names or list(prepared.tasks), settings)
 
 

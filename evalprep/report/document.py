@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, cast
 
 from evalprep import __version__
@@ -196,7 +197,7 @@ def _pairs(runs: Sequence[Run]) -> list[tuple[int, int | None]]:
     """The comparisons: each run with its published verdicts, then each run with the baseline."""
     with_verdicts = [(place, None) for place, run in enumerate(runs) if run.judged]
     last = len(runs) - 1
-    tasks = [{*run.tasks, *run.stored} for run in runs]
+    tasks = [set(run.known_tasks) for run in runs]
     with_baseline = [(place, last) for place in range(last) if tasks[place] & tasks[last]]
     return [*with_verdicts, *with_baseline]
 
@@ -256,7 +257,7 @@ def _ratings(side: Scores) -> RatingsPart:
 
 def _read_samples(runs: Sequence[Run], browser: Browser) -> _Samples:
     """Reads the samples of every task of any run."""
-    names = list(dict.fromkeys(name for run in runs for name in run.tasks))
+    names = list(dict.fromkeys(chain.from_iterable(run.tasks for run in runs)))
     rows = [align(name, runs) for name in names]
     tasks = []
     for number, task in enumerate(rows):

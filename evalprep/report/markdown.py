@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from evalprep.compare import POINTS, RATIO, Unit
@@ -123,7 +124,7 @@ def _draws_table(document: Document) -> Table:
         runs = [
             {_named(entry): entry for entry in draws_of(run)} if run else {} for run in task["runs"]
         ]
-        for name in dict.fromkeys(name for entries in runs for name in entries):
+        for name in dict.fromkeys(chain.from_iterable(runs)):
             table.add(task["name"], name, *(_draws_cell(entries.get(name)) for entries in runs))
     return table
 

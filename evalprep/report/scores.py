@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, cast
 
 from evalprep.numbers import finite_number
@@ -51,7 +52,7 @@ def suite_of(scores: Sequence[Scores], notes: Mapping[str, str] | None = None) -
         notes: `pack/name` of a score -> its `note` in pack.yaml.
     """
     by_name = [{score.id: score for score in scored_run.suite} for scored_run in scores]
-    names = dict.fromkeys(name for run_scores in by_name for name in run_scores)
+    names = dict.fromkeys(chain.from_iterable(by_name))
     return [
         _line_up([run_scores.get(name) for run_scores in by_name], (notes or {}).get(name, ""))
         for name in names
@@ -184,7 +185,7 @@ def stored_of(runs: Sequence[Run]) -> list[StoredPart]:
         for run in runs
     ]
     entries = []
-    for name in dict.fromkeys(name for run_scores in by_name for name in run_scores):
+    for name in dict.fromkeys(chain.from_iterable(by_name)):
         scores = [run_scores.get(name) for run_scores in by_name]
         entries.append(_stored_entry(*name, scores))
     return entries
@@ -215,7 +216,7 @@ def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
     by_name = [
         {group.group: group for group in score.groups if _has_value(group)} for score in scores
     ]
-    names = dict.fromkeys(name for run_groups in by_name for name in run_groups)
+    names = dict.fromkeys(chain.from_iterable(by_name))
     return [
         {"name": name, "runs": [_group(run_groups.get(name)) for run_groups in by_name]}
         for name in names

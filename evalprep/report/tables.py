@@ -152,13 +152,12 @@ def conclusions_of(comparison: ComparisonPart) -> Iterator[ConclusionPart]:
 
 def comparison_table(document: Document) -> Table:
     """Every conclusion of every comparison, one per row."""
-    rows = [
-        [name, conclusion["kind"], conclusion["name"], *_compared_values(conclusion)]
-        for name, comparison in zip(
-            comparison_names(document), document["comparisons"], strict=True
-        )
-        for conclusion in conclusions_of(comparison)
-    ]
+    rows = []
+    names = comparison_names(document)
+    for name, comparison in zip(names, document["comparisons"], strict=True):
+        for conclusion in conclusions_of(comparison):
+            kind, quantity = conclusion["kind"], conclusion["name"]
+            rows.append([name, kind, quantity, *_compared_values(conclusion)])
     rows += _missing_rows(document)
     return data_table("Comparisons", _COMPARISON_COLUMNS, rows)
 
@@ -253,9 +252,8 @@ def _preference_rows(document: Document) -> Iterator[list[Entry]]:
 
 def fact_table(document: Document) -> Table:
     """Every fact of every run, one per row."""
-    rows = [
-        [run["label"], fact["group"], fact["name"], fact["value"]]
-        for run in document["runs"]
-        for fact in run["facts"]
-    ]
+    rows = []
+    for run in document["runs"]:
+        label, facts = run["label"], run["facts"]
+        rows += [[label, fact["group"], fact["name"], fact["value"]] for fact in facts]
     return data_table("Runs", ("run", "group", "fact", "value"), rows)

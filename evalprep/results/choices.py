@@ -53,7 +53,7 @@ def read_by_choice(
     if not choices:
         return list(runs)
     problems = Problems()
-    names = {name for run in runs for name in (*run.tasks, *run.stored)}
+    names = set(chain.from_iterable(run.known_tasks for run in runs))
     for choice in choices:
         _check_task_of(choice, runs, names, where, problems)
     for name in sorted(names):
@@ -97,7 +97,7 @@ def _check_task_of(
 
 
 def _members(group: str, runs: Sequence[Run]) -> set[str]:
-    return {member for run in runs for member in run.group(group)}
+    return set(chain.from_iterable(run.group(group) for run in runs))
 
 
 def _choice_for(

@@ -276,6 +276,10 @@ class _MetricColumns:
         return (first, second) if np.isfinite(second).any() else None
 
 
+def _columns_of(names: Sequence[str], dtype: type[np.generic]) -> dict[str, _Column]:
+    return {name: _Column(dtype) for name in names}
+
+
 class TableBuilder:
     """Gathers lines of one filter into the columns of a `Table`."""
 
@@ -285,9 +289,9 @@ class TableBuilder:
         self.ids: list[str] = []
         self.sources: dict[str, int] = {}
         self.columns = {
-            name: _Column(dtype)
-            for dtype, names in ((np.int64, INTS), (np.uint64, HASHES), (np.int8, FLAGS))
-            for name in names
+            **_columns_of(INTS, np.int64),
+            **_columns_of(HASHES, np.uint64),
+            **_columns_of(FLAGS, np.int8),
         }
         self.metrics: dict[str, _MetricColumns] = {}
         self.documents = {name: _Column(np.int64, UNKNOWN) for name in DOCUMENT_COLUMNS}

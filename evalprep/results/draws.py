@@ -1,4 +1,7 @@
-"""Names of metrics: what several draws of a row give together, and a metric with its filter."""
+"""Names of metrics: what several draws of a row give together, and a metric with its filter.
+
+Options are parsed with it, so it imports none of the large modules beside it.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     ),
     "counts": ("rows_expected", "rows_scored"),
 }
-KIND_OF = {name: kind for kind, names in KINDS.items() for name in names}
+KIND_OF: dict[str, str] = {}
+for _kind, _names in KINDS.items():
+    KIND_OF |= dict.fromkeys(_names, _kind)
 _NAMED = 4  # settings or rows that a sentence names
 _ID_CHARACTERS = 16  # of a digest that stands for a row
 _ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
-from evalprep.results.folder import RESULTS, SAMPLES, Folder, read_folder, without_stamp
+from evalprep.results.folder import RESULTS, SAMPLES, Folder, calls_in, read_folder, without_stamp
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
 from evalprep.results.pointers import pointers_below, said_of, store_of
@@ -316,11 +316,7 @@ def _with_sample(file: Path) -> Folder | None:
 
 def _task_in(folder: Folder, file: Path) -> str | None:
     """The task of a samples file; None for a results file."""
-    for of_task in folder.samples.values():
-        for task, path in of_task.items():
-            if path == file:
-                return task
-    return None
+    return next((task for task, path in folder.task_files() if path == file), None)
 
 
 def places_below(start: Path) -> list[Folder]:
@@ -351,8 +347,12 @@ def _parts(
 def run_calls(place: Path, run: str) -> list[Invocation]:
     """The calls below a folder that are of one run, oldest first."""
     folders = _search(place) if place.is_dir() else []
-    every = [invocation for folder in folders for invocation in folder.invocations()]
-    return sorted((call for call in every if call.run == run), key=lambda call: call.stamp)
+    return _calls_of(run, calls_in(folders))
+
+
+def _calls_of(run: str, calls: Iterable[Invocation]) -> list[Invocation]:
+    """Those of some calls that are of one run, oldest first."""
+    return sorted((call for call in calls if call.run == run), key=lambda call: call.stamp)
 
 
 def results_below(place: Path) -> list[Path]:
@@ -362,7 +362,7 @@ def results_below(place: Path) -> list[Path]:
         StrayLink: a file or folder of a run is a link that leaves the folder.
     """
     folders = _search(place) if place.is_dir() else []
-    return [path for folder in folders for path in folder.results.values()]
+    return list(chain.from_iterable(folder.results.values() for folder in folders))
 
 
 def newest_id(newest: Folder) -> str:
@@ -394,8 +394,8 @@ def whole_run(folders: list[Folder], start: Path, run: str) -> RunFiles | None:
     """All calls of a run; None where there are none with samples."""
     if not run:
         return None
-    every = list(chain.from_iterable(folder.invocations() for folder in folders))
-    calls = sorted((call for call in every if call.run == run), key=lambda call: call.stamp)
+    every = list(calls_in(folders))
+    calls = _calls_of(run, every)
     by_task = calls_that_count(calls)
     if not by_task:
         return None

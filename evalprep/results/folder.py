@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 from evalprep.files import StrayLink, is_stray
@@ -70,9 +71,19 @@ class Folder:
             for stamp, path in self.results.items()
         ]
 
+    def task_files(self) -> Iterator[tuple[str, Path]]:
+        """Yields every samples file with its task, those of one time stamp together."""
+        for of_task in self.samples.values():
+            yield from of_task.items()
+
     def holds(self, file: Path) -> bool:
         """Returns whether a samples file is one of these."""
-        return any(file in of_task.values() for of_task in self.samples.values())
+        return any(path == file for _, path in self.task_files())
+
+
+def calls_in(folders: Iterable[Folder]) -> Iterator[Invocation]:
+    """Yields the calls whose results lie in some folders."""
+    return chain.from_iterable(folder.invocations() for folder in folders)
 
 
 def stamp_of(samples: Path) -> str:
@@ -185,7 +196,7 @@ def _put_together(path: Path, runs: Sequence[_FormerRun]) -> Folder:
             folder.samples[stamp] = run.samples
     engine = runs[0].logged.settings.arguments
     is_one_model = bool(engine) and all(run.logged.settings.arguments == engine for run in runs)
-    tasks = [task for run in runs for task in run.logged.tasks]
+    tasks = list(chain.from_iterable(run.logged.tasks for run in runs))
     is_one_run = is_one_model and len(set(tasks)) == len(tasks)
     several = len(runs) > 1
     return replace(folder, by_task=several and is_one_run, apart=several and not is_one_run)

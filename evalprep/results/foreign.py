@@ -16,6 +16,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,7 @@ def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
         packs: The packs that are asked about logs, in order.
     """
     known_packs = list(packs)
-    places = [log for place in each_run(paths) for log in _each_log(place, known_packs)]
+    places = list(chain.from_iterable(_each_log(place, known_packs) for place in each_run(paths)))
     place_of: dict[tuple[str, ...], Named] = {}
     for place in places:
         place_of.setdefault(_files_at(place), place)

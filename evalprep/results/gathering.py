@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 
 from evalprep.results.folder import Folder, read_folder
@@ -32,9 +31,7 @@ class SampleFiles(os.PathLike[str]):
     @property
     def files(self) -> list[Path]:
         """The files, in order of their tasks."""
-        files_by_task = {
-            task: file for of_task in self.place.samples.values() for task, file in of_task.items()
-        }
+        files_by_task = dict(self.place.task_files())
         return [files_by_task[task] for task in sorted(files_by_task)]
 
     def __fspath__(self) -> str:
@@ -74,7 +71,7 @@ def gathered(folders: Sequence[Folder], start: Path) -> list[Folder]:
 
 def _above_task(folder: Folder) -> Path | None:
     """The folder above that of a task, for a folder with the samples of this task alone."""
-    tasks = {task for of_task in folder.samples.values() for task in of_task}
+    tasks = {task for task, _ in folder.task_files()}
     if len(tasks) != 1 or folder.apart:
         return None
     (task,) = tasks
@@ -107,7 +104,7 @@ def named_files(files: Sequence[Path]) -> list[SampleFiles]:
     places = [_only(folder, named) for folder in folders.values()]
     sample_files = []
     for place in gathered(places, _common_folder(list(folders))):
-        tasks = list(chain.from_iterable(place.samples.values()))
+        tasks = [task for task, _ in place.task_files()]
         if place.by_task or len(set(tasks)) == len(tasks):
             sample_files.append(SampleFiles(place))
         else:

@@ -19,8 +19,10 @@ _FILE = Path(__file__).with_name("headline_metrics.yaml")
 @lru_cache(maxsize=1)
 def _metrics() -> dict[str, str]:
     """Task name or pattern -> metric."""
-    entries = load_remembered_yaml(_FILE).data["metrics"]
-    return {pattern: str(entry["metric"]) for entry in entries for pattern in entry["tasks"]}
+    metrics: dict[str, str] = {}
+    for entry in load_remembered_yaml(_FILE).data["metrics"]:
+        metrics |= dict.fromkeys(entry["tasks"], str(entry["metric"]))
+    return metrics
 
 
 def headline_metric(task: str) -> str:

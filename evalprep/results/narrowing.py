@@ -8,6 +8,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, product
 from pathlib import Path
 from typing import TypeVar
 
@@ -116,7 +117,7 @@ def _space() -> tempfile.TemporaryDirectory[str]:
 
 
 def _matches(names: Iterable[str], patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    return any(fnmatch.fnmatchcase(name, pattern) for name, pattern in product(names, patterns))
 
 
 def _chosen(tasks: Mapping[str, _Task], patterns: Sequence[str]) -> dict[str, _Task]:
@@ -134,7 +135,7 @@ def _refuse_unmatched(
     Raises:
         BadInput: there are some.
     """
-    every = {name for of_one in names for name in of_one}
+    every = set(chain.from_iterable(names))
     problems = [
         Problem(
             what=f"nothing is called {pattern!r}",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 _WITHOUT = "without what was logged"
@@ -51,7 +51,7 @@ def pointers_below(
 ) -> list[Path]:
     """Files of runs that are only pointers, in a folder and those below it."""
     places = ["*/" * level for level in range(depth)]
-    patterns = [f"{place}{name}" for name in names for place in places]
+    patterns = [f"{place}{name}" for name, place in product(names, places)]
     files = set(chain.from_iterable(folder.glob(pattern) for pattern in patterns))
     return sorted(path for path in files if store_of(path))
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from evalprep.results.effort import Efforts
 from evalprep.results.files import RunFiles
 from evalprep.results.logged import CallSettings, GroupResults, RowCounts, RunResults, TaskResults
 from evalprep.results.metric import Metric
+from evalprep.results.sample import Sample
 from evalprep.results.task import TaskRun
 from evalprep.results.tool_names import LM_EVAL
 from evalprep.results.views import SampleView, Which, sample_views
@@ -159,13 +161,18 @@ class Run:
         }
 
     @property
+    def known_tasks(self) -> dict[str, TaskRun]:
+        """All tasks, those with samples first."""
+        return {**self.tasks, **self.stored}
+
+    @property
     def outermost(self) -> dict[str, tuple[Metric, ...]]:
         """Outermost groups and tasks in no group -> their metrics.
 
         Of those that have values of their own.
         """
         groups = self.logged.groups
-        within = {member for group in groups.values() for member in group.members}
+        within = set(chain.from_iterable(group.members for group in groups.values()))
         every: dict[str, GroupResults | TaskResults] = {**groups, **self.logged.tasks}
         return {
             name: every[name].metrics
@@ -258,21 +265,23 @@ class Run:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "task": name,
-                    "sample_id": sample.sample_id,
-                    "doc_id": sample.doc_id,
-                    "subtask_name": sample.doc.get("subtask_name"),
-                    "prompt": sample.prompt,
-                    "target": sample.target,
-                    "response": sample.response,
-                    "answer": sample.answer,
-                    "previously_is_correct": sample.doc.get("previously_is_correct"),
-                    **sample.metrics,
-                }
-                for name, task in self.select(list(names)).items()
-                for sample in task.samples()
-            ]
-        )
+        rows: list[dict[str, Any]] = []
+        for name, task in self.select(list(names)).items():
+            rows += [_frame_row(name, sample) for sample in task.samples()]
+        return pd.DataFrame(rows)
+
+
+def _frame_row(task: str, sample: Sample) -> dict[str, Any]:
+    """A sample as a row of a data frame."""
+    return {
+        "task": task,
+        "sample_id": sample.sample_id,
+        "doc_id": sample.doc_id,
+        "subtask_name": sample.doc.get("subtask_name"),
+        "prompt": sample.prompt,
+        "target": sample.target,
+        "response": sample.response,
+        "answer": sample.answer,
+        "previously_is_correct": sample.doc.get("previously_is_correct"),
+        **sample.metrics,
+    }

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evalprep.results.files import newest_id, places_below
-from evalprep.results.folder import Folder, read_folder, stamp_of
+from evalprep.results.folder import Folder, calls_in, read_folder, stamp_of
 from evalprep.results.gathering import SampleFiles, named_files
 
 Named = str | os.PathLike[str]
@@ -54,11 +54,8 @@ def run_ids_at(path: Named) -> list[str]:
     A place can hold several although it is one model's: two revisions of a model have one folder.
     """
     place = Path(path)
-    calls = (
-        [invocation for folder in places_below(place) for invocation in folder.invocations()]
-        if place.is_dir()
-        else []
-    )
+    folders = places_below(place) if place.is_dir() else []
+    calls = calls_in(folders)
     return list(dict.fromkeys(call.run for call in calls if call.run and call.samples))
 
 

@@ -212,11 +212,9 @@ def response_of(resps: list[Any]) -> str | list[Any]:
     """The only reply as text; a list of all replies to several requests or of several repeats."""
     if len(resps) == 1 and isinstance(resps[0], list) and len(resps[0]) == 1:
         return resps[0][0] if isinstance(resps[0][0], str) else list(resps[0])
-    flat = [
-        reply
-        for request in resps
-        for reply in (request if isinstance(request, list) else [request])
-    ]
+    flat: list[Any] = []
+    for request in resps:
+        flat += request if isinstance(request, list) else [request]
     return flat[0] if len(flat) == 1 and isinstance(flat[0], str) else flat
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from msgspec import structs
 
@@ -21,7 +22,7 @@ from evalprep.results.unscored import with_metric
 
 def rules_of(packs: Iterable[Pack]) -> list[str]:
     """Every rule that one of the packs knows."""
-    return list(dict.fromkeys(rule for pack in packs for rule in pack.rules))
+    return list(dict.fromkeys(chain.from_iterable(pack.rules for pack in packs)))
 
 
 def by_rule(
@@ -42,7 +43,8 @@ def by_rule(
     """
     if not rule:
         return list(runs)
-    owners = (_owner(packs, name) for run in runs for name in run.tasks)
+    names = chain.from_iterable(run.tasks for run in runs)
+    owners = (_owner(packs, name) for name in names)
     check_rule(rule, filter(None, owners), where)
     runs_by_rule = []
     for run in runs:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -166,4 +166,4 @@ class Table:
         repeated = set(self.duplicates())
         groups = self.rows_by_key(repeated) if repeated else {}
         doubled = [rows for rows in groups.values() if len(rows) > 1]
-        return [row for rows in doubled for row in rows]
+        return list(chain.from_iterable(doubled))

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, median, mode
 from typing import IO, Any, cast
@@ -128,7 +129,10 @@ class TaskLines:
         epochs = {other.epoch for other in rows}
         self.repeats += len(epochs) - 1
         row.values = {metric: self._reduced(metric, rows) for metric in _metrics_of(rows)}
-        row.responses = [text for other in rows for text in _replies(other)] or None
+        texts: list[str] = []
+        for other in rows:
+            texts += _replies(other)
+        row.responses = texts or None
         if any(other.status == "ok" for other in rows):
             row.status = "ok"
         row.epoch = len(epochs)
@@ -170,7 +174,7 @@ def _read(file: IO[bytes], places: Sequence[tuple[int, int]]) -> Iterator[Row]:
 
 
 def _metrics_of(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(metric for row in rows for metric in row.values))
+    return list(dict.fromkeys(chain.from_iterable(row.values for row in rows)))
 
 
 def _replies(row: Row) -> list[str]:

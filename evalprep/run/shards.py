@@ -43,12 +43,10 @@ class ShardSet:
     @property
     def units(self) -> list[tuple[RunFolder, Unit]]:
         """Every finished unit with the folder that holds it."""
-        pairs = [
-            (folder, unit)
-            for _, folder in sorted(self.folders.items())
-            for unit in folder.state().units
-        ]
-        return [(folder, unit) for folder, unit in pairs if unit.is_done]
+        finished: list[tuple[RunFolder, Unit]] = []
+        for _, folder in sorted(self.folders.items()):
+            finished += [(folder, unit) for unit in folder.state().units if unit.is_done]
+        return finished
 
 
 def _is_done(folder: RunFolder) -> bool:

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from evalprep.score.owners import packs_of
     from evalprep.score.published import published_for
     from evalprep.score.reference import Remembered, may_be_opened, open_reference, references_named
-    from evalprep.score.rule import of_rule, sides_by_rule
     from evalprep.score.scoring import Reference, partial_rows, score_run
     from evalprep.score.screen import show
+    from evalprep.score.sides import all_scores, export_scores, of_rule, open_side, sides_by_rule
     from evalprep.score.spec import BUILT_IN, order, read_specs
-    from evalprep.score.stored import all_scores, export_scores, open_side
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import measured
     from evalprep.score.task import SHARE, GroupScore, TaskScore, score_task

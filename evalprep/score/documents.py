@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def cluster_by(runs: Sequence[Run], field: str) -> None:
     """
     if not field:
         return
-    tasks = [task for run in runs for task in run.tasks.values()]
+    tasks = list(chain.from_iterable(run.tasks.values() for run in runs))
     with_field = [task for task in tasks if _cluster_task(task, field)]
     if tasks and not with_field:
         names = _fields_of(tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def _takes(pack: Pack, run: ExportRun) -> bool:
     if not file.is_file() or "ALSO" not in file.read_text(encoding="utf-8"):
         return False
     patterns = getattr(pack.module("export"), "ALSO", ())
-    return any(fnmatch.fnmatchcase(name, pattern) for name in run.lines for pattern in patterns)
+    return any(fnmatch.fnmatchcase(name, pattern) for name, pattern in product(run.lines, patterns))
 
 
 def export_as(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,8 @@ def open_reference(path: Path, packs: Iterable[Pack]) -> Run:
 
 def references_named(runs: Iterable[Run]) -> list[str]:
     """The places that the tasks of some runs name as their reference (`metadata.reference`)."""
-    references = (task.metadata.get("reference") for run in runs for task in run.tasks.values())
+    tasks = chain.from_iterable(run.tasks.values() for run in runs)
+    references = (task.metadata.get("reference") for task in tasks)
     return sorted({str(reference) for reference in references if reference})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from evalprep.annotate import JudgeEffort, Ratings, ledger_of
@@ -129,7 +130,7 @@ class _Walked:
 def _walk_pack(pack: Pack, run: Run, reference: Reference | None) -> _Walked:
     walk = Walk(pack, run, None)
     names = walk.applicable()
-    needed = {name for parent in names for name in walk.specs[parent].reference}
+    needed = set(chain.from_iterable(walk.specs[name].reference for name in names))
     walk.reference = _reference_results(pack, reference, needed)
     other = reference.run if isinstance(reference, Remembered) else reference
     if isinstance(other, Run):

@@ -98,11 +98,9 @@ def _refuse_foreign(name: str, stem: str, pack: Pack, where: str) -> None:
     Raises:
         BadInput: the function is none of the pack's pack.yaml, and no formula of ours.
     """
-    declared = {
-        function_name
-        for entry in pack.suite_scores.values()
-        for function_name in (entry.function, entry.counts, entry.value, entry.of_stored)
-    }
+    declared: set[str] = set()
+    for entry in pack.suite_scores.values():
+        declared |= {entry.function, entry.counts, entry.value, entry.of_stored}
     if name not in declared and stem.partition(".")[0] != "custom_metrics":
         raise BadInput(
             Problem(

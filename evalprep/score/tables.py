@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from evalprep.annotate import Preferred, Rated, Ratings
 from evalprep.numbers import number, percent
@@ -165,7 +166,7 @@ def subtask_tables(scores: Scores) -> Iterator[Table]:
 
 def further_table(scores: Scores) -> Table:
     """The other metrics of tasks with samples, as their log has them."""
-    metrics = [metric for task in scores.tasks for metric in task.further]
+    metrics = list(chain.from_iterable(task.further for task in scores.tasks))
     return _stored_table("Further metrics, as logged", metrics)
 
 

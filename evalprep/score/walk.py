@@ -87,7 +87,9 @@ class Walk:
         self.applicable()
         needed = self._with_needs(names)
         specs = [spec for name, spec in self.specs.items() if name in needed]
-        last_reader = {task: spec.name for spec in specs for task in spec.tasks}
+        last_reader: dict[str, str] = {}
+        for spec in specs:
+            last_reader |= dict.fromkeys(spec.tasks, spec.name)
         for spec in specs:
             self.results[spec.name] = self._evaluate_score(spec)
             for task in spec.tasks:

@@ -54,11 +54,10 @@ def finished_by_folder(place: Path) -> dict[str, TaskStatus]:
 
     A task with results in several folders has a line for each, with the folder in front.
     """
-    lines = {
-        (path.parent, name): line
-        for path in results_files(place)
-        for name, line in _lines_of_file(path).items()
-    }
+    lines: dict[tuple[Path, str], TaskStatus] = {}
+    for path in results_files(place):
+        for name, line in _lines_of_file(path).items():
+            lines[path.parent, name] = line
     folders = Counter(name for _, name in lines)
     named: dict[str, TaskStatus] = {}
     for (folder, name), line in lines.items():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -183,7 +184,7 @@ def _with_pending(
     for name, line in lines.items():
         category = categories.get(name, line.category)
         every[name] = replace(line, category=category)
-    names = (name for job in jobs for name in job.leaves)
+    names = chain.from_iterable(job.leaves for job in jobs)
     for task in manual_runs.resolve(names, prepared.groups):
         if task not in every:
             every[task] = _pending(task, categories)

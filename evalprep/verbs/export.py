@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -358,7 +359,7 @@ class _Job:
             "(--with_gated_text keeps them)"
             for name in dict.fromkeys(gated)
         ]
-        return notes + [note for subject in self.subjects for note in subject.run.notes]
+        return [*notes, *chain.from_iterable(subject.run.notes for subject in self.subjects)]
 
     def _append(self, outcome: _Outcome, written: Written) -> None:
         """Adds the summary to that of the running step, or prints it."""

@@ -14,6 +14,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,9 +91,8 @@ def main(args: argparse.Namespace) -> int:
         _print_json(boards, written)
     else:
         _print(boards, written, args)
-    rows = [row for board in boards.values() for row in board.rows]
-    values = [cell.value for row in rows for cell in row.cells.values()]
-    return 0 if any(value is not None for value in values) else 3
+    cells = chain.from_iterable(board.cells() for board in boards.values())
+    return 0 if any(cell.value is not None for cell in cells) else 3
 
 
 def _folder_of(out: Path, heading: str) -> Path:
@@ -194,7 +194,7 @@ def _print(
         print(text(board))
         if heading:
             print()
-    for path in (path for paths in written.values() for path in paths):
+    for path in chain.from_iterable(written.values()):
         print(f"written: {path}")
     if not written:
         print_next("leaderboard", [*args.runs, "--out", "leaderboard"], args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evalprep.errors import BadInput, Problem, near
@@ -90,8 +91,8 @@ def _published(args: argparse.Namespace, packs: Mapping[str, Pack]) -> int:
 
 def _check_tag(tag: str | None, packs: Mapping[str, Pack]) -> None:
     """Refuses a tag that no task has."""
-    tasks = [task for pack in packs.values() for task in pack.tasks.values()]
-    tags = sorted({name for task in tasks for name in task.tags})
+    tasks = chain.from_iterable(pack.tasks.values() for pack in packs.values())
+    tags = sorted(set(chain.from_iterable(task.tags for task in tasks)))
     if tag and tag not in tags:
         raise BadInput(
             Problem(

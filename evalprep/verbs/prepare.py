@@ -9,6 +9,7 @@ import shlex
 import sys
 import textwrap
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,7 @@ def _excluded_lines(excluded: Mapping[str, Excluded]) -> list[str]:
         break_on_hyphens=False,
     )
     sentences = [f"left out: {', '.join(own)}: {reason}" for reason, own in names.items()]
-    return [line for sentence in sentences for line in wrap(sentence)]
+    return list(chain.from_iterable(map(wrap, sentences)))
 
 
 def _report(done: Preparation, core: Core) -> None:
@@ -296,7 +297,8 @@ def _finding_lines(done: Preparation) -> list[str]:
 
     roots = [str(done.work_dir)]
     paragraphs = [paragraph(folded, roots, WIDTH) for folded in fold(done.findings)]
-    return [f"  {line}" for text in paragraphs for line in text.splitlines()]
+    lines = chain.from_iterable(map(str.splitlines, paragraphs))
+    return [f"  {line}" for line in lines]
 
 
 def _next_command(done: Preparation, core: Core) -> str:

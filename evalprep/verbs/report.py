@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,7 @@ def _report_runs(runs: Sequence[Run], args: argparse.Namespace, formats: Sequenc
         max_samples=args.limit,
     )
     written = write_report(report, out, formats)
-    notes = [note for run in runs for note in run.notes]
+    notes = list(chain.from_iterable(run.notes for run in runs))
     _print(report, written, notes, args, formats)
     return 0
 
@@ -140,7 +141,7 @@ def _report_scores(
     report = build_scores_report(scores, notes=_sentences(packs))
     written = write_report(report, out, formats)
     written += _export_scores(sides, scores, args, packs, out)
-    notes = [note for side_scores in scores for note in side_scores.notes]
+    notes = list(chain.from_iterable(side_scores.notes for side_scores in scores))
     _print(report, list(dict.fromkeys(written)), notes, args, formats)
     return 0
 
@@ -215,9 +216,9 @@ def _open_sides(args: argparse.Namespace, formats: Sequence[str]) -> list[Run | 
     args.runs = _each_place(args)
     places = [(place, args.timestamp) for place in args.runs]
     places += [(args.baseline, args.baseline_timestamp)] if args.baseline else []
-    sides = [
-        side for place, timestamp in places for side in _open_side(place, timestamp, args, problems)
-    ]
+    sides: list[Run | Scores] = []
+    for place, timestamp in places:
+        sides += _open_side(place, timestamp, args, problems)
     problems.raise_if_any()
     sides = sides_by_rule(sides, args.rule, args.find_packs() if args.rule else {})
     runs = [side for side in sides if isinstance(side, Run)]
@@ -346,9 +347,9 @@ def _scores(
 
 def _sentences(packs: Mapping[str, Pack]) -> dict[str, str]:
     """The sentence about each score that its pack declares."""
-    notes = {
-        f"{pack.name}/{name}": spec.note
-        for pack in packs.values()
-        for name, spec in pack.suite_scores.items()
-    }
-    return {name: note for name, note in notes.items() if note}
+    notes = {}
+    for pack in packs.values():
+        for name, spec in pack.suite_scores.items():
+            if spec.note:
+                notes[f"{pack.name}/{name}"] = spec.note
+    return notes

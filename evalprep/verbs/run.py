@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalprep.errors import BadInput, Problem
+from evalprep.errors import BadInput, Problem, Problems
 from evalprep.verbs.options import names_of
-from evalprep.verbs.running.sharding import DEFAULT_UNIT, read_cut
 
 if TYPE_CHECKING:
+    from evalprep.run import Cut
     from evalprep.verbs.options import Parser
     from evalprep.verbs.running.commands import Commands
     from evalprep.verbs.running.preparing import Folder
+
+DEFAULT_UNIT = 2_000
+_SHARD_OF = re.compile(r"(\d+)/(\d+)")
 
 
 def configure(parser: Parser) -> None:
@@ -158,3 +163,32 @@ def _no_stored_replies(work_dir: Path) -> Problem:
         where=str(work_dir),
         fix="give the files with replies (--replies FILE), or leave out --replies",
     )
+
+
+def read_cut(words: Sequence[str]) -> Cut:
+    """Reads the value of `--shard`: `K/N`, rows of a unit, or both.
+
+    Raises:
+        BadInput: neither, or no such part.
+
+    >>> read_cut(["3/8", "500"])
+    Cut(rows=500, shard=3, shards=8)
+    """
+    from evalprep.run import Cut
+
+    rows, shard, shards = DEFAULT_UNIT, 1, 1
+    problems = Problems()
+    for word in words:
+        part = _SHARD_OF.fullmatch(word)
+        if part and 1 <= int(part[1]) <= int(part[2]):
+            shard, shards = int(part[1]), int(part[2])
+        elif word.isdecimal():
+            rows = int(word)
+        else:
+            problems.add(
+                f"--shard {word}",
+                allowed="K/N with K from 1 to N, such as 3/8; or rows of a unit, a whole number "
+                ">= 0",
+            )
+    problems.raise_if_any()
+    return Cut(rows, shard, shards)

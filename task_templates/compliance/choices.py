@@ -311,16 +311,20 @@ def imdb(context: Context) -> list[Row]:
 
 def reddit_bias(context: Context) -> list[Row]:
     """Two rows per pair of sentences, side by side: one about each group."""
-    return [
-        {
-            "sample_id": f"pair-{number}-{group}",
-            "prompt": "",
-            "target": row[f"group_{group}_comments_processed"],
-            "pair": str(number),
-            "group": group,
-            "category": row["group_1_category"],
-            "cluster_id": str(number),
-        }
-        for number, row in enumerate(spread(read(context, "reddit_bias"), "group_1_category"))
-        for group in ("1", "2")
-    ]
+    pairs = spread(read(context, "reddit_bias"), "group_1_category")
+    rows = []
+    for number, row in enumerate(pairs):
+        rows += [_pair_member(number, row, "1"), _pair_member(number, row, "2")]
+    return rows
+
+
+def _pair_member(number: int, row: Row, group: str) -> Row:
+    return {
+        "sample_id": f"pair-{number}-{group}",
+        "prompt": "",
+        "target": row[f"group_{group}_comments_processed"],
+        "pair": str(number),
+        "group": group,
+        "category": row["group_1_category"],
+        "cluster_id": str(number),
+    }

@@ -252,7 +252,8 @@ def _rows(context: Context, part: str) -> list[Row]:
     if context.section.stand_ins or part in FACTS:
         source = context.open(f"demo/{part}.jsonl", where=where)
     elif entry.configs:
-        return [row for config in entry.configs for row in _hub_rows(context, part, config)]
+        rows = (_hub_rows(context, part, config) for config in entry.configs)
+        return list(chain.from_iterable(rows))
     else:
         return _hub_rows(context, part, entry.config)
     source.require(entry.columns, where=where)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from custom_metrics.compliance import aggregate
@@ -43,9 +44,12 @@ def has_stand_ins(results: Results) -> bool:
 
 def texts_of(response: Any) -> list[str]:
     """The replies of a row, all draws."""
-    if isinstance(response, (list, tuple)):
-        return [text for draw in response for text in texts_of(draw)]
-    return [str(response)]
+    if not isinstance(response, (list, tuple)):
+        return [str(response)]
+    texts: list[str] = []
+    for draw in response:
+        texts += texts_of(draw)
+    return texts
 
 
 def row_notes(rows: Sequence[Any]) -> list[str]:
@@ -113,7 +117,7 @@ def _named_member(parent: str, place: int, value: Any) -> tuple[str, Any]:
 
 def all_rows(rows: Rows) -> list[Sample]:
     """The rows of all tasks, one list."""
-    return [row for several in rows.values() for row in several]
+    return list(chain.from_iterable(rows.values()))
 
 
 def grouped(samples: Samples, key: Callable[[Sample], Key]) -> dict[Key, list[Sample]]:

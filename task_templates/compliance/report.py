@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from evalprep.packapi import Column, Kind, Table, html_table, markdown_lines
@@ -137,8 +138,7 @@ class Report:
 
     def of_principle(self, principle: str) -> list[Line]:
         """All lines of a principle."""
-        requirements = self.requirements(principle)
-        return [line for lines in requirements.values() for line in lines]
+        return list(chain.from_iterable(self.requirements(principle).values()))
 
     @property
     def second_ran(self) -> bool:

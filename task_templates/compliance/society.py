@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
 from custom_metrics.compliance import fairllm as fairllm_formulas
@@ -292,7 +292,7 @@ def _bold_category(members: Samples) -> dict[str, Any]:
 
     None without ratings.
     """
-    replies = [text for row in members for text in texts_of(row["response"])]
+    replies = list(chain.from_iterable(texts_of(row["response"]) for row in members))
     genders = [gender_of(text=text) for text in replies]
     sentiments = _ratings(members, "sentiment")
     is_positive = [rate >= _POSITIVE for rate in sentiments]

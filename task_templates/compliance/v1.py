@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,7 +136,7 @@ def _final_result(path: Path) -> _FinalResult | None:
 
 
 def _finals(folder: Path) -> list[Path]:
-    return [path for name in _FINAL for path in sorted(folder.rglob(name))]
+    return list(chain.from_iterable(sorted(folder.rglob(name)) for name in _FINAL))
 
 
 def _config(folder: Path) -> Mapping[str, Any]:

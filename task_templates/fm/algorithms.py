@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, product
 
 from custom_metrics.fm.toxicity import DETOXIFY_NAMES
 
@@ -135,14 +136,10 @@ _OF_FAMILY = {
 def possible_scores(algorithm: Algorithm) -> set[str]:
     """Every score that an algorithm may give, whatever its options."""
     if algorithm.detects:
-        return {
-            *(name for names in DETECTORS.values() for name in names),
-            "insult_words",
-            "empty_reply",
-        }
+        return {*chain.from_iterable(DETECTORS.values()), "insult_words", "empty_reply"}
     names = _OF_FAMILY[algorithm.family]
     if algorithm.robust and algorithm.family != "general":
-        return {f"{prefix}{name}" for prefix in ("original_", "delta_") for name in names}
+        return {f"{prefix}{name}" for prefix, name in product(("original_", "delta_"), names)}
     return {*names, *(OVER_SET if algorithm.name == "classification_accuracy" else ())}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +178,8 @@ def _output(
     algorithm: str, data: str, own: Mapping[str, Result], task: ExportTask, file: Path
 ) -> dict[str, Any]:
     """One `EvalOutput`; `sampling` is ours: what was drawn, and how prompts were changed."""
-    categories = sorted(
-        {name for result in own.values() for name in result.get("categories") or {}}
-    )
+    names_of_scores = (result.get("categories") or {} for result in own.values())
+    categories = sorted(set(chain.from_iterable(names_of_scores)))
     sampling = dict(task.metadata.get("sampling") or {})
     of_categories = [
         {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ class Encoder:
 
     def f1(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """BERTScore F1 of (target, output) pairs; 0 where one of them has no token."""
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        texts = list(dict.fromkeys(chain.from_iterable(pairs)))
         vectors = dict(zip(texts, self.vectors(texts), strict=True))
         return [_f1(vectors[target], vectors[output]) for target, output in pairs]
 

@@ -103,7 +103,7 @@ def models_of(by_model: Path) -> list[Model]:
     for model in models:
         models_by_name.setdefault(model.name, []).append(model)
     names = model_sort([model.name for model in models])
-    return [model for name in names for model in models_by_name[name]]
+    return list(chain.from_iterable(models_by_name[name] for name in names))
 
 
 def _run_in(folder: Path) -> Entry:
@@ -188,7 +188,8 @@ def _task_tables(models: Sequence[Model]) -> Iterator[Table]:
     """A table per task that a model has."""
     for name in TASKS:
         entries = chain.from_iterable(model.entries for model in models)
-        keys = list(dict.fromkeys(key for entry in entries for key in entry.flat.get(name, {})))
+        metrics = (entry.flat.get(name, {}) for entry in entries)
+        keys = list(dict.fromkeys(chain.from_iterable(metrics)))
         if keys:
             yield _task_table(models, name, keys)
 
@@ -342,17 +343,13 @@ def _missing_of(entry: Entry) -> list[Line]:
 
 def _runs(models: Iterable[Model]) -> list[Line]:
     """Returns which runs stand behind which row."""
-    return [
-        [
-            entry.name,
-            model.name,
-            str(entry.source.get("seed") or ""),
-            str(entry.source.get("run") or ""),
-            sum(int(task["source"]["rows"]) for task in entry.tasks.values()),
-        ]
-        for model in models
-        for entry in model.entries
-    ]
+    lines: list[Line] = []
+    for model in models:
+        for entry in model.entries:
+            seed, run = str(entry.source.get("seed") or ""), str(entry.source.get("run") or "")
+            rows = sum(int(task["source"]["rows"]) for task in entry.tasks.values())
+            lines.append([entry.name, model.name, seed, run, rows])
+    return lines
 
 
 def _rules(models: Iterable[Model]) -> Iterable[Line]:

@@ -10,6 +10,7 @@ choice.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from custom_metrics.unlearning import by_row
@@ -75,7 +76,7 @@ def overall(*, inputs: Inputs, **_: Any) -> Result:
     """Harmonic mean of the three aggregates."""
     parts = {name: result.get("agg_value") for name, result in inputs.items()}
     result = _harmonic_mean(parts)
-    notes = [note for part in inputs.values() for note in part.get("notes", ())]
+    notes = list(chain.from_iterable(part.get("notes", ()) for part in inputs.values()))
     return {**result, "notes": notes} if notes else result
 
 

@@ -213,14 +213,10 @@ def _texts(texts: Any) -> Result:
     return {"input": texts[0], "generation": texts[1], "ground_truth": texts[2]}
 
 
-_UTILITY = tuple(
-    f"{prefix}_{part}"
-    for prefix, probability in (
-        ("retain", "Q_A_Prob"),
-        ("ra", "Q_A_Prob_normalised"),
-        ("wf", "Q_A_Prob_normalised"),
-    )
-    for part in (probability, "Q_A_ROUGE", "Truth_Ratio")
+_UTILITY = (
+    *("retain_Q_A_Prob", "retain_Q_A_ROUGE", "retain_Truth_Ratio"),
+    *("ra_Q_A_Prob_normalised", "ra_Q_A_ROUGE", "ra_Truth_Ratio"),
+    *("wf_Q_A_Prob_normalised", "wf_Q_A_ROUGE", "wf_Truth_Ratio"),
 )
 
 

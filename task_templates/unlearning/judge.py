@@ -25,11 +25,9 @@ _CONTRACT = yaml.safe_load(Path(__file__).with_name("judge.yaml").read_text(enco
 SAMPLING: dict[str, Any] = _CONTRACT["sampling"]
 RANGE: list[float] = _CONTRACT["range"]
 #: Task -> its context and the metrics that the judge rates.
-CONTEXTS: dict[str, tuple[str, list[str]]] = {
-    spec["task"]: (name, spec["metrics"])
-    for suite in _CONTRACT["contexts"].values()
-    for name, spec in suite.items()
-}
+CONTEXTS: dict[str, tuple[str, list[str]]] = {}
+for _suite in _CONTRACT["contexts"].values():
+    CONTEXTS |= {spec["task"]: (name, spec["metrics"]) for name, spec in _suite.items()}
 
 Prompt = Callable[..., str]
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 DEEPEST = 200  # containers inside each other
@@ -80,8 +81,8 @@ class Encoder:
         if isinstance(container, list):
             self._items(b"l", list(list.__iter__(container)), depth)
         elif isinstance(container, dict):
-            pairs = dict.items(container)
-            self._items(b"d", [part for pair in pairs for part in pair], depth)
+            keys_and_values = list(chain.from_iterable(dict.items(container)))
+            self._items(b"d", keys_and_values, depth)
         else:
             self._items(b"u", list(set.__iter__(container)), depth)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import PurePosixPath
 
 ROOT = "data"
@@ -18,7 +19,7 @@ _FILE = re.compile(rf"{_UUID4}(?:\.json|_samples\.jsonl)")
 _UNPORTABLE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
 _RESERVED = frozenset(
     {"CON", "PRN", "AUX", "NUL"}
-    | {f"{device}{number}" for device in ("COM", "LPT") for number in range(1, 10)}
+    | {f"{device}{number}" for device, number in product(("COM", "LPT"), range(1, 10))}
 )
 
 

@@ -50,11 +50,10 @@ def write_records(subjects: Sequence[Subject], folder: Path, settings: Settings)
     files: list[Path] = []
     for subject in subjects:
         files += _Writer(subject, folder, settings).write()
-    notes = [
-        f"{file.name}: {finding.where}: {finding.what}"
-        for file in files
-        for finding in check_file(file)
-    ]
+    notes: list[str] = []
+    for file in files:
+        findings = check_file(file)
+        notes += [f"{file.name}: {finding.where}: {finding.what}" for finding in findings]
     places = " ".join(dict.fromkeys(str(file.parent / "*.json*") for file in files))
     return Written(tuple(files), tuple(notes), next_step=f"every_eval_ever validate {places}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
@@ -275,7 +276,7 @@ def _joined(entries: Mapping[str, Any] | list[dict[str, Any]]) -> Mapping[str, A
     """Metadata as one mapping."""
     if isinstance(entries, Mapping):
         return entries
-    return {key: value for entry in entries for key, value in entry.items()}
+    return dict(chain.from_iterable(entry.items() for entry in entries))
 
 
 def texts_in(value: Any) -> Iterable[str]:

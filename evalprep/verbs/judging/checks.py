@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +56,7 @@ def compared(
         go_on_plainly(other_set, kept)
         theirs = ratings_of(other_set.every)
     agreements = agreement(mine, theirs)
-    lengths = {
-        (task, str(row["sample_id"])): len(text_at(row, "response"))
-        for task in question_set.of_task
-        for row in row_mappings(run.tasks[task])
-    }
-    bias = length_bias(question_set.every, lengths)
+    bias = length_bias(question_set.every, _reply_lengths(run, question_set.of_task))
     apart = _apart(mine, theirs)
     if args.json:
         data = {
@@ -93,6 +88,15 @@ def _refuse_itself(judge: str, who: Who) -> None:
         what = f"{judge} is the judge itself, which agrees with itself"
         fix = "name another judge, or a file of labels"
         raise BadInput(Problem(what=what, where="--agreement", fix=fix))
+
+
+def _reply_lengths(run: Run, tasks: Iterable[str]) -> dict[tuple[str, str], int]:
+    """(task, sample id) -> characters of the reply."""
+    lengths = {}
+    for task in tasks:
+        for row in row_mappings(run.tasks[task]):
+            lengths[task, str(row["sample_id"])] = len(text_at(row, "response"))
+    return lengths
 
 
 def _apart(mine: RowRatings, theirs: RowRatings) -> list[dict[str, Any]]:

@@ -98,11 +98,9 @@ def asked(ask: str, row: Row) -> str:
 def few_shot(section: dict[str, Any], row: Row) -> str:
     """Write the shots of a section, then the row's question, as one dialog."""
     shots = section["shots"] if "shots" in section else section["shots_by_subtask"][row["subtask"]]
-    turns = [
-        turn
-        for shot in shots
-        for turn in (("user", asked(section["ask"], shot)), ("assistant", shot["reply"]))
-    ]
+    turns = []
+    for shot in shots:
+        turns += [("user", asked(section["ask"], shot)), ("assistant", shot["reply"])]
     return chat([*turns, ("user", asked(section["ask"], row))])
 
 

@@ -19,7 +19,7 @@ STAMP = "2026-02-01T08-00-00.000000"
 def _surroundings(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr("evalprep.annotate.providers.pace.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("evalprep.annotate.asking.FIRST_WAIT", 0.01)
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from evalprep.annotate import asking
 from evalprep.annotate.answers import Who
 from evalprep.annotate.asking import Asker, Stopped
 from evalprep.annotate.ledger import Ledger
 from evalprep.annotate.place import FILE
 from evalprep.annotate.prices import Budget, Price
-from evalprep.annotate.providers import pace
 from evalprep.annotate.providers.body import retry_after
 from evalprep.annotate.providers.service import WIRES, Service
 from tests import PROJECT_ROOT
@@ -30,7 +30,7 @@ BOTH = pytest.mark.parametrize("api", ["openai", "anthropic"])
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(pace, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
 
 
 @pytest.fixture

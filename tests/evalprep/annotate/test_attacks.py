@@ -6,7 +6,7 @@ import re
 import pytest
 
 from custom_metrics.judging.reply import judge_ratings
-from evalprep.packs.fence import NOTICE, fence
+from evalprep.packs.rubric import NOTICE, fence
 from evalprep.packs.rubricfile import read_rubric
 from tests import PROJECT_ROOT
 

@@ -29,7 +29,7 @@ NOW = {"Retry-After": "0"}
 @pytest.fixture(autouse=True)
 def _surroundings(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("evalprep.annotate.providers.pace.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("evalprep.annotate.asking.FIRST_WAIT", 0.01)
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ from evalprep.annotate.finding import find_rubric
 from evalprep.annotate.quality import agreement
 from evalprep.cli import main
 from evalprep.errors import BadInput
-from evalprep.packs.fence import fence
 from evalprep.packs.finding import find_packs
-from evalprep.packs.rubric import Rubric
+from evalprep.packs.rubric import Rubric, fence
 from evalprep.packs.rubricfile import read_rubric
 from evalprep.results import load_run
 from evalprep.results.rows import row_mappings

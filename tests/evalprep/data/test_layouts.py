@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from evalprep.data.endings import READABLE, known
+from evalprep.data.layout import READABLE, is_known_ending
 from tests import PROJECT_ROOT
 from tests.evalprep.data import layouts
 from tests.evalprep.data.mirror import hub
@@ -66,5 +66,5 @@ def test_from_a_hub(folder, tmp_path):
 def test_endings_are_those_of_the_installed_library():
     from datasets.packaged_modules import _ALL_ALLOWED_EXTENSIONS, _EXTENSION_TO_MODULE
 
-    assert {one for one in _ALL_ALLOWED_EXTENSIONS if not known(one[1:])} == set()
+    assert {one for one in _ALL_ALLOWED_EXTENSIONS if not is_known_ending(one[1:])} == set()
     assert {ending: _EXTENSION_TO_MODULE[f".{ending}"][0] for ending in READABLE} == READABLE

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evalprep.errors import BadInput
 from evalprep.run.units import Cut, plan_units
 from evalprep.status import Job
-from evalprep.verbs.running.sharding import DEFAULT_UNIT, read_cut
+from evalprep.verbs.run import DEFAULT_UNIT, read_cut
 
 from .conftest import task
 

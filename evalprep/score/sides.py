@@ -1,15 +1,17 @@
-"""Scores without samples as a side of their own.
+"""The sides of a report or a comparison: runs, and scores without samples.
 
-Logs of others that a pack can read, or a `scores.json` of ours.
+Scores without samples are logs of others that a pack can read, or a `scores.json` of ours. Which
+rule is asked for is `results.scoring_rule`'s to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from evalprep.packs import Pack
-from evalprep.results import Run, name_of_log, open_run
+from evalprep.results import Run, by_rule, check_rule, name_of_log, open_run
 from evalprep.score.exporting import export_as
 from evalprep.score.scoring import score_run
 from evalprep.score.suite import Scores
@@ -59,3 +61,37 @@ def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: P
     return export_as(
         scores, ExportRun(scores.run, scores.model, folder, {}, None, {}), packs, out_dir
     )
+
+
+def of_rule(scores: Scores, rule: str, packs: Mapping[str, Pack]) -> Scores:
+    """Scores without the suite scores that follow another rule; all of them without a rule."""
+    kept = [
+        score
+        for score in scores.suite
+        if score.pack not in packs or packs[score.pack].follows(rule, score.rule)
+    ]
+    return replace(scores, suite=kept) if rule else scores
+
+
+def sides_by_rule(
+    sides: Sequence[Run | Scores], rule: str, packs: Mapping[str, Pack]
+) -> list[Run | Scores]:
+    """Runs, and scores without samples, as they are read by a rule; without one, as they are.
+
+    Raises:
+        BadInput: no pack of these sides has the rule.
+    """
+    if not rule:
+        return list(sides)
+    names = [
+        {*side.tasks} if isinstance(side, Run) else {score.pack for score in side.suite}
+        for side in sides
+    ]
+    own = [
+        pack for pack in packs.values() if any({pack.name, *pack.tasks} & name for name in names)
+    ]
+    check_rule(rule, own, "--rule")
+    return [
+        by_rule([side], rule, packs)[0] if isinstance(side, Run) else of_rule(side, rule, packs)
+        for side in sides
+    ]
