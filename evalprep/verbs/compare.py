@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options, metric_choices, pair_rules, print_next
+from evalprep.verbs.options import (
+    Parser,
+    add_baseline,
+    add_options,
+    metric_choices,
+    pair_rules,
+    print_next,
+    take_baseline,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,11 +41,8 @@ def configure(parser: Parser) -> None:
         metavar="CANDIDATE",
         help="the run under test: output or model folder, results_*.json, samples_*.jsonl",
     )
-    add(
-        "other",
-        metavar="BASELINE",
-        nargs="?",
-        help="another run, or a file of scores; by default the published verdicts of the rows",
+    add_baseline(
+        parser, "another run, or a file of scores; by default the published verdicts of the rows"
     )
     add(
         "--published",
@@ -91,6 +96,7 @@ def main(args: argparse.Namespace) -> int:
     """Compares, prints, writes the flips."""
     from evalprep.results import Run, label_runs
 
+    take_baseline(args)
     if args.published is not None:
         return _compare_published(args)
     sides = _open(args)

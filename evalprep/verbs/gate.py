@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.verbs.ledgers import name_foreign_answers
-from evalprep.verbs.options import Parser, add_options, metric_choices, pair_rules, print_next
+from evalprep.verbs.options import (
+    Parser,
+    add_baseline,
+    add_options,
+    metric_choices,
+    pair_rules,
+    print_next,
+    take_baseline,
+)
 
 if TYPE_CHECKING:
     from evalprep.gate import Policy, Verdict
@@ -24,12 +32,7 @@ def configure(parser: Parser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
     add("run", metavar="CANDIDATE", help="the run under test")
-    add(
-        "other",
-        metavar="BASELINE",
-        nargs="?",
-        help="run to compare against (default: the published verdicts)",
-    )
+    add_baseline(parser, "run to compare against (default: the published verdicts)")
     add(
         "--policy",
         type=Path,
@@ -49,6 +52,7 @@ def main(args: argparse.Namespace) -> int:
     """Decides, writes, prints."""
     from evalprep.gate import lines_of, read_policy
 
+    take_baseline(args)
     policy = read_policy(args.policy)
     verdict = _decide(args, policy)
     data = json.dumps(verdict.to_dict(), indent=2, ensure_ascii=False)

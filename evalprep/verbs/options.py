@@ -248,7 +248,8 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings, add_help=False)
+        # A cut option would become whichever begins so: --baseline a time stamp.
+        super().__init__(**settings, add_help=False, allow_abbrev=False)
         self._short: list[argparse.Action] = []
         self.add_argument("-h", action=_ShortHelp, help="print the usual options")
         self.add_argument("--help", action="help", help="print all options")
@@ -430,6 +431,35 @@ def configured_packs(config: Path = Path("eval_config.yaml")) -> list[Path]:
     names = named if isinstance(named, list) else [named]
     folders = [place(name, source.folder) for name in names if isinstance(name, str)]
     return [folder.resolve() for folder in folders if folder.is_dir()]
+
+
+def add_baseline(parser: Parser, description: str) -> None:
+    """Adds the run to compare against: the second place, or an option as in other verbs."""
+    parser.add_argument("other", metavar="BASELINE", nargs="?", help=description)
+    parser.add_argument(
+        "--baseline", dest="named_baseline", metavar="RUN", rare=True, help="the same as BASELINE"
+    )
+
+
+def take_baseline(args: argparse.Namespace) -> None:
+    """Puts a baseline that was named by the option into its place.
+
+    Raises:
+        BadInput: there are two.
+    """
+    from evalprep.errors import BadInput, Problem
+
+    if args.named_baseline is None:
+        return
+    if args.other is not None:
+        raise BadInput(
+            Problem(
+                what=f"two baselines: {args.other} and {args.named_baseline}",
+                where="--baseline",
+                fix="leave one of them out",
+            )
+        )
+    args.other = args.named_baseline
 
 
 def _places_of(args: argparse.Namespace) -> list[Path]:

@@ -233,3 +233,40 @@ def test_a_comparison_may_end_well_although_a_task_got_worse(two_stamps, capsys)
     assert main(words) == 1
     assert main([*words, "--exit_zero"]) == 0
     assert "worse" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["compare", "gate"])
+def test_the_baseline_may_be_named_as_in_report(tmp_path, capsys, verb):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("defaults: {max_drop: 0.1, min_n: 2}\n", encoding="utf-8")
+    rows = {"new": 1.0, "old": 0.0}
+    new, old = (
+        str(write_run(tmp_path / name, {"task": [Row(f"r{at}", value) for at in range(9)]}))
+        for name, value in rows.items()
+    )
+    extra = ["--policy", str(policy)] if verb == "gate" else ["--no_write"]
+    shown = []
+    for places in ([new, old], [new, "--baseline", old], ["--baseline", old, new]):
+        main([verb, *places, *extra, "--json"])
+        shown.append(json.loads(capsys.readouterr().out))
+    assert shown[0] == shown[1] == shown[2]
+    assert "old" in json.dumps(shown[0])
+
+
+def test_two_baselines_are_refused(tmp_path, capsys):
+    assert main(["compare", "X", "Y", "--baseline", "Z"]) == 2
+    assert "two baselines: Y and Z" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["compare", "X", "--baseline_t", "S"], "--baseline_timestamp"),
+        (["score", "X", "--timest", "S"], "--timestamp"),
+    ],
+)
+def test_a_cut_option_is_refused_by_name(capsys, words, meant):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert meant in capsys.readouterr().err
