@@ -20,6 +20,7 @@ from evalprep.results.logged import (
 )
 from evalprep.results.metric import Metric
 from evalprep.results.readers.parts import (
+    STORED,
     WireRescored,
     call_settings,
     declared_metrics,
@@ -155,10 +156,10 @@ def stored_call(
         evalprep_version: Version of the program; None where it is not installed.
     """
     return {
-        "config": {"model": "stored", "model_args": {}, "limit": limit},
+        "config": {"model": STORED, "model_args": {}, "limit": limit},
         "date": started,
         "evalprep_version": evalprep_version,
-        "model_source": "stored",
+        "model_source": STORED,
         "model_name": model,
         "model_name_sanitized": folder,
     }

@@ -36,6 +36,11 @@ _SEED_KEYS = {
     "fewshot": "fewshot_seed",
 }
 
+#: Arguments of a back end that lm-eval takes the model's name from.
+_KEYS_OF_MODEL = ("peft", "delta", "pretrained", "model", "path", "engine")
+_DRAWN_NAME = re.compile("[a-z0-9]{8}")
+#: The back end of a call over stored replies, whose model is named by whoever stored them.
+STORED = "stored"
 _WRONG_TYPE = re.compile(r"Expected `(?P<expected>[^`]+)`, got `(?P<got>\w+)`")
 _WORDS = {
     "object": "an object",
@@ -314,7 +319,8 @@ def call_settings(content: Mapping[str, Any]) -> CallSettings:
     config = config if isinstance(config, dict) else {}
     return CallSettings(
         backend=_text_or_none(config.get("model")),
-        model_name=str(content.get("model_name") or ""),
+        model_name=_model_name(content, config),
+        folder=str(content.get("model_name_sanitized") or ""),
         arguments=arguments_of(config.get("model_args")),
         arguments_text=str(config.get("model_args") or ""),
         dtype=_text_or_none(config.get("model_dtype")),
@@ -334,6 +340,21 @@ def call_settings(content: Mapping[str, Any]) -> CallSettings:
         shown=tuple(_shown_settings(content, config)),
         as_logged=config,
     )
+
+
+def _model_name(content: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """The model's name as lm-eval made it; the back end's where lm-eval drew letters by chance.
+
+    It draws eight for a call whose arguments name no model, `lm_eval --model dummy` for one.
+    """
+    logged = str(content.get("model_name") or "")
+    arguments = arguments_of(config.get("model_args"))
+    backend = config.get("model")
+    is_named = backend == STORED or any(arguments.get(key) for key in _KEYS_OF_MODEL)
+    is_folder = content.get("model_name_sanitized") == logged
+    if is_named or not is_folder or not _DRAWN_NAME.fullmatch(logged):
+        return logged
+    return backend if isinstance(backend, str) and backend else logged
 
 
 def _engine_version(content: Mapping[str, Any], config: Mapping[str, Any]) -> str:
