@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         results_below,
         run_calls,
     )
-    from evalprep.results.folder import stamp_of
+    from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import SCORES_FOLDER, each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric

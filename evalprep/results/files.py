@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
-from evalprep.results.folder import RESULTS, SAMPLES, Folder, read_folder, without_stamp
+from evalprep.results.folder import RESULTS, SAMPLES, Folder, is_stamped, read_folder, without_stamp
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
 from evalprep.results.pointers import pointers_below, said_of, store_of
@@ -60,7 +60,7 @@ class RunFiles:
     @property
     def given_name(self) -> str:
         """The name that a person gave to the results file; empty where lm-eval named it."""
-        if self.results is None or RESULTS.fullmatch(self.results.name):
+        if self.results is None or is_stamped(self.results):
             return ""
         return "" if self.results.stem == "results" else self.results.stem
 

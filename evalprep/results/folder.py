@@ -262,6 +262,11 @@ def _stamp_at(moment: float) -> str:
     return date.strftime("%Y-%m-%dT%H-%M-%S")
 
 
+def is_stamped(results: Path) -> bool:
+    """Returns whether lm-eval named a results file, with its time stamp."""
+    return RESULTS.fullmatch(results.name) is not None
+
+
 def without_stamp(results: Path) -> Folder | None:
     """Returns the files of a run whose results file has no time stamp.
 

@@ -100,11 +100,8 @@ class Run:
     @property
     def model(self) -> str:
         """The model as named on the command line, else the name of the file or the folder."""
-        for key in ("pretrained", "model", "path", "engine"):
-            if isinstance(self.arguments.get(key), str):
-                return str(self.arguments[key])
         files = self.files
-        return self.settings.model_name or files.given_name or files.folder.resolve().name
+        return self.settings.model or files.given_name or files.folder.resolve().name
 
     @property
     def label(self) -> str:
