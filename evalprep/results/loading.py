@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import structs
 
 from evalprep.files import as_mapping
-from evalprep.packs import Plan, TaskPlan, leaves, plan_of
+from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.files import NEWEST, RunFiles, find_run
@@ -71,6 +71,7 @@ def load_run(
         if name not in outdated:
             scored[name] = task if as_logged else with_own_scores(task)
     notes = _notes_of_files(files, results)
+    notes += preparation.notes
     notes += parts.notes
     notes += outdated.values()
     notes += _notes_of_rescoring(logged)
@@ -186,6 +187,7 @@ class _Preparation:
         planned: Task -> its plan; members of lm-eval's groups share the group's.
         turned: Task -> which way is better, where the plan states it.
         expected: Task -> rows that it should have.
+        notes: What was edited after the preparation.
     """
 
     plan: Plan
@@ -193,6 +195,7 @@ class _Preparation:
     planned: Mapping[str, TaskPlan]
     turned: Mapping[str, Turned]
     expected: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 def _planned_leaves(plan: Plan, members: Mapping[str, list[str]]) -> dict[str, TaskPlan]:
@@ -222,7 +225,9 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
         if task.better and name in names_in_run:
             turned[name] = task.better
     expected = _expected_rows(record)
-    return _Preparation(plan, bool(record), planned, turned, expected)
+    edited = edited_work_of(record)
+    notes = (edited.sentence(run),) if edited is not None else ()
+    return _Preparation(plan, bool(record), planned, turned, expected, notes)
 
 
 def _plan_of_call(files: RunFiles) -> Plan:
