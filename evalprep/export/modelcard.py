@@ -19,8 +19,8 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import Metric, TaskRun
-from evalprep.score import SHARE, unit_of
+from evalprep.results import SHARE, Metric, TaskRun
+from evalprep.score import unit_of
 from evalprep.yamltext import NotYaml, compose, yaml_text, yaml_value
 
 FILE = "model-index.yaml"
@@ -200,12 +200,12 @@ def _result_of_task(task: TaskRun, url: str) -> tuple[str, CardResult]:
         args={} if shots is None else {"num_few_shot": shots},
     )
     metric = task.headline
-    result = CardResult(dataset, metric.metric, metric.name, _value(metric), url)
+    result = CardResult(dataset, metric.metric, metric.name, _value(task, metric), url)
     return task.name, result
 
 
-def _value(metric: Metric) -> float:
-    factor = 100 if unit_of(metric) == SHARE else 1
+def _value(task: TaskRun, metric: Metric) -> float:
+    factor = 100 if unit_of(metric, task) == SHARE else 1
     return round((metric.value or 0.0) * factor, _DIGITS)
 
 

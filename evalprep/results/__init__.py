@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         TaskSettings,
         stored_values,
     )
-    from evalprep.results.metric import STATED_WITHOUT_BOX, Metric
+    from evalprep.results.metric import SHARE, STATED_WITHOUT_BOX, Metric
     from evalprep.results.narrowing import narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalprep.score.stored import all_scores, export_scores, open_side
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import measured
-    from evalprep.score.task import SHARE, GroupScore, TaskScore, score_task
+    from evalprep.score.task import GroupScore, TaskScore, score_task
     from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore, stored_scores, unit_of
 else:
     __getattr__ = offered(__name__)

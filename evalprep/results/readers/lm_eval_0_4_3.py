@@ -93,7 +93,9 @@ def _task(wire: _File, name: str, file: str) -> tuple[TaskResults, list[DamagedP
     stated, declared = wire.higher_is_better.get(name) or {}, declared_metrics(entry)
     task = TaskResults(
         name=name,
-        metrics=stored_metrics(wire.results.get(name, {}), stated, declared),
+        metrics=stored_metrics(
+            wire.results.get(name, {}), stated, declared, settings.output_type or ""
+        ),
         directions=directions_of(stated, declared),
         settings=settings,
         version=wire.versions.get(name),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_origin
 import msgspec
 
 from evalprep.numbers import finite_number
-from evalprep.results.known_metrics import direction_of, known_metric
+from evalprep.results.known_metrics import KnownMetric, direction_of, scored_metric
 from evalprep.results.logged import NONE, CallSettings, DamagedPart, Dataset, Rescored, TaskSettings
 from evalprep.results.metric import Direction, Metric
 
@@ -170,6 +170,7 @@ def metric_of(
     stderr: Any,
     direction: Direction | None,
     declared: Mapping[str, DeclaredMetric],
+    known: KnownMetric,
 ) -> Metric:
     """Returns one stored metric.
 
@@ -180,8 +181,9 @@ def metric_of(
         stderr: What is stored as its standard error.
         direction: The direction that the file states; None where it states none.
         declared: What the settings of the task say of its metrics.
+        known: What its name and the scorer of its task say of it.
     """
-    known, own = known_metric(name), declared.get(name, DeclaredMetric())
+    own = declared.get(name, DeclaredMetric())
     number = finite_number(value)
     if not known.may_be(number):
         known = known.of_another_scale
@@ -202,23 +204,41 @@ def stored_metrics(
     entry: Mapping[str, Any],
     directions: Mapping[str, bool | None],
     declared: Mapping[str, DeclaredMetric],
+    output_type: str = "",
 ) -> tuple[Metric, ...]:
-    """Returns the metrics of an entry whose keys are `metric,filter`, in its order."""
+    """Returns the metrics of an entry whose keys are `metric,filter`, in its order.
+
+    Args:
+        entry: The entry of a task or a group.
+        directions: The directions that the file states.
+        declared: What the settings of the task say of its metrics.
+        output_type: Type of the task's requests; empty where it is not known, and for groups.
+    """
     metrics = []
+    names = {key.partition(",")[0] for key in entry}
     for key, value in entry.items():
         name, comma, filter_name = key.partition(",")
         if not comma or name.endswith(_STDERR):
             continue
         stderr = entry.get(f"{name}{_STDERR},{filter_name}")
         direction = direction_of(directions[name]) if name in directions else None
-        metrics.append(metric_of(name, filter_name, value, stderr, direction, declared))
+        known = scored_metric(name, names, output_type, declared or None)
+        metrics.append(metric_of(name, filter_name, value, stderr, direction, declared, known))
     return tuple(metrics)
 
 
 def stored_metrics_without_filters(entry: Mapping[str, Any]) -> tuple[Metric, ...]:
     """Returns the metrics of an entry whose keys are plain names."""
     return tuple(
-        metric_of(name, NONE, value, entry.get(f"{name}{_STDERR}"), None, {})
+        metric_of(
+            name,
+            NONE,
+            value,
+            entry.get(f"{name}{_STDERR}"),
+            None,
+            {},
+            scored_metric(name, entry, "", None),
+        )
         for name, value in entry.items()
         if not name.endswith(_STDERR) and finite_number(value) is not None
     )
