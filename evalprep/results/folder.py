@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,7 @@ class Folder:
         by_task: Each task has a folder or a results file of its own, and was or may have been run
             by itself.
         apart: Each results file has a name that a person gave, and is a run of its own.
+        unread: Results files that a person named, beside those that lm-eval named.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class Folder:
     samples: dict[str, dict[str, Path]] = field(default_factory=dict)
     by_task: bool = False
     apart: bool = False
+    unread: tuple[str, ...] = ()
 
     @property
     def stamps(self) -> list[str]:
@@ -108,7 +110,7 @@ def read_folder(path: Path, root: Path | None = None) -> Folder:
     _refuse_stray(path, names, root or path)
     _take_stamped(folder, names)
     if folder.results:
-        return folder
+        return replace(folder, unread=tuple(_named_by_hand(path, names)))
     loose = _loose_results(path)
     if folder.samples:  # a copy beside samples that were moved
         return replace(folder, results=_results_of_stamps(folder, loose))
@@ -216,6 +218,16 @@ def _loose_results(path: Path) -> list[Path]:
     others = [path / name for name in names]
     files += [file for file in others if _is_results(file)]
     return files
+
+
+def _named_by_hand(path: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yields the results files of a folder whose names lm-eval did not make."""
+    for name in names:
+        stamped = RESULTS.fullmatch(name) or SAMPLES.fullmatch(name)
+        if stamped or not name.endswith(".json") or not os.access(path / name, os.R_OK):
+            continue
+        if _is_results(path / name):
+            yield name
 
 
 def _is_results(path: Path) -> bool:

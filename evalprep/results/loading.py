@@ -17,11 +17,12 @@ from typing import Any
 
 from msgspec import structs
 
+from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
 from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
-from evalprep.results.files import NEWEST, RunFiles, find_run
+from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import RowCounts, RunResults, TaskResults
 from evalprep.results.pointers import pointers_below, said_of
@@ -54,10 +55,12 @@ def load_run(
         The run; samples are read when asked for.
 
     Raises:
-        BadInput: no run there.
+        BadInput: no run there, or with `each` the calls of several models.
     """
     files = find_run(path, timestamp=timestamp, run=run)
     results = _read_results_files(files)
+    if timestamp == EACH:
+        _refuse_several_models(files, results)
     preparation = _read_preparation(files, results.run)
     place = Path(path)
     is_file = place.is_file()
@@ -92,6 +95,28 @@ def load_run(
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
+
+
+def _refuse_several_models(files: RunFiles, results: _ResultsFiles) -> None:
+    """Refuses to make one run of the calls of several models in one folder.
+
+    Raises:
+        BadInput: the results files name several.
+    """
+    file_of_model: dict[str, Path] = {}
+    for file, call in results.by_file.items():
+        name = call.settings.model.rstrip("/").rpartition("/")[2]
+        if name:
+            file_of_model[name] = file
+    if len(file_of_model) > 1:
+        raise BadInput(
+            Problem(
+                what=f"the newest samples of each task are of {len(file_of_model)} models: "
+                f"{shortlist(list(file_of_model), _NAMED)}",
+                where=str(files.folder),
+                fix=f"name a results file, e.g. {next(reversed(file_of_model.values()))}",
+            )
+        )
 
 
 def _failures(files: RunFiles, scored: Mapping[str, TaskRun]) -> dict[str, str]:
