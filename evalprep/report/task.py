@@ -121,6 +121,7 @@ def _one_run(replies: Replies) -> TaskRunPart:
     damage: list[DamagedLine] = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),
+        "part": score.partial,
         "metric": score.metric,
         "filter": score.filter,
         "declared": score.declared,

@@ -487,7 +487,10 @@ def _notes_of_missing_samples(
     With the reason where it can be seen.
     """
     configured = [name for name, task in results.tasks.items() if task.settings.as_logged]
-    missing = [name for name in configured or results.tasks if name not in tasks]
+    packed = _packed_samples(files)
+    is_packed = {name: f"samples_{name}_{files.stamp}.jsonl" in packed for name in results.tasks}
+    names_of_run = configured or results.tasks
+    missing = [name for name in names_of_run if name not in tasks and not is_packed[name]]
     if not missing:
         return []
     names = shortlist(missing, _NAMED)
@@ -500,9 +503,15 @@ def _notes_of_missing_samples(
     return [f"no samples of {names}: {state}; {fix}"]
 
 
+def _packed_samples(files: RunFiles) -> dict[str, str]:
+    """Name of each samples file that lies there compressed -> that name with its ending."""
+    names = sorted(path.name for path in files.folder.glob("samples_*.jsonl.*"))
+    return {name.rpartition(".")[0]: name for name in names}
+
+
 def _notes_of_packed_samples(files: RunFiles) -> list[str]:
-    packed = sorted(path.name for path in files.folder.glob("samples_*.jsonl.*"))
+    packed = _packed_samples(files)
     if not packed:
         return []
-    example = shortlist(packed, 1)
+    example = shortlist(list(packed.values()), 1)
     return [f"compressed samples are not read, unpack them first: {example}"]

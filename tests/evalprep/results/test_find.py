@@ -188,3 +188,4 @@ def test_compressed_samples_are_named(tmp_path):
         f"compressed samples are not read, unpack them first: samples_two_{STAMP}.jsonl.gz"
         in run.notes
     )
+    assert not any("no samples file" in note for note in run.notes)
