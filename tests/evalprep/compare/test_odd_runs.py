@@ -417,3 +417,15 @@ def test_a_metric_of_a_known_name_on_another_scale(tmp_path, capsys):
     assert "what the rows of exact add to it is not known" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_a_note_on_one_side_names_the_side(said, tmp_path):
+    tasks = {name: Task({"acc": EQUAL}) for name in ("t", "u")}
+    homes = two_small_runs(tmp_path, tasks, tasks)
+    samples = next(Path(homes[0]).glob("samples_u_*"))
+    samples.unlink()
+    assert "candidate: no samples file of u" in said("compare", homes)[1]
+    next(Path(homes[1]).glob("samples_u_*")).unlink()
+    out = said("compare", homes)[1]
+    assert "no samples file of u" in out
+    assert "candidate: no samples file" not in out
