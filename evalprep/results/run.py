@@ -122,11 +122,24 @@ class Run:
 
     @cached_property
     def stored(self) -> dict[str, TaskRun]:
-        """Tasks of the results file that have no samples: their stored scores are all there is."""
+        """Tasks of the results file that have no samples: their stored scores are all there is.
+
+        So are the values of a group of which the file and the folder hold no task.
+        """
+        logged = {**self.logged.tasks, **self._groups_alone()}
         return {
             name: TaskRun(name, Path(os.devnull), task, turned=self.turned.get(name))
-            for name, task in self.logged.tasks.items()
+            for name, task in logged.items()
             if name not in self.tasks
+        }
+
+    def _groups_alone(self) -> dict[str, TaskResults]:
+        """The groups with values and without any task, each as a task."""
+        known = {*self.tasks, *self.logged.tasks}
+        return {
+            name: TaskResults(name=name, metrics=group.metrics)
+            for name, group in self.logged.groups.items()
+            if group.metrics and known.isdisjoint(self.logged.below(name))
         }
 
     @property
