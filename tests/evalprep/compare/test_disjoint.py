@@ -36,7 +36,9 @@ def said(run_verb, tmp_path):
 
 
 def test_other_questions_are_the_reason_and_not_a_limit(said):
-    for out in said(Task(ACC), other_data({"acc": verdicts(30)})):
+    outs = said(Task(ACC), other_data({"acc": verdicts(30)}))
+    assert len(outs) == 2
+    for out in outs:
         assert "no question is on both sides (40 rows of the candidate, 30 of the baseline" in out
         assert "0 paired by sample id, document hash, prompt or question" in out
         assert "the documents at 30 equal positions differ" in out
@@ -45,7 +47,9 @@ def test_other_questions_are_the_reason_and_not_a_limit(said):
 
 
 def test_a_limit_is_named_where_it_was_set_and_not_as_what_can_be_allowed(said):
-    for out in said(Task(ACC, original=400), other_data(ACC)):
+    outs = said(Task(ACC, original=400), other_data(ACC))
+    assert len(outs) == 2
+    for out in outs:
         assert "no question is on both sides" in out
         assert "the candidate has 40 of 400 rows" in out
         assert "allow limit" not in out
@@ -60,7 +64,9 @@ def test_allowing_the_limit_does_not_make_other_questions_comparable(run_verb, t
 
 def test_another_data_set_is_named(said):
     before = other_data(ACC, config={"dataset_path": "x/new"})
-    for out in said(Task(ACC, config={"dataset_path": "x/old"}), before):
+    outs = said(Task(ACC, config={"dataset_path": "x/old"}), before)
+    assert len(outs) == 2
+    for out in outs:
         assert "the data set differs: x/old, baseline x/new" in out
 
 
@@ -72,13 +78,17 @@ def test_equal_gold_answers_hint_at_another_form_of_the_questions(said):
         doc=lambda at: {"question": f"Reworded {at}"},
         gold=gold,
     )
-    for out in said(Task(ACC, gold=gold), before):
+    outs = said(Task(ACC, gold=gold), before)
+    assert len(outs) == 2
+    for out in outs:
         assert "the gold answers at 40 equal positions are the same" in out
         assert "perhaps the same questions in another form" in out
 
 
 def test_a_common_row_leaves_the_limit_as_the_reason(said):
-    for out in said(Task(ACC, original=400), Task({"acc": verdicts(50)})):
+    outs = said(Task(ACC, original=400), Task({"acc": verdicts(50)}))
+    assert len(outs) == 2
+    for out in outs:
         assert "the candidate has 40 of 400 rows" in out
         assert "no question is on both sides" not in out
 

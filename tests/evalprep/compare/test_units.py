@@ -58,6 +58,7 @@ def test_a_small_percentage_is_shown_as_it_is_by_every_verb(tmp_path, run_verb):
         run_verb("compare", now, before, "--no_write")[1],
         run_verb("leaderboard", now, before, "--out", tmp_path / "board")[1],
     ]
+    assert len(texts) == 3
     for text in texts:
         assert "40.0" not in text
         assert "60.0" not in text
