@@ -342,9 +342,14 @@ def compare_runs(
 
 def _notes_of_runs(matches: Sequence[str], run: Run, other: Run | None) -> list[str]:
     """Returns what was decided on the user's behalf, and which verdicts were not lm-eval's."""
-    notes = [*matches, *run.notes, *odd_verdicts(run)]
-    if other is not None:
-        notes += [*other.notes, *(f"baseline: {note}" for note in odd_verdicts(other))]
+    own = [*run.notes, *odd_verdicts(run)]
+    if other is None:
+        return list(dict.fromkeys([*matches, *own]))
+    of_baseline = [*other.notes, *odd_verdicts(other)]
+    shared = [note for note in own if note in of_baseline]
+    notes = [*matches, *shared]
+    notes += [f"candidate: {note}" for note in own if note not in shared]
+    notes += [f"baseline: {note}" for note in of_baseline if note not in shared]
     return list(dict.fromkeys(notes))
 
 

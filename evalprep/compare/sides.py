@@ -29,6 +29,7 @@ from evalprep.compare.comparable import (
 )
 from evalprep.compare.conclusion import SECONDARY, Conclusion, missing_rows
 from evalprep.compare.difference import difference
+from evalprep.compare.disjoint import nothing_in_common
 from evalprep.compare.pairing import (
     BY_DOCUMENT,
     BY_ID,
@@ -154,6 +155,10 @@ def _say_whether_comparable(
     result.differs = differing(sides.run, sides.task, sides.other, sides.against)
     if pairs.across_tools:
         return _compare_tools(result, metric, rows, pairs, settings)
+    nothing = nothing_in_common(pairs, (rows.table, rows.other), result.differs)
+    if nothing:
+        result.not_comparable = [nothing, *result.not_comparable]
+        return manner_notes(result.differs)
     reasons, proofs = question_reasons(
         result.differs,
         settings.allow,
@@ -325,11 +330,12 @@ def _choices(task: TaskRun) -> str:
 
 def _check_rows(result: TaskComparison, sides: Sides, rows: SideRows, settings: Settings) -> None:
     """Say so where there are no pairs, or fewer than the runs were to have."""
-    if result.difference.n == 0:
-        result.not_enough.append("no row was scored on both sides")
-        return
     pairs = result.pairs
     why = "" if pairs is None else _why_missing(pairs)
+    if result.difference.n == 0:
+        known = f" ({why})" if why else ""
+        result.not_enough.append(f"no row was scored on both sides{known}")
+        return
     sizes = _expected(sides, rows.table, rows.other)
     if pairs is not None and pairs.across_tools:
         _check_tools_rows(result, pairs, min(sizes), why, settings)

@@ -15,7 +15,7 @@ from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of
-from evalprep.results import NONE, FactDifference, Metric, Run, TaskRun, limit_of
+from evalprep.results import NONE, SHARE, FactDifference, Metric, Run, TaskRun, limit_of
 from evalprep.terminal import shortlist
 
 _NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
@@ -133,7 +133,7 @@ def _both_values(metric: Metric, baseline: Metric) -> Difference:
     delta = None
     if now is not None and before is not None:
         delta = now - before
-    is_share = metric.may_be_share and _is_within_one(now) and _is_within_one(before)
+    is_share = metric.unit == baseline.unit == SHARE
     return Difference(
         previous=before,
         now=now,
@@ -144,7 +144,3 @@ def _both_values(metric: Metric, baseline: Metric) -> Difference:
         unit=POINTS if is_share else "",
         range=1.0 if is_share else None,
     )
-
-
-def _is_within_one(value: float | None) -> bool:
-    return value is not None and 0 <= value <= 1

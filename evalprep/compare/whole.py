@@ -128,16 +128,8 @@ def compare_whole(
 
 
 def _unit_without_test(now: Metric, before: Metric) -> str:
-    """Points for shares; empty for scores on another scale.
-
-    A metric of which nothing is known counts as a share where both logged values could be one.
-    """
-    if now.unit or now.range is not None:
-        return POINTS if now.range == before.range == (0.0, 1.0) else ""
-    for value in (now.value, before.value):
-        if value is not None and not 0.0 <= value <= 1.0:
-            return ""
-    return POINTS
+    """Points for shares; empty for scores on another scale, or on one that is not known."""
+    return POINTS if now.range == before.range == (0.0, 1.0) else ""
 
 
 def _rows_of(

@@ -19,8 +19,8 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import Metric, TaskRun
-from evalprep.score import SHARE, unit_of
+from evalprep.results import NONE, SHARE, Metric, TaskRun, limit_of
+from evalprep.score import partial_rows, unit_of
 from evalprep.yamltext import NotYaml, compose, yaml_text, yaml_value
 
 FILE = "model-index.yaml"
@@ -172,7 +172,7 @@ def _results_of(subject: Subject, url: str) -> list[CardResult]:
             continue
         result = established_result(score.id, value, url)
         if result is not None:
-            of_suite.append(result)
+            of_suite.append(_marked(result, partial_rows(subject.run, score.tasks)))
             covered.update(score.tasks)
     of_tasks = []
     for name, task in subject.run.known_tasks.items():
@@ -199,12 +199,21 @@ def _result_of_task(task: TaskRun, url: str) -> tuple[str, CardResult]:
         args={} if shots is None else {"num_few_shot": shots},
     )
     metric = task.headline
-    result = CardResult(dataset, metric.metric, metric.name, _value(metric), url)
-    return task.name, result
+    result = CardResult(dataset, metric.metric, metric.name, _value(task, metric), url)
+    limit = limit_of(task)
+    return task.name, result if limit in {None, NONE} else _marked(result, str(limit))
 
 
-def _value(metric: Metric) -> float:
-    factor = 100 if unit_of(metric) == SHARE else 1
+def _marked(result: CardResult, part: str) -> CardResult:
+    """The result of a run over a part of the data with that part in its name, as cards show it."""
+    if not part:
+        return result
+    dataset = replace(result.dataset, args={**result.dataset.args, "rows": part})
+    return replace(result, dataset=dataset, metric_name=f"{result.metric_name} ({part})")
+
+
+def _value(task: TaskRun, metric: Metric) -> float:
+    factor = 100 if unit_of(metric, task) == SHARE else 1
     return round((metric.value or 0.0) * factor, _DIGITS)
 
 

@@ -16,7 +16,7 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import make_folder, resolve_typed, write_atomically
 from evalprep.numbers import percent
-from evalprep.score import SHARE
+from evalprep.results import SHARE
 from evalprep.tables import Cell, Column, Kind, Table, escape, markdown_lines
 
 FILE = "summary.md"

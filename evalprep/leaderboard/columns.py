@@ -10,16 +10,8 @@ from itertools import chain
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.packs import P_VALUE, Pack
-from evalprep.results import is_mean_of_draws, is_of_draws
-from evalprep.score import (
-    SHARE,
-    WITHOUT_SAMPLES,
-    Estimate,
-    Scores,
-    StoredScore,
-    SuiteScore,
-    TaskScore,
-)
+from evalprep.results import SHARE, is_mean_of_draws, is_of_draws
+from evalprep.score import WITHOUT_SAMPLES, Estimate, Scores, StoredScore, SuiteScore, TaskScore
 
 ARROWS = {"up": "↑", "down": "↓", "zero": "→0", "reference": "→ref"}
 SCORE, GROUP, TASK = "score", "group", "task"

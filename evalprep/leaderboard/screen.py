@@ -12,7 +12,7 @@ from evalprep.leaderboard.board import LEADING, LEADS, Board, Cell, Row, label_o
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.picture import log_of
 from evalprep.leaderboard.values import signs_of, value_text
-from evalprep.score import SHARE
+from evalprep.results import SHARE
 from evalprep.tables import Kind, Table
 from evalprep.terminal import counted
 

@@ -11,7 +11,7 @@ from evalprep.leaderboard.board import LEADING, LEADS, SIGNS, Board, Cell, Row, 
 from evalprep.leaderboard.columns import Column
 from evalprep.leaderboard.values import heading_of, value_text
 from evalprep.numbers import probability
-from evalprep.score import SHARE
+from evalprep.results import SHARE
 from evalprep.tables import Entry, Kind, Table, Tone
 
 _MODEL_COLUMNS = ("label", "model", "trajectory", "step", "role", "seeds", "run", "folder")

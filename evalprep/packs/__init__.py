@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         stated_files,
         task_of,
     )
+    from evalprep.packs.editedwork import edited_work_of, records_of_work
     from evalprep.packs.entries import ConfigKey, SourceSpec, TaskSpec, shown
     from evalprep.packs.file import read_pack
     from evalprep.packs.finding import TEMPLATES, find_packs, find_task, holds_packs, on_demand
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from evalprep.packs.manifest import (
         MANIFEST,
         STOCK_GROUPS,
+        keep_records,
         manifest_data,
         manifest_text,
         pack_folders_of,
         plan_of,
-        records_of,
         run_id,
         subject_of,
         versions,

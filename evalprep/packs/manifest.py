@@ -8,6 +8,7 @@ as if they were of schema 2, with a run of one command per back end and no run i
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.credentials import without_secrets
-from evalprep.files import as_mapping, read_object, unchanged_sha256
+from evalprep.files import as_mapping, read_object, unchanged_sha256, write_atomically
 from evalprep.numbers import finite_number
 from evalprep.packs.datafiles import task_of
 from evalprep.packs.plan import (
@@ -332,6 +333,18 @@ def records_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             {**manifest, "run": model["run"], "model": model["model"], "commands": own}
         )
     return records
+
+
+def keep_records(output_path: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keeps what was meant to be run beside the results.
+
+    For the day when the work folder is another one's.
+    """
+    with contextlib.suppress(OSError):  # the results may go to a place that is not there yet
+        output_path.mkdir(parents=True, exist_ok=True)
+        for run, record in records.items():
+            text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+            write_atomically(output_path / f"run_{run}.json", text)
 
 
 def _record_of(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ Everything is checked before anything is written.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +19,15 @@ from evalprep.data import lock_text, read_lock, told
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
-from evalprep.packs import Command, Excluded, Pack, Prepared, records_of, remember_folder
+from evalprep.packs import (
+    Command,
+    Excluded,
+    Pack,
+    Prepared,
+    keep_records,
+    records_of_work,
+    remember_folder,
+)
 from evalprep.prepare.build import Built, build_aside, build_folder
 from evalprep.prepare.checked import check_built, raise_errors, without_reason_of_command
 from evalprep.prepare.joined import Joined, PlannedPack
@@ -114,7 +121,9 @@ def prepare(
         return again(config, packs, unreachable=reasons)
     _keep_commits(built)
     if check:
-        keep_record(built.joined.output_path, built.manifest)
+        prepared = Prepared(joined.work_dir, built.manifest)
+        runs = {model.run: model.run for model in prepared.models}
+        keep_records(joined.output_path, records_of_work(prepared, runs))
     return _outcome(built, findings)
 
 
@@ -233,18 +242,6 @@ def _keep_commits(built: Built) -> None:
     lock_file = built.joined.config.lock_file
     if lock_file is not None:
         write_atomically(lock_file, lock_text(read_lock(lock_file), built.joined.sources))
-
-
-def keep_record(output_path: Path, manifest: Mapping[str, Any]) -> None:
-    """Keeps what was meant to be run beside the results.
-
-    For the day when the work folder is another one's.
-    """
-    with contextlib.suppress(OSError):  # the results may go to a place that is not there yet
-        output_path.mkdir(parents=True, exist_ok=True)
-        for run, record in records_of(manifest).items():
-            text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-            write_atomically(output_path / f"run_{run}.json", text)
 
 
 def _outcome(built: Built, findings: list[Finding]) -> Preparation:

@@ -103,9 +103,13 @@ class DamagedLine(TypedDict):
 
 
 class TaskRunPart(TypedDict):
-    """A task in one run. Counts of replies are null where the task does not tell them."""
+    """A task in one run. Counts of replies are null where the task does not tell them.
+
+    `part` is `8 of 68 rows` for a run over a part of the data.
+    """
 
     rows: int
+    part: str
     metric: str
     filter: str
     declared: bool

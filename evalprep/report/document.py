@@ -42,7 +42,14 @@ from evalprep.report.scores import groups_of, groups_without_value, stored_of, s
 from evalprep.report.shown import shown_of
 from evalprep.report.task import task_of
 from evalprep.report.text import plain
-from evalprep.results import Run, answers_without_box, incomplete, label_runs, odd_verdicts
+from evalprep.results import (
+    Run,
+    answers_without_box,
+    incomplete,
+    label_runs,
+    odd_verdicts,
+    parts_of_data,
+)
 from evalprep.score import Scores
 
 SCHEMA = 1
@@ -302,9 +309,9 @@ def _runs(runs: Sequence[Run], labels: Sequence[str]) -> list[RunPart]:
 
 def _notes_of(run: Run) -> list[str]:
     """The notes of a run, each once."""
-    return list(
-        dict.fromkeys([*run.notes, *incomplete(run), *odd_verdicts(run), *answers_without_box(run)])
-    )
+    of_rows = [*parts_of_data(run), *incomplete(run)]
+    notes = [*run.notes, *of_rows, *odd_verdicts(run), *answers_without_box(run)]
+    return list(dict.fromkeys(notes))
 
 
 def _run_of_scores(side: Scores) -> RunPart:

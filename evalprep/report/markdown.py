@@ -26,7 +26,8 @@ from evalprep.report.tables import (
     of_runs,
     rating_tables,
 )
-from evalprep.score import SHARE, WITHOUT_SAMPLES, measured
+from evalprep.results import SHARE
+from evalprep.score import WITHOUT_SAMPLES, measured
 from evalprep.tables import Cell, Column, Entry, Kind, Note, Table, escape, markdown_lines
 from evalprep.terminal import shortlist
 

@@ -29,7 +29,7 @@ from evalprep.report.content import (
     TaskPart,
     TaskRunPart,
 )
-from evalprep.score import SHARE
+from evalprep.results import SHARE
 
 Form = Callable[[Any], str]
 _NOTHING = re.compile(r"[+-]?[0.]*")

@@ -75,10 +75,12 @@ def _task_rows(document: Document) -> Iterator[list[Entry]]:
         for label, run in of_runs(document, task["runs"]):
             metric = f"{run['metric']},{run['filter']}"
             whole: ScoreBesidePublished = {**run["score"], "published": run["published"]}
-            yield [label, "task", task["name"], "", metric, *_estimate(whole)]
+            numbers = [*_estimate(whole), run["part"] or None]
+            yield [label, "task", task["name"], "", metric, *numbers]
             for subtask in run["subtasks"]:
                 name = subtask["name"]
-                yield [label, "subtask", task["name"], name, metric, *_estimate(subtask)]
+                numbers = [*_estimate(subtask), run["part"] or None]
+                yield [label, "subtask", task["name"], name, metric, *numbers]
             yield from _draws_rows(label, task["name"], run)
 
 
@@ -100,10 +102,10 @@ def draws_of(run: TaskRunPart) -> list[LoggedMetric]:
 
 
 def _estimate(score: ScoreBesidePublished) -> list[Entry]:
-    """Rows, value, interval, standard error, published value, and no reason for a missing value."""
+    """Rows, value, interval, standard error and published value."""
     published = score["published"]
     numbers = [score[key] for key in ("n", "value", "low", "high", "stderr")]
-    return [*numbers, published["value"] if published else None, None]
+    return [*numbers, published["value"] if published else None]
 
 
 def _stored_rows(document: Document) -> Iterator[list[Entry]]:

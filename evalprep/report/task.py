@@ -24,18 +24,8 @@ from evalprep.report.content import (
     TaskRunPart,
 )
 from evalprep.report.text import plain
-from evalprep.results import UNKNOWN, Table, TaskRun, knows_parsing
-from evalprep.score import (
-    SHARE,
-    Numbers,
-    Opinion,
-    Scored,
-    TaskScore,
-    collect,
-    micro,
-    score_task,
-    unit_of,
-)
+from evalprep.results import SHARE, UNKNOWN, Table, TaskRun, knows_parsing
+from evalprep.score import Numbers, Opinion, Scored, TaskScore, collect, micro, score_task, unit_of
 
 _BINS = 24  # of the histogram of reply lengths
 _NAMED_LINES = 20  # damaged lines that are named
@@ -131,6 +121,7 @@ def _one_run(replies: Replies) -> TaskRunPart:
     damage: list[DamagedLine] = [{"line": item.line, "why": item.why} for item in table.damage]
     return {
         "rows": len(table),
+        "part": score.partial,
         "metric": score.metric,
         "filter": score.filter,
         "declared": score.declared,
@@ -178,7 +169,7 @@ def _logged(task: TaskRun, score: TaskScore) -> list[LoggedMetric]:
             "filter": metric.filter,
             "value": plain(metric.value),
             "stderr": plain(metric.stderr),
-            "unit": unit_of(metric),
+            "unit": unit_of(metric, task),
             "interval": plain(intervals.get((metric.metric, metric.filter))),
         }
         for metric in task.logged.metrics

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Pack
@@ -11,9 +12,10 @@ from evalprep.rescore import limit
 from evalprep.rescore.place import find_places
 from evalprep.rescore.scorer import Outcome, Scorer
 from evalprep.rescore.tally import TaskRescore, primary_of, scorer_changes, tally
+from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.rescore.workers import Workers
 from evalprep.rescore.writer import RunWriter
-from evalprep.results import Run, Sample, TaskRun
+from evalprep.results import Metric, Run, Sample, TaskRun
 from evalprep.terminal import counted, shortlist
 
 
@@ -62,29 +64,30 @@ def rescore_task(
         name, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows)
     )
     pairs = tally(result, primary, scored)
-    if writer is None:
-        for _ in pairs:
-            pass
-    else:
-        writer.write(task, fresh, pairs)
+    metrics = _scores_alone(fresh, pairs) if writer is None else writer.write(task, fresh, pairs)
     if result.previous is None and result.now is None:
-        _take_values_over_all_rows(result, task, writer)
+        _take_values_over_all_rows(result, task, metrics)
     return result
 
 
+def _scores_alone(fresh: Any, pairs: Iterator[tuple[Sample, Outcome]]) -> tuple[Metric, ...]:
+    """The scores over all rows, where no rescored run is written."""
+    values = MetricValues(filters_of(fresh))
+    for _, outcome in pairs:
+        values.add(outcome)
+    return values.metrics(fresh)
+
+
 def _take_values_over_all_rows(
-    result: TaskRescore, task: TaskRun, writer: RunWriter | None
+    result: TaskRescore, task: TaskRun, metrics: Sequence[Metric]
 ) -> None:
     """Fills in the values of a metric that rows have no score of: as logged, and as of today."""
     logged = task.metric(result.metric, result.filter)
     if logged.value is None:
         return
     result.over_all_rows, result.previous = True, logged.value
-    if writer is None:
-        result.not_computed = "it is computed as the rescored run is written"
-        return
-    metrics = {metric.key: metric for metric in writer.tasks[task.name].metrics}
-    if today := metrics.get(logged.key):
+    metric_of_key = {metric.key: metric for metric in metrics}
+    if today := metric_of_key.get(logged.key):
         result.now, result.not_computed = today.value, today.text
 
 

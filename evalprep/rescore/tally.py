@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from evalprep.rescore.scorer import Outcome
+from evalprep.rescore.values import filters_of
 from evalprep.results import (
     SCORER_KEYS,
     Metric,
@@ -111,8 +112,7 @@ def primary_of(task: TaskRun, fresh: Any) -> Metric:
 
     A `--predict_only` run has no metric.
     """
-    # lm-eval has no public name for them.
-    filters = [ensemble.name for ensemble in fresh._filters]  # noqa: SLF001
+    filters = filters_of(fresh)
     declared = fresh.config.metadata or {}
     if task.primary.metric:
         declared = {"primary_metric": task.primary.metric, "primary_filter": task.primary.filter}

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,8 +15,8 @@ from msgspec import structs
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping, make_folder, replace_file, write_atomically
-from evalprep.numbers import finite_number
 from evalprep.rescore.scorer import Outcome
+from evalprep.rescore.values import MetricValues, filters_of
 from evalprep.results import (
     SCORER_KEYS,
     Hashes,
@@ -28,7 +28,6 @@ from evalprep.results import (
     TaskResults,
     TaskRun,
     TaskSettings,
-    direction_of,
     encode,
     results_name,
     sample_line,
@@ -55,19 +54,21 @@ class RunWriter:
                 )
             ) from error
 
-    def write(self, known: TaskRun, task: Any, pairs: Iterator[tuple[Sample, Outcome]]) -> None:
+    def write(
+        self, known: TaskRun, task: Any, pairs: Iterator[tuple[Sample, Outcome]]
+    ) -> tuple[Metric, ...]:
         """Writes the samples of a task as another task of lm-eval scores them.
 
-        Keeps the scores of the other task.
+        Returns:
+            The scores over all rows, which are kept for the results file.
         """
-        # The harness offers no public access.
-        filters = [ensemble.name for ensemble in task._filters]  # noqa: SLF001
-        parts = _FilterParts(self.folder, self.stamp, filters)
+        parts = _FilterParts(self.folder, self.stamp, MetricValues(filters_of(task)))
         with parts:
             for sample, outcome in pairs:
                 parts.add(sample, outcome)
         parts.join(self.folder / samples_name(known.name, self.stamp))
         self.tasks[known.name] = _task_results(known, task, parts)
+        return self.tasks[known.name].metrics
 
     def discard(self) -> None:
         """Takes back the folder, where nothing was written into it."""
@@ -99,15 +100,12 @@ class _FilterParts:
     """The lines of a task, one file for each filter until all are written.
 
     Attributes:
-        values: Metric and filter -> the value of each row.
-        rows: Rows so far.
+        values: The values of the rows so far.
     """
 
-    def __init__(self, folder: Path, stamp: str, filters: Sequence[str]) -> None:
-        self.filters = filters
-        self.paths = [folder / f".{stamp}_{at}.part" for at in range(len(filters))]
-        self.values: dict[tuple[str, str], list[Any]] = {}
-        self.rows = 0
+    def __init__(self, folder: Path, stamp: str, values: MetricValues) -> None:
+        self.values = values
+        self.paths = [folder / f".{stamp}_{at}.part" for at in range(len(values.filters))]
         self._files: list[TextIO] = []
 
     def __enter__(self) -> None:
@@ -124,12 +122,10 @@ class _FilterParts:
 
     def add(self, sample: Sample, outcome: Outcome) -> None:
         """Adds a sample under every filter."""
-        self.rows += 1
-        for file, filter_name in zip(self._files, self.filters, strict=True):
+        self.values.add(outcome)
+        for file, filter_name in zip(self._files, self.values.filters, strict=True):
             metrics = outcome.metrics.get(filter_name, {})
             file.write(_line(sample, outcome, filter_name, metrics))
-            for metric, value in metrics.items():
-                self.values.setdefault((metric, filter_name), []).append(value)
 
     def join(self, target: Path) -> None:
         """Makes one file of all, filter after filter, as lm-eval does."""
@@ -142,34 +138,13 @@ class _FilterParts:
 
 def _task_results(known: TaskRun, task: Any, parts: _FilterParts) -> TaskResults:
     """The entry of a task in the results file."""
-    aggregation, higher_is_better = task.aggregation(), task.higher_is_better()
-    metrics = []
-    for (name, filter_name), values in parts.values.items():
-        value, text = _aggregated(aggregation, name, values)
-        direction = direction_of(higher_is_better.get(name))
-        metrics.append(
-            Metric(metric=name, filter=filter_name, value=value, direction=direction, text=text)
-        )
-    original = known.logged.rows.original
+    original, rows = known.logged.rows.original, parts.values.rows
     return structs.replace(
         known.logged,
-        metrics=tuple(metrics),
+        metrics=parts.values.metrics(task),
         settings=TaskSettings(as_logged=_config(known, task)),
-        rows=RowCounts(parts.rows if original is None else original, parts.rows),
+        rows=RowCounts(rows if original is None else original, rows),
     )
-
-
-def _aggregated(
-    aggregation: Mapping[str, Any], metric: str, values: list[Any]
-) -> tuple[float | None, str]:
-    """The value of a metric over all rows, or what stands in its place."""
-    try:
-        value = aggregation[metric](values)
-    except Exception as error:  # noqa: BLE001
-        # An aggregation that fails leaves its score out, not the run.
-        return None, f"{type(error).__name__}: {error}"
-    number = finite_number(value.item() if hasattr(value, "item") else value)
-    return number, "" if number is not None else str(value)
 
 
 def _config(known: TaskRun, task: Any) -> dict[str, Any]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         incomplete,
         limit_of,
         odd_verdicts,
+        parts_of_data,
         rows_missing,
         short_value,
         without_addresses,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         results_below,
         run_calls,
     )
-    from evalprep.results.folder import stamp_of
+    from evalprep.results.folder import is_stamped, stamp_of
     from evalprep.results.foreign import SCORES_FOLDER, each_place, name_of_log, open_run, read_log
     from evalprep.results.hashes import document_hash, prompt_hash, target_hash
     from evalprep.results.headline import headline_metric
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
         TaskSettings,
         stored_values,
     )
-    from evalprep.results.metric import STATED_WITHOUT_BOX, Metric
+    from evalprep.results.metric import SHARE, STATED_WITHOUT_BOX, Metric
     from evalprep.results.narrowing import narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score

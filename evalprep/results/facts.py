@@ -271,6 +271,19 @@ def limit_of(task: TaskRun) -> str | None:
     return NONE
 
 
+def parts_of_data(run: Run) -> list[str]:
+    """A sentence on the tasks that a run answered a part of; none for a run over all of the data.
+
+    The whole data of a task is what its results file states.
+    """
+    parts = []
+    for name, task in {**run.tasks, **run.stored}.items():
+        limit = limit_of(task)
+        if limit not in {None, NONE}:
+            parts.append(f"{name} {limit}")
+    return [f"a part of the data: {shortlist(parts, _NAMED)}"] if parts else []
+
+
 def without_addresses(text: str) -> str:
     """A logged configuration without places in memory.
 

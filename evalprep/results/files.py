@@ -10,15 +10,25 @@ from pathlib import Path
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import StrayLink, is_stray
-from evalprep.results.folder import RESULTS, SAMPLES, Folder, calls_in, read_folder, without_stamp
+from evalprep.results.folder import (
+    RESULTS,
+    SAMPLES,
+    Folder,
+    calls_in,
+    is_stamped,
+    read_folder,
+    without_stamp,
+)
 from evalprep.results.gathering import SampleFiles, gathered
 from evalprep.results.invocations import Invocation, calls_that_count, invocation_of
 from evalprep.results.pointers import pointers_below, said_of, store_of
+from evalprep.terminal import shortlist
 
 # <output>/<model>/ is depth 1; more cover an output folder per experiment, and one per model,
 # group, call and name.
 _DEPTH = 4
 _WRITTEN_BY_US = "rescored_"  # below a run, and a run of its own only where it is named
+_NAMED = 4  # files that a note names
 _SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__"}
 NEWEST = "newest"
 EACH = "each"
@@ -63,7 +73,7 @@ class RunFiles:
 
         Empty where lm-eval named it, or where the name is that of any results.
         """
-        if self.results is None or RESULTS.fullmatch(self.results.name):
+        if self.results is None or is_stamped(self.results):
             return ""
         return "" if self.results.stem.lower() in _ANY_RESULTS else self.results.stem
 
@@ -124,6 +134,12 @@ def _choose_stamp(folder: Folder, timestamp: str, where: str) -> tuple[str, list
         notes.append(
             f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
             "(--timestamp chooses another, --timestamp each takes the newest samples of every task)"
+        )
+    if folder.unread and timestamp == NEWEST:
+        names = shortlist(list(folder.unread), _NAMED)
+        notes.append(
+            f"{folder.path} also holds {names}, without a time stamp in the name: not read here; "
+            "name the file to read it"
         )
     return chosen, notes
 

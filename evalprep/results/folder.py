@@ -51,6 +51,7 @@ class Folder:
         by_task: Each task has a folder or a results file of its own, and was or may have been run
             by itself.
         apart: Each results file has a name that a person gave, and is a run of its own.
+        unread: Results files that a person named, beside those that lm-eval named.
     """
 
     path: Path
@@ -58,6 +59,7 @@ class Folder:
     samples: dict[str, dict[str, Path]] = field(default_factory=dict)
     by_task: bool = False
     apart: bool = False
+    unread: tuple[str, ...] = ()
 
     @property
     def stamps(self) -> list[str]:
@@ -122,7 +124,7 @@ def read_folder(path: Path, root: Path | None = None) -> Folder:
     _refuse_stray(path, names, root or path)
     _take_stamped(folder, names)
     if folder.results:
-        return folder
+        return replace(folder, unread=tuple(_named_by_hand(path, names)))
     loose = _loose_results(path)
     if folder.samples:  # a copy beside samples that were moved
         return replace(folder, results=_results_of_stamps(folder, loose))
@@ -232,6 +234,16 @@ def _loose_results(path: Path) -> list[Path]:
     return files
 
 
+def _named_by_hand(path: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yields the results files of a folder whose names lm-eval did not make."""
+    for name in names:
+        stamped = RESULTS.fullmatch(name) or SAMPLES.fullmatch(name)
+        if stamped or not name.endswith(".json") or not os.access(path / name, os.R_OK):
+            continue
+        if _is_results(path / name):
+            yield name
+
+
 def _is_results(path: Path) -> bool:
     """Returns whether a file begins as results of lm-eval do, or soon has a key of theirs."""
     with path.open("rb") as file:
@@ -276,6 +288,11 @@ def _stamp_at(moment: float) -> str:
     """A time in seconds since 1970 as lm-eval writes it into names."""
     date = datetime.fromtimestamp(moment, UTC)
     return date.strftime("%Y-%m-%dT%H-%M-%S")
+
+
+def is_stamped(results: Path) -> bool:
+    """Returns whether lm-eval named a results file, with its time stamp."""
+    return RESULTS.fullmatch(results.name) is not None
 
 
 def without_stamp(results: Path) -> Folder | None:

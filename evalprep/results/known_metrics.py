@@ -6,6 +6,7 @@ Direction, aggregation, unit and range.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from evalprep.results.metric import BITS, NATS, PERCENT, PERPLEXITY, SHARE, Direction
@@ -61,6 +62,23 @@ KNOWN_METRICS: dict[str, KnownMetric] = {
     "bits_per_byte": KnownMetric("down", "bits_per_byte", BITS),
 }
 _UNKNOWN = KnownMetric("unknown", "")
+_SHARE = KnownMetric("up", "", SHARE, (0.0, 1.0))
+_PERCENT = KnownMetric("up", "", PERCENT, (0.0, 100.0))
+_SHARES = re.compile(r".+_acc|pass(?:@|_at_)\d+|math_verify")
+#: The scores of SQuAD 2's own script, all in percent; a task with the first two is scored by it.
+_SQUAD = frozenset(
+    (
+        *("exact", "HasAns_exact", "NoAns_exact", "best_exact"),
+        *("f1", "HasAns_f1", "NoAns_f1", "best_f1"),
+    )
+)
+#: Metrics of lm-eval for a task whose settings name none, by the type of its requests.
+_DEFAULTS = {
+    "loglikelihood": ("perplexity", "acc"),
+    "loglikelihood_rolling": ("word_perplexity", "byte_perplexity", "bits_per_byte"),
+    "multiple_choice": ("acc", "acc_norm"),
+    "generate_until": ("exact_match",),
+}
 _LOSS = KnownMetric("down", "", NATS)
 _LOSSES = re.compile(r"(?:.*_)?(?:loss|nll|cross_entropy)", re.IGNORECASE)
 #: Aggregations whose value is a sum of counts over rows, put into a formula.
@@ -73,14 +91,46 @@ COUNTED = frozenset(
 
 
 def known_metric(name: str) -> KnownMetric:
-    """Returns what lm-eval's registry says of a metric; of others only that a loss is one.
+    """Returns what lm-eval's registry says of a metric; of others what their names say.
 
-    >>> known_metric("eval_loss").unit, known_metric("my_score").unit
-    ('nats', '')
+    >>> [known_metric(name).unit for name in ("eval_loss", "inst_level_loose_acc", "my_score")]
+    ['nats', 'share', '']
     """
     if name in KNOWN_METRICS:
         return KNOWN_METRICS[name]
+    if _SHARES.fullmatch(name):
+        return _SHARE
     return _LOSS if _LOSSES.fullmatch(name) else _UNKNOWN
+
+
+def scored_metric(
+    name: str, names: Collection[str], output_type: str, listed: Collection[str] | None
+) -> KnownMetric:
+    """Returns what the name of a metric and the scorer of its task say of it.
+
+    A task that lists no metrics and logs others than lm-eval's usual ones has code of its own for
+    them: their unit is not known, but for SQuAD 2's.
+
+    Args:
+        name: The metric.
+        names: All metrics of the task.
+        output_type: Type of its requests; empty where it is not known.
+        listed: The metrics that its settings list; None where they list none.
+
+    >>> scored_metric("f1", ["exact", "f1"], "generate_until", None).unit
+    'percent'
+    >>> scored_metric("f1", ["f1"], "generate_until", None).unit
+    ''
+    >>> scored_metric("f1", ["f1"], "multiple_choice", ["f1"]).unit
+    'share'
+    """
+    if name in _SQUAD and {"exact", "f1"} <= set(names):
+        return _PERCENT
+    known = known_metric(name)
+    is_listed = listed is not None or not output_type
+    if is_listed or name in _DEFAULTS.get(output_type, ()):
+        return known
+    return known.of_another_scale
 
 
 def direction_of(higher_is_better: Any) -> Direction:

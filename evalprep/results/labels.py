@@ -42,10 +42,11 @@ def _output(run: Run) -> tuple[str, ...]:
 def _folder(run: Run, above: int) -> str:
     """The folder that somebody named, or one above it.
 
-    Lm-eval makes another one below, called by the whole model.
+    Lm-eval makes another one below, called by the whole model, or by chance where none is named.
     """
     parts = _output(run)
-    has_model_folder = len(parts) > 1 and parts[-1] == _NOT_IN_A_NAME.sub("__", run.model)
+    names_of_lm_eval = {_NOT_IN_A_NAME.sub("__", run.model), run.settings.folder}
+    has_model_folder = len(parts) > 1 and parts[-1] in names_of_lm_eval
     return f"{_name(run)}, {parts[max(len(parts) - 1 - has_model_folder - above, 0)]}"
 
 

@@ -17,11 +17,12 @@ from typing import Any
 
 from msgspec import structs
 
+from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
-from evalprep.packs import Plan, TaskPlan, leaves, plan_of
+from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
-from evalprep.results.files import NEWEST, RunFiles, find_run
+from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import RowCounts, RunResults, TaskResults
 from evalprep.results.pointers import pointers_below, said_of
@@ -54,10 +55,12 @@ def load_run(
         The run; samples are read when asked for.
 
     Raises:
-        BadInput: no run there.
+        BadInput: no run there, or with `each` the calls of several models.
     """
     files = find_run(path, timestamp=timestamp, run=run)
     results = _read_results_files(files)
+    if timestamp == EACH:
+        _refuse_several_models(files, results)
     preparation = _read_preparation(files, results.run)
     place = Path(path)
     is_file = place.is_file()
@@ -71,6 +74,7 @@ def load_run(
         if name not in outdated:
             scored[name] = task if as_logged else with_own_scores(task)
     notes = _notes_of_files(files, results)
+    notes += preparation.notes
     notes += parts.notes
     notes += outdated.values()
     notes += _notes_of_rescoring(logged)
@@ -91,6 +95,28 @@ def load_run(
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
+
+
+def _refuse_several_models(files: RunFiles, results: _ResultsFiles) -> None:
+    """Refuses to make one run of the calls of several models in one folder.
+
+    Raises:
+        BadInput: the results files name several.
+    """
+    file_of_model: dict[str, Path] = {}
+    for file, call in results.by_file.items():
+        name = call.settings.model.rstrip("/").rpartition("/")[2]
+        if name:
+            file_of_model[name] = file
+    if len(file_of_model) > 1:
+        raise BadInput(
+            Problem(
+                what=f"the newest samples of each task are of {len(file_of_model)} models: "
+                f"{shortlist(list(file_of_model), _NAMED)}",
+                where=str(files.folder),
+                fix=f"name a results file, e.g. {next(reversed(file_of_model.values()))}",
+            )
+        )
 
 
 def _failures(files: RunFiles, scored: Mapping[str, TaskRun]) -> dict[str, str]:
@@ -186,6 +212,7 @@ class _Preparation:
         planned: Task -> its plan; members of lm-eval's groups share the group's.
         turned: Task -> which way is better, where the plan states it.
         expected: Task -> rows that it should have.
+        notes: What was edited after the preparation.
     """
 
     plan: Plan
@@ -193,6 +220,7 @@ class _Preparation:
     planned: Mapping[str, TaskPlan]
     turned: Mapping[str, Turned]
     expected: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 def _planned_leaves(plan: Plan, members: Mapping[str, list[str]]) -> dict[str, TaskPlan]:
@@ -222,7 +250,9 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
         if task.better and name in names_in_run:
             turned[name] = task.better
     expected = _expected_rows(record)
-    return _Preparation(plan, bool(record), planned, turned, expected)
+    edited = edited_work_of(record)
+    notes = (edited.sentence(run),) if edited is not None else ()
+    return _Preparation(plan, bool(record), planned, turned, expected, notes)
 
 
 def _plan_of_call(files: RunFiles) -> Plan:
@@ -457,7 +487,10 @@ def _notes_of_missing_samples(
     With the reason where it can be seen.
     """
     configured = [name for name, task in results.tasks.items() if task.settings.as_logged]
-    missing = [name for name in configured or results.tasks if name not in tasks]
+    packed = _packed_samples(files)
+    is_packed = {name: f"samples_{name}_{files.stamp}.jsonl" in packed for name in results.tasks}
+    names_of_run = configured or results.tasks
+    missing = [name for name in names_of_run if name not in tasks and not is_packed[name]]
     if not missing:
         return []
     names = shortlist(missing, _NAMED)
@@ -470,9 +503,15 @@ def _notes_of_missing_samples(
     return [f"no samples of {names}: {state}; {fix}"]
 
 
+def _packed_samples(files: RunFiles) -> dict[str, str]:
+    """Name of each samples file that lies there compressed -> that name with its ending."""
+    names = sorted(path.name for path in files.folder.glob("samples_*.jsonl.*"))
+    return {name.rpartition(".")[0]: name for name in names}
+
+
 def _notes_of_packed_samples(files: RunFiles) -> list[str]:
-    packed = sorted(path.name for path in files.folder.glob("samples_*.jsonl.*"))
+    packed = _packed_samples(files)
     if not packed:
         return []
-    example = shortlist(packed, 1)
+    example = shortlist(list(packed.values()), 1)
     return [f"compressed samples are not read, unpack them first: {example}"]

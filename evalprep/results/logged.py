@@ -157,7 +157,9 @@ class CallSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         backend: lm-eval's name of the back end.
-        model_name: The model's name as lm-eval made it.
+        model_name: The model's name as lm-eval made it; that of the back end where no argument
+            names a model.
+        folder: Name of the folder that lm-eval made for the model; empty where it is not logged.
         arguments: Arguments of the back end.
         arguments_text: The same as one text, where they were logged so.
         dtype: Data type of the weights, as the back end reported it.
@@ -181,6 +183,7 @@ class CallSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     backend: str | None = None
     model_name: str = ""
+    folder: str = ""
     arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
     arguments_text: str = ""
     dtype: str | None = None
@@ -199,6 +202,14 @@ class CallSettings(msgspec.Struct, frozen=True, kw_only=True):
     stored_replies: bool = False
     shown: tuple[tuple[str, str, Any], ...] = ()
     as_logged: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def model(self) -> str:
+        """The model as named on the command line, else as lm-eval named it; empty without both."""
+        for key in ("pretrained", "model", "path", "engine"):
+            if isinstance(self.arguments.get(key), str):
+                return str(self.arguments[key])
+        return self.model_name
 
 
 class Rescored(msgspec.Struct, frozen=True):

@@ -69,8 +69,8 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def may_be_share(self) -> bool:
-        """Returns whether values between 0 and 1 make it a share; those of a loss do not."""
-        return self.unit != NATS
+        """Returns whether rows between 0 and 1 make it a share: not of a loss or a percentage."""
+        return self.unit in {"", SHARE}
 
     @property
     def is_score(self) -> bool:

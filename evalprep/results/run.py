@@ -102,11 +102,8 @@ class Run:
     @property
     def model(self) -> str:
         """The model as named on the command line, else the name of the file or the folder."""
-        for key in ("pretrained", "model", "path", "engine"):
-            if isinstance(self.arguments.get(key), str):
-                return str(self.arguments[key])
         files = self.files
-        return self.settings.model_name or files.given_name or files.folder.resolve().name
+        return self.settings.model or files.given_name or files.folder.resolve().name
 
     @property
     def label(self) -> str:
@@ -127,10 +124,14 @@ class Run:
 
     @cached_property
     def stored(self) -> dict[str, TaskRun]:
-        """Tasks of the results file that have no samples: their stored scores are all there is."""
+        """Tasks of the results file that have no samples: their stored scores are all there is.
+
+        So are the values of a group of which the file and the folder hold no task.
+        """
+        logged = {**self.logged.tasks, **self._groups_alone()}
         return {
             name: TaskRun(name, Path(os.devnull), task, turned=self.turned.get(name))
-            for name, task in self.logged.tasks.items()
+            for name, task in logged.items()
             if name not in self.tasks
         }
 
@@ -164,6 +165,15 @@ class Run:
     def known_tasks(self) -> dict[str, TaskRun]:
         """All tasks, those with samples first."""
         return {**self.tasks, **self.stored}
+
+    def _groups_alone(self) -> dict[str, TaskResults]:
+        """The groups with values and without any task, each as a task."""
+        known = {*self.tasks, *self.logged.tasks}
+        return {
+            name: TaskResults(name=name, metrics=group.metrics)
+            for name, group in self.logged.groups.items()
+            if group.metrics and known.isdisjoint(self.logged.below(name))
+        }
 
     @property
     def outermost(self) -> dict[str, tuple[Metric, ...]]:

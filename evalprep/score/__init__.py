@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evalprep.score.spec import BUILT_IN, order, read_specs
     from evalprep.score.suite import Scores, SuiteScore
     from evalprep.score.tables import measured
-    from evalprep.score.task import SHARE, GroupScore, TaskScore, score_task
+    from evalprep.score.task import GroupScore, TaskScore, score_task
     from evalprep.score.unsampled import WITHOUT_SAMPLES, StoredScore, stored_scores, unit_of
 else:
     __getattr__ = offered(__name__)

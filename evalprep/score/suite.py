@@ -11,10 +11,10 @@ import numpy as np
 from msgspec import to_builtins
 
 from evalprep.annotate import JudgeEffort, Ratings
-from evalprep.results import Efforts, few_read
+from evalprep.results import SHARE, Efforts, few_read
 from evalprep.score.published import Published
 from evalprep.score.result import Result
-from evalprep.score.task import SHARE, GroupScore, TaskScore
+from evalprep.score.task import GroupScore, TaskScore
 from evalprep.score.unsampled import StoredScore
 
 

@@ -7,6 +7,7 @@ from itertools import chain
 
 from evalprep.annotate import Preferred, Rated, Ratings
 from evalprep.numbers import number, percent
+from evalprep.results import SHARE
 from evalprep.score.estimate import Estimate
 from evalprep.score.published import Published
 from evalprep.score.suite import Scores, SuiteScore, name_among
@@ -17,7 +18,6 @@ from evalprep.terminal import shortlist
 
 FEW_READ = "‡"
 _ARROWS = {"up": " ↑", "down": " ↓", "zero": " →0"}
-SHARE = "share"
 _NAMED = 4  # tasks that a note names one by one
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from evalprep.numbers import number
 from evalprep.results import (
     NONE,
+    SHARE,
     Run,
     TaskRun,
     expected_rows,
@@ -28,7 +29,6 @@ from evalprep.score.opinions import Opinion, second_opinions
 from evalprep.score.published import Published
 from evalprep.score.unsampled import StoredScore, further_scores, unit_of
 
-SHARE = "share"
 OVER_ALL_ROWS = "computed over all rows at once, as logged"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from evalprep.results import Metric, Run, TaskRun, choose_primary, expected_rows
+import numpy as np
+
+from evalprep.results import SHARE, Metric, Run, TaskRun, choose_primary, expected_rows
 from evalprep.score.builtin import collect, micro
 from evalprep.score.estimate import Estimate
 
@@ -23,7 +25,8 @@ class StoredScore:
         n: Rows, of a mean over rows those with a score; None where the results file does not tell.
         primary: Whether it stands for its task.
         direction: Which way is better: `up`, `down` or `unknown`.
-        unit: `share` for a value between 0 and 1 that is shown in percent; else empty.
+        unit: `share` for a value between 0 and 1 that is shown in percent; empty for another one,
+            and where that is not known.
         interval: 95 % interval of a mean over rows, resampled by documents; None for any other
             value, and without samples.
     """
@@ -69,6 +72,7 @@ def further_scores(task: TaskRun) -> list[StoredScore]:
     for metric in metrics:
         if metric.key != task.headline.key:
             score = _stored_score(task.name, metric, rows, is_primary=False)
+            score = replace(score, unit=unit_of(metric, task))
             mean = _mean_of_rows(task, metric)
             scores.append(replace(score, n=mean.n, interval=mean.interval) if mean else score)
     return scores
@@ -86,14 +90,20 @@ def _mean_of_rows(task: TaskRun, metric: Metric) -> Estimate | None:
     return estimate if is_mean else None
 
 
-def unit_of(metric: Metric) -> str:
-    """Returns `share` for a metric between 0 and 1, which is shown in percent.
+def unit_of(metric: Metric, task: TaskRun | None = None) -> str:
+    """Returns `share` for a metric between 0 and 1, which is shown in percent; else an empty text.
 
-    Else an empty text.
+    A value over all rows does not show it: 0.4 may be a small percentage. Rows do.
+
+    Args:
+        metric: The metric.
+        task: Its task, where that has samples.
     """
-    known = metric.unit or metric.range or metric.value is None
-    inside = metric.unit == "share" if known else 0 <= (metric.value or 0.0) <= 1
-    return "share" if inside else ""
+    values = np.zeros(0) if task is None or not metric.may_be_share else task.values(metric)
+    known = values[np.isfinite(values)]
+    if known.size:
+        return SHARE if known.min() >= 0 and known.max() <= 1 else ""
+    return SHARE if metric.unit == SHARE else ""
 
 
 def _stored_score(task: str, metric: Metric, rows: int | None, *, is_primary: bool) -> StoredScore:

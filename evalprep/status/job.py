@@ -15,6 +15,8 @@ from evalprep.packs import (
     Command,
     Prepared,
     PreparedModel,
+    keep_records,
+    records_of_work,
     require_prepared,
     run_id,
     subject_of,
@@ -196,6 +198,17 @@ def _run_now(model: PreparedModel, prepared: Prepared) -> str:
         folder=prepared.folder,
         work_dir=Path(str(prepared.config.get("work_dir") or prepared.folder)),
     )
+
+
+def keep_edited_runs(work_dir: Path) -> None:
+    """Keeps the record of each run whose files were edited since they were prepared.
+
+    Beside its results, as the preparation keeps that of the unedited run.
+    """
+    prepared = require_prepared(work_dir)
+    runs = _runs_now(prepared)
+    if prepared.output_path is not None and any(now != run for run, now in runs.items()):
+        keep_records(prepared.output_path, records_of_work(prepared, runs))
 
 
 def _digest(prepared: Prepared, depth: int) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalprep.files import as_mapping
 from evalprep.packs import load_prepared
 from evalprep.results import DONE
 from evalprep.status.lines import TaskStatus
 from evalprep.yamltext import NotYaml, yaml_value
+
+if TYPE_CHECKING:
+    from evalprep.results import RunResults
 
 #: Last parts of the words that start lm_eval; the last ones are modules of ours.
 _PROGRAMS = frozenset(
@@ -45,38 +49,68 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
         is_old = path.stat().st_mtime < since
         if is_old and not (run and invocation_of("", path, {}).run == run):
             continue
-        lines |= _lines_of_file(path)
+        lines |= _lines_of(path, _read(path))
     return lines
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The place of one run by hand: a folder, and a name where that holds several."""
+
+    folder: Path
+    name: str
+
+    def prefix(self, start: Path, names_in_folder: int) -> str:
+        """The shortest path below `start` that only this run has."""
+        parts = [*self.folder.relative_to(start).parts]
+        if names_in_folder > 1:
+            parts.append(self.name)
+        return "/".join(parts)
 
 
 def finished_by_folder(place: Path) -> dict[str, TaskStatus]:
     """The same of a folder that may hold several models.
 
-    A task with results in several folders has a line for each, with the folder in front.
+    A task with results of several runs has a line for each, with folder and name of the run in
+    front: the name of the file where a person gave it, else that of the model.
     """
-    lines: dict[tuple[Path, str], TaskStatus] = {}
+    lines: dict[tuple[_Place, str], TaskStatus] = {}
     for path in results_files(place):
-        for name, line in _lines_of_file(path).items():
-            lines[path.parent, name] = line
-    folders = Counter(name for _, name in lines)
+        logged = _read(path)
+        lines |= {(_place_of(path, logged), name): line for name, line in _lines_of(path, logged)}
+    runs_by_task = Counter(name for _, name in lines)
+    runs_by_folder = Counter(run.folder for run in {run for run, _ in lines})
     named: dict[str, TaskStatus] = {}
-    for (folder, name), line in lines.items():
-        shown = name if folders[name] == 1 else f"{folder.relative_to(place)}/{name}"
+    for (run, name), line in lines.items():
+        prefix = run.prefix(place, runs_by_folder[run.folder])
+        shown = name if runs_by_task[name] == 1 else f"{prefix}/{name}"
         named[shown] = replace(line, name=shown)
     return named
 
 
-def _lines_of_file(path: Path) -> dict[str, TaskStatus]:
-    """Task -> its line, of a results file."""
-    from evalprep.results import primary_score, read_results, whole_call
+def _place_of(path: Path, logged: RunResults) -> _Place:
+    """The run that a results file belongs to: files that lm-eval named are one run per model."""
+    from evalprep.results import is_stamped
 
-    logged = read_results(path)[0]
+    model = logged.settings.model.rstrip("/").rpartition("/")[2]
+    return _Place(path.parent, model if is_stamped(path) else path.stem)
+
+
+def _read(path: Path) -> RunResults:
+    from evalprep.results import read_results
+
+    return read_results(path)[0]
+
+
+def _lines_of(path: Path, logged: RunResults) -> Iterator[tuple[str, TaskStatus]]:
+    """Yields each task with its line, of a results file."""
+    from evalprep.results import primary_score, whole_call
+
     # lm-eval measures the call as a whole; it is the task's own time only when it ran alone.
     seconds = whole_call(logged).effort.seconds if len(logged.tasks) == 1 else None
-    lines: dict[str, TaskStatus] = {}
     for name, task in logged.tasks.items():
         score, metric = primary_score(task)
-        lines[name] = TaskStatus(
+        line = TaskStatus(
             name,
             DONE,
             seconds,
@@ -85,7 +119,7 @@ def _lines_of_file(path: Path) -> dict[str, TaskStatus]:
             category=str(task.settings.metadata.get("pack", "")),
             written=path.stat().st_mtime,
         )
-    return lines
+        yield name, line
 
 
 def processes(place: Path) -> dict[str, float]:

@@ -279,10 +279,21 @@ def _reference(place: Path | None, packs: Mapping[str, Pack]) -> Run | None:
 
 
 def in_natural_order(runs: list[Run]) -> list[Run]:
-    """Runs of one folder by their models: checkpoint-2 before checkpoint-10."""
+    """Runs of one folder by their models: checkpoint-2 before checkpoint-10.
+
+    Of one model by time, then by their files, so that no order of the folder shows.
+    """
+    return sorted(runs, key=_natural_key)
+
+
+def _natural_key(run: Run) -> tuple[list[tuple[int, int, str]], ...]:
     from evalprep.config import natural
 
-    return sorted(runs, key=lambda run: (natural(run.model), run.files.stamp))
+    files = run.files
+    names = [str(path or "") for path in (files.folder, run.log, files.results)]
+    parts = [run.model, files.stamp, *names, files.run, *_key(run)]
+    # Texts that differ in case alone have one natural key.
+    return (*map(natural, parts), [(1, 0, part) for part in parts])
 
 
 def _key(run: Run) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from evalprep.export.settings import UNKNOWN, Settings
 from evalprep.export.subject import Subject, Written, need_organization
 from evalprep.files import file_sha256, make_folder, open_atomically, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import Metric, TaskRun, sample_hash
-from evalprep.score import SHARE, SuiteScore, unit_of
+from evalprep.results import SHARE, Metric, TaskRun, sample_hash
+from evalprep.score import SuiteScore, unit_of
 
 FORMAT = "every-eval-ever"
 _LIBRARY = "lm_eval"
@@ -267,7 +267,7 @@ def _results_of_task(subject: Subject, task: TaskRun) -> Iterator[schema.Evaluat
     source = _source(task)
     for metric in task.metrics:
         value = metric.value if metric.value is not None else _mean(task, metric)
-        for result in _result_of_metric(source, task.name, metric, value):
+        for result in _result_of_metric(source, task.name, metric, value, task):
             result.score_details.uncertainty = _uncertainty(subject, task, metric)
             result.generation_config = _generation(subject, task)
             yield result
@@ -283,9 +283,9 @@ def _mean(task: TaskRun, metric: Metric) -> float | None:
 
 
 def _result_of_metric(
-    source: Any, name: str, metric: Metric, value: float | None
+    source: Any, name: str, metric: Metric, value: float | None, task: TaskRun | None = None
 ) -> Iterator[schema.EvaluationResult]:
-    """The result of a metric; none without a finite value."""
+    """The result of a metric of a task or a group; none without a finite value."""
     score = finite_number(value)
     if score is None or not metric.is_score:
         return
@@ -293,7 +293,7 @@ def _result_of_metric(
         metric_id=metric.metric,
         metric_name=metric.name,
         metric_kind=metric.metric,
-        metric_unit="proportion" if unit_of(metric) == SHARE else metric.unit or None,
+        metric_unit="proportion" if unit_of(metric, task) == SHARE else metric.unit or None,
         lower_is_better=metric.direction == "down",
         additional_details={"direction": metric.direction, "filter": metric.filter},
     )

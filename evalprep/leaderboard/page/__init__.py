@@ -17,7 +17,7 @@ from evalprep.leaderboard.picture import colours, curves, scatter
 from evalprep.leaderboard.tables import pair_table, run_table, sayings
 from evalprep.leaderboard.values import heading_of, signs_of, value_text
 from evalprep.report import policy, style
-from evalprep.score import SHARE
+from evalprep.results import SHARE
 from evalprep.tables import Entry, Kind, Table, Tone, html_table
 from evalprep.terminal import counted
 

@@ -20,6 +20,7 @@ from evalprep.results.logged import (
 )
 from evalprep.results.metric import Metric
 from evalprep.results.readers.parts import (
+    STORED,
     WireRescored,
     call_settings,
     declared_metrics,
@@ -93,7 +94,7 @@ def _task(wire: _File, name: str, file: str) -> tuple[TaskResults, list[DamagedP
     values = wire.results.get(name, {})
     task = TaskResults(
         name=name,
-        metrics=stored_metrics(values, stated, declared),
+        metrics=stored_metrics(values, stated, declared, settings.output_type or ""),
         directions=directions_of(stated, declared),
         settings=settings,
         version=wire.versions.get(name),
@@ -162,10 +163,10 @@ def stored_call(
         evalprep_version: Version of the program; None where it is not installed.
     """
     return {
-        "config": {"model": "stored", "model_args": {}, "limit": limit},
+        "config": {"model": STORED, "model_args": {}, "limit": limit},
         "date": started,
         "evalprep_version": evalprep_version,
-        "model_source": "stored",
+        "model_source": STORED,
         "model_name": model,
         "model_name_sanitized": folder,
     }

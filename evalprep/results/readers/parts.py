@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_origin
 import msgspec
 
 from evalprep.numbers import finite_number
-from evalprep.results.known_metrics import direction_of, known_metric
+from evalprep.results.known_metrics import KnownMetric, direction_of, scored_metric
 from evalprep.results.logged import NONE, CallSettings, DamagedPart, Dataset, Rescored, TaskSettings
 from evalprep.results.metric import Direction, Metric
 
@@ -37,6 +37,11 @@ _SEED_KEYS = {
     "fewshot": "fewshot_seed",
 }
 
+#: Arguments of a back end that lm-eval takes the model's name from.
+_KEYS_OF_MODEL = ("peft", "delta", "pretrained", "model", "path", "engine")
+_DRAWN_NAME = re.compile("[a-z0-9]{8}")
+#: The back end of a call over stored replies, whose model is named by whoever stored them.
+STORED = "stored"
 _WRONG_TYPE = re.compile(r"Expected `(?P<expected>[^`]+)`, got `(?P<got>\w+)`")
 _WORDS = {
     "object": "an object",
@@ -166,6 +171,7 @@ def metric_of(
     stderr: Any,
     direction: Direction | None,
     declared: Mapping[str, DeclaredMetric],
+    known: KnownMetric,
 ) -> Metric:
     """Returns one stored metric.
 
@@ -176,8 +182,9 @@ def metric_of(
         stderr: What is stored as its standard error.
         direction: The direction that the file states; None where it states none.
         declared: What the settings of the task say of its metrics.
+        known: What its name and the scorer of its task say of it.
     """
-    known, own = known_metric(name), declared.get(name, DeclaredMetric())
+    own = declared.get(name, DeclaredMetric())
     number = finite_number(value)
     if not known.may_be(number):
         known = known.of_another_scale
@@ -198,23 +205,41 @@ def stored_metrics(
     entry: Mapping[str, Any],
     directions: Mapping[str, bool | None],
     declared: Mapping[str, DeclaredMetric],
+    output_type: str = "",
 ) -> tuple[Metric, ...]:
-    """Returns the metrics of an entry whose keys are `metric,filter`, in its order."""
+    """Returns the metrics of an entry whose keys are `metric,filter`, in its order.
+
+    Args:
+        entry: The entry of a task or a group.
+        directions: The directions that the file states.
+        declared: What the settings of the task say of its metrics.
+        output_type: Type of the task's requests; empty where it is not known, and for groups.
+    """
     metrics = []
+    names = {key.partition(",")[0] for key in entry}
     for key, value in entry.items():
         name, comma, filter_name = key.partition(",")
         if not comma or name.endswith(_STDERR):
             continue
         stderr = entry.get(f"{name}{_STDERR},{filter_name}")
         direction = direction_of(directions[name]) if name in directions else None
-        metrics.append(metric_of(name, filter_name, value, stderr, direction, declared))
+        known = scored_metric(name, names, output_type, declared or None)
+        metrics.append(metric_of(name, filter_name, value, stderr, direction, declared, known))
     return tuple(metrics)
 
 
 def stored_metrics_without_filters(entry: Mapping[str, Any]) -> tuple[Metric, ...]:
     """Returns the metrics of an entry whose keys are plain names."""
     return tuple(
-        metric_of(name, NONE, value, entry.get(f"{name}{_STDERR}"), None, {})
+        metric_of(
+            name,
+            NONE,
+            value,
+            entry.get(f"{name}{_STDERR}"),
+            None,
+            {},
+            scored_metric(name, entry, "", None),
+        )
         for name, value in entry.items()
         if not name.endswith(_STDERR) and finite_number(value) is not None
     )
@@ -315,7 +340,8 @@ def call_settings(content: Mapping[str, Any]) -> CallSettings:
     config = config if isinstance(config, dict) else {}
     return CallSettings(
         backend=_text_or_none(config.get("model")),
-        model_name=str(content.get("model_name") or ""),
+        model_name=_model_name(content, config),
+        folder=str(content.get("model_name_sanitized") or ""),
         arguments=arguments_of(config.get("model_args")),
         arguments_text=str(config.get("model_args") or ""),
         dtype=_text_or_none(config.get("model_dtype")),
@@ -335,6 +361,21 @@ def call_settings(content: Mapping[str, Any]) -> CallSettings:
         shown=tuple(_shown_settings(content, config)),
         as_logged=config,
     )
+
+
+def _model_name(content: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """The model's name as lm-eval made it; the back end's where lm-eval drew letters by chance.
+
+    It draws eight for a call whose arguments name no model, `lm_eval --model dummy` for one.
+    """
+    logged = str(content.get("model_name") or "")
+    arguments = arguments_of(config.get("model_args"))
+    backend = config.get("model")
+    is_named = backend == STORED or any(arguments.get(key) for key in _KEYS_OF_MODEL)
+    is_folder = content.get("model_name_sanitized") == logged
+    if is_named or not is_folder or not _DRAWN_NAME.fullmatch(logged):
+        return logged
+    return backend if isinstance(backend, str) and backend else logged
 
 
 def _engine_version(content: Mapping[str, Any], config: Mapping[str, Any]) -> str:

@@ -29,7 +29,15 @@ from evalprep.run import (
     showing,
     silence,
 )
-from evalprep.status import Job, RunFolder, failures, is_done, read_jobs, tasks_left
+from evalprep.status import (
+    Job,
+    RunFolder,
+    failures,
+    is_done,
+    keep_edited_runs,
+    read_jobs,
+    tasks_left,
+)
 from evalprep.terminal import counted, shortlist
 from evalprep.verbs.running.asking import only, ready_jobs
 
@@ -52,6 +60,7 @@ class Commands:
         """Run them; the worst exit code."""
         code = depth = 0
         jobs = read_jobs(self.work_dir)
+        keep_edited_runs(self.work_dir)
         self.of_models = next((job.output_path for job in jobs if job.label), None)
         while stage := [job for job in jobs if job.depth == depth]:
             code = max(code, self._run_stage(stage))

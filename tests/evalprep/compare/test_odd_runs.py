@@ -417,3 +417,53 @@ def test_a_metric_of_a_known_name_on_another_scale(tmp_path, capsys):
     assert "what the rows of exact add to it is not known" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def keep_groups_alone(home, value):
+    """Takes the tasks and samples out of a run, as people do who pass on the numbers of a paper."""
+    (results,) = Path(home).glob("results_*")
+    content = json.loads(results.read_text())
+    values = {"g": {"acc,none": value, "acc_stderr,none": 0.02}}
+    content |= {"groups": values, "results": values, "group_subtasks": {"g": ["t", "u"]}}
+    content |= {"configs": {}, "n-samples": {}, "higher_is_better": {"g": {"acc": True}}}
+    results.write_text(json.dumps(content))
+    for samples in Path(home).glob("samples_*"):
+        samples.unlink()
+
+
+def test_results_of_a_group_alone_are_stored_scores(said, run_verb, tmp_path):
+    tasks = {name: Task({"acc": EQUAL}) for name in ("t", "u")}
+    homes = two_small_runs(tmp_path, tasks, tasks)
+    for home, value in zip(homes, (0.5, 0.7), strict=True):
+        keep_groups_alone(home, value)
+    assert "g acc ↑ - 50.0 2.0" in said("score", homes)[1]
+    assert "g: acc 50.0 % 70.0 % -20.0 [-25.5, -14.5] points" in said("compare", homes)[1]
+    code, out = said("gate", homes)
+    assert code == 1
+    assert "g" in out
+    _, board = run_verb("leaderboard", *homes, "--out", tmp_path / "board")
+    assert "70.0" in board
+    code, _ = run_verb("report", *homes, "--out", tmp_path / "page")
+    assert code == 0
+
+
+def test_a_group_with_a_task_is_no_stored_score(said, tmp_path):
+    tasks = {name: Task({"acc": EQUAL}) for name in ("t", "u")}
+    homes = two_small_runs(tmp_path, tasks, tasks)
+    (results,) = Path(homes[0]).glob("results_*")
+    content = json.loads(results.read_text())
+    groups = {"groups": {"g": {"acc,none": 0.5}}, "group_subtasks": {"g": ["t", "u"]}}
+    results.write_text(json.dumps(content | groups))
+    assert "without samples" not in said("score", homes)[1]
+
+
+def test_a_note_on_one_side_names_the_side(said, tmp_path):
+    tasks = {name: Task({"acc": EQUAL}) for name in ("t", "u")}
+    homes = two_small_runs(tmp_path, tasks, tasks)
+    samples = next(Path(homes[0]).glob("samples_u_*"))
+    samples.unlink()
+    assert "candidate: no samples file of u" in said("compare", homes)[1]
+    next(Path(homes[1]).glob("samples_u_*")).unlink()
+    out = said("compare", homes)[1]
+    assert "no samples file of u" in out
+    assert "candidate: no samples file" not in out

@@ -1,6 +1,7 @@
 """The leaderboard: which rows and columns, what is marked, what may not be put beside what, every file."""
 
 import csv
+import itertools
 import json
 import re
 import statistics
@@ -19,6 +20,7 @@ from evalprep.leaderboard.steps import Place, place_in
 from evalprep.packs.finding import find_packs
 from evalprep.results import each_run, label_runs, load_run
 from evalprep.score import score_run
+from evalprep.verbs.leaderboard import in_natural_order
 from tests.evalprep.leaderboard.runs import PACK, ROWS, make_pack, rows, write, write_all
 from tests.evalprep.results.writing import write_run
 
@@ -264,6 +266,19 @@ def test_runs_without_samples_are_rows_that_nothing_leads(tmp_path, capsys):
     assert found["unmarked"]["known"] == "there is no paired test of it"
 
 
+def test_runs_of_one_model_and_time_have_one_order(tmp_path):
+    for name in ("b-10", "b-2", "a"):
+        write(tmp_path / name, "/same", rows(0.5, 1), rows(0.5, 3))
+    runs = [load_run(tmp_path / name) for name in ("b-10", "b-2", "a")]
+    orders = []
+    for shuffled in itertools.permutations(runs):
+        folders = [run.files.folder.parts for run in in_natural_order(list(shuffled))]
+        orders.append([parts[len(tmp_path.parts)] for parts in folders])
+    assert orders[0][0] == "a"
+    assert orders[0][-1] == "b-10"
+    assert orders.count(orders[0]) == len(orders)
+
+
 def test_runs_over_other_rows_are_of_another_question(tmp_path):
     from tests.evalprep.results.writing import Row
 
@@ -274,7 +289,7 @@ def test_runs_over_other_rows_are_of_another_question(tmp_path):
     label_runs(runs)
     board = build_board(runs, [score_run(run) for run in runs], {})
     assert [row.cells["known"].standing for row in board.rows] == ["", "", "other question"]
-    assert "0 of its 120 are among the 120" in board.rows[2].cells["known"].why[0]
+    assert "120 rows of it, 120 of a, 0 paired" in board.rows[2].cells["known"].why[0]
     assert [row.cells["secret"].standing for row in board.rows] == ["", "", ""]
 
 

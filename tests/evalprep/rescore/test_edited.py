@@ -4,8 +4,10 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from evalprep.cli import main
+from evalprep.numbers import number
 from evalprep.yamltext import Loader, compose
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
@@ -61,6 +63,40 @@ def test_an_edited_pattern_counts(project, capsys):
     printed = capsys.readouterr().out
     assert f"scored by the task's YAML in {project / 'work_dir'}" in printed
     assert "changed since the run" in printed
+
+
+def test_without_writing_the_scores_are_those_of_a_rescored_run(project, capsys):
+    """BLEU has no value of a row: lm-eval computes it over all rows."""
+    task = prepared_run(project, "--kind", "exact")
+    settings = yaml.safe_load(task.read_text())
+    settings["metric_list"] = [{"metric": "bleu", "aggregation": "bleu", "higher_is_better": True}]
+    settings["metadata"] |= {"primary_metric": "bleu"}
+    task.write_text(yaml.safe_dump(settings))
+    (results,) = project.glob("eval_results/*/results_*.json")
+    content = json.loads(results.read_text())
+    content["configs"]["rx_qa"] = settings
+    content["results"]["rx_qa"] = {"bleu,none": 12.5}
+    content["higher_is_better"]["rx_qa"] = {"bleu": True}
+    results.write_text(json.dumps(content))
+    (samples,) = project.glob("eval_results/*/samples_*.jsonl")
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    pairs = [
+        line | {"bleu": [line["target"], line["filtered_resps"][0]], "metrics": ["bleu"]}
+        for line in lines
+    ]
+    samples.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    before = sorted(project.rglob("*"))
+    _, alone = rescored(capsys)
+    assert sorted(project.rglob("*")) == before
+    assert alone is not None
+    assert main(["rescore", "eval_results", "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)["tasks"][0]
+    assert written["over_all_rows"]
+    assert written["now"] == alone
+    main(["rescore", "eval_results", "--no_write"])
+    assert f"before 12.5, now {number(alone)}; computed over all rows" in capsys.readouterr().out
+    (file,) = project.glob("eval_results/*/rescored_*/results_*.json")
+    assert json.loads(file.read_text())["results"]["rx_qa"]["bleu,none"] == alone
 
 
 def test_an_edit_that_cannot_be_loaded_is_no_reason_for_another_scorer(project, capsys):

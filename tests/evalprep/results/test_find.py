@@ -48,6 +48,32 @@ def test_the_newest_run_is_taken_and_said_so(tmp_path):
     assert {name: len(task.table()) for name, task in each.tasks.items()} == {"t": 2, "u": 1}
 
 
+def test_the_newest_of_each_task_is_no_run_of_several_models(tmp_path):
+    for task, model, stamp in (("t", "org/a", STAMP), ("u", "org/b", LATER)):
+        write_run(tmp_path, {task: [Row("a")]}, stamp=stamp, model_args={"pretrained": model})
+    assert list(load_run(tmp_path).tasks) == ["u"]
+    with pytest.raises(BadInput, match="are of 2 models: a, b") as caught:
+        load_run(tmp_path, timestamp="each")
+    assert f"results_{LATER}.json" in str(caught.value)
+
+
+def test_one_model_in_two_places_is_one_model(tmp_path):
+    for task, model, stamp in (("t", "/scratch/a", STAMP), ("u", "/home/me/a/", LATER)):
+        write_run(tmp_path, {task: [Row("a")]}, stamp=stamp, model_args={"pretrained": model})
+    assert list(load_run(tmp_path, timestamp="each").tasks) == ["t", "u"]
+
+
+def test_a_file_with_a_name_of_a_person_beside_those_of_lm_eval_is_named(tmp_path):
+    home = write_run(tmp_path, {"t": [Row("a")]})
+    text = (home / f"results_{STAMP}.json").read_text()
+    (home / "best.json").write_text(text)
+    (home / "settings.json").write_text("{}")
+    (note,) = load_run(tmp_path).notes
+    assert "also holds best.json, without a time stamp in the name: not read here" in note
+    assert load_run(home / "best.json").notes == []
+    assert load_run(home / f"results_{STAMP}.json").notes == []
+
+
 def test_each_task_keeps_what_the_results_file_of_its_own_time_stamp_says(tmp_path):
     groups = {"group_subtasks": {"g": ["t", "u"]}, "groups": {"g": {}}}
     first, later = ({"version": 1.0, "primary_metric": name} for name in ("second", "exact_match"))
@@ -162,3 +188,4 @@ def test_compressed_samples_are_named(tmp_path):
         f"compressed samples are not read, unpack them first: samples_two_{STAMP}.jsonl.gz"
         in run.notes
     )
+    assert not any("no samples file" in note for note in run.notes)

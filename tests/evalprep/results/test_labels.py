@@ -48,3 +48,46 @@ def test_files_that_a_person_named_go_by_their_names(tmp_path, monkeypatch, caps
     main(["compare", "old.json", "new.json"])
     heading = f"candidate {labels[0]}  against  baseline {labels[1]}"
     assert capsys.readouterr().out.startswith(heading)
+
+
+def save_under_a_drawn_name(output, drawn, right=1, *, backend="dummy", arguments="", logged=""):
+    """The results of `lm_eval --model dummy --output_path OUTPUT`, in a folder of eight letters drawn by chance."""
+    folder = output / drawn
+    folder.mkdir(parents=True)
+    path = save_as_python_does(folder / "results_2026-03-01T10-00-00.000001.json", "", right)
+    content = json.loads(path.read_text())
+    content["config"] = {"model": backend, "model_args": arguments}
+    content |= {"model_name": logged or drawn, "model_name_sanitized": drawn}
+    path.write_text(json.dumps(content))
+    return output
+
+
+def test_a_call_without_a_models_name_goes_by_its_back_end_and_the_users_folder(tmp_path):
+    folders = [
+        save_under_a_drawn_name(tmp_path / name, drawn)
+        for name, drawn in [("before the fix", "y9blwvg5"), ("after", "t9nt3w5u")]
+    ]
+    runs = [load_run(folder) for folder in folders]
+    assert label_runs(runs[:1]) == ["dummy"]
+    assert label_runs(runs) == ["dummy, before the fix", "dummy, after"]
+
+
+def test_a_model_of_eight_letters_that_was_named_keeps_its_name(tmp_path):
+    named = save_under_a_drawn_name(
+        tmp_path / "a", "phi3mini", backend="hf", arguments="pretrained=phi3mini"
+    )
+    stored = save_under_a_drawn_name(tmp_path / "b", "qwen25ab", backend="stored")
+    assert label_runs([load_run(named), load_run(stored)]) == ["phi3mini", "qwen25ab"]
+
+
+def test_dummy_runs_with_drawn_names_are_one_model_for_every_verb(tmp_path, capsys):
+    for name, drawn in [("a", "y9blwvg5"), ("b", "t9nt3w5u")]:
+        save_under_a_drawn_name(tmp_path / name, drawn)
+    folders = [str(tmp_path / name) for name in ("a", "b")]
+    main(["compare", *folders, "--no_write"])
+    out = capsys.readouterr().out
+    assert out.startswith("candidate dummy, a  against  baseline dummy, b")
+    main(["leaderboard", *folders, "--out", str(tmp_path / "board")])
+    out += capsys.readouterr().out
+    assert "y9blwvg5" not in out
+    assert "t9nt3w5u" not in out

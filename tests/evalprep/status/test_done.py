@@ -145,3 +145,46 @@ def test_a_removed_task_file_is_an_edit(edited):
     results()
     (work / "p/t.yaml").unlink()
     assert not is_done(work, "c1-plain")
+
+
+def move_results(home, target):
+    """Gives the results file of a model's folder another name; returns its path."""
+    (results,) = home.glob("results_*.json")
+    target.parent.mkdir(exist_ok=True)
+    return results.rename(target)
+
+
+def names_of_lines(out):
+    return sorted(line.split()[1] for line in out.splitlines() if line.startswith("✓  "))
+
+
+@pytest.mark.parametrize(
+    ("files", "shown"),
+    [
+        (["llama.json", "mistral.json"], ["llama/t", "mistral/t"]),
+        (["results.json", "results_5shot.json"], ["results/t", "results_5shot/t"]),
+        (
+            ["results_2026-03-01T10-00-00.json", "results_2026-03-02T10-00-00.json"],
+            ["one/t", "two/t"],
+        ),
+        (["only.json"], ["t"]),
+    ],
+    ids=["two models", "two settings", "named by lm-eval", "alone"],
+)
+def test_a_flat_folder_of_results_has_a_line_for_each_run(tmp_path, capsys, files, shown):
+    flat = tmp_path / "flat"
+    for model, file in zip(("one", "two"), files, strict=False):
+        home = write_run(
+            tmp_path / model, {"t": [Row("a")]}, model_args={"pretrained": f"org/{model}"}
+        )
+        move_results(home, flat / file)
+    assert main(["status", str(flat)]) == 0
+    assert names_of_lines(capsys.readouterr().out) == shown
+
+
+def test_files_of_one_model_over_different_tasks_need_no_name_in_front(tmp_path, capsys):
+    for name in ("t", "u"):
+        home = write_run(tmp_path / name, {name: [Row("a")]}, model_args=ENGINE)
+        move_results(home, tmp_path / "flat" / f"{name}.json")
+    assert main(["status", str(tmp_path / "flat")]) == 0
+    assert names_of_lines(capsys.readouterr().out) == ["t", "u"]
