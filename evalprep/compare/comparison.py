@@ -490,6 +490,8 @@ def _expanded(run: Run, other: Run, names: Sequence[str], known: Sequence[str]) 
     problems = Problems()
     for name in names:
         members = [*run.group(name), *other.group(name)]
+        if name in run.stored_groups or name in other.stored_groups:
+            members = [name, *run.logged.tasks_below(name), *other.logged.tasks_below(name)]
         if name not in known and not members:
             problems.add(
                 f"no samples of task {name!r}",

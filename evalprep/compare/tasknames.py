@@ -83,7 +83,7 @@ def _any_has(runs: Sequence[Run], pattern: str) -> bool:
 
 def _has(run: Run, pattern: str) -> bool:
     """Returns whether a run has a task of a name or pattern."""
-    names = [*run.tasks, *run.logged.tasks]
+    names = [*run.tasks, *run.logged.tasks, *run.logged.groups]
     return bool(fnmatch.filter(names, pattern))
 
 

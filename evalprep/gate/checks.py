@@ -150,9 +150,10 @@ def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems
 
 
 def _known_tasks(run: Run, other: Run | None) -> list[str]:
-    names = dict.fromkeys(run.known_tasks)
+    """The tasks of either run, and the groups whose stored value stands for them."""
+    names = dict.fromkeys([*run.known_tasks, *run.stored_groups])
     if other is not None:
-        names |= dict.fromkeys(other.known_tasks)
+        names |= dict.fromkeys([*other.known_tasks, *other.stored_groups])
     return list(names)
 
 

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, product
 from pathlib import Path
@@ -16,7 +16,7 @@ import msgspec
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.results.effort import Efforts
-from evalprep.results.logged import RowCounts, TaskResults
+from evalprep.results.logged import GroupResults, RowCounts, TaskResults
 from evalprep.results.run import Run
 from evalprep.results.task import TaskRun
 
@@ -43,7 +43,8 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
 
     Args:
         run: The run.
-        tasks: Names or patterns; all tasks without one.
+        tasks: Names or patterns of tasks and groups; all tasks without one. A group stands for its
+            tasks.
         max_rows: How many rows of each task count, in the order of their file; None for all.
 
     Raises:
@@ -51,16 +52,22 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
     """
     if not tasks and max_rows is None:
         return run
-    known = {*run.tasks, *run.logged.tasks}
+    known = {*run.tasks, *run.logged.tasks, *run.logged.groups}
     _refuse_unmatched(tasks, known, [{name} for name in known], "--tasks")
-    own = _chosen(run.tasks, tasks)
-    logged = _chosen(run.logged.tasks, tasks)
+    chosen = {*_chosen(run.logged.groups, tasks)}
+    patterns = [*tasks, *chain.from_iterable(map(run.logged.tasks_below, chosen))] if tasks else []
+    own = _chosen(run.tasks, patterns)
+    logged = _chosen(run.logged.tasks, patterns)
+    groups = _groups_of(run, chosen, logged)
     notes = list(run.notes)
     if max_rows is not None:
         own = {name: _first_rows(task, max_rows) for name, task in own.items()}
         logged = {name: task.logged for name, task in own.items()}
+        groups = {
+            name: msgspec.structs.replace(group, metrics=()) for name, group in groups.items()
+        }
         notes.append(f"the first {max_rows} rows of each task count (--limit)")
-    results = msgspec.structs.replace(run.logged, tasks=logged)
+    results = msgspec.structs.replace(run.logged, tasks=logged, groups=groups)
     # What whole tasks took is not what their first rows took.
     efforts = run.efforts.of_tasks(logged) if max_rows is None else Efforts()
     return replace(
@@ -71,6 +78,18 @@ def narrowed(run: Run, tasks: Sequence[str], max_rows: int | None) -> Run:
         efforts=efforts,
         first_rows_only=max_rows is not None,
     )
+
+
+def _groups_of(
+    run: Run, chosen: Collection[str], tasks: Mapping[str, TaskResults]
+) -> dict[str, GroupResults]:
+    """The groups of a run that are chosen themselves, or of which every task is kept."""
+    kept = {}
+    for name, group in run.logged.groups.items():
+        of_group = run.logged.tasks_below(name)
+        if name in chosen or (of_group and tasks.keys() >= set(of_group)):
+            kept[name] = group
+    return kept
 
 
 def _first_rows(task: TaskRun, count: int) -> TaskRun:

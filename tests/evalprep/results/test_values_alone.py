@@ -6,7 +6,7 @@ import pytest
 
 from evalprep.cli import main
 from evalprep.compare import compare_runs
-from evalprep.results import decode_run, load_run
+from evalprep.results import decode_run, load_run, narrowed
 from evalprep.score import score_run
 
 PIQA = {"alias": "piqa", "sample_len": 200, "acc,none": 0.6, "acc_stderr,none": 0.03}
@@ -97,8 +97,8 @@ def test_groups_without_samples_are_compared(tmp_path):
     conclusions = compared(tmp_path, worse, NESTED)
     assert conclusions["mmlu: acc"].verdict.startswith("worse")
     assert not conclusions["mmlu: acc"].not_comparable
-    alone = compared(tmp_path, worse, NESTED, tasks=["mmlu"])
-    assert list(alone) == ["mmlu: acc"]
+    part = compared(tmp_path, worse, NESTED, tasks=["mmlu_humanities"])
+    assert list(part) == ["mmlu_humanities: acc", "mmlu_law: acc", "mmlu_art: acc"]
 
 
 def test_a_group_of_other_tasks_is_not_comparable(tmp_path):
@@ -107,3 +107,33 @@ def test_a_group_of_other_tasks_is_not_comparable(tmp_path):
     reason = "the group has other tasks: only the candidate's has mmlu_art"
     assert conclusions["mmlu: acc"].not_comparable == [reason]
     assert not conclusions["mmlu_law: acc"].not_comparable
+
+
+@pytest.mark.parametrize(
+    ("names", "groups", "tasks"),
+    [
+        (["piqa"], [], ["piqa"]),
+        (["mmlu_humanities"], ["mmlu_humanities"], ["mmlu_law", "mmlu_art"]),
+        (["mmlu_law", "mmlu_art"], ["mmlu_humanities"], ["mmlu_law", "mmlu_art"]),
+        (["mmlu"], ["mmlu", "mmlu_humanities"], ["mmlu_law", "mmlu_art", "mmlu_stem"]),
+        (["mmlu_law"], [], ["mmlu_law"]),
+    ],
+)
+def test_a_part_of_a_run_has_the_groups_that_are_whole_in_it(tmp_path, names, groups, tasks):
+    run = load_run(write(tmp_path / "values.json", NESTED))
+    part = narrowed(run, names, None)
+    assert list(part.stored_groups) == groups
+    assert list(part.stored) == tasks
+
+
+def test_a_policy_may_name_a_group_without_samples(tmp_path, capsys):
+    worse = {**NESTED, "mmlu": {**NESTED["mmlu"], "acc,none": 0.5}}
+    places = [
+        str(write(tmp_path / name / "values.json", side))
+        for name, side in (("new", worse), ("old", NESTED))
+    ]
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("tasks: {mmlu: {max_drop: 0.02}}\n", encoding="utf-8")
+    assert main(["gate", *places, "--policy", str(policy), "--json"]) == 1
+    (check,) = json.loads(capsys.readouterr().out)["checks"]
+    assert (check["name"], check["status"]) == ("mmlu", "fail")
