@@ -1,4 +1,4 @@
-"""Two sides that are one run: read from the same files, or with the same replies to the letter.
+"""Two sides that are one run: read from one file or its copy, or with the same replies.
 
 Such sides cannot differ, and their comparison reads like a proof that nothing got worse.
 """
@@ -12,13 +12,13 @@ from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.task import TaskComparison
 from evalprep.results import Run
 
-SAME_FILE = "both sides are read from the same file"
+SAME_FILE = "both sides are read from the same file, or from a copy of it"
 #: Replies below which two models may well agree to the letter.
 _FEWEST_REPLIES = 20
 
 
 def mark_same_files(run: Run, other: Run | None, conclusions: Sequence[Conclusion]) -> None:
-    """Takes the verdict from conclusions on tasks that both sides read from one file.
+    """Takes the verdict from conclusions on tasks that both sides read from one file or its copy.
 
     Args:
         run: The candidate.

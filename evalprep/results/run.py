@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -191,14 +192,28 @@ class Run:
         }
 
     def shares_file(self, other: Run, name: str) -> bool:
-        """Returns whether a task of both is read from one file, which may hold several models."""
+        """Returns whether a task of both is read from one file, or from a file and its copy.
+
+        One file may hold several models. Equal bytes of two calls are no copy: a greedy run that
+        is repeated may log the same.
+        """
         path, other_path = self._file_of(name), other._file_of(name)
         if self.model != other.model or path is None or other_path is None:
             return False
         try:
-            return path.samefile(other_path)
+            is_same = path.samefile(other_path)
+            return is_same or (
+                self._is_one_call(other) and filecmp.cmp(path, other_path, shallow=False)
+            )
         except OSError:
             return path == other_path
+
+    def _is_one_call(self, other: Run) -> bool:
+        """Returns whether both are of one call of lm-eval, as its start and its duration tell."""
+        own, others = self.settings, other.settings
+        if own.started is None or own.seconds is None:
+            return False
+        return (own.started, own.seconds) == (others.started, others.seconds)
 
     def _file_of(self, name: str) -> Path | None:
         """The file that the values of a task are read from."""

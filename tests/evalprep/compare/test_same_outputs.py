@@ -12,7 +12,7 @@ from tests.evalprep.results.writing import STAMP, Row, write_run
 from tests.loops import each
 
 LATER = "2026-03-02T09-30-00.5"
-SAME_FILE = "both sides are read from the same file"
+SAME_FILE = "both sides are read from the same file, or from a copy of it"
 SAME_RUN = "candidate and baseline are the same run"
 
 
@@ -75,6 +75,19 @@ def test_a_copy_of_a_run_is_named_and_another_run_is_not(tmp_path):
     sentence = "all 40 compared replies are the same to the letter"
     assert sentence in compare_runs(load_run(home), load_run(tmp_path / "copy")).notes
     assert sentence not in compare_runs(load_run(home), load_run(other)).notes
+
+
+def test_gate_never_passes_a_copy_of_its_baseline(tmp_path, policy, run_verb):
+    call = {"date": 1767225600.5, "total_evaluation_time_seconds": "812.25"}
+    home = write_run(tmp_path / "run", {"t": rows()}, extra=call)
+    copy = shutil.copytree(home, tmp_path / "copy")
+    code, text = run_verb("gate", copy, home, "--policy", policy)
+    assert code == 3, text
+    assert SAME_FILE in text
+    again = write_run(tmp_path / "again", {"t": rows()}, extra={**call, "date": 1767312000.5})
+    assert run_verb("gate", again, home, "--policy", policy)[0] == 0
+    graded = write_run(tmp_path / "graded", {"t": [Row("r1", 1.0), *rows()[1:]]}, extra=call)
+    assert SAME_FILE not in run_verb("gate", graded, home, "--policy", policy)[1]
 
 
 def test_equal_replies_of_two_models_are_a_warning(tmp_path, policy, run_verb):
