@@ -14,7 +14,7 @@ MOST_TEXTS = 1_000
 def row_mappings(task: TaskRun) -> list[dict[str, Any]]:
     """The samples of a task's primary filter as the mappings that score functions get.
 
-    Docs/architecture.md. Texts that several columns of a row hold, or several rows, are kept once:
+    Texts that several columns of a row hold, or several rows, are kept once:
     a prepared row holds its prompt, its reply and its gold answer in two or three places.
     """
     memo: dict[str, str] = {}

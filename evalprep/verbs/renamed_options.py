@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 
 #: Former option -> what it is written as today. `{}` stands for the value that the user gives.
 FORMER = {
+    "--task": "--tasks",  # written by everybody who names one
     "--output": "--out",
     "--flips": "--out",
     "--export": "--out",
