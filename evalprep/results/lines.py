@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from evalprep.results.sample import RESERVED, UNDECODABLE, UNKNOWN, Damage, Sample, parse
 
@@ -59,6 +60,8 @@ _FIELDS: list[Any] = [
     ("metrics", tuple[str, ...], ()),
 ]
 FIELDS = tuple(field[0] for field in _FIELDS)
+Columns = Sequence[tuple[Any, ...]]
+"""Each field of some lines, in order: `FIELDS`, then the metrics of their layout."""
 #: Those of a sample; what every line of lm-eval's present layout has stands without a default.
 _SAMPLE_FIELDS: list[Any] = [
     ("doc", msgspec.Raw),
@@ -143,6 +146,11 @@ class Layout(_Decoding):
             self.logged,
             *(sample.metrics.get(name) for name in self.names),
         )
+
+
+def columns_of(lines: Sequence[Any]) -> Columns:
+    """Returns each field of some structs of one type; nothing for none."""
+    return list(zip(*map(astuple, lines), strict=True))
 
 
 def _raw(value: Any) -> msgspec.Raw:
