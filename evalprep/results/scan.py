@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.results.columns import TableBuilder
-from evalprep.results.lines import FIELDS, Columns, Layout, columns_of
+from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
@@ -129,9 +129,9 @@ class _Scan:
         self.filters: dict[str, int] = {}
         self.damage: list[Damage] = []
         self._layouts: dict[tuple[str, ...], Layout] = {}
-        self._layout = self._layout_of(
-            ()
-        )  # that of the latest line, nearly always that of every line
+        # That of the latest line, nearly always that of every line, and the list of metrics as it
+        # is logged there; no list where only the tolerant reader could decode the line.
+        self._layout, self._logged = self._layout_of(()), ABSENT
         self._offset = 0  # bytes before the block at hand
         self._number = 0  # lines before it
 
@@ -147,6 +147,23 @@ class _Scan:
             self._layouts[logged] = Layout(logged)
         return self._layouts[logged]
 
+    def _takes_layout_of(self, line: Any) -> bool:
+        """Makes the layout of a line that of the scan; returns whether it was another one.
+
+        Raises:
+            DecodeError, UnicodeDecodeError: its metrics are no list of names.
+        """
+        if line.metrics == self._logged:
+            return False
+        previous = self._layout
+        self._layout = self._layout_of(names_in(line.metrics))
+        self._logged = line.metrics.copy()  # without the block in which it lies
+        return self._layout is not previous
+
+    def _lists_metrics(self, line: Any) -> bool:
+        """Returns whether a line in the layout of the scan names its metrics."""
+        return bool(line.metrics and self._layout.logged)
+
     def _all_at_once(self, block: _Block) -> bool:
         """Add a block of ordinary lines that log the same metrics.
 
@@ -157,14 +174,13 @@ class _Scan:
         content: Any = memoryview(block.content)[: block.size]  # without a copy
         try:
             lines = self._layout.decoder.decode_lines(content)
-            if lines[0].metrics != self._layout.logged:
-                self._layout = self._layout_of(lines[0].metrics)
+            if self._takes_layout_of(lines[0]):
                 lines = self._layout.decoder.decode_lines(content)
         except UNDECODABLE:
             return False
-        logged = self._layout.logged
         columns = columns_of(lines)
-        if not logged or not columns[_METRICS].count(logged) == len(lines) == len(block):
+        alike = columns[_METRICS].count(self._logged)
+        if not self._lists_metrics(lines[0]) or not alike == len(lines) == len(block):
             return False
         self._add(self._layout, columns, block.starts, block.ends)
         return True
@@ -190,17 +206,16 @@ class _Scan:
         """One line in the layout of its metrics, which becomes that of the scan, or a `Damage`."""
         try:
             line = self._layout.decoder.decode(raw)
-            if line.metrics and line.metrics != self._layout.logged:
-                self._layout = self._layout_of(line.metrics)
+            if line.metrics and self._takes_layout_of(line):
                 line = self._layout.decoder.decode(raw)
         except UNDECODABLE:
             line = None
-        if line is not None and line.metrics:
+        if line is not None and self._lists_metrics(line):
             return line
         item = parse(raw, number) if raw.strip() else Damage(number, "blank")
         if isinstance(item, Damage):
             return item
-        self._layout = self._layout_of(tuple(item.metrics))
+        self._layout, self._logged = self._layout_of(tuple(item.metrics)), ABSENT
         return self._layout.line(item)
 
     def _add(self, layout: Layout, columns: Columns, starts: _Places, ends: _Places) -> None:
