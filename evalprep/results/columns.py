@@ -7,17 +7,16 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 from isal.isal_zlib import crc32
-from msgspec.structs import astuple
 from numpy.typing import NDArray
 
-from evalprep.results.lines import ABSENT, DOCUMENT_COLUMNS, FIELDS, Head
+from evalprep.results.lines import ABSENT, DOCUMENT_COLUMNS, FIELDS, Columns, Head, columns_of
 from evalprep.results.metric import PARSE_RATES
 from evalprep.results.sample import (
     ID_COLUMNS,
@@ -63,11 +62,12 @@ class _Codes(dict[Any, int]):
             ]
 
 
-def _in_range(numbers: Sequence[int]) -> Sequence[int]:
+def _in_range(numbers: Sequence[int]) -> NDArray[np.int64]:
     """Places in the split, those that no column can hold as unknown."""
-    if min(numbers) >= -_LARGEST and max(numbers) <= _LARGEST:
-        return numbers
-    return [number if abs(number) <= _LARGEST else UNKNOWN for number in numbers]
+    with contextlib.suppress(OverflowError):
+        return np.array(numbers, dtype=np.int64)
+    known = [number if _LEAST <= number <= _LARGEST else UNKNOWN for number in numbers]
+    return np.array(known, dtype=np.int64)
 
 
 def _leading64(digests: Sequence[str]) -> NDArray[np.uint64]:
@@ -76,17 +76,30 @@ def _leading64(digests: Sequence[str]) -> NDArray[np.uint64]:
     0 for none, of any other text those of its own digest.
     """
     # All at once where they are whole digests, as lm-eval writes them.
+    together, count = " ".join(digests), len(digests)
     with contextlib.suppress(ValueError):
-        whole = bytes.fromhex("".join(digests))
-        if len(whole) == 32 * len(digests) and set(map(len, digests)) == {64}:
+        whole = bytes.fromhex(together)  # which passes over blanks: no more than these may be
+        if (len(whole), len(together)) == (32 * count, 65 * count - 1) and (
+            together[64::65].isspace()
+        ):
             return np.frombuffer(whole, dtype=">u8")[::4].astype(np.uint64)
     known = [digest if _HEXADECIMAL.fullmatch(digest) else _sha256(digest) for digest in digests]
     return np.array([int(digest[:16] or "0", 16) for digest in known], dtype=np.uint64)
 
 
-def _reply_codes(replies: Sequence[bytes]) -> NDArray[np.uint64]:
-    """Length and CRC-32 of logged replies; numbers count as lm-eval writes them, as texts."""
+def _of_replies(logged: Sequence[msgspec.Raw]) -> dict[str, NDArray[Any]]:
+    """The columns of the logged replies."""
+    replies = list(map(bytes, logged))
+    if _SAYING.issuperset(map(_BEGINNING, replies)):  # texts that are not blank, as nearly all are
+        empty = np.zeros(len(replies), dtype=np.int8)
+        return {"response_hash": _reply_codes(replies), "empty": empty}
     written = [text if text.startswith(_ONE_TEXT) else _as_texts(text) for text in replies]
+    empty = np.array(list(map(_blank_flag, replies)), dtype=np.int8)
+    return {"response_hash": _reply_codes(written), "empty": empty}
+
+
+def _reply_codes(written: Sequence[bytes]) -> NDArray[np.uint64]:
+    """Length and CRC-32 of replies with numbers as lm-eval writes them, as texts."""
     lengths = np.fromiter(map(len, written), dtype=np.uint64, count=len(written))
     digests = np.fromiter(map(crc32, written), dtype=np.uint64, count=len(written))
     return lengths << np.uint64(32) | digests
@@ -100,15 +113,11 @@ def _as_texts(replies: bytes) -> bytes:
     return replies
 
 
-def _blank_flags(replies: Sequence[bytes]) -> Sequence[int] | NDArray[np.int8]:
-    """1 where every logged reply is blank, 0 where one is not; `UNKNOWN` where none is a text."""
-    if _SAYING.issuperset([text[:_LOOKED_AT] for text in replies]):
-        return np.zeros(len(replies), dtype=np.int8)
-    return list(map(_blank_flag, replies))
-
-
 def _blank_flag(replies: bytes) -> int:
-    """The flag of the replies of one row; long ones are taken to say something."""
+    """1 where every logged reply of a row is blank, 0 where one is not; `UNKNOWN` without a text.
+
+    Long ones are taken to say something.
+    """
     if len(replies) > _SHORT_REPLY or replies[:_LOOKED_AT] in _SAYING:
         return 0
     try:
@@ -125,7 +134,7 @@ def _as_prepared(
     prompts: Sequence[msgspec.Raw], column: Mapping[str, Sequence[Any]]
 ) -> Sequence[int] | NDArray[np.int8]:
     """Flags of rows whose prompt is `doc.prompt`; `UNKNOWN` without one of them."""
-    sent = list(map(_SENT, column["arguments"]))
+    sent = [requests.gen_args_0.arg_0 for requests in column["arguments"]]
     # The same text in the same spelling, nearly always; that spares a digest of every prompt.
     if ABSENT not in prompts and list(prompts) == sent:
         return np.ones(len(sent), dtype=np.int8)
@@ -174,11 +183,11 @@ class _Verdicts(dict[Any, int]):
             return [verdict_of(value) for value in values]
 
 
-_SENT = attrgetter("gen_args_0.arg_0")
 _HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _BRACKETS = b"[ \n"
 _ONE_TEXT = b'[["'  # how logged replies begin, where the first is a text
 _LOOKED_AT = len(_ONE_TEXT) + 1
+_BEGINNING = itemgetter(slice(_LOOKED_AT))
 #: Beginnings of logged replies of which the first is not blank; others need a closer look.
 _SAYING = frozenset(
     _ONE_TEXT + bytes([letter]) for letter in range(0x21, 0x7F) if letter not in b'"\\'
@@ -187,7 +196,7 @@ _SHORT_REPLY = 256  # bytes of logged JSON
 _REPLIES = msgspec.json.Decoder(list[Any])
 _OF_NUMBERS = frozenset(bytes([letter]) for letter in b"-0123456789tfNI")
 _INVALIDS = (msgspec.Raw(b'["[invalid]"]'), msgspec.Raw(b'[["[invalid]"]]'))
-_LARGEST = 2**63 - 1
+_LEAST, _LARGEST = -(2**63), 2**63 - 1
 #: Columns of every table by their type.
 INTS = ("doc_id", "subtask", "cluster", "offset", "length")
 HASHES = ("doc_hash", "prompt_hash", "target_hash", "response_hash")
@@ -300,7 +309,7 @@ class TableBuilder:
 
     def add(
         self,
-        lines: Sequence[Any],
+        values: Columns,
         names: tuple[str, ...],
         offsets: NDArray[np.int64],
         lengths: NDArray[np.int64],
@@ -308,18 +317,15 @@ class TableBuilder:
         """Adds lines of one layout.
 
         Args:
-            lines: At least one.
+            values: Their columns, of at least one line.
             names: Their metrics.
             offsets: Place of each line in the file, in bytes.
             lengths: Its length there.
         """
         start = len(self.ids)
-        values = list(zip(*map(astuple, lines), strict=True))
         column = dict(zip(FIELDS, values, strict=False))
-        docs = zip(*map(astuple, column["doc"]), strict=True)
-        head = dict(zip(Head.__struct_fields__, docs, strict=True))
+        head = dict(zip(Head.__struct_fields__, columns_of(column["doc"]), strict=True))
         metrics = dict(zip(names, values[len(FIELDS) :], strict=True))
-        replies = list(map(bytes, column["resps"]))
         self._add_ids(head, column)
         added: dict[str, Sequence[int] | NDArray[Any]] = {
             "doc_id": _in_range(column["doc_id"]),
@@ -330,16 +336,15 @@ class TableBuilder:
             "doc_hash": _leading64(column["doc_hash"]),
             "prompt_hash": _leading64(column["prompt_hash"]),
             "target_hash": _leading64(column["target_hash"]),
-            "response_hash": _reply_codes(replies),
+            **_of_replies(column["resps"]),
             "previous": self.verdicts.of(head["previously_is_correct"]),
             "prompt_as_prepared": _as_prepared(head["prompt"], column),
             "unparsed": _unparsed(column["filtered_resps"], metrics),
-            "empty": _blank_flags(replies),
         }
         for name, numbers in added.items():
             self.columns[name].put(start, numbers)
         for name in DOCUMENT_COLUMNS:
-            if head[name].count(None) < len(lines):
+            if head[name].count(None) < len(offsets):
                 self.documents[name].put(start, self.document_codes[name].of(head[name]))
         for name, logged in metrics.items():
             self.metrics.setdefault(name, _MetricColumns(name)).put(start, logged)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from evalprep.results.sample import RESERVED, UNDECODABLE, UNKNOWN, Damage, Sample, parse
 
@@ -56,9 +57,12 @@ _FIELDS: list[Any] = [
     ("resps", msgspec.Raw, ABSENT),
     ("filtered_resps", msgspec.Raw, ABSENT),
     ("filter", str, "none"),
-    ("metrics", tuple[str, ...], ()),
+    ("metrics", msgspec.Raw, ABSENT),
 ]
 FIELDS = tuple(field[0] for field in _FIELDS)
+Columns = Sequence[tuple[Any, ...]]
+"""Each field of some lines, in order: `FIELDS`, then the metrics of their layout."""
+_names = msgspec.json.Decoder(tuple[str, ...])
 #: Those of a sample; what every line of lm-eval's present layout has stands without a default.
 _SAMPLE_FIELDS: list[Any] = [
     ("doc", msgspec.Raw),
@@ -116,7 +120,7 @@ class Layout(_Decoding):
     """Lines that log the same metrics, with the fields of a table.
 
     Attributes:
-        logged: What their field `metrics` says.
+        logged: The names that their field `metrics` lists.
     """
 
     def __init__(self, logged: tuple[str, ...]) -> None:
@@ -140,9 +144,23 @@ class Layout(_Decoding):
             _raw(sample.resps),
             _raw(sample.filtered_resps),
             sample.filter,
-            self.logged,
+            ABSENT,  # the layout has the names of the metrics
             *(sample.metrics.get(name) for name in self.names),
         )
+
+
+def names_in(metrics: msgspec.Raw) -> tuple[str, ...]:
+    """Returns the names that a field `metrics` lists; none without the field.
+
+    Raises:
+        DecodeError, UnicodeDecodeError: it is no list of texts.
+    """
+    return _names.decode(metrics) if metrics else ()
+
+
+def columns_of(lines: Sequence[Any]) -> Columns:
+    """Returns each field of some structs of one type; nothing for none."""
+    return list(zip(*map(astuple, lines), strict=True))
 
 
 def _raw(value: Any) -> msgspec.Raw:

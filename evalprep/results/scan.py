@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
-from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalprep.results.columns import TableBuilder
-from evalprep.results.lines import Layout
+from evalprep.results.lines import ABSENT, FIELDS, Columns, Layout, columns_of, names_in
 from evalprep.results.sample import UNDECODABLE, Damage, Sample, parse
 from evalprep.results.table import Table
 from evalprep.terminal import tracked
 
 # Bytes that are decoded at once: enough to make calls cheap, few enough for the processor's cache.
-# Long lines come in up to four times as many, so that there are about so many lines in a block.
-_BLOCK = 2**18
+# Long lines come in up to twice as many, so that there are about so many lines in a block.
+_BLOCK = 2**19
 _LINES = 256
 _Places = NDArray[np.int64]
-_METRICS, _FILTER = attrgetter("metrics"), attrgetter("filter")
+_METRICS, _FILTER = FIELDS.index("metrics"), FIELDS.index("filter")
 
 
 def read_table(path: Path, filter_name: str, *, id_source: str | None = None) -> Table:
@@ -109,7 +108,7 @@ def _blocks(file: IO[bytes]) -> Iterator[_Block]:
         file.seek(block.size - len(content), os.SEEK_CUR)
         yield block
         length = block.size // len(block)
-        size = max(_BLOCK, min(_LINES * length, 4 * _BLOCK), 2 * length)
+        size = max(_BLOCK, min(_LINES * length, 2 * _BLOCK), 2 * length)
 
 
 def _lines_about(path: Path) -> int | None:
@@ -130,9 +129,9 @@ class _Scan:
         self.filters: dict[str, int] = {}
         self.damage: list[Damage] = []
         self._layouts: dict[tuple[str, ...], Layout] = {}
-        self._layout = self._layout_of(
-            ()
-        )  # that of the latest line, nearly always that of every line
+        # That of the latest line, nearly always that of every line, and the list of metrics as it
+        # is logged there; no list where only the tolerant reader could decode the line.
+        self._layout, self._logged = self._layout_of(()), ABSENT
         self._offset = 0  # bytes before the block at hand
         self._number = 0  # lines before it
 
@@ -148,6 +147,23 @@ class _Scan:
             self._layouts[logged] = Layout(logged)
         return self._layouts[logged]
 
+    def _takes_layout_of(self, line: Any) -> bool:
+        """Makes the layout of a line that of the scan; returns whether it was another one.
+
+        Raises:
+            DecodeError, UnicodeDecodeError: its metrics are no list of names.
+        """
+        if line.metrics == self._logged:
+            return False
+        previous = self._layout
+        self._layout = self._layout_of(names_in(line.metrics))
+        self._logged = line.metrics.copy()  # without the block in which it lies
+        return self._layout is not previous
+
+    def _lists_metrics(self, line: Any) -> bool:
+        """Returns whether a line in the layout of the scan names its metrics."""
+        return bool(line.metrics and self._layout.logged)
+
     def _all_at_once(self, block: _Block) -> bool:
         """Add a block of ordinary lines that log the same metrics.
 
@@ -158,16 +174,15 @@ class _Scan:
         content: Any = memoryview(block.content)[: block.size]  # without a copy
         try:
             lines = self._layout.decoder.decode_lines(content)
-            if lines[0].metrics != self._layout.logged:
-                self._layout = self._layout_of(lines[0].metrics)
+            if self._takes_layout_of(lines[0]):
                 lines = self._layout.decoder.decode_lines(content)
         except UNDECODABLE:
             return False
-        logged = self._layout.logged
-        alike = list(map(_METRICS, lines)).count(logged)
-        if not logged or not alike == len(lines) == len(block):
+        columns = columns_of(lines)
+        alike = columns[_METRICS].count(self._logged)
+        if not self._lists_metrics(lines[0]) or not alike == len(lines) == len(block):
             return False
-        self._add(self._layout, lines, block.starts, block.ends)
+        self._add(self._layout, columns, block.starts, block.ends)
         return True
 
     def _one_by_one(self, block: _Block) -> None:
@@ -178,44 +193,44 @@ class _Scan:
         for place, (start, end) in enumerate(bounds):
             line = self._line(block.content[start:end], self._number + place + 1)
             if self._layout is not layout:
-                self._add(layout, lines, block.starts[places], block.ends[places])
+                self._add(layout, columns_of(lines), block.starts[places], block.ends[places])
                 layout, lines, places = self._layout, [], []
             if isinstance(line, Damage):
                 self.damage.append(line)
             else:
                 lines.append(line)
                 places.append(place)
-        self._add(layout, lines, block.starts[places], block.ends[places])
+        self._add(layout, columns_of(lines), block.starts[places], block.ends[places])
 
     def _line(self, raw: bytes, number: int) -> Any:
         """One line in the layout of its metrics, which becomes that of the scan, or a `Damage`."""
         try:
             line = self._layout.decoder.decode(raw)
-            if line.metrics and line.metrics != self._layout.logged:
-                self._layout = self._layout_of(line.metrics)
+            if line.metrics and self._takes_layout_of(line):
                 line = self._layout.decoder.decode(raw)
         except UNDECODABLE:
             line = None
-        if line is not None and line.metrics:
+        if line is not None and self._lists_metrics(line):
             return line
         item = parse(raw, number) if raw.strip() else Damage(number, "blank")
         if isinstance(item, Damage):
             return item
-        self._layout = self._layout_of(tuple(item.metrics))
+        self._layout, self._logged = self._layout_of(tuple(item.metrics)), ABSENT
         return self._layout.line(item)
 
-    def _add(self, layout: Layout, lines: list[Any], starts: _Places, ends: _Places) -> None:
-        """Count lines of one layout by filter, and add those of the wanted one."""
-        filter_name = self.builder.filter
-        filters = list(map(_FILTER, lines))
+    def _add(self, layout: Layout, columns: Columns, starts: _Places, ends: _Places) -> None:
+        """Counts lines of one layout by filter, and adds those of the wanted one."""
+        if not columns:
+            return
+        filter_name, filters = self.builder.filter, columns[_FILTER]
         for name in set(filters):
             self.filters[name] = self.filters.get(name, 0) + filters.count(name)
-        if filters.count(filter_name) < len(lines):
+        if filters.count(filter_name) < len(filters):
             chosen = [name == filter_name for name in filters]
-            lines = list(compress(lines, chosen))
+            columns = [tuple(compress(column, chosen)) for column in columns]
             starts, ends = starts[chosen], ends[chosen]
-        if lines:
-            self.builder.add(lines, layout.names, self._offset + starts, ends - starts)
+        if starts.size:
+            self.builder.add(columns, layout.names, self._offset + starts, ends - starts)
 
 
 def _line_ends(content: bytes) -> list[int]:

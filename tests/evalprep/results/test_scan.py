@@ -31,6 +31,15 @@ KINDS = {
         json.dumps(json.loads(line(Row(f"r{at}", prompt="Où?"), at))) + "\n"
     ),
     "no metrics": lambda at: line(Row(f"r{at}", metrics={}), at) + "\n",
+    "metrics not listed": lambda at: (
+        line(Row(f"r{at}", metrics={f"metric{at % 2}": 1.0}), at).replace(
+            f'"metrics": ["metric{at % 2}"], ', "", 1
+        )
+        + "\n"
+    ),
+    "metrics listed in other spelling": lambda at: (
+        line(Row(f"r{at}"), at).replace('"metrics": [', '"metrics": [ ', 1) + "\n"
+    ),
 }
 
 
@@ -43,6 +52,7 @@ KINDS = {
 @example(
     kinds=["over two lines at a brace", "two in one"], block=2**18, ended=True
 )  # as many values as lines
+@example(kinds=["metrics not listed"] * 2, block=1, ended=True)  # not the metrics of the first
 def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, block, ended):
     path = tmp_path_factory.getbasetemp() / "samples_t_2026-03-01T10-00-00.000001.jsonl"
     text = "".join(KINDS[kind](at) for at, kind in enumerate(kinds))
@@ -68,6 +78,7 @@ def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, 
     assert table.prompt_as_prepared.tolist() == [
         int(one.prompt == one.doc["prompt"]) for one in wanted
     ]
+    assert table.metrics.keys() == set().union(*(one.metrics for one in wanted))
     for name, values in table.metrics.items():
         expected = [one.metrics.get(name) for one in wanted]
         assert [None if math.isnan(value) else value for value in values] == [
