@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -113,35 +113,48 @@ def _search(path: Path, depth: int = _DEPTH, root: Path | None = None) -> list[F
 
 
 def _choose_stamp(folder: Folder, timestamp: str, where: str) -> tuple[str, list[str]]:
+    """Returns the time stamp of the run that is read, and notes on what is not read."""
     if timestamp not in {NEWEST, EACH}:
-        matching = [stamp for stamp in folder.stamps if stamp.startswith(timestamp)]
-        if len(matching) != 1:
-            raise BadInput(
-                Problem(
-                    what=f"{len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} "
-                    f"with time stamp {timestamp!r}",
-                    where=where,
-                    allowed=", ".join(["newest", "each", *folder.stamps]),
-                    fix="name one stamp, or enough of its beginning",
-                )
-            )
-        return matching[0], []
+        return _named_stamp(folder, timestamp, where), []
     # A stamp with samples beats a newer one without: a crashed save leaves a lone results file.
     with_samples = sorted(folder.samples) or folder.stamps
     chosen = with_samples[-1]
-    notes = []
-    if len(folder.stamps) > 1 and timestamp == NEWEST:
-        notes.append(
+    return chosen, list(_notes_on_newest(folder, chosen)) if timestamp == NEWEST else []
+
+
+def _named_stamp(folder: Folder, beginning: str, where: str) -> str:
+    """The only time stamp that begins as the user wrote.
+
+    Raises:
+        BadInput: none does, or several do.
+    """
+    matching = [stamp for stamp in folder.stamps if stamp.startswith(beginning)]
+    if len(matching) == 1:
+        return matching[0]
+    raise BadInput(
+        Problem(
+            what=f"{len(matching) or 'no'} run{'s' if len(matching) > 1 else ''} "
+            f"with time stamp {beginning!r}",
+            where=where,
+            allowed=", ".join(["newest", "each", *folder.stamps]),
+            fix="name one stamp, or enough of its beginning",
+        )
+    )
+
+
+def _notes_on_newest(folder: Folder, chosen: str) -> Iterator[str]:
+    """Yields what else a folder holds than the newest run."""
+    if len(folder.stamps) > 1:
+        yield (
             f"{len(folder.stamps)} runs in {folder.path}: the newest, {chosen}, is used "
             "(--timestamp chooses another, --timestamp each takes the newest samples of every task)"
         )
-    if folder.unread and timestamp == NEWEST:
+    if folder.unread:
         names = shortlist(list(folder.unread), _NAMED)
-        notes.append(
+        yield (
             f"{folder.path} also holds {names}, without a time stamp in the name: not read here; "
             "name the file to read it"
         )
-    return chosen, notes
 
 
 def _no_run_at(start: Path) -> BadInput:

@@ -34,12 +34,15 @@ def heat_map(board: Board, as_cell: AsCell) -> Table | None:
         table.add_heading(section)
         for subsection, members in subsections.items():
             table.add_heading(subsection, level=2)
-            for column in members:
-                table.add(*_entries(board, column, as_cell))
-    for column in scores:
-        if column not in columns:
-            table.add(*_entries(board, column, as_cell))
+            _add_scores(table, board, members, as_cell)
+    without_section = [column for column in scores if column not in columns]
+    _add_scores(table, board, without_section, as_cell)
     return table
+
+
+def _add_scores(table: Table, board: Board, columns: Sequence[Column], as_cell: AsCell) -> None:
+    for column in columns:
+        table.add(*_entries(board, column, as_cell))
 
 
 def _entries(board: Board, column: Column, as_cell: AsCell) -> list[tables.Cell]:
