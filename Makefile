@@ -19,11 +19,9 @@ OFFLINE := HF_HUB_OFFLINE=1
 # Processes that tests run in. A test that starts an engine takes several GB, so a larger machine does not get more of
 # them by itself.
 JOBS ?= 2
-# The long tests wait for engines and servers a third of their time.
-LONG_JOBS ?= 3
 # The tests of one file stay in one process and share what they load. Bytecode is kept, also where the environment
 # forbids it: the second of two runs collects the tests in half the time.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=15
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=15
 
 .PHONY: help setup demo test test-all test-rest test-browser lint docs faults bench bench-full clean
 
@@ -46,7 +44,6 @@ test: setup
 	echo "make test: $$(( ($$(date +%s) - started + 59) / 60 )) minutes"
 
 # What `make test` leaves out or does with few examples.
-test-rest: JOBS = $(LONG_JOBS)
 test-rest: setup
 	EVALPREP_TESTS=full $(OFFLINE) $(PYTEST) -m "(slow or hypothesis or thorough) and not browser"
 
