@@ -27,9 +27,7 @@ def heat_map(board: Board, as_cell: AsCell) -> Table | None:
     names = {column.section for column in columns}
     if len(names) < 2:
         return None
-    heads = [tables.Column("score", Kind.NAME)]
-    heads += [tables.Column(row.label, Kind.NUMBER) for row in board.rows]
-    table = Table("By section", heads)
+    table = Table("By section", _heads(board))
     for section, subsections in _by_section(columns).items():
         table.add_heading(section)
         for subsection, members in subsections.items():
@@ -38,6 +36,12 @@ def heat_map(board: Board, as_cell: AsCell) -> Table | None:
     without_section = [column for column in scores if column not in columns]
     _add_scores(table, board, without_section, as_cell)
     return table
+
+
+def _heads(board: Board) -> list[tables.Column]:
+    """A column for the scores, then one per model."""
+    models = [tables.Column(row.label, Kind.NUMBER) for row in board.rows]
+    return [tables.Column("score", Kind.NAME), *models]
 
 
 def _add_scores(table: Table, board: Board, columns: Sequence[Column], as_cell: AsCell) -> None:
