@@ -112,9 +112,8 @@ class TaskComparison(Conclusion):
 
         Whoever takes all of them has counted the `causes`.
         """
-        task = self.task
         for change, cause in self._explained():
-            yield make_flip(task, change, cause)
+            yield make_flip(self.task, change, cause)
 
     def flip_causes(self) -> Iterator[FlipCause]:
         """Every flip without its texts; counts the `causes` as `flips` does."""

@@ -277,7 +277,7 @@ def parts_of_data(run: Run) -> list[str]:
     The whole data of a task is what its results file states.
     """
     parts = []
-    for name, task in {**run.tasks, **run.stored}.items():
+    for name, task in run.known_tasks.items():
         limit = limit_of(task)
         if limit not in {None, NONE}:
             parts.append(f"{name} {limit}")

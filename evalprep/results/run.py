@@ -129,23 +129,30 @@ class Run:
 
         So are the values of a group of which the file and the folder hold no task.
         """
-        logged = {**self.logged.tasks, **self._groups_alone()}
-        return {
-            name: TaskRun(name, Path(os.devnull), task, turned=self.turned.get(name))
-            for name, task in logged.items()
+        known = {*self.tasks, *self.logged.tasks}
+        tasks = {
+            name: self._without_samples(name, task)
+            for name, task in self.logged.tasks.items()
             if name not in self.tasks
         }
+        groups = {
+            name: group
+            for name, group in self.group_values.items()
+            if name not in self.tasks and known.isdisjoint(self.logged.below(name))
+        }
+        return {**tasks, **groups}
 
     @cached_property
     def group_values(self) -> dict[str, TaskRun]:
         """Groups of which the results file holds values, each in the form of a task."""
         return {
-            name: TaskRun(
-                name, Path(os.devnull), self._as_task(group), turned=self.turned.get(name)
-            )
+            name: self._without_samples(name, self._as_task(group))
             for name, group in self.logged.groups.items()
             if group.metrics
         }
+
+    def _without_samples(self, name: str, task: TaskResults) -> TaskRun:
+        return TaskRun(name, Path(os.devnull), task, turned=self.turned.get(name))
 
     def _as_task(self, group: GroupResults) -> TaskResults:
         """A group's values, over the rows of all its tasks."""
@@ -153,7 +160,7 @@ class Run:
         rows = [self.logged.tasks[name].rows for name in names]
         return TaskResults(name=group.name, metrics=group.metrics, rows=RowCounts.total(rows))
 
-    @property
+    @cached_property
     def stored_groups(self) -> dict[str, TaskRun]:
         """Groups with values that cannot be computed from samples: all but one task lack them."""
         return {
@@ -166,15 +173,6 @@ class Run:
     def known_tasks(self) -> dict[str, TaskRun]:
         """All tasks, those with samples first."""
         return {**self.tasks, **self.stored}
-
-    def _groups_alone(self) -> dict[str, TaskResults]:
-        """The groups with values and without any task, each as a task."""
-        known = {*self.tasks, *self.logged.tasks}
-        return {
-            name: TaskResults(name=name, metrics=group.metrics)
-            for name, group in self.logged.groups.items()
-            if group.metrics and known.isdisjoint(self.logged.below(name))
-        }
 
     @property
     def outermost(self) -> dict[str, tuple[Metric, ...]]:

@@ -21,6 +21,7 @@ from evalprep.verbs.options import (
     metric_choices,
     pair_rules,
     print_next,
+    refuse_second_baseline,
     take_baseline,
 )
 
@@ -126,7 +127,7 @@ def _compare_published(args: argparse.Namespace) -> int:
     from evalprep.results import label_runs, open_run
     from evalprep.verbs.publications import add_reproduction, open_published
 
-    _refuse_second_baseline(args)
+    refuse_second_baseline(args, f"the published samples {args.published}", where="--published")
     packs = find_packs(args.template_dir)
     run = open_run(args.run, packs.values(), timestamp=args.timestamp)
     side = open_published(args, run, packs)
@@ -136,19 +137,6 @@ def _compare_published(args: argparse.Namespace) -> int:
     comparison = _compare(run, side.run, argparse.Namespace(**{**vars(args), "allow": allow}))
     comparison.reproduction = add_reproduction(comparison, run, side, packs)
     return _finish(run, side.run, comparison, args)
-
-
-def _refuse_second_baseline(args: argparse.Namespace) -> None:
-    from evalprep.errors import BadInput, Problem
-
-    if args.other is not None:
-        raise BadInput(
-            Problem(
-                what=f"two baselines: {args.other} and the published samples {args.published}",
-                where="--published",
-                fix="leave one of them out",
-            )
-        )
 
 
 def _exit_code(comparison: Comparison, *, exit_zero: bool) -> int:

@@ -447,19 +447,22 @@ def take_baseline(args: argparse.Namespace) -> None:
     Raises:
         BadInput: there are two.
     """
+    if args.named_baseline is not None:
+        refuse_second_baseline(args, args.named_baseline, where="--baseline")
+        args.other = args.named_baseline
+
+
+def refuse_second_baseline(args: argparse.Namespace, named: str, *, where: str) -> None:
+    """Refuses a baseline in its place beside one that an option names.
+
+    Raises:
+        BadInput: there are two.
+    """
     from evalprep.errors import BadInput, Problem
 
-    if args.named_baseline is None:
-        return
     if args.other is not None:
-        raise BadInput(
-            Problem(
-                what=f"two baselines: {args.other} and {args.named_baseline}",
-                where="--baseline",
-                fix="leave one of them out",
-            )
-        )
-    args.other = args.named_baseline
+        what = f"two baselines: {args.other} and {named}"
+        raise BadInput(Problem(what=what, where=where, fix="leave one of them out"))
 
 
 def _places_of(args: argparse.Namespace) -> list[Path]:
