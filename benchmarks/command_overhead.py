@@ -1,6 +1,6 @@
 """What the printed command takes beyond bare generation of the same replies.
 
-    python -m benchmarks.command_overhead [--short] [--docs PAGE]
+    python -m benchmarks.command_overhead [--short] [--docs PAGE] [--shape 1b|8b]
 
 The demo model replies to 200 prompts on the CPU: under `command.sh` of a prepared folder, and in a
 script that loads the model with the same settings and generates. The first line of each engine is
@@ -8,6 +8,9 @@ the whole, with imports, the index of tasks, requests, scores and files. The sec
 goal, is the time from the beginning of the first call of the engine's `generate` to the end of the
 last one, which both processes write down. Both are measured in turns, and of each the round with
 the least CPU time counts. Engines that are not installed are left out.
+
+With `--shape`, for machines with a GPU, vLLM generates with random weights in the shape of a known
+model and 2,000 prompts; what counts there is wall time.
 """
 
 from __future__ import annotations
@@ -18,10 +21,12 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from benchmarks.estimate import SHAPES, write_model
 from benchmarks.measuring import ROOT, Cost, Measure, Report, finish, measure
 from benchmarks.scale_model import MODEL, prepare
 
@@ -82,11 +87,13 @@ for first in range(0, len(prompts), batch):
 """
 VLLM = """
 import json, sys
+import yaml
 from vllm import LLM, SamplingParams
-path, rows, tokens = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rows, tokens = sys.argv[2], int(sys.argv[3])
+with open("work_dir/run.yaml") as file:
+    settings = yaml.safe_load(file)["model_args"]
 prompts = [json.loads(line)["question"] for line in open(rows)]
-engine = LLM(model=path, dtype="float32", max_model_len=512, seed=42, enforce_eager=True,
-    gpu_memory_utilization=0.2, distributed_executor_backend="uni")
+engine = LLM(model=settings.pop("pretrained"), **settings)
 engine.generate(prompts, SamplingParams(temperature=0.0, max_tokens=tokens), use_tqdm=False)
 """
 
@@ -125,7 +132,9 @@ ENGINES = (
 )
 
 
-def with_generation(command: Sequence[str], engine: Engine, folder: Path) -> tuple[Cost, Cost]:
+def with_generation(
+    command: Sequence[str], engine: Engine, folder: Path, variables: Mapping[str, str]
+) -> tuple[Cost, Cost]:
     """What a command takes, and what it takes from its first to its last call of `generate`."""
     hook, calls = folder / "hook", folder / "calls.jsonl"
     hook.mkdir(exist_ok=True)
@@ -133,7 +142,7 @@ def with_generation(command: Sequence[str], engine: Engine, folder: Path) -> tup
     calls.unlink(missing_ok=True)
     env = {
         **OFFLINE,
-        **dict(engine.env),
+        **variables,
         "PYTHONPATH": f"{hook}{os.pathsep}{ROOT}",
         "GENERATES": engine.generates,
         "CALLS": os.fspath(calls),
@@ -144,32 +153,75 @@ def with_generation(command: Sequence[str], engine: Engine, folder: Path) -> tup
     return whole, Cost(cpu_end - cpu, wall_end - wall, whole.peak_mb)
 
 
-def least(rounds: Sequence[tuple[Cost, Cost]]) -> tuple[Cost, Cost]:
-    """The round whose generation took the least CPU time."""
-    return min(rounds, key=lambda costs: costs[1].cpu)
+@dataclass(frozen=True)
+class Load:
+    """What the model is asked for.
+
+    Attributes:
+        prompts: Number of prompts.
+        new_tokens: Tokens of each reply.
+        rounds: Of both ways, in turns.
+        shape: The shape of the random weights; None for the demo model.
+    """
+
+    prompts: int
+    new_tokens: int
+    rounds: int
+    shape: str | None = None
+
+    def settings(self, folder: Path) -> dict[str, Any]:
+        """Settings of the config beside those of the engine."""
+        settings: dict[str, Any] = {"gen_kwargs": {"max_gen_toks": self.new_tokens}}
+        if self.shape is None:
+            return settings
+        model = folder / self.shape
+        write_model(model, self.shape, MODEL)
+        on_gpu = {"device": "gpu", "dtype": "bfloat16", "max_model_len": 2048}
+        return (
+            settings | on_gpu | {"model_name": str(model), "model_args": {"load_format": "dummy"}}
+        )
 
 
-def lines_of(engine: Engine, folder: Path, prompts: int, rounds: int) -> Iterator[Measure]:
+ON_CPU = Load(PROMPTS, NEW_TOKENS, ROUNDS)
+BRIEF = Load(SHORT, NEW_TOKENS, rounds=1)
+
+
+def on_gpu(shape: str) -> Load:
+    """Enough prompts to fill a GPU."""
+    return Load(prompts=2000, new_tokens=128, rounds=ROUNDS, shape=shape)
+
+
+def lines_of(engine: Engine, folder: Path, load: Load) -> Iterator[Measure]:
     """The lines of one engine."""
+    folder.mkdir()
+    settings = load.settings(folder)
     prepare(
         folder,
-        prompts,
+        load.prompts,
         question=STORY,
         backend=engine.backend,
         batch_size=engine.batch_size,
-        gen_kwargs={"max_gen_toks": NEW_TOKENS},
+        **settings,
     )
-    words = [os.fspath(MODEL), os.fspath(folder / "rows.jsonl"), str(NEW_TOKENS), str(BATCH)]
+    model = settings.get("model_name", os.fspath(MODEL))
+    words = [model, os.fspath(folder / "rows.jsonl"), str(load.new_tokens), str(BATCH)]
     script = [sys.executable, "-c", engine.bare, *words]
+    env = {} if load.shape else dict(engine.env)
     ours, theirs = [], []
-    for _ in range(rounds):
-        ours.append(with_generation(["sh", "work_dir/command.sh"], engine, folder))
-        theirs.append(with_generation(script, engine, folder))
-    command, generation = least(ours)
-    bare, bare_generation = least(theirs)
+    for _ in range(load.rounds):
+        ours.append(with_generation(["sh", "work_dir/command.sh"], engine, folder, env))
+        theirs.append(with_generation(script, engine, folder, env))
     name, against = engine.backend, f"bare {engine.package}"
-    yield Measure(f"{name}, {prompts} prompts", command, bare, against)
-    yield Measure(f"{name}, first to last reply", generation, bare_generation, against, goal=GOAL)
+    command, generation = least(ours, by_wall=bool(load.shape))
+    bare, bare_generation = least(theirs, by_wall=bool(load.shape))
+    goal = {"goal_wall": GOAL} if load.shape else {"goal": GOAL}
+    yield Measure(f"{name}, {load.prompts} prompts", command, bare, against)
+    yield Measure(f"{name}, first to last reply", generation, bare_generation, against, **goal)
+
+
+def least(rounds: Sequence[tuple[Cost, Cost]], *, by_wall: bool) -> tuple[Cost, Cost]:
+    """The round whose generation took the least CPU time, or the least wall time."""
+    return min(rounds, key=lambda costs: costs[1].wall if by_wall else costs[1].cpu)
 
 
 def main() -> int:
@@ -179,23 +231,27 @@ def main() -> int:
     )
     parser.add_argument("--short", action="store_true", help=f"{SHORT} prompts, nothing kept")
     parser.add_argument("--docs", type=Path, help="page whose table is replaced")
+    parser.add_argument("--shape", choices=sorted(SHAPES), help="on a GPU, of random weights")
     args = parser.parse_args()
-    prompts = SHORT if args.short else PROMPTS
+    load = BRIEF if args.short else ON_CPU
+    if args.shape:
+        load = on_gpu(args.shape)
     engines = [engine for engine in ENGINES if importlib.util.find_spec(engine.package)]
+    if load.shape:
+        engines = [engine for engine in engines if engine.backend == "vllm"]
     measures: list[Measure] = []
     with tempfile.TemporaryDirectory() as name:
         for engine in engines:
-            folder = Path(name) / engine.backend
-            folder.mkdir()
-            measures += lines_of(engine, folder, prompts, 1 if args.short else ROUNDS)
+            measures += lines_of(engine, Path(name) / engine.backend, load)
+    packages = {"lm_eval", "torch", "transformers"} | {engine.package for engine in engines}
     report = Report(
         "command_overhead",
-        "python -m benchmarks.command_overhead",
+        "python -m benchmarks.command_overhead" + (f" --shape {load.shape}" if load.shape else ""),
         measures,
-        {"prompts": prompts, "new tokens": NEW_TOKENS},
-        ("lm_eval", "torch", "transformers", *(["vllm"] if len(engines) == len(ENGINES) else [])),
+        {"prompts": load.prompts, "new tokens": load.new_tokens},
+        sorted(packages),
     )
-    return finish(report, page=args.docs, keep=not args.short)
+    return finish(report, page=args.docs, keep=load is ON_CPU)
 
 
 if __name__ == "__main__":
