@@ -9,8 +9,8 @@ goal, is the time from the beginning of the first call of the engine's `generate
 last one, which both processes write down. Both are measured in turns, and of each the round with
 the least CPU time counts. Engines that are not installed are left out.
 
-With `--shape`, for machines with a GPU, vLLM generates with random weights in the shape of a known
-model and 2,000 prompts; what counts there is wall time.
+With `--shape` vLLM generates with random weights in the shape of a known model: for a machine with
+a GPU, where 2,000 prompts are asked once and wall time counts.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.estimate import SHAPES, write_model
 from benchmarks.measuring import ROOT, Cost, Measure, Report, finish, measure
 from benchmarks.scale_model import MODEL, prepare
+from evalprep.model.hardware import gpu_names
 
 PROMPTS, SHORT = 200, 16
 ROUNDS = 2  # of both ways, in turns: other work on the machine only ever adds to a time
@@ -132,9 +133,7 @@ ENGINES = (
 )
 
 
-def with_generation(
-    command: Sequence[str], engine: Engine, folder: Path, variables: Mapping[str, str]
-) -> tuple[Cost, Cost]:
+def with_generation(command: Sequence[str], engine: Engine, folder: Path) -> tuple[Cost, Cost]:
     """What a command takes, and what it takes from its first to its last call of `generate`."""
     hook, calls = folder / "hook", folder / "calls.jsonl"
     hook.mkdir(exist_ok=True)
@@ -142,7 +141,7 @@ def with_generation(
     calls.unlink(missing_ok=True)
     env = {
         **OFFLINE,
-        **variables,
+        **({} if gpu_names() else dict(engine.env)),
         "PYTHONPATH": f"{hook}{os.pathsep}{ROOT}",
         "GENERATES": engine.generates,
         "CALLS": os.fspath(calls),
@@ -172,23 +171,19 @@ class Load:
     def settings(self, folder: Path) -> dict[str, Any]:
         """Settings of the config beside those of the engine."""
         settings: dict[str, Any] = {"gen_kwargs": {"max_gen_toks": self.new_tokens}}
-        if self.shape is None:
-            return settings
-        model = folder / self.shape
-        write_model(model, self.shape, MODEL)
-        on_gpu = {"device": "gpu", "dtype": "bfloat16", "max_model_len": 2048}
-        return (
-            settings | on_gpu | {"model_name": str(model), "model_args": {"load_format": "dummy"}}
-        )
+        if gpu_names():
+            settings |= {"device": "gpu", "dtype": "bfloat16"}
+        if self.shape is not None:
+            model = folder / self.shape
+            write_model(model, self.shape, MODEL)
+            settings |= {"model_name": str(model), "model_args": {"load_format": "dummy"}}
+        return settings
 
 
-ON_CPU = Load(PROMPTS, NEW_TOKENS, ROUNDS)
+LONG = Load(PROMPTS, NEW_TOKENS, ROUNDS)
 BRIEF = Load(SHORT, NEW_TOKENS, rounds=1)
-
-
-def on_gpu(shape: str) -> Load:
-    """Enough prompts to fill a GPU."""
-    return Load(prompts=2000, new_tokens=128, rounds=ROUNDS, shape=shape)
+#: Enough to fill a GPU, once: most of the time goes into starting the engine.
+ON_GPU = Load(prompts=2000, new_tokens=128, rounds=1)
 
 
 def lines_of(engine: Engine, folder: Path, load: Load) -> Iterator[Measure]:
@@ -206,22 +201,22 @@ def lines_of(engine: Engine, folder: Path, load: Load) -> Iterator[Measure]:
     model = settings.get("model_name", os.fspath(MODEL))
     words = [model, os.fspath(folder / "rows.jsonl"), str(load.new_tokens), str(BATCH)]
     script = [sys.executable, "-c", engine.bare, *words]
-    env = {} if load.shape else dict(engine.env)
     ours, theirs = [], []
     for _ in range(load.rounds):
-        ours.append(with_generation(["sh", "work_dir/command.sh"], engine, folder, env))
-        theirs.append(with_generation(script, engine, folder, env))
+        ours.append(with_generation(["sh", "work_dir/command.sh"], engine, folder))
+        theirs.append(with_generation(script, engine, folder))
     name, against = engine.backend, f"bare {engine.package}"
-    command, generation = least(ours, by_wall=bool(load.shape))
-    bare, bare_generation = least(theirs, by_wall=bool(load.shape))
-    goal = {"goal_wall": GOAL} if load.shape else {"goal": GOAL}
+    command, generation = least(ours)
+    bare, bare_generation = least(theirs)
     yield Measure(f"{name}, {load.prompts} prompts", command, bare, against)
-    yield Measure(f"{name}, first to last reply", generation, bare_generation, against, **goal)
+    first_to_last = Measure(f"{name}, first to last reply", generation, bare_generation, against)
+    yield replace(first_to_last, **{"goal_wall" if gpu_names() else "goal": GOAL})
 
 
-def least(rounds: Sequence[tuple[Cost, Cost]], *, by_wall: bool) -> tuple[Cost, Cost]:
-    """The round whose generation took the least CPU time, or the least wall time."""
-    return min(rounds, key=lambda costs: costs[1].wall if by_wall else costs[1].cpu)
+def least(rounds: Sequence[tuple[Cost, Cost]]) -> tuple[Cost, Cost]:
+    """The round whose generation took the least CPU time; on a GPU the least wall time."""
+    measured = "wall" if gpu_names() else "cpu"
+    return min(rounds, key=lambda costs: float(getattr(costs[1], measured)))
 
 
 def main() -> int:
@@ -231,13 +226,12 @@ def main() -> int:
     )
     parser.add_argument("--short", action="store_true", help=f"{SHORT} prompts, nothing kept")
     parser.add_argument("--docs", type=Path, help="page whose table is replaced")
-    parser.add_argument("--shape", choices=sorted(SHAPES), help="on a GPU, of random weights")
+    parser.add_argument("--shape", choices=sorted(SHAPES), help="of random weights, with vLLM")
     args = parser.parse_args()
-    load = BRIEF if args.short else ON_CPU
-    if args.shape:
-        load = on_gpu(args.shape)
+    load = BRIEF if args.short else LONG
     engines = [engine for engine in ENGINES if importlib.util.find_spec(engine.package)]
-    if load.shape:
+    if args.shape:
+        load = replace(load if args.short else ON_GPU, shape=args.shape)
         engines = [engine for engine in engines if engine.backend == "vllm"]
     measures: list[Measure] = []
     with tempfile.TemporaryDirectory() as name:
@@ -251,7 +245,7 @@ def main() -> int:
         {"prompts": load.prompts, "new tokens": load.new_tokens},
         sorted(packages),
     )
-    return finish(report, page=args.docs, keep=load is ON_CPU)
+    return finish(report, page=args.docs, keep=load is LONG)
 
 
 if __name__ == "__main__":
