@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         incomplete,
         limit_of,
         odd_verdicts,
+        part_of,
         parts_of_data,
         rows_missing,
         short_value,
