@@ -24,6 +24,7 @@ from tests.rooms import FLOORS, PACKAGE, imports_of, room_of
 #: The values whose ways are held: a config, and the joined plan by which rows are written.
 WAYS = (
     "evalprep/prepare/preparation.py:prepare:config",
+    "evalprep/prepare/preparation.py:_joined:config",
     "evalprep/prepare/build.py:build_folder:joined",
     "evalprep/prepare/taskfiles.py:write_tasks:joined",
 )

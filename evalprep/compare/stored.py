@@ -15,7 +15,7 @@ from evalprep.compare.conclusion import Conclusion
 from evalprep.compare.difference import POINTS, Difference, from_evidence
 from evalprep.compare.settings import Settings
 from evalprep.compare.task import direction_of
-from evalprep.results import NONE, SHARE, FactDifference, Metric, Run, TaskRun, limit_of
+from evalprep.results import SHARE, FactDifference, Metric, Run, TaskRun, part_of
 from evalprep.terminal import shortlist
 
 _NORMAL = 1e9  # degrees of freedom at which Student's t is the normal distribution
@@ -91,8 +91,8 @@ def _compare_stored_task(
 
 
 def _notes_on_limits(task: TaskRun, against: TaskRun) -> list[str]:
-    sides = ("candidate", limit_of(task)), ("baseline", limit_of(against))
-    return [f"{side}: {limit}" for side, limit in sides if limit not in (None, NONE)]
+    sides = ("candidate", part_of(task)), ("baseline", part_of(against))
+    return [f"{side}: {part}" for side, part in sides if part]
 
 
 def _compare_stored_metric(

@@ -254,6 +254,11 @@ class Config:
         """The same configuration with other values of core keys, which are not validated again."""
         return Config(self.core.changed(**keys), self.sections, self.source)
 
+    def with_defaults(self, **keys: Any) -> Config:
+        """The same configuration with other defaults of core keys, which do not count as given."""
+        core = msgspec.structs.replace(self.core, **keys)
+        return Config(core, self.sections, self.source)
+
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready data, for the manifest."""
         data: dict[str, Any] = self.core.as_dict()

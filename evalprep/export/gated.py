@@ -9,7 +9,6 @@ format sees them; scores, hashes, ids, letters and numbers stay.
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
@@ -28,6 +27,7 @@ from evalprep.results import (
     Sample,
     TaskRun,
     kept_lines,
+    matches,
     parse,
     sample_line,
 )
@@ -58,7 +58,7 @@ class GatedDataset:
             return True
         is_free = task.metadata.get("gated") is False
         name = task.name.casefold()
-        return not is_free and any(fnmatch.fnmatchcase(name, pattern) for pattern in self.tasks)
+        return not is_free and matches([name], self.tasks)
 
 
 @lru_cache(maxsize=1)

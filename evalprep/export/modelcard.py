@@ -19,7 +19,7 @@ from evalprep.export.settings import Settings
 from evalprep.export.subject import Subject, Written
 from evalprep.files import as_mapping, make_folder, resolve_typed, write_atomically
 from evalprep.numbers import finite_number
-from evalprep.results import NONE, SHARE, Metric, TaskRun, limit_of
+from evalprep.results import SHARE, Metric, TaskRun, part_of
 from evalprep.score import partial_rows, unit_of
 from evalprep.yamltext import NotYaml, compose, yaml_text, yaml_value
 
@@ -200,8 +200,7 @@ def _result_of_task(task: TaskRun, url: str) -> tuple[str, CardResult]:
     )
     metric = task.headline
     result = CardResult(dataset, metric.metric, metric.name, _value(task, metric), url)
-    limit = limit_of(task)
-    return task.name, result if limit in {None, NONE} else _marked(result, str(limit))
+    return task.name, _marked(result, part_of(task))
 
 
 def _marked(result: CardResult, part: str) -> CardResult:

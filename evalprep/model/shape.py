@@ -27,6 +27,8 @@ BYTES = {
 }
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 _EXPERTS_PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_topk")
+#: Keys of the context: of most models, GPT-2, MPT, ChatGLM, and others.
+_CONTEXT = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class ModelShape:
     Attributes:
         layers: Number of layers.
         heads, kv_heads: Attention heads; key and value heads.
-        context: max_position_embeddings, None when not given.
+        context: Tokens of prompt and reply (`context_of`), None when not given.
         dtype: The type that the weights were saved in.
         parameters: Number of parameters by the shape, without biases (0.1 % at most).
         active: Parameters that one token passes through: of a mixture, those of the chosen experts
@@ -82,11 +84,29 @@ class ModelShape:
         )
 
 
-def model_shape(folder: Path) -> ModelShape | None:
-    """Read config.json; None when it is absent or not a decoder's."""
+def context_of(folder: Path) -> int | None:
+    """Returns the context of a model in tokens by its config.json; None where that lacks it.
+
+    The smallest of the names under which architectures keep it, as in vLLM.
+    """
+    return _context(_decoder_config(folder))
+
+
+def _context(config: Mapping[str, Any]) -> int | None:
+    lengths = [config.get(key) for key in _CONTEXT]
+    return min((n for n in lengths if type(n) is int and n > 0), default=None)
+
+
+def _decoder_config(folder: Path) -> dict[str, Any]:
+    """The config.json of a model; of one with several parts that of the text."""
     outer = read_object(folder / "config.json")
     inner = outer.get("text_config")
-    config = {**outer, **inner} if isinstance(inner, dict) else outer
+    return {**outer, **inner} if isinstance(inner, dict) else outer
+
+
+def model_shape(folder: Path) -> ModelShape | None:
+    """Read config.json; None when it is absent or not a decoder's."""
+    config = _decoder_config(folder)
     try:
         size = _dimensions(config)
         if size is None:
@@ -102,12 +122,12 @@ def model_shape(folder: Path) -> ModelShape | None:
     quantised, bits = _quantisation(config)
     parameters = shared + mixture
     measured = weight_file_bytes(folder)
-    context, (window, sliding) = config.get("max_position_embeddings"), _sliding(config, layers)
+    window, sliding = _sliding(config, layers)
     return ModelShape(
         layers=layers,
         heads=size.heads,
         kv_heads=size.kv_heads,
-        context=context if isinstance(context, int) else None,
+        context=_context(config),
         dtype=dtype,
         parameters=parameters,
         active=shared + chosen,

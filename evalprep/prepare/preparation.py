@@ -30,6 +30,7 @@ from evalprep.packs import (
 )
 from evalprep.prepare.build import Built, build_aside, build_folder
 from evalprep.prepare.checked import check_built, raise_errors, without_reason_of_command
+from evalprep.prepare.contextlength import with_known_context
 from evalprep.prepare.joined import Joined, PlannedPack
 from evalprep.prepare.joining import join_plans
 from evalprep.prepare.models import check_models
@@ -161,6 +162,14 @@ def plan(
         BadInput: unknown tasks, tasks that the data do not have or the back end cannot run, missing
             keys of a pack, a foreign work folder.
     """
+    known, notes = with_known_context(config)
+    joined = _joined(known, packs, unreachable)
+    joined.notes += notes
+    return joined
+
+
+def _joined(config: Config, packs: Mapping[str, Pack], unreachable: Mapping[str, str]) -> Joined:
+    """The plans of all packs in one, for a config without open settings."""
     problems = Problems()
     problems.extend(check_place(config.core.work_dir))
     selection = select(config, packs, problems)

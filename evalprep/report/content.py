@@ -148,11 +148,12 @@ class TaskPart(TypedDict):
 
 
 class StoredValue(TypedDict):
-    """A score that lm-eval stored, in one run."""
+    """A score that lm-eval stored, in one run; `part` as in `TaskRunPart`."""
 
     value: float | None
     stderr: float | None
     n: int | None
+    part: str
 
 
 class StoredPart(TypedDict):

@@ -197,7 +197,7 @@ def _stored_entry(
 
 
 def _stored_value(score: StoredScore) -> StoredValue:
-    return {"value": score.value, "stderr": score.stderr, "n": score.n}
+    return {"value": score.value, "stderr": score.stderr, "n": score.n, "part": score.part}
 
 
 def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:

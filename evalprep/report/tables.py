@@ -113,7 +113,8 @@ def _stored_rows(document: Document) -> Iterator[list[Entry]]:
         metric = f"{score['metric']},{score['filter']}"
         for label, run in of_runs(document, score["runs"]):
             numbers = [run["n"], run["value"], None, None, run["stderr"], None]
-            yield [label, "stored", score["task"], "", metric, *numbers, WITHOUT_SAMPLES]
+            remark = "; ".join(filter(None, (run["part"], WITHOUT_SAMPLES)))
+            yield [label, "stored", score["task"], "", metric, *numbers, remark]
 
 
 def _suite_rows(document: Document) -> Iterator[list[Entry]]:

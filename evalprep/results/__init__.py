@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         incomplete,
         limit_of,
         odd_verdicts,
+        part_of,
         parts_of_data,
         rows_missing,
         short_value,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
         stored_values,
     )
     from evalprep.results.metric import SHARE, STATED_WITHOUT_BOX, Metric
-    from evalprep.results.narrowing import narrowed, runs_of_models
+    from evalprep.results.narrowing import matches, narrowed, runs_of_models
     from evalprep.results.pointers import notes_on_pointers
     from evalprep.results.primary import choose_primary, metrics_of_filters, primary_score
     from evalprep.results.readers import decode_run, encode, read_results, stored_call

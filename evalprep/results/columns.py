@@ -33,33 +33,28 @@ from evalprep.results.sample import (
 from evalprep.results.table import Table
 
 
-class _Codes(dict[Any, int]):
-    """Value -> small number, in order of appearance.
+class _Codes(dict[str | None, int]):
+    """Value as text -> small number, in order of appearance.
 
-    -1 for None. `names` holds the values as text.
+    -1 for None. `names` holds the texts.
     """
 
     def __init__(self) -> None:
         super().__init__({None: UNKNOWN})
         self.names: list[str] = []
 
-    def __missing__(self, value: Any) -> int:
-        if not isinstance(value, str):
-            self[value] = self[str(value)]
-            return self[value]
+    def __missing__(self, value: str) -> int:
         code = self[value] = len(self.names)
         self.names.append(value)
         return code
 
     def of(self, values: Sequence[Any]) -> list[int]:
-        """The numbers of some values; lists and mappings count by their text."""
-        try:
+        """The numbers of some values; what is no text counts by its text."""
+        if _TEXTS.issuperset(map(type, values)):
             return list(map(self.__getitem__, values))
-        except TypeError:
-            return [
-                self[value if isinstance(value, (str, type(None))) else str(value)]
-                for value in values
-            ]
+        # Not by the values themselves: True, 1 and 1.0 are one key of a dict, and three texts.
+        texts = (value if type(value) in _TEXTS else str(value) for value in values)
+        return list(map(self.__getitem__, texts))
 
 
 def _in_range(numbers: Sequence[int]) -> NDArray[np.int64]:
@@ -183,6 +178,7 @@ class _Verdicts(dict[Any, int]):
             return [verdict_of(value) for value in values]
 
 
+_TEXTS = frozenset({str, type(None)})
 _HEXADECIMAL = re.compile("[0-9a-fA-F]*")
 _BRACKETS = b"[ \n"
 _ONE_TEXT = b'[["'  # how logged replies begin, where the first is a text

@@ -271,16 +271,18 @@ def limit_of(task: TaskRun) -> str | None:
     return NONE
 
 
+def part_of(task: TaskRun) -> str:
+    """`8 of 68 rows` for a run over a part of the data; empty for all of it, and where unknown."""
+    limit = limit_of(task)
+    return "" if limit in {None, NONE} else str(limit)
+
+
 def parts_of_data(run: Run) -> list[str]:
     """A sentence on the tasks that a run answered a part of; none for a run over all of the data.
 
     The whole data of a task is what its results file states.
     """
-    parts = []
-    for name, task in run.known_tasks.items():
-        limit = limit_of(task)
-        if limit not in {None, NONE}:
-            parts.append(f"{name} {limit}")
+    parts = [f"{name} {part}" for name, task in run.known_tasks.items() if (part := part_of(task))]
     return [f"a part of the data: {shortlist(parts, _NAMED)}"] if parts else []
 
 

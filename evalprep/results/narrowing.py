@@ -34,7 +34,7 @@ def runs_of_models(runs: Sequence[Run], patterns: Sequence[str]) -> list[Run]:
     return [
         run
         for run, names in zip(runs, names_of_run, strict=True)
-        if not patterns or _matches(names, patterns)
+        if not patterns or matches(names, patterns)
     ]
 
 
@@ -135,15 +135,18 @@ def _space() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="evalprep-rows-")
 
 
-def _matches(names: Iterable[str], patterns: Iterable[str]) -> bool:
+def matches(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Returns whether one of the names matches one of the patterns; upper and lower case differ.
+
+    >>> matches(["gsm8k", "ifeval"], ["mmlu", "gsm*"]), matches(["gsm8k"], ["GSM8K"])
+    (True, False)
+    """
     return any(fnmatch.fnmatchcase(name, pattern) for name, pattern in product(names, patterns))
 
 
 def _chosen(tasks: Mapping[str, _Task], patterns: Sequence[str]) -> dict[str, _Task]:
     """Tasks whose name matches a pattern; all of them without a pattern."""
-    return {
-        name: task for name, task in tasks.items() if not patterns or _matches({name}, patterns)
-    }
+    return {name: task for name, task in tasks.items() if not patterns or matches({name}, patterns)}
 
 
 def _refuse_unmatched(
@@ -163,7 +166,7 @@ def _refuse_unmatched(
             fix=near(pattern, known) or "give a name or a pattern such as 'sci*'",
         )
         for pattern in patterns
-        if not _matches(every, [pattern])
+        if not matches(every, [pattern])
     ]
     if problems:
         raise BadInput(problems)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evalprep.results.facts import limit_of
-from evalprep.results.logged import NONE
+from evalprep.results.facts import part_of
 from evalprep.results.sample import UNKNOWN
 from evalprep.results.table import Table
 from evalprep.results.task import TaskRun
@@ -21,8 +20,8 @@ FEW_DOCUMENTS = 30
 
 def note_on_limit(task: TaskRun) -> list[str]:
     """The part of the data that a task covers, where it does not cover all."""
-    limit = limit_of(task)
-    return [] if limit in (None, NONE) else [f"a part of the data: {limit}"]
+    part = part_of(task)
+    return [f"a part of the data: {part}"] if part else []
 
 
 def note_on_empty_replies(table: Table) -> list[str]:

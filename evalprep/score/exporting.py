@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Mapping
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalprep.packs import Pack
-from evalprep.results import Run, question_of, seed_of, stored_values, without_seed
+from evalprep.results import Run, matches, question_of, seed_of, stored_values, without_seed
 from evalprep.score.owners import packs_of
 from evalprep.score.suite import Scores
 
@@ -57,7 +55,7 @@ def _takes(pack: Pack, run: ExportRun) -> bool:
     if not file.is_file() or "ALSO" not in file.read_text(encoding="utf-8"):
         return False
     patterns = getattr(pack.module("export"), "ALSO", ())
-    return any(fnmatch.fnmatchcase(name, pattern) for name, pattern in product(run.lines, patterns))
+    return matches(run.lines, patterns)
 
 
 def export_as(

@@ -12,13 +12,12 @@ from evalprep.files import as_mapping
 from evalprep.numbers import finite_number
 from evalprep.packs import Pack, ScoreSpec
 from evalprep.results import (
-    NONE,
     Run,
     answers_without_box,
     incomplete,
-    limit_of,
     odd_verdicts,
     packs_elsewhere,
+    part_of,
 )
 from evalprep.score.outcome import checked
 from evalprep.score.owners import packs_of, without_pack
@@ -102,8 +101,8 @@ def partial_rows(run: Run, names: Iterable[str]) -> str:
 
     Such a score is not what was published.
     """
-    limits = [limit_of(run.tasks[name]) for name in names if name in run.tasks]
-    return ", ".join(dict.fromkeys(str(limit) for limit in limits if limit not in (None, NONE)))
+    parts = [part_of(run.tasks[name]) for name in names if name in run.tasks]
+    return ", ".join(dict.fromkeys(filter(None, parts)))
 
 
 def _notes_about_packs(run: Run, packs: Mapping[str, Pack], owners: Sequence[Pack]) -> list[str]:

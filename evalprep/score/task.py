@@ -14,14 +14,13 @@ import numpy as np
 
 from evalprep.numbers import number
 from evalprep.results import (
-    NONE,
     SHARE,
     Run,
     TaskRun,
     expected_rows,
     knows_parsing,
-    limit_of,
     notes_on_rows,
+    part_of,
 )
 from evalprep.score.builtin import Scored, collect, macro, micro
 from evalprep.score.estimate import Estimate
@@ -149,7 +148,6 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
         # Its rows have no score of their own: a perplexity, say, stands for them all.
         result, unit = _over_all_rows(headline.value, len(table)), unit_of(headline)
     by_subtask = macro(scored) if len(scored.names) > 1 else None
-    limit = limit_of(task)
     return TaskScore(
         task=name,
         metric=headline.metric,
@@ -166,7 +164,7 @@ def score_task(name: str, task: TaskRun) -> TaskScore:
         opinions=second_opinions(task),
         direction=headline.direction,
         unit=unit,
-        partial="" if limit in (None, NONE) else str(limit),
+        partial=part_of(task),
         further=further_scores(task),
         empty=_empty(task, scored),
         remarks=notes_on_rows(table),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalprep.results import SHARE, Metric, Run, TaskRun, choose_primary, expected_rows
+from evalprep.results import SHARE, Metric, Run, TaskRun, choose_primary, expected_rows, part_of
 from evalprep.score.builtin import collect, micro
 from evalprep.score.estimate import Estimate
 
@@ -29,6 +29,8 @@ class StoredScore:
             and where that is not known.
         interval: 95 % interval of a mean over rows, resampled by documents; None for any other
             value, and without samples.
+        part: The part of the data that it is over, `8 of 68 rows`; empty for all of the data, and
+            where that is not known.
     """
 
     task: str
@@ -41,6 +43,7 @@ class StoredScore:
     direction: str = "unknown"
     unit: str = ""
     interval: tuple[float, float] | None = None
+    part: str = ""
 
     @property
     def name(self) -> str:
@@ -60,7 +63,8 @@ def stored_scores(run: Run) -> list[StoredScore]:
         rows = expected_rows(run, task)
         for metric in sorted(metrics, key=lambda metric: metric.key != primary.key):
             is_primary = metric.key == primary.key
-            scores.append(_stored_score(name, metric, rows, is_primary=is_primary))
+            score = _stored_score(name, metric, rows, is_primary=is_primary)
+            scores.append(replace(score, part=part_of(task)))
     return scores
 
 
@@ -72,7 +76,7 @@ def further_scores(task: TaskRun) -> list[StoredScore]:
     for metric in metrics:
         if metric.key != task.headline.key:
             score = _stored_score(task.name, metric, rows, is_primary=False)
-            score = replace(score, unit=unit_of(metric, task))
+            score = replace(score, unit=unit_of(metric, task), part=part_of(task))
             mean = _mean_of_rows(task, metric)
             scores.append(replace(score, n=mean.n, interval=mean.interval) if mean else score)
     return scores

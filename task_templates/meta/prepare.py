@@ -200,7 +200,8 @@ def _check_lengths(context: Context, planned: Plan, family: dict[str, Any]) -> N
                 f"max_model_len is {limit}, and {task} may generate {longest} tokens",
                 where=context.where("max_model_len"),
                 allowed=f"max_model_len > {longest}",
-                fix="raise max_model_len, or lower meta.max_gen_toks for the task",
+                fix="raise max_model_len within the context of the model, or lower "
+                "meta.max_gen_toks for the task",
             )
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 CONFIG = Path("eval_config.yaml")
 WORK_DIR = Path("work_dir")
-_USUAL_CONTEXT = 8_192  # tokens, the default of max_model_len
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def _prepare(place: Path | None, options: Mapping[str, Any], args: argparse.Name
     from evalprep.config import load_config
 
     if place is None:
-        options = {**_defaults(options), **options}
+        options = {**_defaults(), **options}
     config, packs = load_config(place, args.set, options)
     folder = Folder(config.core.work_dir, config.core.template_dir)
     is_named = bool(options or args.set or args.place)
@@ -118,16 +117,11 @@ def _prepare(place: Path | None, options: Mapping[str, Any], args: argparse.Name
     return folder
 
 
-def _defaults(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys in place of a config's: the back end that works here, and a context that fits."""
-    from evalprep.model import model_folder, model_shape, suited_backend
+def _defaults() -> dict[str, Any]:
+    """Keys in place of a config's: the back end that works here."""
+    from evalprep.model import suited_backend
 
-    defaults: dict[str, Any] = {"backend": suited_backend()[0].name}
-    folder = model_folder(options.get("model_name"))
-    shape = None if folder is None else model_shape(folder)
-    if shape is not None and shape.context is not None:
-        defaults["max_model_len"] = min(shape.context, _USUAL_CONTEXT)
-    return defaults
+    return {"backend": suited_backend()[0].name}
 
 
 def _reason_to_prepare(config: Config, packs: Mapping[str, Pack], *, is_named: bool) -> str:

@@ -321,6 +321,19 @@ def test_every_missing_part_of_an_entry_is_named(runs, tmp_path, capsys):
         assert part in text
 
 
+def test_tasks_without_samples_are_counted_and_one_of_them_is_an_entry(tmp_path, capsys):
+    home = write_run(tmp_path / "run", {"one": quiz(5), "two": quiz(5)}, model="o/m")
+    for file in home.glob("samples_*"):
+        file.unlink()
+    words = [tmp_path / "run", "--to", "hub", "--set", "dataset=a/b", "--set", "task=t"]
+    assert export(tmp_path / "out", *words, code=2) == []
+    message = said(capsys).err
+    assert "the run has 2" in message
+    assert "one, two" in message
+    (path,) = export(tmp_path / "out", *words, "--tasks", "two")
+    assert yaml.safe_load(path.read_text())[0]["value"] == 50.0
+
+
 def test_a_variant_of_a_benchmark_is_refused_unless_forced(tmp_path, capsys):
     write_run(tmp_path / "run", {"leaderboard_quiz": quiz(5)}, model="o/m")
     words = [tmp_path / "run", "--to", "hub", "--set", "dataset=a/b", "--set", "task=t"]

@@ -2,11 +2,13 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 
 from evalprep.cli import main
+from evalprep.score import WITHOUT_SAMPLES
 from tests.evalprep.compare.small_runs import Task, verdicts, write_small_run
 
 PART = "20 of 40 rows"
@@ -29,6 +31,21 @@ def test_a_report_marks_the_part_in_every_format(limited, tmp_path):
     rows = list(csv.DictReader((page / "scores.csv").open()))
     reasons = {row["name"]: row["reason"] for row in rows if row["kind"] == "task"}
     assert reasons == {"t": PART, "u": ""}
+
+
+def test_stored_scores_mark_the_part_as_scores_with_samples_do(limited, tmp_path):
+    for samples in Path(limited).glob("samples_*"):
+        samples.unlink()
+    page, table, out = (tmp_path / name for name in ("page", "table", "scores"))
+    assert main(["report", limited, "--out", str(page), "--format", "csv"]) == 0
+    assert main(["export", limited, "--to", "csv", "--out", str(table)]) == 0
+    for folder in (page, table):
+        rows = list(csv.DictReader((folder / "scores.csv").open()))
+        reasons = {row["name"]: row["reason"] for row in rows if row["kind"] == "stored"}
+        assert reasons == {"t": f"{PART}; {WITHOUT_SAMPLES}", "u": WITHOUT_SAMPLES}
+    assert main(["score", limited, "--out", str(out)]) == 0
+    stored = json.loads(next(out.rglob("scores.json")).read_text())["stored"]
+    assert {score["task"]: score["part"] for score in stored} == {"t": PART, "u": ""}
 
 
 def test_a_model_card_marks_the_part(limited, tmp_path):

@@ -113,6 +113,9 @@ def test_tasks_share_a_command_where_both_values_give_the_same_tokens(
         "doc_to_target": "answer",
     }
     given = {key: meta[key] for key in ("evals_dataset", "ground_truth", "output_path")}
+    given["max_model_len"] = (
+        8192  # the replies of meta_math are longer than the context of the tiny model
+    )
     prepared = project(adds_bos=adds_bos, backend="vllm", tasks=["meta_math", inline], **given)
     assert [command.engine["model_args"].get("add_bos_token") for command in prepared] == [
         True,
@@ -127,5 +130,8 @@ def test_tasks_share_a_command_where_both_values_give_the_same_tokens(
 def test_the_users_word_counts_before_the_packs(tiny_project, project):
     meta = yaml.safe_load(tiny_project.read_text())
     given = {key: meta[key] for key in ("evals_dataset", "ground_truth", "output_path")}
+    given["max_model_len"] = (
+        8192  # the replies of meta_math are longer than the context of the tiny model
+    )
     (command,) = project(backend="vllm", tasks="meta_math", add_bos_token=False, **given)
     assert command.engine["model_args"]["add_bos_token"] is False

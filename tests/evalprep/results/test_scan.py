@@ -84,3 +84,22 @@ def test_a_table_holds_what_reading_line_by_line_gives(tmp_path_factory, kinds, 
         assert [None if math.isnan(value) else value for value in values] == [
             None if value is None or math.isnan(value) else value for value in expected
         ]
+
+
+CLUSTERS = [5, "5", True, 1, "True", 1.0, ["a"], "['a']", None, 1, True, 0, False, {"b": 1}, 5]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(clusters=st.lists(st.sampled_from(CLUSTERS), min_size=1, max_size=30))
+@example(clusters=[True, 1, ["a"], 1, True])
+@example(clusters=[1, True, ["a"]])
+def test_clusters_of_several_kinds_do_not_depend_on_where_a_block_ends(tmp_path_factory, clusters):
+    rows = [line(Row(f"r{at}", cluster=value), at) for at, value in enumerate(clusters)]
+    path = tmp_path_factory.mktemp("run") / "samples_t_2026-03-01T10-00-00.000001.jsonl"
+    path.write_text("".join(f"{text}\n" for text in rows))
+    texts = [None if value is None else str(value) for value in clusters]
+    for block in (1, 700, 3_000, 2**18):
+        with mock.patch("evalprep.results.scan._BLOCK", block):
+            table = read_table(path, "none")
+        names = [None if code < 0 else table.clusters[code] for code in table.cluster]
+        assert names == texts
