@@ -6,6 +6,7 @@ import pytest
 
 from evalprep.compare import compare_runs
 from evalprep.results import load_run
+from tests.evalprep.compare.small_runs import Task, two_small_runs
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 
@@ -35,3 +36,25 @@ def test_an_unknown_prompt_on_one_side_is_not_another_prompt(tmp_path, blank):
     (task,) = compare_runs(load_run(homes["candidate"]), load_run(homes["baseline"])).tasks
     assert task.difference.n == 2
     assert task.changed_prompt == []
+
+
+@pytest.mark.parametrize(
+    ("others", "allow", "note"),
+    [
+        pytest.param(0, [], None, id="all alike"),
+        pytest.param(1, [], "1 row with another gold answer is left out", id="differs"),
+        pytest.param(1, ["gold"], None, id="may differ"),
+    ],
+)
+def test_rows_left_out_for_their_gold_answer_are_named_where_there_are_any(
+    tmp_path, others, allow, note
+):
+    tasks = [
+        {"t": Task({"acc": [1.0, 0.0] * 100}, gold=lambda at, b=below: "B" if at < b else "A")}
+        for below in (0, others)
+    ]
+    now, before = map(load_run, two_small_runs(tmp_path, *tasks))
+    (task,) = compare_runs(now, before, allow=allow).tasks
+    notes = [text for text in task.notes if "gold answer" in text]
+    assert task.difference.n == 200 - (note is not None)
+    assert [text.partition(":")[0] for text in notes] == ([] if note is None else [note])

@@ -171,6 +171,18 @@ CODED = {
 }
 
 
+def test_the_spread_of_rows_is_that_of_a_score_which_is_their_mean(tmp_path):
+    suite = {
+        name: {"function": "score.share", "tasks": ["t"], "params": {"scale": scale}}
+        for name, scale in (("mean", 1), ("product", 1.5))
+    }
+    rows = [Row(name, value) for name, value in zip("abcd", [1.0, 0.0, 1.0, 0.0], strict=True)]
+    found = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})
+    stderr = pytest.approx(statistics.mean_stderr([1, 0, 1, 0]))
+    assert (found["mean"].value, found["mean"].stderr) == (0.5, stderr)
+    assert (found["product"].value, found["product"].stderr) == (0.75, None)
+
+
 def test_functions_of_a_pack(tmp_path):
     found = suite_of(tmp_path, CODED, files={"score.py": SCORE_PY})
     assert found["share"].value == 0.5

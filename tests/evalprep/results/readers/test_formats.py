@@ -90,6 +90,17 @@ def test_a_run_of_helm_packed_with_gzip_is_read(shared, tmp_path):
     assert open_run(tmp_path, ()).tasks["narrative_qa"].logged.rows.effective == 5
 
 
+@pytest.mark.parametrize(("shots", "known"), [(5, 5), (0, 0), (None, None), ("5", None)])
+def test_the_shots_of_a_run_of_helm_are_those_of_its_adapter(shared, tmp_path, shots, known):
+    data = shared / "vectors" / "published_data" / "helm" / "narrative_qa-model=openai_gpt2"
+    for file in data.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    spec = json.loads((tmp_path / "run_spec.json").read_text())
+    spec["adapter_spec"]["max_train_instances"] = shots
+    (tmp_path / "run_spec.json").write_text(json.dumps(spec))
+    assert open_run(tmp_path, ()).tasks["narrative_qa"].logged.num_fewshot == known
+
+
 @pytest.mark.parametrize(
     ("reply", "answer", "place"),
     [
