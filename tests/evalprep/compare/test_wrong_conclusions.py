@@ -496,6 +496,17 @@ def test_suite_scores_of_each_rule_have_their_own_table(tmp_path, run_verb):
     assert ("ours" in original, "theirs" in original) == (False, True)
 
 
+def test_the_closing_line_names_a_suite_score_that_is_worse(tmp_path, run_verb):
+    packs = pack_with_published(tmp_path)
+    homes = [
+        write_run(tmp_path / name, {"t": rows_of([0.0] * wrong + [1.0] * (100 - wrong))})
+        for name, wrong in (("now", 60), ("before", 20))
+    ]
+    _, out = run_verb("compare", *homes, "--template_dir", packs, "--no_write", "--json")
+    closing = json.loads(out)["closing"]
+    assert any("toy/all worse by 40.0 points" in line for line in closing), closing
+
+
 def test_w8_a_suite_score_without_a_test_is_no_evidence(pair, gate, run_verb, tmp_path):
     folder = tmp_path / "packs" / "toy"
     folder.mkdir(parents=True)
