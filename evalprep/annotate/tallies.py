@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from evalprep.annotate.answers import Judgement, Question
@@ -27,13 +27,13 @@ class TaskTally:
     """
 
     task: str
-    n_ok: int = 0
-    n_total: int = 0
-    n_fixed: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
-    details: dict[str, int] = field(default_factory=dict)
-    means: dict[str, float] = field(default_factory=dict)
-    distributions: dict[str, dict[str, int]] = field(default_factory=dict)
+    n_ok: int
+    n_total: int
+    n_fixed: int
+    reasons: dict[str, int]
+    details: dict[str, int]
+    means: dict[str, float]
+    distributions: dict[str, dict[str, int]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -91,6 +91,23 @@ class TestScience:
                 judge(science_run, server.url, model=model)
         assert results(science_run)[0]["science_mup_judge"]["agg_value"] == 1
 
+    def test_a_judge_counts_for_the_tasks_that_it_rated(self, science_run, judge):
+        says = {
+            "first": lambda *_: "Rating: 5",
+            "second": lambda prompt, *_: "hm" if "Question:" in prompt else "Rating: 1",
+        }
+        for model, answer in says.items():
+            with chat(answer) as server:
+                judge(science_run, server.url, "--max_retries", 0, model=model)
+        found, _ = results(science_run)
+        judged = {name: found[f"science_{name}_judge"] for name in ("qasper", "mup")}
+        assert {name: score["agg_value"] for name, score in judged.items()} == {
+            "qasper": 1,
+            "mup": 0,
+        }
+        assert judged["qasper"]["notes"] == ["rated by first: 12 of 12 questions"]
+        assert judged["mup"]["notes"] == ["rated by second: 12 of 12 questions"]
+
     def test_a_broken_judge_takes_no_other_score_with_it(self, science_run, judge, monkeypatch):
         with chat(rate) as server:
             judge(science_run, server.url)

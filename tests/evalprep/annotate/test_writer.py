@@ -7,6 +7,7 @@ import pytest
 
 from evalprep.annotate import writer as writing
 from evalprep.annotate.writer import Writer
+from evalprep.errors import BadInput, Problem
 from tests.evalprep.annotate.test_ledger import attempt
 
 ROWS = 100
@@ -41,3 +42,32 @@ def test_a_transaction_has_few_rows_where_the_disk_is_quick(tmp_path, monkeypatc
     assert all(row.done() for row in (first, *others))
     assert [len(keys) for keys in disk.transactions] == [1, *rest]
     assert [key for keys in disk.transactions for key in keys] == [f"k{at}" for at in range(ROWS)]
+
+
+class FullDisk:
+    """Stands in for a ledger whose first transaction finds no space."""
+
+    def __init__(self, folder):
+        self.path = folder / "ledger"
+        self.is_full = True
+        self.keys = []
+
+    def put(self, attempts, _uses):
+        if self.is_full:
+            self.is_full = False
+            raise BadInput(Problem(what="database or disk is full"))
+        self.keys += [row.key for row in attempts]
+
+
+def test_after_a_full_disk_answers_are_written_and_no_request_begins(tmp_path):
+    disk = FullDisk(tmp_path)
+    writer = Writer(disk)
+    rows = [attempt("first", status="sent"), attempt("paid"), attempt("next", status="sent")]
+
+    def write():
+        with writer:
+            return [writer.put(row).exception(timeout=10) for row in rows]
+
+    with pytest.raises(BadInput, match="disk is full"):
+        write()
+    assert disk.keys == ["paid"]

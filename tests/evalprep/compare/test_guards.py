@@ -1,11 +1,14 @@
 """Small guards of a comparison, each with what happens on either side of it."""
 
 import json
+import math
 
 import pytest
 
-from evalprep.compare import compare_runs
+from evalprep.compare import Settings, compare_runs
+from evalprep.errors import BadInput
 from evalprep.results import load_run
+from tests.evalprep.compare.small_runs import Task, two_small_runs, verdicts
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
 
@@ -35,3 +38,49 @@ def test_an_unknown_prompt_on_one_side_is_not_another_prompt(tmp_path, blank):
     (task,) = compare_runs(load_run(homes["candidate"]), load_run(homes["baseline"])).tasks
     assert task.difference.n == 2
     assert task.changed_prompt == []
+
+
+@pytest.mark.parametrize(
+    ("others", "allow", "note"),
+    [
+        pytest.param(0, [], None, id="all alike"),
+        pytest.param(1, [], "1 row with another gold answer is left out", id="differs"),
+        pytest.param(1, ["gold"], None, id="may differ"),
+    ],
+)
+def test_rows_left_out_for_their_gold_answer_are_named_where_there_are_any(
+    tmp_path, others, allow, note
+):
+    tasks = [
+        {"t": Task({"acc": [1.0, 0.0] * 100}, gold=lambda at, b=below: "B" if at < b else "A")}
+        for below in (0, others)
+    ]
+    now, before = map(load_run, two_small_runs(tmp_path, *tasks))
+    (task,) = compare_runs(now, before, allow=allow).tasks
+    notes = [text for text in task.notes if "gold answer" in text]
+    assert task.difference.n == 200 - (note is not None)
+    assert [text.partition(":")[0] for text in notes] == ([] if note is None else [note])
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained", "margin", "verdict"),
+    [
+        pytest.param(0, 0, 0.05, "equivalent", id="no change"),
+        pytest.param(5, 2, 0.05, "equivalent", id="a small loss"),
+        pytest.param(2, 5, 0.05, "equivalent", id="a small gain"),
+        pytest.param(5, 2, 0.012, "no difference shown", id="a larger loss is possible"),
+        pytest.param(2, 5, 0.012, "no difference shown", id="a larger gain is possible"),
+        pytest.param(0, 0, None, "no difference shown", id="without a margin"),
+    ],
+)
+def test_equivalent_is_an_interval_within_the_margin(tmp_path, lost, gained, margin, verdict):
+    sides = [verdicts(400, lost=lost, gained=gained, right=right) for right in (False, True)]
+    now, before = two_small_runs(tmp_path, *({"t": Task({"acc": values})} for values in sides))
+    (task,) = compare_runs(load_run(now), load_run(before), margin=margin).tasks
+    assert task.verdict == verdict
+
+
+@pytest.mark.parametrize("margin", [0.0, -0.02, math.inf, math.nan])
+def test_a_margin_is_a_number_above_0(margin):
+    with pytest.raises(BadInput, match="is not a number above 0"):
+        Settings(margin=margin).check()

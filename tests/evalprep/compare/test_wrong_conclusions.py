@@ -479,6 +479,34 @@ def test_w10_w12_published_values_stand_beside_their_equals_alone(
         assert (value in text) == shown
 
 
+def test_suite_scores_of_each_rule_have_their_own_table(tmp_path, run_verb):
+    """A number by one rule is no number by another."""
+    folder = tmp_path / "packs" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "pack.yaml").write_text(
+        "name: toy\nsuite_scores:\n  ours: {function: micro, tasks: [t]}\n"
+        "  theirs: {function: micro, tasks: [t], rule: original}\n",
+        encoding="utf-8",
+    )
+    homes = [write_run(tmp_path / at, {"t": rows_of([1.0, 0.0] * 20)}) for at in ("a", "b")]
+    code, out = run_verb("compare", *homes, "--template_dir", tmp_path / "packs", "--no_write")
+    assert code == 0
+    usual, original = out.partition("Suite scores")[2].split("Suite scores by the rule 'original'")
+    assert ("ours" in usual, "theirs" in usual) == (True, False)
+    assert ("ours" in original, "theirs" in original) == (False, True)
+
+
+def test_the_closing_line_names_a_suite_score_that_is_worse(tmp_path, run_verb):
+    packs = pack_with_published(tmp_path)
+    homes = [
+        write_run(tmp_path / name, {"t": rows_of([0.0] * wrong + [1.0] * (100 - wrong))})
+        for name, wrong in (("now", 60), ("before", 20))
+    ]
+    _, out = run_verb("compare", *homes, "--template_dir", packs, "--no_write", "--json")
+    closing = json.loads(out)["closing"]
+    assert any("toy/all worse by 40.0 points" in line for line in closing), closing
+
+
 def test_w8_a_suite_score_without_a_test_is_no_evidence(pair, gate, run_verb, tmp_path):
     folder = tmp_path / "packs" / "toy"
     folder.mkdir(parents=True)

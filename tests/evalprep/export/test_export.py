@@ -421,6 +421,15 @@ def test_junit_counts_its_cases_and_holds_hostile_texts(runs, tmp_path):
     assert any(name.startswith("script </script>") for name in names)
 
 
+def test_junit_names_the_score_of_a_task_by_its_metric(tmp_path):
+    place = tmp_path / "run"
+    write_run(place, {"quiz": quiz(4)}, model="o/m")
+    (path,) = export(tmp_path / "out", place, "--to", "junit")
+    (suite,) = ET.fromstring(path.read_text(encoding="utf-8"))
+    cases = [(case.get("name"), case.findtext("system-out")) for case in suite]
+    assert (suite.get("name"), cases) == ("m: quiz", [("exact_match", "value=0.7500")])
+
+
 def test_junit_follows_a_policy(runs, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text("defaults: {max_drop: 0.01, min_n: 5}\nallow: [prompt]\n")

@@ -87,3 +87,28 @@ def test_stored_scores_have_their_texts(two_report):
     shown = shown_of(two_report.document | {"stored": stored})["stored"]
     assert shown[0]["runs"] == [{"value": "74.4", "stderr": "0.4", "n": "10,042"}, {}]
     assert shown[1]["runs"] == [{"value": "186.9"}]
+
+
+def test_the_parts_of_a_suite_score_have_their_texts(two_report):
+    """Categories in the unit of the score; numbers of records and of ratings as they are."""
+    run = {
+        "agg_value": 0.5,
+        "stderr": 0.025,
+        "n": 1200,
+        "parts": {"recall": 0.75},
+        "categories": [{"name": "law", "agg_value": 0.25, "n": 1000}],
+        "records": {"lowest": [{"name": "r1", "value": 0.125}], "highest": []},
+        "distributions": {"fluency": {"n": {"1": 1500, "5": 2}}},
+    }
+    expected = {
+        "agg_value": "50.0",
+        "stderr": "2.5",
+        "n": "1,200",
+        "parts": {"recall": "0.7500"},
+        "categories": [{"agg_value": "25.0", "n": "1,000"}],
+        "records": {"lowest": [{"value": "0.1250"}], "highest": []},
+        "distributions": {"fluency": {"n": {"1": "1,500", "5": "2"}}},
+    }
+    score = {"unit": "share", "runs": [run, None], "published": [{"value": 0.375}]}
+    (shown,) = shown_of(two_report.document | {"scores": [score]})["scores"]
+    assert shown == {"runs": [expected, {}], "published": [{"value": "37.5"}]}

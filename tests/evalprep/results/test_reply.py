@@ -16,7 +16,7 @@ from evalprep.results.reply import (
     limit_of_reply,
     truncated,
 )
-from evalprep.results.sample import INVALID, parse
+from evalprep.results.sample import INVALID, parse, response_of
 from evalprep.results.scan import read_table
 from tests.evalprep.results.writing import STAMP, Row, write_run
 
@@ -196,3 +196,18 @@ def test_tables_and_samples_count_unread_replies_by_one_rule(answer, metrics, is
     table = read_table(path, "none")
     (sample,) = table.read([0])
     assert bool(table.unparsed[0] == 1) == extraction_failed(sample) == is_unread
+
+
+@pytest.mark.parametrize(
+    ("replies", "response"),
+    [
+        pytest.param([["a"]], "a", id="one request, one reply"),
+        pytest.param(["a"], "a", id="without its list"),
+        pytest.param([["a", "b"]], ["a", "b"], id="one request, two replies"),
+        pytest.param([["a"], ["b"]], ["a", "b"], id="two requests"),
+        pytest.param([[["-1.5", "False"]]], [["-1.5", "False"]], id="a likelihood"),
+        pytest.param([], [], id="none"),
+    ],
+)
+def test_the_only_reply_is_a_text_and_several_are_a_list(replies, response):
+    assert response_of(replies) == response

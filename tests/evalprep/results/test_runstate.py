@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evalprep.results import DONE, State, Unit, read_state, runs_in, write_state
+from evalprep.results.record import note_failures, read_failures
 from evalprep.results.runstate import recorded_states
 
 
@@ -41,3 +42,19 @@ def test_a_state_that_is_damaged_is_none(content, tmp_path):
 def test_keys_of_a_later_version_are_left_out(tmp_path):
     (tmp_path / "state.json").write_text(json.dumps({"phase": DONE, "colour": "red"}))
     assert read_state(tmp_path) == State(phase=DONE)
+
+
+def test_why_tasks_failed_is_kept_until_they_finish(tmp_path):
+    run = "7c3f9a2b1d04"
+    note_failures(tmp_path, run, {"t": "no data", "u": "no space"}, set())
+    assert read_failures(tmp_path, run) == {"t": "no data", "u": "no space"}
+    note_failures(tmp_path, run, {"t": "no network"}, {"u"})
+    assert read_failures(tmp_path, run) == {"t": "no network"}
+    note_failures(tmp_path, run, {}, {"t"})
+    assert read_failures(tmp_path, run) == {}
+
+
+def test_failures_of_no_run_leave_no_file(tmp_path):
+    note_failures(tmp_path, "", {"t": "no data"}, set())
+    note_failures(tmp_path, "7c3f9a2b1d04", {}, {"t"})
+    assert list(tmp_path.iterdir()) == []

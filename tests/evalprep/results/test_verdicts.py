@@ -82,6 +82,18 @@ def test_a_line_altered_by_hand_is_named(tmp_path):
     assert outcome.disagreeing == [samples[1].sample_id, samples[3].sample_id]
 
 
+@pytest.mark.parametrize(("logged", "disagreeing"), [(1.0, 0), (0.0, 1)])
+def test_requests_without_the_question_are_no_choices(tmp_path, logged, disagreeing):
+    """For `acc_mutual_info` lm-eval asks for each choice a second time."""
+    content = json.loads(choice_line([-1.0, -2.0, -4.0], acc=logged, acc_mutual_info=0.0))
+    for at, choice in enumerate(CHOICES):
+        content["arguments"][f"gen_args_{at + 3}"] = {"arg_0": "", "arg_1": f" {choice}"}
+        content["resps"].append([["-0.5", "False"]])
+    path = write_lines(tmp_path / "samples_colours.jsonl", [json.dumps(content)])
+    outcome = check_verdicts(samples_of(path))
+    assert (outcome.checked, len(outcome.disagreeing)) == (1, disagreeing)
+
+
 def test_numbers_and_texts_of_replies_give_equal_rows(tmp_path):
     values = [-1.25, -9.0, -4.5]
     paths = [

@@ -1,9 +1,11 @@
 """Keys of responses, and what an earlier start of a run leaves to a later one."""
 
+import shutil
 from types import SimpleNamespace
 
 import pytest
 
+from evalprep.errors import BadInput
 from evalprep.packs.manifest import versions
 from evalprep.results import DONE, PENDING, State, Unit
 from evalprep.run.interface import interface_of
@@ -53,6 +55,41 @@ def test_vllm_gets_the_sampling_that_lm_eval_would_send():
         "max_tokens": 7,
         "stop": ["\n"],
     }
+
+
+TEMPLATE = (
+    "{{ messages[0].content }}|{{ date }}|"
+    "{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        pytest.param({}, "Hi||None", id="nothing"),
+        pytest.param({"enable_thinking": False}, "Hi||False", id="thinking is off"),
+        pytest.param({"chat_template_args": {"date": "May"}}, "Hi|May|None", id="a variable"),
+        pytest.param({"chat_template_args": "May"}, "Hi||None", id="no variables"),
+    ],
+)
+def test_a_chat_is_rendered_with_the_variables_of_model_args(tmp_path, tiny_model, arguments, text):
+    folder = shutil.copytree(tiny_model(), tmp_path / "model")
+    (folder / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
+    model_args = {"pretrained": str(folder), **arguments}
+    interface = interface_of(Job(model="vllm", model_args=model_args, tasks=[], options={}))
+    messages = [{"role": "user", "content": "Hi"}]
+    prompt = interface.render(messages, add_generation_prompt=True)
+    assert (prompt, interface.messages_of(prompt)) == (text, tuple(messages))
+
+
+def test_a_chat_without_a_tokenizer_is_refused_with_the_fix():
+    args = {"pretrained": "no/such-model"}
+    interface = interface_of(Job(model="vllm", model_args=args, tasks=[], options={}))
+    with pytest.raises(BadInput) as caught:
+        interface.render([{"role": "user", "content": "Hi"}], add_generation_prompt=True)
+    (problem,) = caught.value.problems
+    assert "no/such-model has no tokenizer with a chat template" in problem.what
+    assert "model_args: {tokenizer: ...}" in problem.fix
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,43 @@ CODED = {
 }
 
 
+def test_the_spread_of_rows_is_that_of_a_score_which_is_their_mean(tmp_path):
+    suite = {
+        name: {"function": "score.share", "tasks": ["t"], "params": {"scale": scale}}
+        for name, scale in (("mean", 1), ("product", 1.5))
+    }
+    rows = [Row(name, value) for name, value in zip("abcd", [1.0, 0.0, 1.0, 0.0], strict=True)]
+    found = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})
+    stderr = pytest.approx(statistics.mean_stderr([1, 0, 1, 0]))
+    assert (found["mean"].value, found["mean"].stderr) == (0.5, stderr)
+    assert (found["product"].value, found["product"].stderr) == (0.75, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "most", "cluster"),
+    [
+        (0.0, 0, 1, None),
+        (1.0, 0, 1, None),
+        (1.0, 1, 5, None),
+        (0.0, 0, 1, "d"),
+        (1.0, 0, 1, "d"),
+        (1.0, 1, 5, "d"),
+        (3.0, 1, 5, "d"),
+        (5.0, 1, 5, "d"),
+    ],
+)
+def test_the_interval_of_rows_that_agree_has_a_width_and_holds_the_value(
+    tmp_path, value, least, most, cluster
+):
+    rows = [Row(f"r{at}", value, cluster=cluster and f"d{at // 2}") for at in range(40)]
+    suite = {"share": {"function": "score.share", "tasks": ["t"], "range": [least, most]}}
+    share = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})["share"]
+    assert share.value == value
+    assert least <= share.low < share.high <= most
+    assert share.low <= value <= share.high
+    assert share.high - share.low < (most - least) / 2
+
+
 def test_functions_of_a_pack(tmp_path):
     found = suite_of(tmp_path, CODED, files={"score.py": SCORE_PY})
     assert found["share"].value == 0.5

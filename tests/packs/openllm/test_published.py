@@ -6,8 +6,10 @@ import shutil
 
 import pytest
 
+from custom_metrics import openllm
 from evalprep.cli import main
 from evalprep.compare import ReproducedBenchmark
+from task_templates.openllm.samples import read_line
 from tests.evalprep.data.mirror import hub
 from tests.packs.openllm.board import (
     FOLDER,
@@ -195,6 +197,24 @@ def test_list_finds_published_models(board, capsys):
     assert "1 published rows match 'TINY'" in printed
     assert re.search(r"acme/tiny-1b: precision bfloat16.*average 20\.00", printed)
     assert main([*listed, "nobody"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "gold"),
+    [
+        pytest.param("red", 1, id="the text of a choice"),
+        pytest.param("2", 2, id="its position"),
+        pytest.param("3", None, id="a position behind the last choice"),
+        pytest.param("purple", None, id="another text"),
+        pytest.param("", None, id="nothing"),
+    ],
+)
+def test_the_gold_answer_of_a_published_sample_is_one_of_its_choices(target, gold):
+    choices = ("blue", "red", "green")
+    arguments = [["Which colour?", f" {choice}"] for choice in choices]
+    sample = read_line({"arguments": arguments, "target": target}, openllm.BENCHMARKS[0])
+    assert sample.choices == list(choices)
+    assert sample.gold == gold
 
 
 def test_reproduced_is_near_or_an_interval_with_zero():

@@ -200,7 +200,7 @@ def chat_text(messages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def prompt_text(prompt: Any) -> str | None:
-    """Returns a prompt as text: a text as it is, a chat as a JSON list; None for anything else."""
+    """Returns a text or number as text, a chat as a JSON list, texts as lines; else None."""
     if not isinstance(prompt, list):
         return text_or_none(prompt)
     turns = _turns(prompt)

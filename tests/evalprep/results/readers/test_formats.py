@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import shutil
 
 import pytest
 
 from evalprep.results import open_run
 from evalprep.results.readers.tools import Reading, helm, reading_as
+from evalprep.results.readers.tools.texts import prompt_text
 
 #: Place below published_data -> format, rows and mean of the primary metric (None: no verdicts).
 PLACES = {
@@ -59,6 +61,46 @@ def test_each_file_is_recognised_and_read_whole(place, shared):
     assert task.metadata["reader"] == tool
 
 
+@pytest.mark.parametrize(
+    ("place", "shots"),
+    [
+        ("synthetic/lighteval_new", 0),
+        ("synthetic/lighteval_old", 0),
+        ("synthetic/leaderboard_v1", 25),
+        ("synthetic/simple_evals", None),
+    ],
+)
+def test_the_shots_of_a_task_are_those_of_its_name(place, shots, shared):
+    (task,) = open_run(shared / "vectors" / "published_data" / place, ()).tasks.values()
+    assert task.logged.num_fewshot == shots
+
+
+def test_logs_in_hidden_folders_are_passed_over(shared, tmp_path):
+    source = shared / "vectors" / "published_data" / "synthetic" / "openai_evals"
+    for name in ("logs", ".cache", "node_modules"):
+        shutil.copytree(source, tmp_path / name)
+    run = open_run(tmp_path, ())
+    assert [task.logged.rows.effective for task in run.tasks.values()] == [2]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        pytest.param("1 + 1?", "1 + 1?", id="a text"),
+        pytest.param(
+            [{"role": "user", "content": "1 + 1?"}],
+            '[{"role": "user", "content": "1 + 1?"}]',
+            id="a chat",
+        ),
+        pytest.param(["1 +", "1?"], "1 +\n1?", id="several texts"),
+        pytest.param([], None, id="an empty list"),
+        pytest.param(7, "7", id="a number"),
+    ],
+)
+def test_a_prompt_of_any_form_is_one_text(prompt, text):
+    assert prompt_text(prompt) == text
+
+
 def test_a_table_is_read_by_its_named_columns(shared):
     columns = {"id": "id", "question": "question", "score": "correct", "answer": "answer"}
     table = shared / "vectors" / "published_data" / "synthetic" / "table" / "verdicts.csv"
@@ -88,6 +130,17 @@ def test_a_run_of_helm_packed_with_gzip_is_read(shared, tmp_path):
         content = file.read_bytes()
         (tmp_path / name).write_bytes(gzip.compress(content) if packed else content)
     assert open_run(tmp_path, ()).tasks["narrative_qa"].logged.rows.effective == 5
+
+
+@pytest.mark.parametrize(("shots", "known"), [(5, 5), (0, 0), (None, None), ("5", None)])
+def test_the_shots_of_a_run_of_helm_are_those_of_its_adapter(shared, tmp_path, shots, known):
+    data = shared / "vectors" / "published_data" / "helm" / "narrative_qa-model=openai_gpt2"
+    for file in data.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    spec = json.loads((tmp_path / "run_spec.json").read_text())
+    spec["adapter_spec"]["max_train_instances"] = shots
+    (tmp_path / "run_spec.json").write_text(json.dumps(spec))
+    assert open_run(tmp_path, ()).tasks["narrative_qa"].logged.num_fewshot == known
 
 
 @pytest.mark.parametrize(
