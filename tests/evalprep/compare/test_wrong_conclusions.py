@@ -278,7 +278,8 @@ def test_w16_every_verb_shows_what_results_without_samples_hold(tmp_path, run_ve
     code, _ = run_verb("report", *homes, "--out", where, "--format", "html,csv,md,json,xlsx")
     assert code == 0
     document = json.loads((where / "report.json").read_text())
-    assert document["stored"][0]["runs"][0] == {"value": 0.6, "stderr": 0.02, "n": 500}
+    whole = {"value": 0.6, "stderr": 0.02, "n": 500, "part": ""}
+    assert document["stored"][0]["runs"][0] == whole
     assert document["comparisons"][0]["stored"][0]["verdict"] == "better"
     assert "| t | acc | 500 | 60.0 ± 2.0 | 50.0 ± 2.0 |" in (where / "report.md").read_text()
     assert "as the results file has it, without samples" in (where / "scores.csv").read_text()

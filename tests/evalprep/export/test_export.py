@@ -331,7 +331,7 @@ def test_tasks_without_samples_are_counted_and_one_of_them_is_an_entry(tmp_path,
     assert "the run has 2" in message
     assert "one, two" in message
     (path,) = export(tmp_path / "out", *words, "--tasks", "two")
-    assert yaml.safe_load(path.read_text())[0]["value"] == 50.0
+    assert yaml.safe_load(path.read_text())[0]["value"] == 80.0
 
 
 def test_a_variant_of_a_benchmark_is_refused_unless_forced(tmp_path, capsys):
