@@ -194,21 +194,42 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         return _run_of_id(folders, start, run)
     newest = max(folders, key=lambda folder: folder.stamps[-1])
     whole = whole_run(folders, start, newest_id(newest)) if timestamp == NEWEST else None
-    if whole is not None:
-        return whole
-    return of_place(newest, timestamp, str(start), _notes_on_folders(folders, newest, start))
+    if whole is None:
+        _refuse_others(folders, newest.results.values(), newest, start)
+        return of_place(newest, timestamp, str(start))
+    _refuse_others(folders, [call.results for call in whole.invocations], newest, start)
+    return whole
 
 
-def _notes_on_folders(folders: Sequence[Folder], newest: Folder, start: Path) -> list[str]:
-    """A note where folders of other models are left out."""
-    others = [folder.path.name for folder in folders if folder is not newest]
-    if not others:
-        return []
-    note = (
-        f"several model folders in {start}: the newest, {newest.path.name}, is used "
-        f"(others: {', '.join(others)})"
-    )
-    return [note]
+def _refuse_others(
+    folders: Sequence[Folder], files: Iterable[Path], newest: Folder, start: Path
+) -> None:
+    """Refuses to choose among the folders of several models.
+
+    Args:
+        folders: The model folders below a place.
+        files: Results files of the run that would be read.
+        newest: The folder of that run.
+        start: The place.
+
+    Raises:
+        BadInput: a folder other than the newest has no file of the run.
+    """
+    of_run = set(files)
+    others = [
+        folder
+        for folder in folders
+        if folder is not newest and of_run.isdisjoint(folder.results.values())
+    ]
+    if others:
+        names = [folder.path.name for folder in (newest, *others)]
+        raise BadInput(
+            Problem(
+                what=f"runs of {len(names)} models: {shortlist(names, _NAMED)}",
+                where=str(start),
+                fix=f"name the folder of one, e.g. {newest.path}",
+            )
+        )
 
 
 def _run_of_file(file: Path, timestamp: str, run: str) -> RunFiles:
@@ -278,12 +299,7 @@ def refuse_pointers(start: Path) -> None:
 
 
 def of_place(
-    folder: Folder,
-    timestamp: str,
-    where: str,
-    notes: Iterable[str] = (),
-    *,
-    only: Mapping[str, Path] | None = None,
+    folder: Folder, timestamp: str, where: str, *, only: Mapping[str, Path] | None = None
 ) -> RunFiles:
     """The files of one of the runs in a place.
 
@@ -292,7 +308,6 @@ def of_place(
         timestamp: Which run, as `find_run` takes it; of a place with a folder per task the newest
             of each.
         where: What the user named, for messages.
-        notes: What was decided before.
         only: The samples that were named, where it is not all.
 
     Raises:
@@ -300,7 +315,7 @@ def of_place(
     """
     if folder.by_task and timestamp == NEWEST:
         timestamp = EACH
-    stamp, more = _choose_stamp(folder, timestamp, where)
+    stamp, notes = _choose_stamp(folder, timestamp, where)
     samples = dict(folder.samples.get(stamp, {}))
     earlier: list[Path] = []
     parts: dict[str, tuple[tuple[Path, Path], ...]] = {}
@@ -324,7 +339,7 @@ def of_place(
         results=folder.results.get(stamp),
         samples=dict(sorted(samples.items())),
         stamps=tuple(folder.stamps),
-        notes=(*notes, *more),
+        notes=tuple(notes),
         earlier=tuple(earlier),
         parts=parts,
     )

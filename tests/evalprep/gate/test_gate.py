@@ -44,8 +44,8 @@ def simulate(generator, *, drop=0.0, noise=0.05, size=PAIRS):
     return now, before
 
 
-def test_which_of_several_runs_was_judged_is_said(tmp_path, capsys):
-    """A gate over a folder of two models looks at one of them."""
+def test_one_of_several_models_is_never_judged_for_all(tmp_path, capsys):
+    """The newer model would pass, and the older one would fail."""
     good = rows_of([True] * 40)
     write_run(tmp_path / "now", {"t": rows_of([False] * 40)}, model="org__bad")
     write_run(tmp_path / "now", {"t": good}, model="org__good", stamp=LATER)
@@ -53,10 +53,12 @@ def test_which_of_several_runs_was_judged_is_said(tmp_path, capsys):
     policy = tmp_path / "policy.yaml"
     policy.write_text("defaults: {max_drop: 20%}")
     places = [str(tmp_path / name) for name in ("now", "before")]
-    assert main(["gate", *places, "--policy", str(policy)]) == 0
-    printed = capsys.readouterr().out
-    assert "warning: good: several model folders in" in printed
-    assert "the newest, org__good, is used (others: org__bad)" in printed
+    assert main(["gate", *places, "--policy", str(policy)]) == 2
+    message = capsys.readouterr().err
+    assert "runs of 2 models: org__good, org__bad" in message
+    assert f"e.g. {tmp_path / 'now' / 'org__good'}" in message
+    one = str(tmp_path / "now" / "org__bad")
+    assert main(["gate", one, places[1], "--policy", str(policy)]) == 1
 
 
 def test_a_planted_drop_of_three_points_fails_with_one(tmp_path, capsys):

@@ -130,12 +130,15 @@ def test_renamed_results_files_go_to_the_samples_of_their_own_run(tmp_path, late
     assert [run.results and run.results.name for run in runs] == expected
 
 
-def test_several_models_take_the_newest_and_name_the_others(tmp_path):
+def test_none_of_several_models_is_taken_for_all(tmp_path):
     write_run(tmp_path, {"t": [Row("a")]}, model="old")
     write_run(tmp_path, {"t": [Row("a")]}, model="new", stamp=LATER)
-    found = find_run(tmp_path)
-    assert found.folder.name == "new"
-    assert any("old" in note for note in found.notes)
+    with pytest.raises(BadInput) as caught:
+        find_run(tmp_path)
+    problem = caught.value.problems[0]
+    assert problem.what == "runs of 2 models: new, old"
+    assert problem.fix.endswith(str(tmp_path / "new"))
+    assert find_run(tmp_path / "old").folder.name == "old"
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty", "other.json"])

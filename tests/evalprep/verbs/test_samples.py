@@ -85,12 +85,12 @@ def test_doubts_about_a_comparison_stand_beside_its_lost_samples(tmp_path, capsy
     assert "warning: t: the prompt differs on 1 of 1 rows" in captured.err
 
 
-def test_which_of_several_runs_was_read_is_said(tmp_path, capsys):
+def test_samples_of_one_of_several_models_are_not_shown_for_all(tmp_path, capsys):
     write_run(tmp_path, {"t": [Row("a")]}, model="org__first")
     write_run(tmp_path, {"t": [Row("a")]}, model="org__second", stamp=LATER)
-    text = printed(capsys, str(tmp_path))
-    assert "note: several model folders" in text
-    assert "org__second, is used (others: org__first)" in text
+    assert main(["samples", str(tmp_path)]) == 2
+    assert "runs of 2 models: org__second, org__first" in capsys.readouterr().err
+    assert printed(capsys, str(tmp_path / "org__first"))
 
 
 def test_messages_for_a_chat_server_are_shown_as_such(tmp_path, capsys):
