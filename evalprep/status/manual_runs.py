@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,20 +34,21 @@ def results_files(place: Path) -> list[Path]:
     return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
 
 
-def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, TaskStatus]:
+def finished(place: Path, *, since: float, runs: Collection[str]) -> dict[str, TaskStatus]:
     """Tasks in the results files of a folder; the newest file that has a task counts.
 
     Args:
         place: An output folder, or a model's folder in it.
-        since: Older files are left out.
-        run: Id of a run: its files count whatever their age.
+        since: Older files without a run id are left out.
+        runs: Ids of runs: their files count whatever their age, those of other runs never.
     """
     from evalprep.results import invocation_of
 
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
-        is_old = path.stat().st_mtime < since
-        if is_old and not (run and invocation_of("", path, {}).run == run):
+        run = invocation_of("", path, {}).run
+        counts = run in runs if run else path.stat().st_mtime >= since
+        if not counts:
             continue
         lines |= _lines_of(path, _read(path))
     return lines
