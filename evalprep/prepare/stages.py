@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -36,7 +36,7 @@ from evalprep.prepare.shares import whole_blocks
 from evalprep.prepare.soundness import maker_of_rows
 from evalprep.prepare.workdir import put_in_place
 from evalprep.results import MADE_FROM, Run, load_run, made_from
-from evalprep.status import calls_of, rows_of
+from evalprep.status import calls_of, rows_of, runs_that_count
 from evalprep.yamlfile import YamlFile
 
 
@@ -67,7 +67,8 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
 
     Args:
         work_dir: The prepared folder.
-        run: Id of the run; that of the preparation by default.
+        run: Id of the run; by default, of the ids that count for the preparation, the one with the
+            replies.
 
     Returns:
         One entry per later task, in the order of stages; none where the preparation has one stage.
@@ -80,12 +81,12 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
     later = sorted((name for name, task in plan.tasks.items() if task.after), key=plan.depth)
     if not later:
         return []
-    run_name = run or prepared.run
-    earlier = _run_of(prepared, run_name)
+    run_names = [run] if run else list(runs_that_count(prepared, prepared.run))
     stages = []
     for name in later:
-        reason = _missing(plan.tasks[name], prepared, run_name)
-        if reason or earlier is None:
+        run_name, reason = _source_run(plan.tasks[name], prepared, run_names)
+        earlier = None if reason else _run_of(prepared, run_name)
+        if earlier is None:
             stages.append(Stage(name, "waiting", reason=reason))
         else:
             stage, prepared = _make(name, earlier, prepared)
@@ -98,6 +99,17 @@ def _run_of(prepared: Prepared, run: str) -> Run | None:
         return load_run(str(prepared.output_path), run=run)
     except BadInput:
         return None
+
+
+def _source_run(task: TaskPlan, prepared: Prepared, runs: Sequence[str]) -> tuple[str, str]:
+    """The first of some runs with all rows that a task waits for.
+
+    Else the last of them, and what it lacks.
+    """
+    missing = {run: _missing(task, prepared, run) for run in runs}
+    complete = [run for run, reason in missing.items() if not reason]
+    chosen = complete[0] if complete else runs[-1]
+    return chosen, missing[chosen]
 
 
 def _missing(task: TaskPlan, prepared: Prepared, run: str) -> str:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from evalprep.results.invocations import Invocation, invocation_of
     from evalprep.results.known_metrics import direction_of
     from evalprep.results.labels import label_runs
-    from evalprep.results.loading import load_run
+    from evalprep.results.loading import load_run, open_results
     from evalprep.results.logged import (
         NONE,
         Rescored,

@@ -23,6 +23,7 @@ from evalprep.packs import Plan, TaskPlan, edited_work_of, leaves, plan_of
 from evalprep.results.directions import Turned, turned_notes
 from evalprep.results.effort import Efforts, efforts_of
 from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
+from evalprep.results.folder import RESULTS
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import RowCounts, RunResults, TaskResults
 from evalprep.results.pointers import pointers_below, said_of
@@ -95,6 +96,14 @@ def load_run(
         turned=preparation.turned,
         efforts=_efforts_of_files(files, results, parts.joined),
     )
+
+
+def open_results(file: Path) -> Run:
+    """Opens a results file alone: its settings and stored scores, whatever lies beside it."""
+    name = RESULTS.fullmatch(file.name)
+    stamp = name["stamp"] if name else ""
+    logged, _ = read_results(file)
+    return Run(RunFiles(file.parent, stamp, file, {}), logged, {})
 
 
 def _refuse_several_models(files: RunFiles, results: _ResultsFiles) -> None:

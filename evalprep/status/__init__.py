@@ -16,5 +16,6 @@ if TYPE_CHECKING:
     from evalprep.status.lines import SYMBOLS, TaskStatus, duration, table_lines, task_lines
     from evalprep.status.log import failures, percent, speed
     from evalprep.status.reading import RunStatus, read_status
+    from evalprep.status.run_ids import runs_that_count
 else:
     __getattr__ = offered(__name__)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.errors import BadInput, Problem, near
 from evalprep.files import as_mapping
 from evalprep.packs import Command, Prepared, require_prepared
+from evalprep.status.run_ids import runs_that_count
 
 if TYPE_CHECKING:
     from evalprep.results import Invocation
@@ -24,14 +26,15 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
     Args:
         work_dir: The prepared folder.
         name: Name of the command, such as `c1-plain`.
-        run: Id of the run; that of the command by default.
+        run: Id of the run; by default every id that counts for the command.
 
     Raises:
         BadInput: no prepared folder, or no such command.
     """
     prepared = require_prepared(work_dir)
     command = _command(prepared, name)
-    return _has_all_results(command, prepared, run or command.run or prepared.run)
+    calls = calls_of(command, prepared, run) if run else _calls_that_count(command, prepared)
+    return _has_all_results(command, prepared, calls)
 
 
 def left_of(work_dir: Path, name: str) -> list[str]:
@@ -46,7 +49,7 @@ def left_of(work_dir: Path, name: str) -> list[str]:
     """
     prepared = require_prepared(work_dir)
     command = _command(prepared, name)
-    calls = calls_of(command, prepared, command.run or prepared.run)
+    calls = _calls_that_count(command, prepared)
     own = [task for task in command.tasks if _is_own(task, prepared)]
     return [task for task in own if not rows_of(task, prepared, calls).all_there]
 
@@ -69,11 +72,11 @@ def tasks_left(work_dir: Path, name: str, tasks: Sequence[str], run: str) -> lis
     command = _command(prepared, name)
     if not run:
         return list(tasks)
-    if _has_all_results(command, prepared, run):
+    calls = calls_of(command, prepared, run)
+    if _has_all_results(command, prepared, calls):
         return []
     if not all(_is_own(task, prepared) for task in tasks):
         return list(tasks)
-    calls = calls_of(command, prepared, run)
     return [task for task in tasks if not rows_of(task, prepared, calls).all_there]
 
 
@@ -97,9 +100,8 @@ def _is_own(name: str, prepared: Prepared) -> bool:
     return task is not None and not task.stock
 
 
-def _has_all_results(command: Command, prepared: Prepared, run: str) -> bool:
+def _has_all_results(command: Command, prepared: Prepared, calls: Sequence[Invocation]) -> bool:
     """Returns whether a command has all its results; a preparation without run ids cannot tell."""
-    calls = calls_of(command, prepared, run)
     # How many rows and members one of lm-eval's own has is known to lm-eval alone, which writes
     # all or nothing.
     was_called = any(call.command == command.name for call in calls)
@@ -150,12 +152,15 @@ def rows_of(task: str, prepared: Prepared, calls: Iterable[Invocation]) -> TaskR
 
 
 def is_outdated(task: str, prepared: Prepared, call: Invocation) -> bool:
-    """Returns whether a task was edited after a call that bears the id of the preparation.
+    """Returns whether a task was edited after a call whose id does not show the edit.
 
-    `evalprep run` makes a new id of an edit; a pasted command keeps the one that it was printed
-    with.
+    `evalprep run` makes a new id of an edit, but not of one of a later stage; a pasted command
+    keeps the one that it was printed with.
     """
-    if task not in call.samples or call.run not in {model.run for model in prepared.models}:
+    planned = prepared.plan.tasks.get(task)
+    is_later = planned is not None and bool(planned.after)
+    is_as_prepared = call.run in {model.run for model in prepared.models}
+    if task not in call.samples or not (is_as_prepared or is_later):
         return False
     return prepared.edited_since(task, call.results.stat().st_mtime)
 
@@ -172,6 +177,12 @@ def _scored_rows(task: str, call: Invocation) -> int:
     # lm-eval before 0.4.3 wrote no counts.
     first = first_line(call.samples[task])
     return 0 if first is None else len(cached_table(call.samples[task], first.filter))
+
+
+def _calls_that_count(command: Command, prepared: Prepared) -> list[Invocation]:
+    """The calls that stand for a command, of every run id that counts."""
+    runs = runs_that_count(prepared, command.run or prepared.run)
+    return list(chain.from_iterable(calls_of(command, prepared, run) for run in runs))
 
 
 def calls_of(command: Command, prepared: Prepared, run: str) -> list[Invocation]:

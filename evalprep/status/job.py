@@ -14,14 +14,12 @@ from evalprep.files import unchanged_sha256
 from evalprep.packs import (
     Command,
     Prepared,
-    PreparedModel,
     keep_records,
     records_of_work,
     require_prepared,
-    run_id,
-    subject_of,
     task_of,
 )
+from evalprep.status.run_ids import runs_now
 from evalprep.yamltext import NotYaml, yaml_value
 
 
@@ -147,7 +145,7 @@ def read_jobs(work_dir: Path) -> list[Job]:
             cannot give.
     """
     prepared = require_prepared(work_dir)
-    runs = _runs_now(prepared)
+    runs = runs_now(prepared)
     return [_job_of(command, prepared, runs) for command in prepared.commands]
 
 
@@ -179,34 +177,13 @@ def _job_of(command: Command, prepared: Prepared, runs: Mapping[str, str]) -> Jo
     )
 
 
-def _runs_now(prepared: Prepared) -> dict[str, str]:
-    """Id of each prepared run -> its id as the files are now.
-
-    An edit is another run. Release 0.1.0 knew no ids.
-    """
-    if not prepared.run:
-        return {}
-    return {model.run: _run_now(model, prepared) for model in prepared.models}
-
-
-def _run_now(model: PreparedModel, prepared: Prepared) -> str:
-    """The id of one model's run as the files are now."""
-    return run_id(
-        subject_of(model.model, model.model_args),
-        {**prepared.config, "model_revision": model.revision},
-        prepared.plan,
-        folder=prepared.folder,
-        work_dir=Path(str(prepared.config.get("work_dir") or prepared.folder)),
-    )
-
-
 def keep_edited_runs(work_dir: Path) -> None:
     """Keeps the record of each run whose files were edited since they were prepared.
 
     Beside its results, as the preparation keeps that of the unedited run.
     """
     prepared = require_prepared(work_dir)
-    runs = _runs_now(prepared)
+    runs = runs_now(prepared)
     if prepared.output_path is not None and any(now != run for run, now in runs.items()):
         keep_records(prepared.output_path, records_of_work(prepared, runs))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from evalprep.status.lines import TaskStatus
 from evalprep.yamltext import NotYaml, yaml_value
 
 if TYPE_CHECKING:
-    from evalprep.results import RunResults
+    from evalprep.results import Run, RunResults
 
 #: Last parts of the words that start lm_eval; the last ones are modules of ours.
 _PROGRAMS = frozenset(
@@ -34,20 +34,21 @@ def results_files(place: Path) -> list[Path]:
     return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
 
 
-def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, TaskStatus]:
+def finished(place: Path, *, since: float, runs: Collection[str]) -> dict[str, TaskStatus]:
     """Tasks in the results files of a folder; the newest file that has a task counts.
 
     Args:
         place: An output folder, or a model's folder in it.
-        since: Older files are left out.
-        run: Id of a run: its files count whatever their age.
+        since: Older files without a run id are left out.
+        runs: Ids of runs: their files count whatever their age, those of other runs never.
     """
     from evalprep.results import invocation_of
 
     lines: dict[str, TaskStatus] = {}
     for path in results_files(place):
-        is_old = path.stat().st_mtime < since
-        if is_old and not (run and invocation_of("", path, {}).run == run):
+        run = invocation_of("", path, {}).run
+        counts = run in runs if run else path.stat().st_mtime >= since
+        if not counts:
             continue
         lines |= _lines_of(path, _read(path))
     return lines
@@ -55,41 +56,104 @@ def finished(place: Path, *, since: float = 0.0, run: str = "") -> dict[str, Tas
 
 @dataclass(frozen=True)
 class _Place:
-    """The place of one run by hand: a folder, and a name where that holds several."""
+    """The place of runs by hand: a folder, and a name where that holds several."""
 
     folder: Path
     name: str
 
     def prefix(self, start: Path, names_in_folder: int) -> str:
-        """The shortest path below `start` that only this run has."""
+        """The shortest path below `start` that only this place has."""
         parts = [*self.folder.relative_to(start).parts]
         if names_in_folder > 1:
             parts.append(self.name)
         return "/".join(parts)
 
 
+@dataclass(frozen=True)
+class _TaskKey:
+    """The facts that tell the results of a task apart: of one key the newest file counts.
+
+    Attributes:
+        place: The place of its run.
+        task: Its name.
+        settings: A digest of how the task was asked.
+        seed: The seed of the run.
+    """
+
+    place: _Place
+    task: str
+    settings: str
+    seed: str
+
+
+@dataclass(frozen=True)
+class _TaskResults:
+    """The line of a task, and the results file that it is read from."""
+
+    line: TaskStatus
+    run: Run
+
+
 def finished_by_folder(place: Path) -> dict[str, TaskStatus]:
-    """The same of a folder that may hold several models.
+    """The same of a folder that may hold several models, and one with several settings.
 
     A task with results of several runs has a line for each, with folder and name of the run in
-    front: the name of the file where a person gave it, else that of the model.
+    front: the name of the file where a person gave it, else that of the model. Runs of one model
+    with other settings have the names that `score` gives them.
     """
-    lines: dict[tuple[_Place, str], TaskStatus] = {}
-    for path in results_files(place):
-        logged = _read(path)
-        lines |= {(_place_of(path, logged), name): line for name, line in _lines_of(path, logged)}
-    runs_by_task = Counter(name for _, name in lines)
-    runs_by_folder = Counter(run.folder for run in {run for run, _ in lines})
+    newest = _newest_by_settings(place)
+    places = _named_places(newest)
+    runs_by_task = Counter(key.task for key in newest)
+    runs_by_folder = Counter(run.folder for run in set(places.values()))
     named: dict[str, TaskStatus] = {}
-    for (run, name), line in lines.items():
+    for key, results in newest.items():
+        run = places[key]
         prefix = run.prefix(place, runs_by_folder[run.folder])
-        shown = name if runs_by_task[name] == 1 else f"{prefix}/{name}"
-        named[shown] = replace(line, name=shown)
+        shown = key.task if runs_by_task[key.task] == 1 else f"{prefix}/{key.task}"
+        named[shown] = replace(results.line, name=shown)
     return named
 
 
+def _newest_by_settings(place: Path) -> dict[_TaskKey, _TaskResults]:
+    """The newest results of each task, for each of the settings that it was run with."""
+    from evalprep.results import open_results
+
+    newest: dict[_TaskKey, _TaskResults] = {}
+    for path in results_files(place):
+        run = open_results(path)
+        for name, line in _lines_of(path, run.logged):
+            newest[_key_of(run, path, name)] = _TaskResults(line, run)
+    return newest
+
+
+def _key_of(run: Run, path: Path, task: str) -> _TaskKey:
+    """The key of a task in a results file."""
+    from evalprep.results import question_of, seed_of
+
+    settings = question_of(run, run.stored[task])
+    return _TaskKey(_place_of(path, run.logged), task, settings, seed_of(run))
+
+
+def _named_places(newest: Mapping[_TaskKey, _TaskResults]) -> dict[_TaskKey, _Place]:
+    """The place of each key; one with several settings of a task has the label of the run."""
+    from evalprep.results import label_runs
+
+    keys_by_place: dict[_Place, list[_TaskKey]] = {}
+    for key in newest:
+        keys_by_place.setdefault(key.place, []).append(key)
+    places: dict[_TaskKey, _Place] = {}
+    for place, keys in keys_by_place.items():
+        if len({key.task for key in keys}) == len(keys):
+            places |= dict.fromkeys(keys, place)
+            continue
+        runs = {newest[key].run.files.results: newest[key].run for key in keys}
+        label_runs(list(runs.values()))
+        places |= {key: replace(place, name=newest[key].run.label) for key in keys}
+    return places
+
+
 def _place_of(path: Path, logged: RunResults) -> _Place:
-    """The run that a results file belongs to: files that lm-eval named are one run per model."""
+    """The place of a results file: all files that lm-eval named are in one per model."""
     from evalprep.results import is_stamped
 
     model = logged.settings.model.rstrip("/").rpartition("/")[2]

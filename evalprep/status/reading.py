@@ -18,6 +18,7 @@ from evalprep.status.folder import RunFolder
 from evalprep.status.job import Job, read_jobs
 from evalprep.status.lines import SYMBOLS, TaskStatus, in_order, table_lines, task_lines
 from evalprep.status.log import failures
+from evalprep.status.run_ids import runs_that_count
 
 _OWN_END = frozenset({"done", "failed", "interrupted"})
 _NOT_STARTED = "not started"
@@ -155,7 +156,8 @@ def _of_prepared_by_hand(
     alive = bool(seconds_of_running)
     if any(job.label for job in jobs):
         return _of_models(prepared, jobs, alive=alive)
-    finished = manual_runs.finished(output, since=prepared.changed, run=prepared.run)
+    runs = runs_that_count(prepared, prepared.run)
+    finished = manual_runs.finished(output, since=prepared.changed, runs=runs)
     outdated = []
     lines = {}
     for name, line in finished.items():
@@ -269,7 +271,7 @@ def _of_models(prepared: Prepared, jobs: list[Job], *, alive: bool) -> RunStatus
     lines: list[TaskStatus] = []
     for job in jobs:
         names = manual_runs.resolve(job.leaves or job.tasks, prepared.groups)
-        pasted = _pasted(job, names)
+        pasted = _pasted(job, names, prepared)
         pending = [_pending(name, categories) for name in names if name not in pasted]
         lines += _named(job, [*pasted.values(), *pending])
     done = sum(line.status == DONE for line in lines)
@@ -345,7 +347,7 @@ def _of_command(run: RunFolder, job: Job) -> _CommandStatus:
     prepared = load_prepared(Path(job.include_path))
     if not state.units:
         names = _expect_all(state, job, prepared)
-        pasted = _pasted(job, names) if state.phase == _NOT_STARTED else {}
+        pasted = _pasted(job, names, prepared) if state.phase == _NOT_STARTED else {}
         if len(pasted) == len(names):
             lines = _named(job, list(pasted.values()))
             return _CommandStatus(phase="done, started by hand", lines=lines)
@@ -375,15 +377,21 @@ def _expect_all(state: State, job: Job, prepared: Prepared | None) -> list[str]:
     return names
 
 
-def _pasted(job: Job, names: list[str]) -> dict[str, TaskStatus]:
+def _pasted(job: Job, names: list[str], prepared: Prepared | None) -> dict[str, TaskStatus]:
     """Lines of tasks whose results lie there without our start.
 
     The results are of this run, although we did not start their command.
     """
-    if not job.run:
+    if not job.run or prepared is None:
         return {}
-    lines = manual_runs.finished(job.output_path, since=math.inf, run=job.run)
-    return {name: lines[name] for name in names if name in lines}
+    prepared_as = {command.name: command.run or prepared.run for command in prepared.commands}
+    runs = runs_that_count(prepared, prepared_as.get(job.name, job.run))
+    lines = manual_runs.finished(job.output_path, since=math.inf, runs=runs)
+    return {
+        name: lines[name]
+        for name in names
+        if name in lines and not _is_outdated(lines[name], prepared)
+    }
 
 
 def _bury(state: State) -> None:

@@ -369,6 +369,65 @@ def test_results_by_hand_of_several_models_below_one_folder(tmp_path):
     assert {line.name for line in read_status(tmp_path / "runs" / "today" / "a").tasks} == {"both"}
 
 
+def write_settings(place, *runs):
+    """Writes a run of the tasks t and u for each of some settings, an hour apart."""
+    for hour, settings in enumerate(runs):
+        shots = dict.fromkeys("tu", settings.get("num_fewshot", 0))
+        sizes = {"original": 4, "effective": settings.get("limit", 4)}
+        config = {"model": "dummy", "model_args": {"pretrained": "org/model"}}
+        config["random_seed"] = settings.get("seed", 0)
+        write_run(
+            place,
+            {task: [Row("r")] for task in settings.get("tasks", "tu")},
+            stamp=f"2026-03-01T{10 + hour}-00-00.000001",
+            extra={"n-shot": shots, "n-samples": dict.fromkeys("tu", sizes), "config": config},
+        )
+    for age, results in enumerate(sorted(place.glob("*/results_*.json"), reverse=True)):
+        os.utime(results, (time.time() - age,) * 2)
+
+
+@pytest.mark.parametrize(
+    ("runs", "shown"),
+    [
+        pytest.param([{}, {}], ["t", "u"], id="repeated"),
+        pytest.param(
+            [{}, {"num_fewshot": 5, "tasks": "t"}],
+            ["model, 10:00:00/t", "model, 11:00:00/t", "u"],
+            id="other shots of one task",
+        ),
+        pytest.param(
+            [{"tasks": "t"}, {"tasks": "t", "limit": 2}, {"tasks": "t"}],
+            ["model, 11:00:00/t", "model, 12:00:00/t"],
+            id="a part of the rows between, repeated",
+        ),
+        pytest.param(
+            [{"tasks": "t"}, {"tasks": "t", "seed": 7}],
+            ["model, 10:00:00/t", "model, 11:00:00/t"],
+            id="another seed",
+        ),
+    ],
+)
+def test_a_task_has_a_line_for_each_of_its_settings(tmp_path, runs, shown):
+    write_settings(tmp_path, *runs)
+    (home,) = tmp_path.glob("org__model")
+    assert sorted(line.name for line in read_status(home).tasks) == shown
+    above = [name.replace("model,", "org__model/model,") for name in shown]
+    assert sorted(line.name for line in read_status(tmp_path).tasks) == above
+
+
+def test_runs_with_other_settings_have_the_names_of_score_and_leaderboard(tmp_path, capsys):
+    write_settings(tmp_path, {"tasks": "t"}, {"tasks": "t", "num_fewshot": 5})
+    files = [str(path) for path in sorted(tmp_path.glob("*/results_*.json"))]
+    assert main(["status", str(tmp_path), "--json"]) == 0
+    lines = json.loads(capsys.readouterr().out)["tasks"]
+    labels = [line["name"].split("/")[1] for line in lines]
+    assert labels == ["model, 11:00:00", "model, 10:00:00"]
+    for verb in ("score", "leaderboard"):
+        assert main([verb, *files, *(["--no_write"] if verb == "score" else [])]) == 0
+        out = capsys.readouterr().out
+        assert all(label in out for label in labels), verb
+
+
 def test_results_in_a_file_with_a_name_of_its_own(tmp_path):
     """`--output_path mine.json` writes `mine_<stamp>.json`."""
     home = write_run(tmp_path, {"t": [Row("r")]})

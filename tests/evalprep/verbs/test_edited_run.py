@@ -1,10 +1,15 @@
 """A run of a work folder that was edited after its preparation, from the preparation to the verbs after the run."""
 
 import json
+import shutil
+import subprocess
+import time
+from datetime import UTC, datetime
 
 import pytest
 
 from evalprep.cli import main
+from tests.evalprep.results.writing import Row, write_run
 
 ROWS = "id,country,capital\n" + "".join(f"{at},Land {at},City {at}\n" for at in range(6))
 SENTENCE = "files differ from those that were prepared: capitals/capitals_qa.yaml edited"
@@ -96,3 +101,107 @@ def test_edited_data_leave_the_number_of_rows_open(project):
     (record,) = [record for record in records(project).values() if "edited" in record]
     assert record["tasks"]["capitals_qa"]["expected"] is None
     assert record["edited"]["files"][0]["name"] == "capitals/data/capitals_qa.parquet"
+
+
+@pytest.fixture
+def two_commands(project):
+    """The project with a second task, whose seed takes a command of its own."""
+    template = ("--template_dir", "packs", "--data", "capitals.csv")
+    question = ("--prompt", "Which river runs through {country}?", "--target", "capital")
+    assert main(["new-pack", "rivers", *template, *question]) == 0
+    pack = project / "packs" / "rivers" / "pack.yaml"
+    pack.write_text(
+        pack.read_text().replace("    description:", "    call: {seed: 7}\n    description:")
+    )
+    config = {"model_name": "dummy", "backend": "dummy", "template_dir": "packs"}
+    (project / "eval_config.yaml").write_text(json.dumps(config | {"tasks": "capitals, rivers"}))
+    shutil.rmtree(project / "eval_results")
+    assert main(["prepare"]) == 0
+    return project
+
+
+def reword(project, verb):
+    """Gives the question of one task another verb, and lets a moment go by on both sides."""
+    path = project / "work_dir" / "capitals" / "capitals_qa.yaml"
+    time.sleep(0.05)
+    old = next(
+        word for word in ("What is", "Name", "State") if f"{word} the capital" in path.read_text()
+    )
+    path.write_text(path.read_text().replace(f"{old} the capital", f"{verb} the capital"))
+    time.sleep(0.05)
+
+
+def paste(project):
+    """Writes the results of the first command as a pasted call does, with the id of the preparation."""
+    manifest = json.loads((project / "work_dir" / "manifest.json").read_text())
+    write_run(
+        project / "eval_results",
+        {"capitals_qa": [Row(str(at)) for at in range(6)]},
+        stamp=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S.%f"),
+        metadata={"version": 1.0, "run": manifest["run"], "command": "c1-plain"},
+        extra={"config": {"model": "dummy", "model_args": {}}},
+    )
+
+
+def run(project):
+    assert main(["run"]) == 0
+
+
+def left(capsys):
+    """What `status --left` prints of each command, with its exit code."""
+    answers = {}
+    for name in ("c1-plain", "c2-plain"):
+        capsys.readouterr()
+        code = main(["status", "--left", name])
+        answers[name] = (code, capsys.readouterr().out.split())
+    return answers
+
+
+ALL_DONE = {"c1-plain": (0, []), "c2-plain": (0, [])}
+EDITED_IS_LEFT = {"c1-plain": (1, ["capitals_qa"]), "c2-plain": (0, [])}
+
+
+@pytest.mark.parametrize("way", [run, paste])
+def test_results_after_an_edit_count_whichever_way_they_were_made(two_commands, capsys, way):
+    run(two_commands)
+    assert left(capsys) == ALL_DONE
+    reword(two_commands, "Name")
+    assert left(capsys) == EDITED_IS_LEFT
+    way(two_commands)
+    assert left(capsys) == ALL_DONE
+    capsys.readouterr()
+    assert main(["status", "--json"]) == 0
+    lines = json.loads(capsys.readouterr().out)["tasks"]
+    assert {line["name"]: line["status"] for line in lines} == {
+        "capitals_qa": "done",
+        "rivers_qa": "done",
+    }
+
+
+@pytest.mark.parametrize("way", [run, paste])
+def test_a_second_edit_takes_results_out_and_its_return_brings_them_back(two_commands, capsys, way):
+    run(two_commands)
+    reword(two_commands, "Name")
+    way(two_commands)
+    reword(two_commands, "State")
+    assert left(capsys) == EDITED_IS_LEFT
+    reword(two_commands, "What is")
+    assert left(capsys) == ALL_DONE
+
+
+def test_results_of_run_count_again_where_a_second_edit_is_taken_back(two_commands, capsys):
+    reword(two_commands, "Name")
+    run(two_commands)
+    reword(two_commands, "State")
+    assert left(capsys)["c1-plain"] == (1, ["capitals_qa"])
+    reword(two_commands, "Name")
+    assert left(capsys) == ALL_DONE
+
+
+def test_command_sh_skips_what_run_did_after_an_edit(two_commands):
+    reword(two_commands, "Name")
+    run(two_commands)
+    script = subprocess.run(
+        ["sh", "work_dir/command.sh"], check=False, capture_output=True, text=True
+    )
+    assert script.stdout.splitlines() == ["c1-plain: done already", "c2-plain: done already"]
