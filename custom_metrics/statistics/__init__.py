@@ -6,7 +6,6 @@ from custom_metrics.statistics.influence import (
     Influence,
     Unit,
     bounded_interval,
-    bounded_mean_interval,
     combined_influence,
     gathered_influence,
     influence_of,
@@ -16,7 +15,6 @@ from custom_metrics.statistics.influence import (
     influence_of_rows,
     merged_influence,
     paired_influence,
-    rows_interval,
 )
 from custom_metrics.statistics.mean import (
     Estimate,
@@ -56,6 +54,13 @@ from custom_metrics.statistics.perplexity import (
     perplexity_ratio,
 )
 from custom_metrics.statistics.planning import RowsNeeded, rows_needed, unchanged_rows, units_needed
+from custom_metrics.statistics.row_mean import (
+    Bounds,
+    bounded_mean_interval,
+    known_error_interval,
+    mean_bounds,
+    rows_interval,
+)
 from custom_metrics.statistics.score import (
     Interval,
     PairedVerdicts,
@@ -97,6 +102,7 @@ METRICS = {
 __all__ = [
     "METRICS",
     "BitsDifference",
+    "Bounds",
     "Estimate",
     "Influence",
     "Interval",
@@ -125,7 +131,9 @@ __all__ = [
     "influence_of_counts",
     "influence_of_mean",
     "influence_of_rows",
+    "known_error_interval",
     "mcnemar_p",
+    "mean_bounds",
     "mean_interval",
     "mean_stderr",
     "median_interval",

@@ -14,17 +14,14 @@ from numpy.typing import ArrayLike
 from custom_metrics.statistics.corpus import gradient
 from custom_metrics.statistics.mean import (
     Floats,
-    cluster_codes,
     flat_floats,
-    mean_stderr,
-    proportion_interval,
     row_weights,
     sum_of_products,
     sums_of_products,
 )
-from custom_metrics.statistics.normal import student_critical_value
+from custom_metrics.statistics.row_mean import units_interval
 from custom_metrics.statistics.score import Interval
-from custom_metrics.statistics.units import PairedUnits, effective
+from custom_metrics.statistics.units import PairedUnits
 
 
 class Unit(NamedTuple):
@@ -301,80 +298,4 @@ def bounded_interval(
     weights = rows / float(np.sum(rows))
     errors = np.array([unit.influence for unit in units])
     errors = errors - weights * math.fsum(errors)
-    middle = (least + most) / 2.0
-    return _moved(
-        PairedUnits.of(value - middle, errors, weights, errors, most - middle), middle, confidence
-    )
-
-
-def rows_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval | None:
-    """Interval of one run's plain mean over rows that stand alone.
-
-    Of verdicts Wilson's, of shares the one with pseudo-rows, of other numbers Student's. Every mean
-    over the same rows has this interval, whoever shows it.
-
-    Returns:
-        Low and high end; None for fewer than two rows, and for numbers without bounds that are all
-        alike: both tell nothing of their spread.
-
-    >>> [round(end, 3) for end in rows_interval([1.0] * 10)]
-    [0.722, 1.0]
-    """
-    x = flat_floats(values)
-    if x.size < 2:
-        return None
-    mean = float(np.mean(x))
-    if set(np.unique(x)) <= {0.0, 1.0}:
-        low, high = proportion_interval(mean, x.size, confidence=confidence)
-        return Interval(low, high)
-    stderr = mean_stderr(x)
-    degrees = x.size - 1
-    if x.min() >= 0 and x.max() <= 1:
-        errors = (x - mean) / x.size
-        units = np.arange(x.size)
-        return bounded_mean_interval(mean, stderr, degrees, errors, units, confidence=confidence)
-    if stderr == 0:
-        return None
-    half = student_critical_value(confidence, degrees) * stderr
-    return Interval(mean - half, mean + half)
-
-
-def bounded_mean_interval(
-    value: float,
-    stderr: float,
-    degrees: float,
-    errors: ArrayLike,
-    units: ArrayLike,
-    *,
-    least: float = 0.0,
-    most: float = 1.0,
-    confidence: float = 0.95,
-) -> Interval:
-    """As `bounded_interval`, of a mean whose standard error is known.
-
-    Args:
-        value: The mean.
-        stderr: Its standard error.
-        degrees: Of freedom of the standard error.
-        errors: By how much each row moves the mean.
-        units: Number of the document of each row, or of the row itself.
-        least: Lower bound of the score.
-        most: Its upper bound.
-        confidence: Of the interval.
-    """
-    codes = cluster_codes(units)
-    sums = np.bincount(codes, weights=np.asarray(errors, dtype=np.float64))
-    shares = np.bincount(codes) / codes.size
-    middle = (least + most) / 2.0
-    effective_units = 1.0 / float(np.sum(shares * shares))
-    distance = PairedUnits(
-        value - middle, stderr, degrees, effective_units, effective(np.sort(sums)), most - middle
-    )
-    return _moved(distance, middle, confidence)
-
-
-def _moved(distance: PairedUnits, middle: float, confidence: float) -> Interval:
-    """The interval of a distance from the middle of a range as one within the range."""
-    reach = distance.range or 0.0
-    low, high = (middle + min(max(end, -reach), reach) for end in distance.interval(confidence))
-    return Interval(low, high)
+    return units_interval(value, errors, weights, least, most, confidence=confidence)

@@ -17,6 +17,7 @@ from typing import Any
 
 from custom_metrics.statistics.agreement import krippendorff_alpha
 from custom_metrics.statistics.mean import mean_interval
+from custom_metrics.statistics.row_mean import Bounds, rows_interval
 from evalprep.annotate.answers import SCHEMA, Question, Who
 from evalprep.annotate.attachment import stamp_for
 from evalprep.annotate.collection import pair_items
@@ -223,8 +224,9 @@ def _rated(
     reasons = Counter(
         _reason_without_value(words) for sample, words in status.items() if sample not in first
     )
-    raters = [_rater(counts, first, None)]
-    raters += [_rater(judge, means[judge], first) for judge in means if judge != counts]
+    bounds = (scale.low, scale.high) if scale else (None, None)
+    raters = [_rater(counts, first, None, bounds)]
+    raters += [_rater(judge, means[judge], first, bounds) for judge in means if judge != counts]
     apart = sorted(_differing(by_judge, means), key=lambda sample: (-sample.spread, sample.index))
     return Rated(
         task,
@@ -245,6 +247,7 @@ def _rater(
     judge: str,
     means: Mapping[tuple[int, str], float],
     first: Mapping[tuple[int, str], float] | None,
+    bounds: Bounds,
 ) -> Rater:
     """One judge's ratings, beside those of the first judge where there are several."""
     numbers = list(means.values())
@@ -253,6 +256,10 @@ def _rater(
     if numbers:
         interval = mean_interval(numbers)
         rater = replace(rater, mean=interval.value, low=interval.low, high=interval.high)
+        if min(numbers) == max(numbers):
+            # Equal ratings show no spread: the scale alone bounds what others would be.
+            low, high = rows_interval(numbers, bounds=bounds) or (None, None)
+            rater = replace(rater, low=low, high=high)
     if first is None:
         return rater
     both = [(first[sample], value) for sample, value in means.items() if sample in first]

@@ -49,6 +49,7 @@ def estimate(scored: Scored, mask: Mask | None = None) -> Numbers:
             scored.names,
             clusters,
             0,
+            bounds=scored.bounds,
         )
     return cast(Numbers, plain(micro(scored).numbers()))
 

@@ -73,6 +73,13 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         return self.unit in {"", SHARE}
 
     @property
+    def bounds(self) -> tuple[float | None, float | None] | None:
+        """Least and greatest value, None for an open end; None where nothing is known of them."""
+        if self.range is not None:
+            return self.range
+        return None if self.may_be_share else (None, None)
+
+    @property
     def is_score(self) -> bool:
         """Returns whether it scores replies.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from custom_metrics import statistics
 from evalprep.results import UNKNOWN, Table, TaskRun
-from evalprep.score.estimate import Estimate
+from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
 from evalprep.score.result import Result
 
 _NOT_FINITE = "the mean of such large scores is not finite"
@@ -32,6 +32,7 @@ class Scored:
         unscored: Rows without a number.
         keys: What each row shares with others: its document, else the row itself; the same in every
             run.
+        bounds: Least and greatest value, None for an open end; None where nothing is known of them.
     """
 
     values: NDArray[np.float64]
@@ -41,6 +42,7 @@ class Scored:
     clusters: NDArray[np.int64] | None
     unscored: int
     keys: list[str] = field(default_factory=list, repr=False)
+    bounds: statistics.Bounds | None = None
 
     def document_codes(self) -> NDArray[np.int64]:
         """Returns the document of each row; a row that stands alone is one by itself."""
@@ -60,6 +62,7 @@ class _Gathering:
     names: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     unscored: int = 0
+    known_bounds: set[statistics.Bounds | None] = field(default_factory=set)
     next_cluster: int = 0
     has_documents: bool = False
 
@@ -96,17 +99,26 @@ class _Gathering:
         if not self.values:
             no_groups = np.empty(0, dtype=np.int64)
             return Scored(np.empty(0), np.empty(0), no_groups, [], None, 0)
+        values = np.concatenate(self.values)
         clusters = np.concatenate(self.clusters)
         is_shared = self.has_documents and np.unique(clusters).size < clusters.size
         return Scored(
-            np.concatenate(self.values),
+            values,
             np.concatenate(self.weights),
             np.concatenate(self.groups),
             self.names,
             clusters if is_shared else None,
             self.unscored,
             self.keys,
+            # Of all rows: a part of them may lie between 0 and 1 where the others do not.
+            statistics.mean_bounds(values, self._bounds()),
         )
+
+    def _bounds(self) -> statistics.Bounds | None:
+        """The bounds that the metric of every task has; None where they are not known."""
+        if len(self.known_bounds) > 1:
+            return None
+        return next(iter(self.known_bounds))
 
 
 def collect(
@@ -118,7 +130,16 @@ def collect(
         table = task.table(params.get("filter"))
         metric = str(params.get("metric") or task.primary.metric)
         gathering.add(task_name, table, metric, with_keys=with_keys)
+        gathering.known_bounds.add(_bounds_of(task, metric))
     return gathering.scored()
+
+
+def _bounds_of(task: TaskRun, name: str) -> statistics.Bounds | None:
+    """The bounds of a metric by its name; None where nothing is known of it."""
+    for metric in (task.primary, *task.metrics):
+        if metric.metric == name:
+            return metric.bounds
+    return None
 
 
 def _key(task: str, table: Table, row: int) -> str:
@@ -149,7 +170,7 @@ def _estimate(
     degrees: int,
     errors: NDArray[np.float64],
 ) -> Estimate:
-    """A value with its Student interval, of shares the one that stays between 0 and 1.
+    """A value with the interval of a mean whose standard error is known.
 
     Args:
         value: The score.
@@ -169,14 +190,18 @@ def _estimate(
     )
     if math.isnan(stderr) or degrees <= 0:
         return estimate
-    are_shares = scored.values.min() >= 0 and scored.values.max() <= 1
-    if are_shares:
-        codes = scored.document_codes()
-        interval = statistics.bounded_mean_interval(value, stderr, degrees, errors, codes)
-    else:
-        half = statistics.student_critical_value(0.95, degrees) * stderr
-        interval = statistics.Interval(value - half, value + half)
-    return replace(estimate, stderr=stderr, interval=interval)
+    bounds = statistics.mean_bounds(scored.values, scored.bounds)
+    interval = statistics.known_error_interval(
+        value, stderr, degrees, errors, scored.document_codes(), bounds
+    )
+    return with_interval(replace(estimate, stderr=stderr), interval)
+
+
+def with_interval(estimate: Estimate, interval: tuple[float, float] | None) -> Estimate:
+    """Returns an estimate with its interval, or with a note where rows without spread have none."""
+    if interval is None and estimate.stderr is not None:
+        return replace(estimate, notes=(*estimate.notes, WITHOUT_SPREAD))
+    return replace(estimate, interval=interval)
 
 
 def _distinct(codes: NDArray[np.int64]) -> int:
@@ -228,22 +253,20 @@ def micro(scored: Scored) -> Estimate:
     if scored.values.size == 0:
         return _without_scores(scored)
     total = float(scored.weights.sum())
-    value = statistics.sum_of_products(scored.values, scored.weights) / total
-    units = _distinct(scored.document_codes())
+    estimate = Estimate(
+        value=statistics.sum_of_products(scored.values, scored.weights) / total,
+        n=int(scored.values.size),
+        rule="mean over rows",
+        clusters=None if scored.clusters is None else _distinct(scored.clusters),
+        skipped=_skipped(scored),
+    )
     stderr = _stderr_of_mean(scored)
-    errors = (scored.values - value) * scored.weights / total
-    estimate = _estimate(value, stderr, scored, "mean over rows", degrees=units - 1, errors=errors)
-    if _is_plain(scored):
-        return replace(estimate, interval=statistics.rows_interval(scored.values))
-    if estimate.interval and set(np.unique(scored.values)) <= {0.0, 1.0}:
-        # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's
-        # does not. Rows that share documents count as their effective number; where all agree, each
-        # document counts once.
-        effective = value * (1 - value) / stderr**2 if stderr > 0 else units
-        size = min(effective, total)
-        interval = statistics.proportion_interval(value, size)
-        return replace(estimate, interval=interval)
-    return estimate
+    if math.isnan(stderr):
+        return estimate
+    interval = statistics.rows_interval(
+        scored.values, scored.clusters, weights=scored.weights, bounds=scored.bounds
+    )
+    return with_interval(replace(estimate, stderr=stderr), interval)
 
 
 def _is_plain(scored: Scored) -> bool:
@@ -260,13 +283,15 @@ def _stderr_of_mean(scored: Scored) -> float:
     return statistics.clustered_stderr(scored.values, codes, weights=weights, correction=True)
 
 
-def over_documents(values: Sequence[float], documents: Sequence[str]) -> Estimate:
-    """The mean over rows that share documents."""
+def over_documents(
+    values: Sequence[float], documents: Sequence[str], bounds: statistics.Bounds | None
+) -> Estimate:
+    """The mean over rows that share documents; bounds of the score where they are known."""
     numbers = np.array(values, dtype=np.float64)
     weights = np.ones_like(numbers)
     codes = _codes(np.array(documents)).astype(np.int64)
     groups = np.zeros(codes.size, dtype=np.int64)
-    return micro(Scored(numbers, weights, groups, [""], codes, 0))
+    return micro(Scored(numbers, weights, groups, [""], codes, 0, bounds=bounds))
 
 
 def _codes(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -76,9 +76,7 @@ def documents_of(tasks: Mapping[str, TaskRun]) -> dict[str, str]:
     return documents
 
 
-def by_document(
-    result: Result, documents: Mapping[str, str], bounds: tuple[float | None, float | None]
-) -> Result:
+def by_document(result: Result, documents: Mapping[str, str], bounds: statistics.Bounds) -> Result:
     """A score of a pack with the interval over documents, where its rows share some.
 
     Args:
@@ -93,11 +91,12 @@ def by_document(
     if merged is influence:
         return result
     bare = result.without_uncertainty().changed(influence=merged)
-    by_rows = _of_rows(result.value, merged, documents)
+    by_rows = _of_rows(result.value, merged, documents, bounds)
     if by_rows is not None:
-        return bare.changed(
+        over_units = bare.changed(
             stderr=by_rows.stderr, interval=by_rows.interval, clusters=by_rows.clusters
         )
+        return over_units.with_notes(by_rows.notes)
     least, most = bounds
     if least is None or most is None:
         return bare
@@ -105,7 +104,14 @@ def by_document(
     return bare.changed(clusters=len(merged.units)).changed(interval=interval)
 
 
-def _of_rows(value: float, influence: Influence, documents: Mapping[str, str]) -> Estimate | None:
+def known_bounds(bounds: statistics.Bounds) -> statistics.Bounds | None:
+    """Returns the bounds that a pack declares for a score; None where it declares none."""
+    return None if bounds == (None, None) else bounds
+
+
+def _of_rows(
+    value: float, influence: Influence, documents: Mapping[str, str], bounds: statistics.Bounds
+) -> Estimate | None:
     """A plain mean over rows as that of a task; None of any other score."""
     rows = influence.values
     if not rows:
@@ -114,7 +120,7 @@ def _of_rows(value: float, influence: Influence, documents: Mapping[str, str]) -
     if not math.isclose(average, value, rel_tol=1e-9):
         return None
     document_of_row = [documents.get(key, key) for key in rows]
-    return over_documents(list(rows.values()), document_of_row)
+    return over_documents(list(rows.values()), document_of_row, known_bounds(bounds))
 
 
 def _fields_of(tasks: Sequence[TaskRun]) -> list[str]:

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict
 
+#: Note on a mean of rows that are all alike and so tell nothing of their spread.
+WITHOUT_SPREAD = (
+    "no interval: all rows have the same value, and no known bounds of the score hold it"
+)
+
 
 class Numbers(TypedDict):
     """A value with its uncertainty and its rows, for a line of a table."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from custom_metrics import statistics
 from custom_metrics.statistics import Influence
-from evalprep.score.estimate import Estimate
+from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
 
 #: What each row adds to a score, or a function that computes it.
 RowInfluence = Influence | Callable[[], Influence | None]
@@ -175,6 +175,8 @@ class Result(Mapping[str, Any]):
         own = dict(self.returned)
         own.pop("interval", None)
         own.pop("stderr", None)
+        if WITHOUT_SPREAD in self.notes:
+            own["notes"] = [note for note in self.notes if note != WITHOUT_SPREAD]
         return Result.of(own)
 
     def to_dict(self) -> dict[str, Any]:

@@ -171,6 +171,10 @@ def _odd_rows(task: TaskScore) -> Iterator[str]:
     yield from task.remarks
 
 
+def _without_interval(task: TaskScore) -> Iterator[str]:
+    yield from task.micro.notes
+
+
 def _empty_replies(task: TaskScore) -> Iterator[str]:
     if task.empty:
         yield f"{task.empty} of {task.n} replies are empty"
@@ -191,6 +195,7 @@ _REMARKS: tuple[Callable[[TaskScore], Iterator[str]], ...] = (
     _unscored_rows,
     _partial_data,
     _odd_rows,
+    _without_interval,
     _empty_replies,
     _other_value,
     _damaged_lines,

@@ -14,8 +14,8 @@ from custom_metrics import statistics
 from evalprep.packs import Pack, ScoreSpec, StoredTask
 from evalprep.results import Run, TaskRun, expected_rows, row_mappings
 from evalprep.score.builtin import collect, influence, macro, mean, mean_influence, micro
-from evalprep.score.documents import by_document, documents_of
-from evalprep.score.estimate import Estimate
+from evalprep.score.documents import by_document, documents_of, known_bounds
+from evalprep.score.estimate import WITHOUT_SPREAD, Estimate
 from evalprep.score.outcome import checked
 from evalprep.score.plan import plan_behind
 from evalprep.score.result import Result
@@ -129,7 +129,7 @@ class Walk:
         if stated is None:
             return self._compute_by_rule(spec)
         if not spec.needs or stated.value_by_index:
-            return _with_uncertainty(stated, _owner(spec))
+            return _with_uncertainty(stated, spec)
         computed = self._compute_by_rule(spec)
         return self._beside_stated(spec, stated, computed)
 
@@ -152,7 +152,7 @@ class Walk:
             reason = computed.reason or "no reference; name one with --reference"
             note = f"as the log states it, not computed anew: {reason}"
             noted = stated.with_notes([note])
-            return _with_uncertainty(noted, _owner(spec))
+            return _with_uncertainty(noted, spec)
         is_same = math.isclose(value, stated.value, rel_tol=1e-6, abs_tol=1e-9)
         if spec.reference or is_same:
             return computed
@@ -206,7 +206,11 @@ class Walk:
             influence_of_rows = partial(mean_influence, inputs.values())
             return Result.of_estimate(estimate, influence_of_rows)
         score = micro if spec.function == "micro" else macro
-        estimate = score(collect(tasks, spec.params))
+        scored = collect(tasks, spec.params)
+        declared = known_bounds(spec.range)
+        if declared is not None:
+            scored.bounds = statistics.mean_bounds(scored.values, declared)
+        estimate = score(scored)
         return Result.of_estimate(estimate, partial(_row_influence, spec, tasks))
 
     def _of_function(self, spec: ScoreSpec, tasks: Mapping[str, TaskRun]) -> Result:
@@ -225,7 +229,7 @@ class Walk:
             return _failed(spec.function, error)
         result = checked(returned, spec.function)
         result = result.with_notes(self._k_of_n(spec, tasks))
-        return _with_uncertainty(result, _owner(spec))
+        return _with_uncertainty(result, spec)
 
     def _of_stored(self, spec: ScoreSpec) -> Result:
         """A score from the values that lm-eval stored, where samples of some tasks are not here."""
@@ -379,11 +383,16 @@ def _unit(task: str, row: Mapping[str, Any], cluster: str) -> str:
 
 
 def _within(result: Result, bounds: tuple[float | None, float | None]) -> Result:
-    """A result whose interval keeps to the declared range, and has a width where all rows agree."""
-    least, most = bounds
-    if result.interval is None or least is None or most is None:
+    """A result whose interval keeps to the declared range, and has a width where all rows agree.
+
+    An interval without a width is none: the rows show no spread, which is no certainty.
+    """
+    if result.interval is None:
         return result
+    least, most = bounds
     low, high = result.interval
+    if least is None or most is None:
+        return result if low < high else _without_interval(result)
     if least <= low < high <= most:
         return result
     influence_of_rows = result.influence()
@@ -395,10 +404,17 @@ def _within(result: Result, bounds: tuple[float | None, float | None]) -> Result
         clipped_low = max(low, least)
         clipped_high = min(high, most)
         interval = statistics.Interval(clipped_low, clipped_high)
+    if interval.low >= interval.high:
+        return _without_interval(result)
     return result.changed(interval=interval)
 
 
-def _with_uncertainty(result: Result, owner: str) -> Result:
+def _without_interval(result: Result) -> Result:
+    """A result whose rows show no spread, without the interval that has no width."""
+    return result.without_uncertainty().with_notes([WITHOUT_SPREAD])
+
+
+def _with_uncertainty(result: Result, spec: ScoreSpec) -> Result:
     """Adds a standard error where the value is the mean of its `value_by_index` and has none."""
     value, rows = result.value, result.value_by_index
     if result.gives_uncertainty or value is None or rows is None:
@@ -411,14 +427,16 @@ def _with_uncertainty(result: Result, owner: str) -> Result:
             continue
         influence_of_rows = None
         if not result.gives_influence:
-            keys = [f"{owner}#{key}" for key in numbers]
+            keys = [f"{_owner(spec)}#{key}" for key in numbers]
             influence_of_rows = partial(statistics.influence_of_mean, keys, known)
-        return result.changed(
+        interval = statistics.rows_interval(known, bounds=known_bounds(spec.range))
+        result = result.changed(
             stderr=statistics.mean_stderr(known),
-            interval=statistics.rows_interval(known),
+            interval=interval,
             n=len(known),
             influence=influence_of_rows,
         )
+        return result if interval else result.with_notes([WITHOUT_SPREAD])
     return result
 
 

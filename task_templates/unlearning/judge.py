@@ -108,7 +108,8 @@ def judged(*, rows: Rows, **_: Any) -> Result:
         "notes": [f"rated by {judge}: {len(values)} of {len(judgements)} generations"],
         "judgements_sha256": hashlib.sha256(basis.encode()).hexdigest(),
     }
-    return with_mean_interval(result, means, data_set(rows))
+    least, most = RANGE
+    return with_mean_interval(result, means, data_set(rows), (least, most))
 
 
 def _parts(task: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -79,7 +79,12 @@ def with_interval(result: Result, interval: Sequence[float] | None) -> Result:
     return {**result, "interval": interval} if interval else result
 
 
-def with_mean_interval(result: Result, values: Mapping[str, Any], of: str = "") -> Result:
+def with_mean_interval(
+    result: Result,
+    values: Mapping[str, Any],
+    of: str = "",
+    bounds: tuple[float, float] | None = None,
+) -> Result:
     """The result of a mean with the number of its rows and its interval.
 
     Where there is no interval, the reason for it.
@@ -89,6 +94,7 @@ def with_mean_interval(result: Result, values: Mapping[str, Any], of: str = "") 
         values: Row -> what it adds to the mean; anything but a finite number is passed over.
         of: Data set of the rows. Scores of one data set ask about the same rows, which a comparison
             has to know.
+        bounds: Least and greatest value of a row; None for shares.
     """
     # In the order of the split: processes that share a run write one share after the other.
     ordered = sorted(values.items(), key=lambda item: (len(item[0]), item[0]))
@@ -99,7 +105,7 @@ def with_mean_interval(result: Result, values: Mapping[str, Any], of: str = "") 
     if of:
         keys = [f"{of}#{index}" for index in known]
         result = {**result, "influence": partial(influence_of_mean, keys, numbers)}
-    return with_interval({**result, "n": len(numbers)}, rows_interval(numbers))
+    return with_interval({**result, "n": len(numbers)}, rows_interval(numbers, bounds=bounds))
 
 
 def data_set(rows: Mapping[str, Any]) -> str:

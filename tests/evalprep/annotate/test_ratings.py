@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from custom_metrics.statistics import rows_interval
 from evalprep.cli import main
 from evalprep.packs.finding import find_packs
 from evalprep.results import load_run
@@ -49,6 +50,17 @@ def test_judges_stand_beside_each_other(asked):
     assert sum(counts.distribution.values()) == 11
     assert counts.low < counts.mean < counts.high
     assert -1 < other.alpha < 1
+
+
+def test_equal_ratings_have_the_interval_of_their_scale(science_run, judge):
+    with serve(lambda *_: "Rating: 5") as server:
+        options = ("--tasks", SUMMARY, "--num_concurrent", 1, "--max_retries", 0)
+        judge(science_run, server.url, *options, model="one")
+    (rated,) = ratings(science_run).values
+    (rater,) = rated.raters
+    assert (rater.mean, rater.high, rater.n) == (5, 5, 12)
+    low, _ = rows_interval([5.0] * 12, bounds=(1.0, 5.0))
+    assert rater.low == low < 4
 
 
 def test_the_furthest_apart_come_first(asked):

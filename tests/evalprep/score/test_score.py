@@ -26,6 +26,7 @@ from evalprep.score import (
     read_specs,
     score_run,
 )
+from evalprep.score.estimate import WITHOUT_SPREAD
 from evalprep.score.published import matches
 from evalprep.score.result import Result
 from evalprep.score.screen import show
@@ -183,29 +184,76 @@ def test_the_spread_of_rows_is_that_of_a_score_which_is_their_mean(tmp_path):
     assert (found["product"].value, found["product"].stderr) == (0.75, None)
 
 
-@pytest.mark.parametrize(
-    ("value", "least", "most", "cluster"),
-    [
-        (0.0, 0, 1, None),
-        (1.0, 0, 1, None),
-        (1.0, 1, 5, None),
-        (0.0, 0, 1, "d"),
-        (1.0, 0, 1, "d"),
-        (1.0, 1, 5, "d"),
-        (3.0, 1, 5, "d"),
-        (5.0, 1, 5, "d"),
-    ],
-)
-def test_the_interval_of_rows_that_agree_has_a_width_and_holds_the_value(
-    tmp_path, value, least, most, cluster
+ALIKE = [  # range, value, units: interval
+    ([0, 1], 0.0, 1, None),
+    ([0, 1], 0.0, 2, (0.0, 0.6576)),  # right or wrong: Wilson's
+    ([0, 1], 0.0, 20, (0.0, 0.1611)),
+    ([0, 1], 1.0, 2, (0.3424, 1.0)),
+    ([0, 1], 1.0, 20, (0.8389, 1.0)),
+    ([0, 1], 0.5, 20, (0.4194, 0.5806)),  # graded: pseudo-rows between the bounds
+    (None, 1.0, 20, (0.8389, 1.0)),  # nothing is known, and 0 and 1 hold all rows
+    (None, 0.5, 20, (0.4194, 0.5806)),
+    ([1, 5], 1.0, 1, None),
+    ([1, 5], 1.0, 2, (1.0, 3.8391)),
+    ([1, 5], 1.0, 20, (1.0, 1.7592)),
+    ([1, 5], 3.0, 2, (1.6848, 4.3152)),
+    ([1, 5], 3.0, 20, (2.6777, 3.3223)),
+    ([1, 5], 5.0, 20, (4.2408, 5.0)),
+    ([0, 10], 0.0, 20, (0.0, 1.8981)),  # no share: not Wilson's [0, 0.1611]
+    ([0, 10], 1.0, 20, (0.6458, 2.6432)),
+    ([0, None], 1.0, 20, None),  # bounds that are open or not known
+    (None, 3.0, 2, None),
+    (None, 3.0, 20, None),
+    ([1, 5], 0.0, 20, None),  # the rows leave the declared bounds
+]
+
+
+@pytest.mark.parametrize("of_document", [None, 1, 2])
+@pytest.mark.parametrize(("bounds", "value", "units", "interval"), ALIKE)
+def test_rows_that_are_alike_have_the_interval_of_their_bounds(
+    tmp_path, bounds, value, units, interval, of_document
 ):
-    rows = [Row(f"r{at}", value, cluster=cluster and f"d{at // 2}") for at in range(40)]
-    suite = {"share": {"function": "score.share", "tasks": ["t"], "range": [least, most]}}
-    share = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})["share"]
-    assert share.value == value
-    assert least <= share.low < share.high <= most
-    assert share.low <= value <= share.high
-    assert share.high - share.low < (most - least) / 2
+    count = units * (of_document or 1)
+    rows = [
+        Row(f"r{at}", value, cluster=of_document and f"d{at // of_document}") for at in range(count)
+    ]
+    declared = {"range": bounds} if bounds else {}
+    suite = {
+        "by_code": {"function": "score.share", "tasks": ["t"], **declared},
+        "micro": {"function": "micro", "task": "t", **declared},
+    }
+    found = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})
+    for score in found.values():
+        assert score.value == value
+        ends = (None, None) if interval is None else pytest.approx(interval, abs=6e-5)
+        assert (score.low, score.high) == ends
+        says_why = WITHOUT_SPREAD in score.result.notes
+        assert says_why is (interval is None and units > 1)
+
+
+def test_a_task_and_a_mean_of_scores_have_no_interval_without_a_width(tmp_path, capsys):
+    rows = [Row(f"r{at}", metrics={"rating": 3.0}, cluster=f"d{at // 2}") for at in range(40)]
+    suite = {
+        "one": {"function": "micro", "task": "t"},
+        "other": {"function": "macro", "task": "u"},
+        "both": {"function": "mean", "needs": ["one", "other"]},
+    }
+    packs = make_packs(tmp_path, suite)
+    scores = score_run(load_run(write_run(tmp_path / "out", {"t": rows, "u": rows})), packs)
+    assert [task.micro.interval for task in scores.tasks] == [None, None]
+    assert [(score.value, score.low) for score in scores.suite] == [(3.0, None)] * 3
+    show(scores)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"t: {WITHOUT_SPREAD}" in shown
+
+
+def test_a_loss_between_0_and_1_is_no_share(tmp_path):
+    losses = [0.2, 0.9, 0.8, 0.95]
+    rows = [Row(f"r{at}", metrics={"eval_loss": loss}) for at, loss in enumerate(losses)]
+    (task,) = score_run(load_run(write_run(tmp_path / "out", {"t": rows})), {}).tasks
+    half = statistics.student_critical_value(0.95, 3) * statistics.mean_stderr(losses)
+    assert task.micro.high == pytest.approx(np.mean(losses) + half)
+    assert task.micro.high > 1
 
 
 def test_functions_of_a_pack(tmp_path):

@@ -392,3 +392,14 @@ def test_the_judge_contract_fits_the_scores_and_the_prompt(pack):
             assert judged["status"] == "ok"
     assert "forget this content" in module.create_prompt("Forget_x", "", "", "")
     assert "still knows" in module.create_prompt("retain_x", "", "", "")
+
+
+def test_ratings_of_0_have_the_interval_of_their_scale(pack):
+    _, metrics = pack.module("judge").CONTEXTS["tofu_forget_gen"]
+    ratings = dict.fromkeys(metrics, 0.0)
+    judgement = {"ratings": ratings, "status": "ok", "judge": "j"}
+    rows = [{"index": at, "doc": {"index": at}, "judgement": judgement} for at in range(20)]
+    score = read_specs(pack)["forget_Q_A_judge"]
+    result = resolve(score, pack)(rows={"tofu_forget_gen": rows})
+    assert result["agg_value"] == 0
+    assert result["interval"] == pytest.approx((0.0, 1.8981), abs=6e-5)

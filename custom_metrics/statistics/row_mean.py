@@ -1,0 +1,221 @@
+"""The interval of one run's mean over rows: which one belongs to it, by its bounds and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from custom_metrics.statistics.mean import (
+    Floats,
+    cluster_codes,
+    clustered_stderr,
+    flat_floats,
+    mean_stderr,
+    proportion_interval,
+    row_weights,
+    sum_of_products,
+)
+from custom_metrics.statistics.normal import student_critical_value
+from custom_metrics.statistics.score import Interval
+from custom_metrics.statistics.units import PairedUnits, effective
+
+#: Least and greatest value of a score; None for an end that is open.
+Bounds = tuple[float | None, float | None]
+SHARE_BOUNDS: Bounds = (0.0, 1.0)
+WITHOUT_BOUNDS: Bounds = (None, None)
+_NO_SPREAD = 1e-12  # of the mean, below which a standard error is rounding
+
+
+def mean_bounds(values: ArrayLike, bounds: Bounds | None = None) -> Bounds:
+    """Returns the bounds of a mean over rows.
+
+    Args:
+        values: The rows.
+        bounds: Those that the metric is known to have; None where nothing is known of it. Rows that
+            leave them show that they are not the bounds.
+
+    Returns:
+        The known bounds; 0 and 1 where nothing is known and all rows lie between; else none.
+
+    >>> mean_bounds([1.0, 1.0]), mean_bounds([1.0, 3.0]), mean_bounds([1.0, 1.0], (1.0, 5.0))
+    ((0.0, 1.0), (None, None), (1.0, 5.0))
+    """
+    least, most = SHARE_BOUNDS if bounds is None else bounds
+    x = flat_floats(values)
+    if not x.size:
+        return WITHOUT_BOUNDS if bounds is None else bounds
+    is_below = least is not None and float(x.min()) < least
+    is_above = most is not None and float(x.max()) > most
+    return WITHOUT_BOUNDS if is_below or is_above else (least, most)
+
+
+def rows_interval(
+    values: ArrayLike,
+    units: ArrayLike | Sequence[Hashable] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    bounds: Bounds | None = None,
+    confidence: float = 0.95,
+) -> Interval | None:
+    """Interval of one run's mean over rows; whoever shows that mean shows this interval.
+
+    | bounds | rows | interval |
+    |---|---|---|
+    | 0 and 1 | right or wrong | Wilson's, of the effective number of rows |
+    | 0 and 1 | shares | with pseudo-rows where fewer than 30 units differ from the mean |
+    | others | with a spread | Student's, with pseudo-rows where that leaves the bounds |
+    | others | all alike | with pseudo-rows |
+    | open or not known | with a spread | Student's |
+    | open or not known | all alike | none |
+
+    A unit is a row, or a document where rows share one; rows that are all alike so have an interval
+    with documents where they have one without. What the bounds are, `mean_bounds` says.
+
+    Args:
+        values: The rows.
+        units: Document of each row; None where each row stands alone.
+        weights: Observations behind each row; 1 by default.
+        bounds: Bounds that the metric is known to have.
+        confidence: Of the interval.
+
+    Returns:
+        Low and high end; None for fewer than two units, and for rows that are all alike without two
+        bounds: both tell nothing of their spread.
+
+    >>> [round(end, 3) for end in rows_interval([1.0] * 10)]
+    [0.722, 1.0]
+    >>> [round(end, 3) for end in rows_interval([1.0] * 10, bounds=(1.0, 5.0))]
+    [1.0, 2.284]
+    """
+    x = flat_floats(values)
+    w = row_weights(weights, x.size)
+    codes = np.arange(x.size) if units is None else cluster_codes(units)
+    count = np.unique(codes).size
+    if count < 2:
+        return None
+    known = mean_bounds(x, bounds)
+    total = float(np.sum(w))
+    is_plain = units is None and bool(np.all(w == 1))
+    if is_plain:
+        mean, stderr = float(np.mean(x)), mean_stderr(x)
+    else:
+        mean = sum_of_products(x, w) / total
+        stderr = clustered_stderr(x, codes, weights=w, correction=True)
+    if known == SHARE_BOUNDS and set(np.unique(x)) <= {0.0, 1.0}:
+        # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's
+        # does not. Rows that share documents count as their effective number; where all agree, each
+        # document counts once.
+        effective_rows = mean * (1 - mean) / stderr**2 if stderr > 0 else count
+        size = total if is_plain else min(effective_rows, total)
+        return Interval(*proportion_interval(mean, size, confidence=confidence))
+    errors = (x - mean) * w / total
+    interval = known_error_interval(
+        mean, stderr, count - 1, errors, codes, known, confidence=confidence
+    )
+    least, most = known
+    if interval is None or least is None or most is None:
+        return interval
+    if least <= interval.low and interval.high <= most:
+        return interval
+    sums, shares = _by_unit(errors, codes)
+    return units_interval(mean, sums, shares, least, most, confidence=confidence)
+
+
+def known_error_interval(
+    value: float,
+    stderr: float,
+    degrees: float,
+    errors: ArrayLike,
+    units: ArrayLike,
+    bounds: Bounds,
+    *,
+    confidence: float = 0.95,
+) -> Interval | None:
+    """The rule of `rows_interval` for a mean of graded rows whose standard error is known.
+
+    Args:
+        value: The mean.
+        stderr: Its standard error.
+        degrees: Of freedom of the standard error.
+        errors: By how much each row moves the mean.
+        units: Number of the document of each row, or of the row itself.
+        bounds: Of the score, as `mean_bounds` returns them.
+        confidence: Of the interval.
+
+    Returns:
+        Low and high end, which may leave bounds other than 0 and 1; None for rows that are all
+        alike without two bounds.
+    """
+    has_spread = stderr > _NO_SPREAD * abs(value)
+    if has_spread and bounds != SHARE_BOUNDS:
+        half = student_critical_value(confidence, degrees) * stderr
+        return Interval(value - half, value + half)
+    least, most = bounds
+    if least is None or most is None:
+        return None
+    return bounded_mean_interval(
+        value, stderr, degrees, errors, units, least=least, most=most, confidence=confidence
+    )
+
+
+def bounded_mean_interval(
+    value: float,
+    stderr: float,
+    degrees: float,
+    errors: ArrayLike,
+    units: ArrayLike,
+    *,
+    least: float = 0.0,
+    most: float = 1.0,
+    confidence: float = 0.95,
+) -> Interval:
+    """As `bounded_interval`, of a mean whose standard error is known.
+
+    Args:
+        value: The mean.
+        stderr: Its standard error.
+        degrees: Of freedom of the standard error.
+        errors: By how much each row moves the mean.
+        units: Number of the document of each row, or of the row itself.
+        least: Lower bound of the score.
+        most: Its upper bound.
+        confidence: Of the interval.
+    """
+    sums, shares = _by_unit(np.asarray(errors, dtype=np.float64), cluster_codes(units))
+    middle = (least + most) / 2.0
+    effective_units = 1.0 / float(np.sum(shares * shares))
+    distance = PairedUnits(
+        value - middle, stderr, degrees, effective_units, effective(np.sort(sums)), most - middle
+    )
+    return _moved(distance, middle, confidence)
+
+
+def units_interval(
+    value: float,
+    errors: Floats,
+    weights: Floats,
+    least: float,
+    most: float,
+    *,
+    confidence: float = 0.95,
+) -> Interval:
+    """As `bounded_interval`, from what each unit adds and its share of the rows."""
+    middle = (least + most) / 2.0
+    distance = PairedUnits.of(value - middle, errors, weights, errors, most - middle)
+    return _moved(distance, middle, confidence)
+
+
+def _by_unit(errors: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """By how much each unit moves the mean, and its share of the rows."""
+    sums = np.bincount(codes, weights=errors).astype(np.float64)
+    shares = np.bincount(codes) / codes.size
+    return sums, shares
+
+
+def _moved(distance: PairedUnits, middle: float, confidence: float) -> Interval:
+    """The interval of a distance from the middle of a range as one within the range."""
+    reach = distance.range or 0.0
+    low, high = (middle + min(max(end, -reach), reach) for end in distance.interval(confidence))
+    return Interval(low, high)
