@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr("evalprep.verbs.running.commands.Commands.all", generate)
     monkeypatch.chdir(tmp_path)
     for name in ("results", "other_results", "new", "old"):
-        write_run(tmp_path / name, {"hellaswag": ROWS}, model=f"org__{name}")
+        write_run(tmp_path / name, {"hellaswag": ROWS})
     (tmp_path / "policy.yaml").write_text("defaults: {max_drop: 2%}\n")
     (tmp_path / "data/hellaswag").mkdir(parents=True)
     row = json.dumps({"question": "?", "answer": "A"}) + "\n"
