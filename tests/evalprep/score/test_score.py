@@ -222,8 +222,9 @@ def test_rows_that_are_alike_have_the_interval_of_their_bounds(
         "by_code": {"function": "score.share", "tasks": ["t"], **declared},
         "micro": {"function": "micro", "task": "t", **declared},
     }
-    found = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})
-    for score in found.values():
+    scores = suite_of(tmp_path, suite, {"t": rows}, files={"score.py": SCORE_PY})
+    assert set(scores) == set(suite)
+    for score in scores.values():
         assert score.value == value
         ends = (None, None) if interval is None else pytest.approx(interval, abs=6e-5)
         assert (score.low, score.high) == ends
