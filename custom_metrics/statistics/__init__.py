@@ -60,6 +60,7 @@ from custom_metrics.statistics.row_mean import (
     known_error_interval,
     mean_bounds,
     rows_interval,
+    rows_stderr,
 )
 from custom_metrics.statistics.score import (
     Interval,
@@ -155,6 +156,7 @@ __all__ = [
     "proportion_interval",
     "rows_interval",
     "rows_needed",
+    "rows_stderr",
     "sign_flip_p",
     "student_critical_value",
     "student_p",

@@ -57,6 +57,7 @@ def rows_interval(
     *,
     weights: ArrayLike | None = None,
     bounds: Bounds | None = None,
+    stderr: float | None = None,
     confidence: float = 0.95,
 ) -> Interval | None:
     """Interval of one run's mean over rows; whoever shows that mean shows this interval.
@@ -78,6 +79,7 @@ def rows_interval(
         units: Document of each row; None where each row stands alone.
         weights: Observations behind each row; 1 by default.
         bounds: Bounds that the metric is known to have.
+        stderr: The standard error by `rows_stderr`, where it is known already.
         confidence: Of the interval.
 
     Returns:
@@ -95,21 +97,15 @@ def rows_interval(
     count = np.unique(codes).size
     if count < 2:
         return None
-    known = mean_bounds(x, bounds)
+    if stderr is None:
+        stderr = rows_stderr(x, units, weights=w)
     total = float(np.sum(w))
-    is_plain = units is None and bool(np.all(w == 1))
-    if is_plain:
-        mean, stderr = float(np.mean(x)), mean_stderr(x)
-    else:
-        mean = sum_of_products(x, w) / total
-        stderr = clustered_stderr(x, codes, weights=w, correction=True)
+    is_plain = _is_plain(units, w)
+    mean = float(np.mean(x)) if is_plain else sum_of_products(x, w) / total
+    known = mean_bounds(x, bounds)
     if known == SHARE_BOUNDS and set(np.unique(x)) <= {0.0, 1.0}:
-        # Few or one-sided verdicts: the normal interval leaves [0, 1] or has no width; Wilson's
-        # does not. Rows that share documents count as their effective number; where all agree, each
-        # document counts once.
-        effective_rows = mean * (1 - mean) / stderr**2 if stderr > 0 else count
-        size = total if is_plain else min(effective_rows, total)
-        return Interval(*proportion_interval(mean, size, confidence=confidence))
+        rows = total if is_plain else min(_effective_rows(mean, stderr, count), total)
+        return Interval(*proportion_interval(mean, rows, confidence=confidence))
     errors = (x - mean) * w / total
     interval = known_error_interval(
         mean, stderr, count - 1, errors, codes, known, confidence=confidence
@@ -121,6 +117,44 @@ def rows_interval(
         return interval
     sums, shares = _by_unit(errors, codes)
     return units_interval(mean, sums, shares, least, most, confidence=confidence)
+
+
+def rows_stderr(
+    values: ArrayLike,
+    units: ArrayLike | Sequence[Hashable] | None = None,
+    *,
+    weights: ArrayLike | None = None,
+) -> float:
+    """Standard error of the mean over rows; clustered where they share documents or have weights.
+
+    Args:
+        values: The rows.
+        units: Document of each row; None where each row stands alone.
+        weights: Observations behind each row; 1 by default.
+
+    Returns:
+        The standard error; NaN for fewer than two units.
+    """
+    x = flat_floats(values)
+    w = row_weights(weights, x.size)
+    if _is_plain(units, w):
+        return mean_stderr(x)
+    codes = np.arange(x.size) if units is None else units
+    return clustered_stderr(x, codes, weights=w, correction=True)
+
+
+def _is_plain(units: object, weights: Floats) -> bool:
+    """True for rows that stand alone and have one observation each."""
+    return units is None and bool(np.all(weights == 1))
+
+
+def _effective_rows(share: float, stderr: float, units: int) -> float:
+    """The number of independent verdicts with the same standard error.
+
+    The normal interval of few or one-sided verdicts leaves [0, 1] or has no width; Wilson's, of
+    this number, does not. Where all verdicts agree, each document counts once.
+    """
+    return share * (1 - share) / stderr**2 if stderr > 0 else units
 
 
 def known_error_interval(

@@ -260,27 +260,14 @@ def micro(scored: Scored) -> Estimate:
         clusters=None if scored.clusters is None else _distinct(scored.clusters),
         skipped=_skipped(scored),
     )
-    stderr = _stderr_of_mean(scored)
+    rows, units, weights = scored.values, scored.clusters, scored.weights
+    stderr = statistics.rows_stderr(rows, units, weights=weights)
     if math.isnan(stderr):
         return estimate
     interval = statistics.rows_interval(
-        scored.values, scored.clusters, weights=scored.weights, bounds=scored.bounds
+        rows, units, weights=weights, bounds=scored.bounds, stderr=stderr
     )
     return with_interval(replace(estimate, stderr=stderr), interval)
-
-
-def _is_plain(scored: Scored) -> bool:
-    """True for rows that stand alone and have one observation each."""
-    return scored.clusters is None and bool(np.all(scored.weights == 1))
-
-
-def _stderr_of_mean(scored: Scored) -> float:
-    """The standard error of the mean over rows; clustered where they share documents."""
-    if _is_plain(scored):
-        return statistics.mean_stderr(scored.values)
-    codes = scored.document_codes()
-    weights = scored.weights
-    return statistics.clustered_stderr(scored.values, codes, weights=weights, correction=True)
 
 
 def over_documents(
