@@ -82,10 +82,11 @@ def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
     if not later:
         return []
     run_names = [run] if run else list(runs_that_count(prepared, prepared.run))
+    runs = {run_name: _run_of(prepared, run_name) for run_name in run_names}
     stages = []
     for name in later:
         run_name, reason = _source_run(plan.tasks[name], prepared, run_names)
-        earlier = None if reason else _run_of(prepared, run_name)
+        earlier = None if reason else runs[run_name]
         if earlier is None:
             stages.append(Stage(name, "waiting", reason=reason))
         else:

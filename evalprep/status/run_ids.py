@@ -31,8 +31,8 @@ def runs_that_count(prepared: Prepared, run: str) -> tuple[str, ...]:
         prepared: The work folder.
         run: Id of the run as it was prepared; empty for a preparation of release 0.1.0.
     """
-    now = runs_now(prepared).get(run, run)
-    return tuple(dict.fromkeys((now, run)))
+    edited = [_run_now(model, prepared) for model in prepared.models if run and model.run == run]
+    return tuple(dict.fromkeys((*edited, run)))
 
 
 def _run_now(model: PreparedModel, prepared: Prepared) -> str:
