@@ -210,13 +210,15 @@ def lines_of(engine: Engine, folder: Path, load: Load) -> Iterator[Measure]:
     bare, bare_generation = least(theirs)
     yield Measure(f"{name}, {load.prompts} prompts", command, bare, against)
     first_to_last = Measure(f"{name}, first to last reply", generation, bare_generation, against)
-    yield replace(first_to_last, **{"goal_wall" if gpu_names() else "goal": GOAL})
+    if gpu_names():
+        yield replace(first_to_last, goal_wall=GOAL)
+    else:
+        yield replace(first_to_last, goal=GOAL)
 
 
 def least(rounds: Sequence[tuple[Cost, Cost]]) -> tuple[Cost, Cost]:
     """The round whose generation took the least CPU time; on a GPU the least wall time."""
-    measured = "wall" if gpu_names() else "cpu"
-    return min(rounds, key=lambda costs: float(getattr(costs[1], measured)))
+    return min(rounds, key=lambda costs: costs[1].wall if gpu_names() else costs[1].cpu)
 
 
 def main() -> int:

@@ -254,12 +254,8 @@ def _rater(
     distribution = {f"{number:g}": count for number, count in sorted(Counter(numbers).items())}
     rater = Rater(judge, len(numbers), None, None, None, distribution)
     if numbers:
-        interval = mean_interval(numbers)
-        rater = replace(rater, mean=interval.value, low=interval.low, high=interval.high)
-        if min(numbers) == max(numbers):
-            # Equal ratings show no spread: the scale alone bounds what others would be.
-            low, high = rows_interval(numbers, bounds=bounds) or (None, None)
-            rater = replace(rater, low=low, high=high)
+        low, high = _interval_ends(numbers, bounds)
+        rater = replace(rater, mean=mean_interval(numbers).value, low=low, high=high)
     if first is None:
         return rater
     both = [(first[sample], value) for sample, value in means.items() if sample in first]
@@ -270,6 +266,17 @@ def _rater(
         equal=sum(value == other for other, value in both),
         alpha=None if math.isnan(alpha) else alpha,
     )
+
+
+def _interval_ends(numbers: Sequence[float], bounds: Bounds) -> Bounds:
+    """Ends of the interval of the mean of some ratings; None where nothing is known of them.
+
+    Equal ratings show no spread: the scale alone bounds what others would be.
+    """
+    if min(numbers) == max(numbers):
+        return rows_interval(numbers, bounds=bounds) or (None, None)
+    interval = mean_interval(numbers)
+    return interval.low, interval.high
 
 
 def _differing(

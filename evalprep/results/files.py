@@ -194,11 +194,9 @@ def find_run(path: str | os.PathLike[str], *, timestamp: str = NEWEST, run: str 
         return _run_of_id(folders, start, run)
     newest = max(folders, key=lambda folder: folder.stamps[-1])
     whole = whole_run(folders, start, newest_id(newest)) if timestamp == NEWEST else None
-    if whole is None:
-        _refuse_others(folders, newest.results.values(), newest, start)
-        return of_place(newest, timestamp, str(start))
-    _refuse_others(folders, [call.results for call in whole.invocations], newest, start)
-    return whole
+    of_run = [call.results for call in whole.invocations] if whole is not None else []
+    _refuse_others(folders, of_run, newest, start)
+    return whole or of_place(newest, timestamp, str(start))
 
 
 def _refuse_others(
