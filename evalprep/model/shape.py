@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from evalprep.files import read_object
 from evalprep.model.files import weight_file_bytes
+from evalprep.model.longest import longest_text
 
 BYTES = {
     "float32": 4,
@@ -27,8 +28,6 @@ BYTES = {
 }
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 _EXPERTS_PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_topk")
-#: Keys of the context: of most models, GPT-2, MPT, ChatGLM, and others.
-_CONTEXT = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,16 +84,8 @@ class ModelShape:
 
 
 def context_of(folder: Path) -> int | None:
-    """Returns the context of a model in tokens by its config.json; None where that lacks it.
-
-    The smallest of the names under which architectures keep it, as in vLLM.
-    """
-    return _context(_decoder_config(folder))
-
-
-def _context(config: Mapping[str, Any]) -> int | None:
-    lengths = [config.get(key) for key in _CONTEXT]
-    return min((n for n in lengths if type(n) is int and n > 0), default=None)
+    """Returns the context of a model in tokens by its config.json; None where that lacks it."""
+    return longest_text(_decoder_config(folder))
 
 
 def _decoder_config(folder: Path) -> dict[str, Any]:
@@ -127,7 +118,7 @@ def model_shape(folder: Path) -> ModelShape | None:
         layers=layers,
         heads=size.heads,
         kv_heads=size.kv_heads,
-        context=_context(config),
+        context=longest_text(config),
         dtype=dtype,
         parameters=parameters,
         active=shared + chosen,

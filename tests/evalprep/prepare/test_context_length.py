@@ -25,13 +25,15 @@ def project(tmp_path, tiny_model, monkeypatch):
     """A function that writes a config for models of some contexts."""
     monkeypatch.chdir(tmp_path)
 
-    def write(*contexts, key="max_position_embeddings", **keys):
+    def write(*contexts, key="max_position_embeddings", scaling=None, **keys):
         names = []
         for number, context in enumerate(contexts):
             model = tmp_path / f"model-{number}"
             shutil.copytree(tiny_model, model)
             content = json.loads((model / "config.json").read_text())
             del content["max_position_embeddings"]
+            if scaling:
+                content |= {"rope_parameters": None, "rope_scaling": scaling}
             (model / "config.json").write_text(json.dumps(content | {key: context}))
             names.append(str(model))
         models = {"models": names} if len(names) > 1 else {"model_name": names[0]}
@@ -74,6 +76,19 @@ def test_a_longer_context_that_the_user_wrote_is_an_error(project, capsys):
     project(2048, max_model_len=8192)
     assert main(["prepare"]) == 2
     assert "EP711" in capsys.readouterr().err
+
+
+def test_a_stretched_context_is_the_context_of_the_model(project, capsys):
+    stretched = {"rope_type": "linear", "factor": 4.0}
+    home = project(2048, max_model_len=8192, scaling=stretched)
+    assert main(["prepare"]) == 0
+    assert "EP711" not in capsys.readouterr().err
+    assert lengths(home) == (8192, [8192])
+    (home / "eval_config.yaml").write_text(
+        (home / "eval_config.yaml").read_text().replace("8192", "8193")
+    )
+    assert main(["prepare"]) == 2
+    assert "max_model_len 8193, and the model has 8192" in capsys.readouterr().err
 
 
 def test_a_context_in_model_args_counts(project):
