@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalprep.check.prompts import ASKED_BY_PACK
     from evalprep.check.requests import build_requests
     from evalprep.check.scorer import Scorer
-    from evalprep.check.selection import asks_stock, stock_tasks
+    from evalprep.check.selection import stock_tasks
     from evalprep.check.settings import CONTEXT_KEYS, RunSettings
     from evalprep.check.silence import quiet, stdout_is_ours
     from evalprep.check.static import StaticCheck, check_static, check_tree

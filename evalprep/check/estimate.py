@@ -21,7 +21,6 @@ from evalprep.check.memory import (
     throughput_table,
 )
 from evalprep.check.replies import published_reply
-from evalprep.check.selection import asks_stock
 from evalprep.files import as_mapping
 from evalprep.model import Destination, ModelShape, Tokenizer, model_folder, model_shape
 from evalprep.tables import Column, Kind, Table, table_lines
@@ -327,8 +326,7 @@ def _measure(
 
     limit = settings.core.limit
     rows = {task.name: rows_of_run(len(task.instances), limit) for task in done.loaded}
-    defaults = asks_stock(work_dir, done.static.requested)
-    measured = calibrated(work_dir, prompts, rows, defaults=defaults)
+    measured = calibrated(work_dir, prompts, rows)
     estimate.seconds, estimate.basis = measured.seconds, measured.basis
     estimate.notes += measured.notes
 

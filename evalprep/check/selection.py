@@ -12,7 +12,7 @@ from typing import Any
 from evalprep.check.finding import Findings
 from evalprep.check.tree import Leaf, TaskFile, Tree, read_tree
 from evalprep.errors import near
-from evalprep.packs import stock_file, stock_names
+from evalprep.packs import stock_file
 
 _GROUP_KEYS = {"group", "group_alias", "task", "aggregate_metric_list", "metadata"}
 
@@ -269,13 +269,3 @@ def _names_behind(tree: Tree, name: str) -> list[str]:
         members = [] if file is None else _member_names(file)
         names += [member for member in members if member not in names]
     return names
-
-
-def asks_stock(folder: Path, requested: Iterable[str]) -> bool:
-    """Returns whether some of the tasks come with lm-eval.
-
-    The others come from the folder.
-    """
-    strangers = Findings()
-    select_leaves(read_tree([folder], Findings()), requested, strangers, stock_names())
-    return any(finding.code in {"EP108", "EP110", "EP117"} for finding in strangers.sorted())

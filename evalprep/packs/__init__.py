@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         require_prepared,
     )
     from evalprep.packs.publication import Publication, PublishedPart
+    from evalprep.packs.requested_tasks import RequestedTasks
     from evalprep.packs.rubric import PREFERENCE, Rubric, RubricJudge, text_at
     from evalprep.packs.rubricfile import read_rubric
     from evalprep.packs.skeletons import Questions, skeleton

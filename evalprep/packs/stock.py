@@ -12,18 +12,24 @@ import importlib.util
 import json
 import os
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from evalprep.files import write_atomically
 from evalprep.places import caches
 
+#: Line of a task or group with its name, not that of a group's members.
+_DECLARED = re.compile(rb"""^["']?(?:task|group)["']?:[ \t]*([^\r\n#\[]+)""", re.MULTILINE)
+#: Tags: one, a list in brackets, or one on each line.
 _TAGS = re.compile(
-    rb"""^["']?tag["']?:[ \t]*(\[[^\]]*\]|(?:\r?\n[ \t]*- [^\r\n]+)+)""", re.MULTILINE
+    rb"""^["']?tag["']?:[ \t]*(\[[^\]]*\]|(?:\r?\n[ \t]*- [^\r\n#]+)+|[^\r\n#]+)""", re.MULTILINE
 )
-_NAME = re.compile(
-    rb"""^["']?(?:task|group|tag)["']?:[ \t]*(?:\r?\n[ \t]*- )?([^\r\n#]+)""", re.MULTILINE
-)
+_BETWEEN_TAGS = re.compile(rb"[\[\],\n]+(?:[ \t]*- )?")
+#: Scans that are kept; another number is another format.
+_NAMES, _FILES = "names-3", "files-1"
+T = TypeVar("T")
 
 
 @cache
@@ -32,23 +38,41 @@ def stock_names() -> frozenset[str]:
 
     Empty when lm-eval is not installed.
     """
-    remembered = _cache_file()
-    if remembered is None:
-        return frozenset()
-    with contextlib.suppress(OSError, ValueError):
-        return frozenset(json.loads(remembered.read_text(encoding="utf-8")))
-    names = _scan()
-    # A cache that cannot be written only costs the half second again.
-    with contextlib.suppress(OSError):
-        remembered.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(remembered, json.dumps(sorted(names)))
-    return frozenset(names)
+    return frozenset(_remembered(_NAMES, _scan_names) or ())
+
+
+def stock_file(name: str) -> Path | None:
+    """The file of lm-eval that declares a task or group; None where there is none, as for a tag."""
+    file = _files().get(name)
+    return None if file is None else Path(_tasks_folder() or "", file)
+
+
+@cache
+def _files() -> dict[str, str]:
+    """The name of each task and group of lm-eval's own -> its file below the tasks folder."""
+    return _remembered(_FILES, _scan_files) or {}
 
 
 def is_remembered() -> bool:
     """Returns whether asking for the names costs next to nothing."""
-    file = _cache_file()
+    file = _cache_file(_NAMES)
     return file is not None and file.is_file()
+
+
+def _remembered(kind: str, scan: Callable[[], T]) -> T | None:
+    """The outcome of a scan of lm-eval, kept for the installed version; None without one."""
+    file = _cache_file(kind)
+    if file is None:
+        return None
+    with contextlib.suppress(OSError, ValueError):
+        kept: T = json.loads(file.read_text(encoding="utf-8"))
+        return kept
+    scanned = scan()
+    # A cache that cannot be written only costs the half second again.
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps(scanned))
+    return scanned
 
 
 def _tasks_folder() -> str | None:
@@ -78,7 +102,8 @@ def _version(folder: str) -> str:
         return ""
 
 
-def _cache_file() -> Path | None:
+def _cache_file(kind: str) -> Path | None:
+    """The file that keeps a scan; None without lm-eval, or where its version is not known."""
     folder = _tasks_folder()
     if folder is None:
         return None
@@ -90,40 +115,41 @@ def _cache_file() -> Path | None:
     if not installed:
         return None
     stamp = f"{installed}-{changed}"
-    return caches() / "evalprep" / f"lm-eval-names-2-{stamp}.json"
+    return caches() / "evalprep" / f"lm-eval-{kind}-{stamp}.json"
 
 
-@cache
-def stock_file(name: str) -> Path | None:
-    """The file of lm-eval that declares a task or group; None where there is none, as for a tag."""
-    quoted = rb"""["']?""" + re.escape(name.encode()) + rb"""["']?"""
-    line = rb"""^["']?(?:task|group)["']?:[ \t]*""" + quoted + rb"""[ \t\r]*(?:#.*)?$"""
-    declared = re.compile(line, re.MULTILINE)
+def _scan_names() -> list[str]:
+    """Names of tasks and groups, and the tags in their files and in those that they include."""
+    names = set(_files())
     for folder, _, files in os.walk(_tasks_folder() or ""):
         for file in files:
-            path = Path(folder, file)
-            if path.suffix == ".yaml" and declared.search(path.read_bytes()):
-                return path
-    return None
-
-
-def _scan() -> set[str]:
-    names: set[str] = set()
-    for folder, _, files in os.walk(_tasks_folder() or ""):
-        for file in files:
-            # What is only included bears names like _arc_yaml, and may hold the tags.
-            if file.endswith((".yaml", "yaml")):
+            # What is only included bears names like _arc_yaml and afrimmlu_direct.
+            if file.endswith("yaml") or "." not in file:
                 # For speed, too.
                 with open(os.path.join(folder, file), "rb") as handle:  # noqa: PTH118, PTH123
-                    text = handle.read()
-                names |= _names_in(text, only_tags=not file.endswith(".yaml"))
-    return names
+                    names |= _tags_in(handle.read())
+    return sorted(names)
 
 
-def _names_in(text: bytes, *, only_tags: bool) -> set[str]:
-    """The names that the text of one YAML file declares."""
-    raw_names = [] if only_tags else _NAME.findall(text)
+def _tags_in(text: bytes) -> set[str]:
+    """The tags that the text of one YAML file gives."""
+    tags: set[str] = set()
     for block in _TAGS.findall(text):
-        raw_names += re.split(rb"[\[\],\n]+(?:[ \t]*- )?", block)
-    names = {name.strip().strip(b"\"'").decode("utf-8", "replace") for name in raw_names}
-    return names - {""}
+        tags |= set(map(_as_name, _BETWEEN_TAGS.split(block)))
+    return tags - {""}
+
+
+def _scan_files() -> dict[str, str]:
+    """Each name with the first file that declares it, in the order in which lm-eval reads them."""
+    tasks = Path(_tasks_folder() or "")
+    files: dict[str, str] = {}
+    for path in sorted(tasks.rglob("*.yaml"), key=Path.as_posix):
+        for declared in _DECLARED.findall(path.read_bytes()):
+            files.setdefault(_as_name(declared), path.relative_to(tasks).as_posix())
+    files.pop("", None)
+    return files
+
+
+def _as_name(text: bytes) -> str:
+    """A name as YAML reads it."""
+    return text.strip().strip(b"\"'").decode("utf-8", "replace")

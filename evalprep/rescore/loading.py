@@ -99,27 +99,26 @@ def _without_data(place: ScorerPlace) -> Iterator[None]:
 
 
 def _manager(root: Path | None) -> Any:
-    """The index of a folder of tasks as it stands; of all of lm-eval's own for None."""
-    from lm_eval.tasks import TaskManager
-
+    """The tasks of a folder as it stands; for None those of lm-eval's own that are asked for."""
     if root is None:
         return _manager_of_stock()
+    from lm_eval.tasks import TaskManager
+
     return TaskManager(include_path=[str(root)], include_defaults=False)
 
 
 @cache
 def _manager_of_stock() -> Any:
-    """The index of all of lm-eval's own tasks, which takes seconds."""
-    from lm_eval.tasks import TaskManager
+    from evalprep.packs import RequestedTasks
 
-    return TaskManager()
+    return RequestedTasks()
 
 
 def _built(place: ScorerPlace) -> Any:
     if place.kind in {FOLDER, STOCK}:
         file = place.path
         manager = _manager(file.parent if file is not None and place.kind == STOCK else file)
-        if place.task not in manager.task_index:
+        if not manager.match_tasks([place.task]):
             raise NotDataError("there is no task of this name")
         return manager.load([place.task])["tasks"][place.task]
     if place.kind == PACK and place.path is not None:

@@ -30,16 +30,13 @@ class Measured:
     notes: list[str] = field(default_factory=list)
 
 
-def calibrated(
-    work_dir: Path, rows: int, all_rows: Mapping[str, int], *, defaults: bool = True
-) -> Measured:
+def calibrated(work_dir: Path, rows: int, all_rows: Mapping[str, int]) -> Measured:
     """Run the first rows of every task; nothing is written beside the user's results.
 
     Args:
         work_dir: A prepared folder.
         rows: Rows of every task.
         all_rows: Task -> rows of the whole run.
-        defaults: Whether tasks that come with lm-eval are asked for.
 
     Raises:
         BadInput: the engine could not do it; its errors are in the message.
@@ -47,11 +44,7 @@ def calibrated(
     seconds, load, notes = 0.0, 0.0, []
     with tempfile.TemporaryDirectory(prefix="evalprep-calibrate-") as temporary, Holder() as holder:
         for job in read_jobs(work_dir):
-            short = replace(
-                job,
-                defaults=defaults,
-                options={**job.options, "output_path": temporary, "limit": rows},
-            )
+            short = replace(job, options={**job.options, "output_path": temporary, "limit": rows})
             folder = RunFolder.of(short)
             folder.create(short)
             code, _ = run_job(short, folder, lambda *_: None, cut=Cut(0), holder=holder)

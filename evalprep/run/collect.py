@@ -103,7 +103,7 @@ def requests_of(job: Job) -> list[Request]:
     collector, names = _Collector(interface_of(job), job), list(config.tasks)
     try:
         with suppress(_AllRequestsMadeError):
-            evaluate(config, collector, names, manager_of(config, job), None, limit=config.limit)
+            evaluate(config, collector, names, manager_of(config), None, limit=config.limit)
     except BadInput:
         raise
     except Exception as error:  # a task's own code may raise anything

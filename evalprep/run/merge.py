@@ -67,11 +67,11 @@ def merge_units(
 def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[Any]]:
     """lm-eval's manager and the tasks to score: all of the command, or some by themselves."""
     if names is None:
-        return manager_of(config, job), list(config.tasks)
+        return manager_of(config), list(config.tasks)
     metadata = {}
     if "command" in config.metadata:
         metadata["command"] = f"{job.name}-alone"
-    manager = manager_of(config, job, **metadata)
+    manager = manager_of(config, **metadata)
     # Objects and not names: a group may have settings for its members.
     objects = load_tasks(manager, job).tasks
     return manager, [objects[name] for name in names]

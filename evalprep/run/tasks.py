@@ -32,14 +32,12 @@ class Loaded:
         return [name for name in self.tasks if name in known - unfinished]
 
 
-def manager_of(config: Any, job: Job, **metadata: str) -> Any:
+def manager_of(config: Any, **metadata: str) -> Any:
     """lm-eval's manager of tasks, with what the command writes into their metadata."""
-    from lm_eval.tasks import TaskManager
+    from evalprep.packs import RequestedTasks
 
     merged = {**config.metadata, **metadata}
-    return TaskManager(
-        include_path=config.include_path, include_defaults=job.defaults, metadata=merged
-    )
+    return RequestedTasks(include_path=config.include_path, metadata=merged)
 
 
 def load_tasks(manager: Any, job: Job) -> Loaded:

@@ -51,7 +51,7 @@ def open_call(job: Job, engine: Engine, *, generates: bool = True) -> Call:
     config = configuration(job)
     engine.turn_to(config, job)
     model_class = engine.model_class(config) if generates else None
-    manager = manager_of(config, job)
+    manager = manager_of(config)
     _seed(config)
     return Call(config, model_class, manager, load_tasks(manager, job))
 

@@ -38,8 +38,6 @@ class Job:
         depth: How many stages come before it.
         leaves: The tasks that it runs, without groups.
         label: What its model is called, where a preparation has several.
-        defaults: Whether tasks that come with lm-eval are asked for; reading its 14,000 files takes
-            10 s of CPU.
     """
 
     model: str
@@ -51,7 +49,6 @@ class Job:
     name: str = ""
     depth: int = 0
     leaves: tuple[str, ...] = ()
-    defaults: bool = True
     label: str = ""
 
     @property
@@ -89,7 +86,6 @@ class Job:
             "name": self.name,
             "depth": self.depth,
             "leaves": list(self.leaves),
-            "defaults": self.defaults,
             "label": self.label,
         }
 

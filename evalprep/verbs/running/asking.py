@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalprep.backends import find_backend
-from evalprep.check import asks_stock, quiet
+from evalprep.check import quiet
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import Prepared, require_prepared
 from evalprep.status import Job, read_jobs
@@ -56,8 +56,7 @@ def askable(work_dir: Path) -> Askable:
             )
         ready = only(job, set(job.leaves) - set(waiting))
         if ready.leaves:
-            stock = asks_stock(Path(ready.include_path), ready.tasks)
-            commands.jobs.append(replace(ready, defaults=stock))
+            commands.jobs.append(ready)
     if not commands.jobs:
         raise BadInput(
             Problem(what="no prompt can be made", where=str(work_dir), fix=" ".join(commands.notes))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from evalprep.backends import find_backend, sizes_of_arguments
-from evalprep.check import asks_stock
 from evalprep.errors import BadInput, Problem
 from evalprep.packs import require_prepared
 from evalprep.results import DONE, State
@@ -132,13 +131,11 @@ class Commands:
             return not job.leaves
         return is_done(self.work_dir, prepared.name, prepared.run)
 
-    def _open_part(self, prepared: Job) -> Job:
+    def _open_part(self, job: Job) -> Job:
         """The command with the tasks that still lack results.
 
         Whole where it has begun, or is to begin anew.
         """
-        defaults = asks_stock(Path(prepared.include_path), prepared.tasks)
-        job = replace(prepared, defaults=defaults)
         if self.args.restart or not self.cut.is_whole or RunFolder.of(job).state().units:
             return job
         return only(job, tasks_left(self.work_dir, job.name, job.leaves, job.run))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evalprep.check import asks_stock
 from evalprep.errors import BadInput, Problem
 from evalprep.run import Cut, Holder, gather_shards, run_job, shard_sets, showing
 from evalprep.status import Job, is_done, read_jobs
@@ -110,11 +109,10 @@ def _print_outcome(outcome: Outcome, work_dir: Path) -> None:
     print(outcome.text(work_dir), file=stream, flush=True)
 
 
-def _merge(work_dir: Path, prepared: Job, holder: Holder, *, silent: bool) -> Outcome:
+def _merge(work_dir: Path, job: Job, holder: Holder, *, silent: bool) -> Outcome:
     """Merges one command; its results stay where it is whole already."""
-    if is_done(work_dir, prepared.name, prepared.run):
-        return Outcome(prepared.name, results=_newest_results(prepared))
-    job = replace(prepared, defaults=asks_stock(Path(prepared.include_path), prepared.tasks))
+    if is_done(work_dir, job.name, job.run):
+        return Outcome(job.name, results=_newest_results(job))
     sets = shard_sets(job)
     if not sets:
         return Outcome(job.name, reason="was not run in shards")

@@ -45,9 +45,7 @@ class Prepared:
         return processes.run(*words, cwd=self.folder, check=True, timeout=800).stdout
 
     def jobs(self, depth):
-        return [
-            replace(job, defaults=False) for job in read_jobs(self.work_dir) if job.depth == depth
-        ]
+        return [job for job in read_jobs(self.work_dir) if job.depth == depth]
 
     def loads(self):
         states = (self.folder / "results/.evalprep/runs").glob("*/state.json")
