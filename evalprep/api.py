@@ -1,6 +1,6 @@
 """The part of evalprep meant for notebooks.
 
-`load_run`, `compare_runs`, `score_run`, with data frames out; `evaluate`, with no files at all.
+`load_run`, `compare_runs` and `score_run` give data frames; `evaluate` works without any file.
 
 >>> import evalprep                                             # doctest: +SKIP
 >>> run = evalprep.load_run("eval_results")                     # doctest: +SKIP

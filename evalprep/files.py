@@ -224,9 +224,9 @@ def file_sha256(path: Path) -> str:
 
 
 def unchanged_sha256(path: Path) -> str:
-    """`file_sha256`, read once as long as size and time of change stay.
+    """The SHA-256 of a file, read once as long as size and time of change stay.
 
-    For files that are asked about often.
+    It is for files that are asked about often.
     """
     state = path.stat()
     return _sha256_of(path, state.st_size, state.st_mtime_ns)

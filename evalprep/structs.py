@@ -247,10 +247,7 @@ def _mistakes_of_key(name: str, value: Any, keys: Mapping[str, Key]) -> list[Mis
 
 
 def _breaks_choice(name: Any, value: Any, keys: Mapping[str, Key]) -> bool:
-    """Returns whether a value is none of the choices of its key.
-
-    Where the type itself does not list them.
-    """
+    """Returns whether a value breaks the choices of its key, where the type does not list them."""
     key = keys[name]
     if not key.choices or key.type is not Any:
         return False

@@ -132,9 +132,9 @@ def _condition_scores(
 def bbq_category_scores(
     *, metrics: Mapping[str, Mapping[str, Mapping[str, float | None]]]
 ) -> dict[str, dict[str, float | None]]:
-    """Means over the two conditions of a category.
+    """Means over the two conditions of a category: of the accuracy, and of 1 - |bias|.
 
-    Of the accuracy, and of 1 - |bias|, in [0, 1], higher is better.
+    Both lie in [0, 1], higher is better.
 
     Args:
         metrics: Category -> condition -> `accuracy` and `bias`.

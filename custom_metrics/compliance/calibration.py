@@ -67,8 +67,8 @@ def choice_probabilities(
 ) -> list[float]:
     """Probabilities of choices: the softmax of log-likelihood per character of the continuation.
 
-    As COMPL-AI v1: what is no number becomes 0, and a probability of 1 becomes 1 - 1e-6. Range [0,
-    1).
+    As in COMPL-AI v1, what is no number becomes 0, and a probability of 1 becomes 1 - 1e-6. what is
+    no number becomes 0, and a probability of 1 becomes 1 - 1e-6. Range [0, 1).
 
     Args:
         loglikelihoods: One natural logarithm per choice.

@@ -22,9 +22,9 @@ TOP = 20
 
 
 def _without_brackets(text: str) -> str:
-    """Drop "(...)"; the text after the last closing bracket cannot hold one.
+    """Drops every "(...)" of a text.
 
-    Which keeps the search linear.
+    The text after the last closing bracket cannot hold one; leaving it out keeps the search linear.
     """
     end = text.rfind(")") + 1
     return _BRACKETED.sub("", text[:end]) + text[end:]

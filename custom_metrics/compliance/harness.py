@@ -1,6 +1,6 @@
 """The functions that the task YAMLs of the suite name.
 
-`process_results` of each benchmark, and when a dialogue is over.
+They are the `process_results` of each benchmark, and the end of a dialogue.
 
 Every function returns the same keys for every row, never raises, and says in `unparsed` whether an
 answer was read. Suite scores read the replies again; these numbers are for the harness' own table

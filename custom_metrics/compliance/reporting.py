@@ -1,6 +1,6 @@
 """Numbers and times as the original's tables show them.
 
-Its estimates of run time, and energy out of a model card.
+Its estimates of run time are here, too, and energy read from a model card.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def environment(*, environment: Mapping[str, Any]) -> dict[str, float | None]:
 def environment_amounts(*, environment: Mapping[str, Any]) -> dict[str, float | str | None]:
     """Energy and CO2 of a training, out of a model card, with units.
 
-    As `environment`, with thousands commas read and CO2 computed from a given energy too. Carbon
-    intensity is in g CO2 per kWh, as the template of the card says.
+    It reads as `environment` does, but with thousands commas, and computes CO2 from a given energy.
+    Carbon intensity is in g CO2 per kWh, as the template of the card says.
 
     Returns:
         `energy` in `energy_unit` (kWh) and `co2` in `co2_unit` (g); None where a number is missing.
@@ -156,9 +156,9 @@ def environment_amounts(*, environment: Mapping[str, Any]) -> dict[str, float | 
 def runtime_estimate(
     *, finished_seconds: Mapping[str, float], benchmark: str
 ) -> dict[str, float | str]:
-    """Estimate how long a benchmark takes.
+    """Estimates how long a benchmark takes.
 
-    Its reference time x the mean of measured / reference of finished ones.
+    The estimate is its reference time x the mean of measured / reference over finished ones.
 
     Args:
         finished_seconds: Seconds of the benchmarks that ran; names without a reference time are

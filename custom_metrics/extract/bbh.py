@@ -133,7 +133,7 @@ def _word(kind: Kind, tail: str) -> str | None:
 def _verdict(kind: Kind, line: str, *, alone: bool) -> str | None:
     """Read the word of a line that concludes: "Yes, she does.", "The argument is invalid.".
 
-    If alone, "... = False".
+    A line that stands alone may also end with it: "... = False".
     """
     opening = re.match(
         rf"{_NOISE}(?P<word>{_WORDS[kind]})(?=[*_`\"'”’)\s]{{0,4}}(?:[.,;:!–—-]|$))",

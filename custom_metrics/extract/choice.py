@@ -240,10 +240,7 @@ def _is_described(line: str, start: int) -> bool:
 
 
 def _standing(text: str, offered: str, *, complete: bool) -> str | None:
-    """Read a letter from where it stands.
-
-    At the start, alone on a line, at the end of the last line.
-    """
+    """Read a letter from its place: at the start, alone on a line, at the end of the last line."""
     lines = _filled_lines(text)
     if not lines:
         return None
@@ -289,7 +286,7 @@ def _sole_option(text: str, offered: str) -> str | None:
 def _last_line_letter(lines: list[str], offered: str, *, is_list: bool) -> str | None:
     """Read the letter that the last line concludes with, marks or describes.
 
-    Else that of the first line.
+    Where it has none, read that of the first line.
     """
     last = lines[-1][-_MAX_LINE:]
     return (

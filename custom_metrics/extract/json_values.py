@@ -125,7 +125,7 @@ def _search(text: str, kind: Kind) -> _Search:
 def _is_cut_off(error: json.JSONDecodeError, text_end: int) -> bool:
     """Tell whether a value is in order up to the end of the text.
 
-    Where a literal or a string may be half written.
+    A literal or a string at the end may be half written.
     """
     if error.pos >= text_end or error.msg.startswith("Unterminated string"):
         return True

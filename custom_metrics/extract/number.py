@@ -453,9 +453,9 @@ def extract_number(text: str, *, complete: bool | None = None) -> str | None:
 
 
 def _before_invented_question(before: str, whole: str) -> str | Unclear | None:
-    """Read the number of what comes before an invented question.
+    """Read the number of a reply that goes on with an invented question.
 
-    That was not cut off; bare numbers after the question are not about ours.
+    What stands before that question was not cut off. Bare numbers after it are not about ours.
     """
     value = _stated(before)
     if not value and is_restated(before, whole):

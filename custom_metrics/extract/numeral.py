@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001, RUF002 - replies use typographic dashes and full-width marks; the patterns
 # name them
-r"""One number in a text: how it is spelled.
+r"""One number in a text: how it is spelled, and where it is part of something larger.
 
-Where it is part of something larger, equality without floating point.
+Numbers are compared without floating point.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def _is_continental(text: str) -> bool:
 def _without_continental_marks(text: str) -> str:
     """Write `1.234,50` as `1234.50`.
 
-    `1.234` becomes `1234` where no other point is a decimal one.
+    `1.234` becomes `1234` where no other point of the text is a decimal one.
     """
     has_decimal_point = _DECIMAL_POINT.search(text) is not None
     text = _DECIMAL_COMMA.sub(_with_decimal_point, text)

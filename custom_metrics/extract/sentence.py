@@ -324,7 +324,7 @@ def _numerals(text: str, start: int) -> list[_Numeral]:
 def _place_of_answer(text: str, numerals: list[_Numeral]) -> int:
     """Choose the number that is left or in total.
 
-    Else the first one, where languages put the verb last the last.
+    Without one, choose the first number, in languages that put the verb last the last.
     """
     places = range(len(numerals))
     remaining = [place for place in places if _LEFT.search(numerals[place].following)]

@@ -1,6 +1,6 @@
 """Aggregations that task YAMLs name in `metric_list`.
 
-Lm-eval hands each the list of per-document values.
+lm-eval hands each the list of per-document values.
 
 A custom aggregation has no standard error in lm-eval ("N/A"), so plain means use lm-eval's own
 `mean`; what stands here is what that cannot do.

@@ -138,9 +138,9 @@ def bbh_answer(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 
 
 def bbh_published(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
-    """Read a BIG-Bench Hard answer by the published pattern, thinking traces included.
+    """Read a BIG-Bench Hard answer by the published pattern.
 
-    As lm-eval's `regex` does.
+    Thinking traces are included, as in lm-eval's `regex`.
     """
     from custom_metrics.extract.bbh import extract_bbh_published
 
@@ -181,7 +181,7 @@ def final_number(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
 def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Read the number by lm-eval's flexible rule, thinking traces included.
 
-    For `results.number_lm_eval`.
+    `results.number_lm_eval` scores what it returns.
     """
     from custom_metrics.extract.number import extract_number_lm_eval
 
@@ -195,7 +195,7 @@ def final_number_lm_eval(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]
 def majority(resps: Replies, docs: Sequence[Doc]) -> list[list[str]]:
     """Keep the answer that most of a document's replies give.
 
-    For use behind another of these filters.
+    It stands behind another of these filters.
 
     Replies without an answer do not vote, unlike in lm-eval's `majority_vote`; of equally many
     votes the answer that came first wins (self-consistency: Wang et al., 2023, "Self-Consistency

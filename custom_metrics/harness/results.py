@@ -122,7 +122,7 @@ def number(doc: Doc, results: Results) -> Values:
 def number_lm_eval(doc: Doc, results: Results) -> Values:
     """Compare a number with `doc["target"]` as lm-eval's gsm8k does.
 
-    As texts, without commas, dollars, a full stop.
+    Both are compared as texts, without commas, dollars and a full stop.
 
     18.00 is not 18 here. For comparison with other people's numbers, behind the filter
     `final_number_lm_eval`.
@@ -197,7 +197,7 @@ def math(doc: Doc, results: Results) -> Values:
 def _has_box(text: str) -> bool:
     """Tell whether a reply has a box, an empty or unfinished one included.
 
-    Its writer means to box the answer.
+    The writer of such a reply means to box the answer.
     """
     return "\\boxed" in text or "\\fbox" in text
 
@@ -229,7 +229,7 @@ def _second_opinions(gold: str, text: str) -> Values:
 def _with_headlines(score: Callable[[Doc, Results], Values]) -> Callable[[Doc, Results], Values]:
     """Add the inputs of IFEval's two headline numbers.
 
-    They are for `aggregations.ifeval_mean_of_strict` and `..._of_four`.
+    `aggregations.ifeval_mean_of_strict` and `..._of_four` take them.
     """
 
     @functools.wraps(score)

@@ -34,7 +34,7 @@ def clean_arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
 def refusal(arguments: Mapping[str, Any]) -> str | None:
     """Say why no verdict follows from arguments.
 
-    In their place lm-eval's checkers draw others by lot.
+    lm-eval's checkers draw others by lot in their place.
 
     Args:
         arguments: Cleaned arguments of one instruction.
@@ -68,7 +68,7 @@ def _refused_paragraph(place: Any, paragraphs: Any) -> str | None:
 def official_refusal(arguments: Mapping[str, Any]) -> str | None:
     """Say why lm-eval's own checkers have no verdict.
 
-    `refusal`, and letters outside a to z, for which they draw one.
+    The reasons are those of `refusal`, and letters outside a to z, for which they draw one.
 
     >>> official_refusal({"letter": "#"})
     "letter is '#', outside a to z"

@@ -32,7 +32,7 @@ def punkt_available() -> bool:
 def count_sentences(text: str) -> int:
     """Count sentences without NLTK data.
 
-    By end marks that a capital or a digit follows, minding abbreviations.
+    A sentence ends with an end mark before a capital or a digit; abbreviations do not end one.
 
     >>> count_sentences("Dr. Lee paid 3.5 dollars. Was it much? No!")
     3

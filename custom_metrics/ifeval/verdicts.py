@@ -24,7 +24,8 @@ _LONG_BLANK = re.compile(r"(\s{500})\s+")
 def loose_variants(response: str) -> list[str]:
     """Return the eight readings of a reply that the loose score allows, the reply itself first.
 
-    As it is, and without its first line, its last line, or both; each also without asterisks.
+    The reply is read whole, and without its first line, its last line, or both; each also without
+    asterisks.
     """
     lines = response.split("\n")
     cut = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
@@ -130,7 +131,7 @@ def headline(
 ) -> dict[str, float]:
     """Combine the four accuracies into the two numbers that circulate under the name IFEval.
 
-    Which do not compare.
+    The two do not compare.
 
     Args:
         prompt_strict: Share of prompts with every instruction followed, strictly.

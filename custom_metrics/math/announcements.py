@@ -14,7 +14,7 @@ _EQUALS = Token("op", "=")
 def drop_announcement(tokens: list[Token]) -> None:
     """Remove `The answer is` and the like from the front.
 
-    `Total cost: 16` becomes `Total cost = 16`.
+    Of `Total cost: 16` it makes `Total cost = 16`.
 
     Words that change the value (`at least: 5`) stay, and the answer is then compared as text.
     """

@@ -1,6 +1,6 @@
 r"""Units that are written in plain characters behind a number.
 
-`1.69 Å`, `kcal m⁻² yr⁻¹`, `9.8 m/s²`.
+Examples are `1.69 Å`, `kcal m⁻² yr⁻¹` and `9.8 m/s²`.
 
 They are put into a text macro, where the parser expects units. Letters that may be a factor (`5 m`)
 are left alone, unless a quotient or a negative power beside them shows that they are a unit.

@@ -84,7 +84,7 @@ def _is_operand(letter: str, rest: str) -> bool:
 def same_letter(gold: str, answer: str) -> bool:
     """Returns whether a choice is named by its letter in brackets, which may be small.
 
-    `C)`, `(c)` for `C`.
+    `C` is named by `C)` and by `(c)`.
     """
     marked = _MARKED.fullmatch(answer)
     letter = marked and (marked.group(1) or marked.group(2))

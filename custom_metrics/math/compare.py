@@ -460,7 +460,7 @@ def _values_of_one_name(first: Node, second: Node) -> tuple[Node, Node] | None:
 def _in_usual_order(assigned: dict[str, Node]) -> list[Node]:
     """The values by the alphabet of their names.
 
-    As written where a name is longer than a letter.
+    Where a name is longer than a letter, they stay in the order in which they are written.
     """
     if all(len(name) == 1 for name in assigned):
         return [assigned[name] for name in sorted(assigned)]
@@ -470,7 +470,7 @@ def _in_usual_order(assigned: dict[str, Node]) -> list[Node]:
 def _spread(node: Node) -> Node:
     """An answer with its double signs written out.
 
-    Of a formula and its condition each by itself.
+    Those of a formula and of its condition are each written out by themselves.
     """
     if node.op == "given":
         return node

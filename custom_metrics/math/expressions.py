@@ -130,7 +130,7 @@ class ExpressionParser(NumeralParser):
     def may_precede_number(self, node: Node) -> bool:
         r"""Returns whether a number after this factor multiplies it: `5!5!`, `n2^n`, `\pi4`.
 
-        Not `1 2`, `x2`.
+        It does not in `1 2` and `x2`.
         """
         last = self.tokens[self.position - 1]
         if node.op == "num" or last.kind == "num":

@@ -193,9 +193,9 @@ def _first_word(text: str) -> str:
 
 
 def _outermost(text: str, earlier: list[re.Match[str]], closing: dict[int, int], box: Box) -> Box:
-    """Widen to a box that contains the last one.
+    """Widen to a box that contains the last one, as long as it is one formula.
 
-    As long as it is one formula, and drop the inner frames.
+    Drop the inner frames.
     """
     widest = box
     for match in earlier[:-_NEIGHBOURS:-1]:

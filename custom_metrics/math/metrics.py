@@ -68,7 +68,7 @@ def math_minerva(*, gold: str, response: str) -> bool:
 def math_leaderboard(*, gold: str, response: str) -> bool:
     """Verdict (`exact_match`, by math-verify) of lm-eval's leaderboard_math_hard scorer.
 
-    As installed.
+    It is that of the installed version of math-verify.
 
     Args:
         gold: Content of the gold box.

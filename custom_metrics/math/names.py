@@ -1,6 +1,6 @@
 r"""Left sides that only name a value.
 
-`BC^2`, `MRS_{S,C}`, `\frac{V_o(s)}{V_i(s)}`, `P(A \mid B)`, `\Delta H`.
+Examples are `BC^2`, `MRS_{S,C}`, `\frac{V_o(s)}{V_i(s)}`, `P(A \mid B)` and `\Delta H`.
 
 The parser knows the short ones (`x`, `f(x)`, `AB`, `\angle A`). The longer ones are no expressions
 to it, or such that must not be read as an equation, so they are replaced by one token before it

@@ -1,6 +1,6 @@
 """Sets of real numbers as unions of intervals.
 
-So that a domain is compared however it is written.
+By them a domain is compared however it is written.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ _MEASURED = re.compile(r"\\.+|.+[_'].*|[A-Z].*")
 def _measured_value(gold: Node) -> Node:
     r"""Return the right side of `\frac{E' - E}{E} = -\frac{16}{25}`.
 
-    Whose left side is a quantity that was asked for.
+    Its left side is a quantity that was asked for.
 
     The left side combines several quantities. An equation in x, y and z, or one to be solved for
     its only unknown, stays as it is.

@@ -133,7 +133,7 @@ def _follows_number(tokens: list[Token], text: str, position: int) -> bool:
 def _ends_number(tokens: list[Token]) -> bool:
     """Returns whether a number that is no index or exponent stands at the end.
 
-    So that `3!=6` is a factorial.
+    A `!` behind it is a factorial, as in `3!=6`.
     """
     marks = {Token("op", "^"), Token("op", "_")}
     return (

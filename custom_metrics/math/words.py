@@ -1,6 +1,6 @@
 """The words of answers: units, connectives, number words, names of sets.
 
-And the normal form of a text answer.
+The normal form of a text answer is here, too.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def _prediction(pred: Any, mode: str) -> tuple[Any, list[str], Counts]:
 
 
 def fact_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
-    """Counts of one row.
+    """Counts of one row, and what of it could be read.
 
-    `label_*`, `sentence_*`, `token_*` for `correct`, `preds`, `refs`, and what could be read.
+    They are `label_*`, `sentence_*` and `token_*` for `correct`, `preds` and `refs`.
     """
     if isinstance(pred, dict):
         verdict, sentences, counts = _prediction(pred, mode)

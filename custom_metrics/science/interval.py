@@ -24,9 +24,9 @@ def _safe(top: Array, bottom: Array) -> Array:
 
 
 def _f1(correct: Array, preds: Array, refs: Array) -> Array:
-    """2 correct / (preds + refs).
+    """F1 as 2 correct / (preds + refs).
 
-    Which is the harmonic mean of correct / preds and correct / refs.
+    That is the harmonic mean of correct / preds and correct / refs.
     """
     return _safe(2 * correct, preds + refs)
 

@@ -1,6 +1,6 @@
 """BLEU of a whole task and mean ROUGE.
 
-As counts by row so that intervals can be drawn from them.
+Both are kept as counts by row, so that intervals can be drawn from them.
 """
 
 from __future__ import annotations

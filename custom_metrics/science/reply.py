@@ -131,7 +131,7 @@ def _mended(text: str, task: str | None) -> str:
 def json_values(text: str, default: Any, task: str | None = None) -> Iterator[Any]:
     """All complete JSON values of the default's type in a reply.
 
-    From left to right, none of them inside another.
+    They come from left to right, and none lies inside another.
 
     Args:
         text: The reply without end tokens.

@@ -13,7 +13,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def normalize_answer(text: str) -> str:
     """Lower-case, delete ASCII punctuation, replace a/an/the by a blank, collapse blanks.
 
-    In this order.
+    The steps are taken in this order.
 
     The order matters: "A-level" becomes "alevel" before its article could go.
 

@@ -45,7 +45,7 @@ def _tokenizer(stemmer: bool) -> Any:
 def _shorten(text: str) -> str:
     """Bound a text; lines without a word go too.
 
-    Since rougeLsum compares every pair of lines for nothing.
+    rougeLsum compares every pair of lines, and such lines for nothing.
     """
     if text.count("\n") >= MAX_LINES:
         worded = (line for line in text.lower().split("\n") if _WORD.search(line))

@@ -130,7 +130,7 @@ def _scores_on_scale(
 def _as_the_original(response: str) -> dict[str, Any] | None:
     """The last object without another in it, every single quote turned.
 
-    Where it is broken, `NAME: number` pairs.
+    Where it is broken, its `NAME: number` pairs are read.
     """
     objects = _INNERMOST.findall(response)
     if not objects:

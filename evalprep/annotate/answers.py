@@ -94,9 +94,9 @@ class Who:
         return schema
 
     def sampling(self, annotator: Annotator, *, step: bool = False) -> dict[str, Any]:
-        """Everything beside model and messages that decides an answer.
+        """The settings that decide an answer beside model and messages.
 
-        As keys and the ledger have it.
+        They are part of the key of an answer, and the ledger keeps them.
 
         Args:
             annotator: Who asks.
@@ -187,9 +187,9 @@ class Question:
 
     @property
     def settled(self) -> bool:
-        """Returns whether a reply of the model is there, readable or not.
+        """Returns whether nothing more has to be asked.
 
-        Or none is needed, or can come.
+        The model has replied, readable or not; or no reply is needed; or none can come.
         """
         return self.item.fixed is not None or self.key is None or self.answered
 
@@ -323,9 +323,9 @@ def questions_of(
 
 
 def _next_level(waiting: Sequence[Item], done: Mapping[int, Question]) -> Iterable[Item]:
-    """The items whose questions before are resolved.
+    """The items that can be asked now: those whose earlier questions are resolved.
 
-    Else those questions, which are no items themselves.
+    Where none is ready, the earlier questions themselves, which are no items of the set.
     """
     ready = [item for item in waiting if item.follows is None or id(item.follows) in done]
     if not ready:

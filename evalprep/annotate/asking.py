@@ -313,7 +313,7 @@ class Asker:
 def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
     """Returns whether a service does without the JSON schema.
 
-    It says so, or breaks down over a question for the second time.
+    It refuses the schema, or breaks down over a question for the second time.
 
     Servers that lack what enforces a schema do the latter.
     """
@@ -323,9 +323,9 @@ def _declines(error: UnansweredError, attempts: Sequence[Attempt]) -> bool:
 
 
 def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
-    """The same until there is an answer.
+    """The idempotency key of a question, the same until there is an answer.
 
-    So that a service can tell a repetition from a further question.
+    By it a service can tell a repetition from a further question.
     """
     answered = sum(attempt.status in _ANSWERED for attempt in attempts)
     return hashlib.sha256(f"{row.key}:{answered}".encode()).hexdigest()

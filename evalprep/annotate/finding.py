@@ -62,9 +62,9 @@ def annotators_for(annotators: Mapping[str, Annotator], task: TaskRun) -> list[A
 
 
 def lacks(annotator: Annotator) -> list[str]:
-    """Packages among its `needs` that are not installed, and what its own `lacks()` says.
+    """Packages among an annotator's `needs` that are not installed, and what its `lacks()` returns.
 
-    If it has one.
+    An annotator that needs more than packages has such a method.
 
     An entry of `needs` that is no name of a package is for people; an annotator that needs more
     than packages tells by `lacks() -> Iterable[str]`.

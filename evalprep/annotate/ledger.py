@@ -267,9 +267,9 @@ class Ledger:
         return attempts
 
     def foreign(self, run: str) -> dict[str, int]:
-        """Annotator -> answers about a run that are not signed.
+        """Annotator -> number of its questions about a run with answers that nobody signed.
 
-        Only those for which no signed one counts.
+        A question that has a signed answer, too, does not count.
         """
         keys = [str(key) for (key,) in self.query("SELECT key FROM uses WHERE run = ?", [run])]
         counts: dict[str, int] = {}

@@ -54,7 +54,7 @@ def find_ledger(folders: Iterable[Path]) -> Path | None:
 def ledger_place(folders: Iterable[Path]) -> Path:
     """Returns where the ledger of a run is, or is to be made.
 
-    In the folder that all of its folders share.
+    A new one goes into the folder that all folders of the run share.
 
     Folders that share nothing but the root have it in the first of them.
     """

@@ -92,9 +92,9 @@ class PromptFile:
         return self.reader.read(item, reply)
 
     def record(self, questions: Iterable[Question]) -> dict[str, Any]:
-        """The data that the ledger keeps of it.
+        """The data that the ledger keeps of the file.
 
-        `recorded_judgements` reads from them without the file.
+        They are all that `recorded_judgements` needs; the file itself may be gone by then.
         """
         entries: dict[str, dict[str, list[str]]] = {}
         for question in questions:

@@ -274,9 +274,9 @@ def length_bias(
 
 
 def _share(numbers: Sequence[float], n: int | None = None) -> dict[str, Any]:
-    """Mean of numbers of 0 to 1 with Wilson's interval.
+    """Mean of numbers from 0 to 1, with Wilson's interval.
 
-    Which has a width also where all are equal.
+    Its interval has a width also where all numbers are equal.
     """
     if not numbers:
         return {"value": None, "low": None, "high": None, "n": 0}

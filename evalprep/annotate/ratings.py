@@ -282,9 +282,9 @@ def _interval_ends(numbers: Sequence[float], bounds: Bounds) -> Bounds:
 def _differing(
     by_judge: Mapping[str, Votes], means: Mapping[str, Mapping[tuple[int, str], float]]
 ) -> Iterator[Apart]:
-    """Samples with different means of several judges.
+    """Samples whose ratings differ: by the means of several judges, or by the votes of one.
 
-    Where one judge alone rated a sample, with different votes.
+    Votes count where a single judge rated the sample.
     """
     samples: dict[tuple[int, str], None] = {}
     for of_judge in by_judge.values():

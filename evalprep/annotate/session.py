@@ -72,7 +72,7 @@ def refresh(ledger: Ledger, question_set: Asked) -> None:
 
 
 def waiting(questions: Sequence[Question], *, again: bool) -> list[Question]:
-    """Questions to be asked: those without a reply.
+    """The questions without a reply.
 
     With `again`, also those whose reply has no values.
     """

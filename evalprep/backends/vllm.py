@@ -44,7 +44,7 @@ def arguments(core: EngineSettings, request: Request) -> Arguments:
 def on_cpu(core: EngineSettings, request: Request) -> tuple[dict[str, Any], dict[str, str]]:
     """Arguments and variables with which an engine starts on a CPU.
 
-    In this process or as a server.
+    They are the same for an engine in this process and for a server.
     """
     # In bfloat16 a reply on a CPU depends on which prompts share its batch.
     dtype = "float32" if core.dtype == "auto" else core.dtype

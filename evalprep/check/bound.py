@@ -18,10 +18,7 @@ class TimeBoundError(BaseException):
 
 
 class LeavesError(Exception):
-    """Raised instead of the end of this process.
-
-    Where code that we did not write calls `sys.exit`.
-    """
+    """Raised in place of the end of this process, where code of others calls `sys.exit`."""
 
 
 @contextlib.contextmanager

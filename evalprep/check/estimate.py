@@ -93,10 +93,7 @@ class Estimate:
         return {**vars(self), "tasks": [vars(task) for task in self.tasks], "memory": memory}
 
     def text(self, width: int | None = None) -> str:
-        """The same for people, in lines of this width.
-
-        Without one they are as long as they come.
-        """
+        """The estimate in lines of this width; without a width they are as long as they come."""
         lines: list[str] = []
         if not all(task.exact for task in self.tasks):
             lines.append(

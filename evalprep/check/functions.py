@@ -68,7 +68,7 @@ def _refs_by_key(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
 def registered_names(leaves: list[Leaf]) -> Registered:
     """Filters, metrics and aggregations that the modules of the tasks register.
 
-    So that YAMLs may name them.
+    Task files may name them.
     """
     names = Registered(set(), set(), set())
     sources: set[Path] = set()

@@ -81,9 +81,9 @@ class LoadedTask:
 
 
 def import_nltk() -> None:
-    """Import NLTK without the packages that it uses for its classifiers and collocations.
+    """Imports NLTK without the packages that it uses for its classifiers and collocations.
 
-    If they are not there yet.
+    Those that are imported already stay.
 
     NLTK treats scipy and scikit-learn as optional. Importing them is 80 % of importing NLTK, 1.6 s
     of CPU, and nothing that scores replies needs those parts.
@@ -117,7 +117,7 @@ def load_tasks(
 ) -> list[LoadedTask]:
     """Loads every task that has no error so far through lm-eval's TaskManager.
 
-    Without lm-eval's own 14,000 files.
+    lm-eval's own 14,000 files are not read.
 
     Args:
         static: The task files.

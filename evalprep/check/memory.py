@@ -78,7 +78,7 @@ def gpu_table_names() -> list[str]:
 def find_gpu(name: str | None) -> dict[str, Any] | None:
     """The first row of the table all of whose words are in a GPU's name.
 
-    `A100 40GB` in `NVIDIA A100-SXM4-40GB`.
+    So the row `A100 40GB` stands for `NVIDIA A100-SXM4-40GB`.
     """
     words = _words(name or "")
     rows: list[dict[str, Any]] = throughput_table()["gpus"]

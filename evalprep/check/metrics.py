@@ -282,7 +282,7 @@ def _check_aggregation(
 def filter_names(leaf: Leaf) -> list[str]:
     """Names of the filters, in order.
 
-    Lm-eval calls the only one of a task without filters `none`.
+    lm-eval calls the only filter of a task without filters `none`.
     """
     entries = leaf.config.get("filter_list")
     if not isinstance(entries, list):

@@ -165,7 +165,7 @@ class _Machine:
     def _succeeds(self, text: str) -> bool:
         """Returns whether the pattern matches before the text ends.
 
-        So that nothing is tried twice.
+        The search ends with such a match, so that nothing is tried twice.
         """
         here = {_START}
         for character in text:

@@ -363,7 +363,7 @@ def _generation_arguments(request: Any) -> dict[str, Any]:
 def _right_reply(loaded: LoadedTask, doc: Mapping[str, Any]) -> str:
     """The longest reply of a row that is known to be right; empty where none is known.
 
-    That is the gold answer where replies are compared with it, and a published reply.
+    Known are the gold answer, where replies are compared with it, and a right published reply.
     """
     texts = []
     is_compared = loaded.leaf.config.get("process_results") is None

@@ -406,7 +406,7 @@ def _report_shape(scorer: Scorer, tally: _Tally, findings: Findings) -> None:
 
 
 def _report_keys(scorer: Scorer, tally: _Tally, report: Report) -> None:
-    """Keys of scores that lm-eval loses.
+    """Reports keys of scores that lm-eval loses.
 
     It overwrites them, they come for some replies only, or no metric_list names them.
     """

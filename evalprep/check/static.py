@@ -207,10 +207,7 @@ def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
 
 
 def waiting_tasks(roots: Sequence[Path]) -> dict[str, tuple[str, ...]]:
-    """Tasks of prepared folders whose data are not made yet.
-
-    With the tasks whose replies they wait for.
-    """
+    """Task of prepared folders whose data are not made yet -> the tasks whose replies it needs."""
     waiting = {}
     for prepared in _prepared(roots).values():
         for name, task in prepared.plan.tasks.items():

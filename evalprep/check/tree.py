@@ -162,7 +162,7 @@ def filter_steps(settings: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
 def keeps_first(settings: Mapping[str, Any]) -> bool:
     """Returns whether the filters of a task keep one reply of several.
 
-    Lm-eval's own filter does where a task has none.
+    A task without filters has lm-eval's own, which keeps the first.
     """
     names = {str(step.get("function")) for _, step in filter_steps(settings)}
     return not names or ("take_first" in names and not names & {"take_first_k", "majority_vote"})
@@ -283,10 +283,7 @@ def _included(
 
 
 def _switches(node: Any) -> list[Any]:
-    """Bare `yes`, `no`, `on` and `off` in a scalar or a list.
-
-    Which YAML 1.1 reads as true and false.
-    """
+    """Bare `yes`, `no`, `on` and `off` in a scalar or a list, which YAML 1.1 reads as booleans."""
     items = node.value if isinstance(node, yaml.SequenceNode) else [node]
     return [
         item
@@ -367,10 +364,7 @@ def _register_tags(
 
 
 def _old_group(file: TaskFile) -> str:
-    """The value of `group:` in a file that declares one task, as lm-eval allowed before 0.4.4.
-
-    Else nothing.
-    """
+    """The value of `group:` in a file of one task, as lm-eval allowed before 0.4.4; else empty."""
     group, task = file.data.get("group"), file.data.get("task")
     if file.kind != "group" or not isinstance(task, str) or set(file.data) <= _GROUP_KEYS:
         return ""

@@ -1,6 +1,6 @@
 """The agreement of two runs on the meaning of one metric.
 
-Its direction, its scale, and which metrics they log.
+They may differ in its direction, in its scale, or in which metrics they log at all.
 """
 
 from __future__ import annotations

@@ -537,7 +537,7 @@ def _sides(run: Run, other: Run | None, name: str) -> Sides:
 def _first_metric(sides: Sides) -> Metric:
     """The metric that stands for a task in a comparison.
 
-    Of rows where it has one, else over all rows.
+    That is a metric of rows where the task has one, else one over all rows.
     """
     if sides.against is None:
         return metric_of_published(sides.task)

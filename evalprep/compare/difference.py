@@ -188,10 +188,7 @@ class Difference:
         return f"{value:{plus}.4g}"
 
     def change(self, *, sign: bool = False) -> str:
-        """The difference that was seen, in words.
-
-        With its share of the baseline where that is tested.
-        """
+        """The difference in words, with its share of the baseline where that share is tested."""
         value = self.delta if sign or self.delta is None else abs(self.delta)
         text = self.scaled(value, sign=sign)
         if self.relative is None:

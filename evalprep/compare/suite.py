@@ -1,6 +1,6 @@
 """Suite scores of two runs.
 
-With a paired interval wherever it is known what each row adds to them.
+They have a paired interval wherever it is known what each row adds to them.
 """
 
 from __future__ import annotations

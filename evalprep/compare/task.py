@@ -132,7 +132,7 @@ class TaskComparison(Conclusion):
     def lost(self) -> Iterator[SampleView]:
         """Every sample that the baseline got right and the candidate did not, with both replies.
 
-        Of graded metrics: where the candidate scores lower.
+        Of graded metrics, every sample on which the candidate scores lower.
         """
         metric = Metric(
             metric=self.metric,

@@ -69,10 +69,7 @@ def _expanded(entry: Any, number: int, source: YamlFile, problems: Problems) -> 
 
 
 def matching(pattern: str, folder: Path) -> list[Path]:
-    """The model folders that a pattern matches, in natural order.
-
-    Checkpoint-2 before checkpoint-10.
-    """
+    """The model folders that a pattern matches: checkpoint-2 stands before checkpoint-10."""
     parts = place(pattern, folder).parts
     fixed = next(at for at, part in enumerate(parts) if _PATTERN.search(part))
     above = Path(*parts[:fixed])

@@ -92,9 +92,9 @@ def unstorable(
     of: str,
     place: Callable[[int], str],
 ) -> Problem:
-    """Returns the mistake in values that are no column: the one that cannot be stored.
+    """Returns the problem of values that make no column.
 
-    Where each can be, they do not agree on a type.
+    It names the value that cannot be stored; where each can be, the values are of several types.
 
     Args:
         name: The column.

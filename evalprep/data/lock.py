@@ -1,6 +1,6 @@
 """eval_config.lock: which commit of each hub data set a preparation read.
 
-So that a later one reads the same.
+A later preparation reads the same commits.
 
     {"org/set": {"main": "0a1b..."}}
 

@@ -81,17 +81,14 @@ def file_rows(
 def _csv_options(name: str, stated: Mapping[str, Any]) -> dict[str, Any]:
     """Returns how a CSV or TSV file of a name is read.
 
-    As stated, else with the separator of its ending.
+    The separator is the stated one, else that of the ending.
     """
     separator = "\t" if name.endswith(".tsv") else ","
     return {"sep": separator} | {key: value for key, value in stated.items() if key in CSV_OPTIONS}
 
 
 def file_columns(path: Path, *, read_options: Mapping[str, Any] | None = None) -> list[str]:
-    """Column names.
-
-    Of the schema for parquet, of the head for CSV, of the first part of the rows for JSON.
-    """
+    """Column names: of the parquet schema, of the head of CSV, of the first rows of JSON."""
     if unpacked_name(path).endswith(".txt"):
         return ["text"]
     return (

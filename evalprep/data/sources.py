@@ -81,10 +81,7 @@ class Source:
 
     @property
     def columns(self) -> list[str]:
-        """Column names.
-
-        Of the schema for parquet, of the head for CSV, of the first row for JSON.
-        """
+        """Column names: of the parquet schema, of the head of CSV, of the first row of JSON."""
         return list(dict.fromkeys([*self._in_files(), *self.renamed]))
 
     def _in_files(self) -> list[str]:

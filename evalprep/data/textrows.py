@@ -20,9 +20,9 @@ def texts(
     keep_linebreaks: bool = False,
     encoding: str = "utf-8-sig",
 ) -> Iterator[str]:
-    """Texts of a text file, as `datasets` divides it: each line, empty ones too; each paragraph.
+    """Texts of a text file, as `datasets` divides it.
 
-    Or all of it.
+    A text is a line, empty ones too; a paragraph; or the whole file.
 
     Raises:
         BadInput: another encoding, or a way to divide that nobody knows.

@@ -28,7 +28,7 @@ def _write(subjects: Sequence[Subject], folder: Path, kind: str) -> Written:
 
 
 def report_of(subjects: Sequence[Subject]) -> Report:
-    """Returns the report of runs, and of the run that they are compared with, as the last one.
+    """The report of runs, with the run that they are compared with as the last one.
 
     Its time is that of the newest run, so that two exports are the same. It has no notes of judges,
     which may quote a text.

@@ -157,7 +157,7 @@ def _why_nothing_decides(checks: Sequence[Check]) -> list[str]:
 def _headline_notes(policy: Policy, choices: Sequence[NamedMetric]) -> list[str]:
     """Notes on tasks that are decided by the metric of the field.
 
-    Not by the metric that lm-eval lists first, nor by one that the user names.
+    It is neither the metric that lm-eval lists first, nor one that the user names.
     """
     notes = []
     chosen = {choice.task for choice in choices if choice.metric}

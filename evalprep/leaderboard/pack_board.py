@@ -56,7 +56,7 @@ def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[
 def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> ExportBoard:
     """The part of the leaderboard that a pack exports.
 
-    Its columns, and the rows with a value in one of them.
+    It has the columns of the pack, and the rows with a value in one of them.
     """
     rows = [
         row

@@ -134,7 +134,7 @@ def _drawn(row: Row, column: Column) -> float | None:
 def _thinned(values: Sequence[float | None], most: int) -> list[float | None]:
     """Values from the first to the last at even distances.
 
-    So that the bars end where the training ends.
+    The last is kept, so that the bars end where the training ends.
 
     >>> _thinned([0.0, 1.0, 2.0, 3.0, 4.0], 3)
     [0.0, 2.0, 4.0]

@@ -83,9 +83,9 @@ def _joined(head: str, tail: str) -> str:
 
 
 def _is_setting(match: re.Match[str]) -> bool:
-    """Returns whether it is how long a model was trained.
+    """Returns whether a match is a setting and no point in a training, as in `ft_epoch5_lr1e-05`.
 
-    As `ft_epoch5_lr1e-05` says it, and no point in a training.
+    There `epoch5` is how long the model was trained: a learning rate stands beside it.
     """
     text, at = match.string, match.start()
     stop = text.find("/", at)

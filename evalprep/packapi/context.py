@@ -120,9 +120,9 @@ class Context:
         return self.config.folder
 
     def where(self, *keys: str | int) -> str:
-        """Returns how a message names a key of the pack, or of the whole config.
+        """Returns the place of a key of the pack, or of the whole config, for a message.
 
-        `file:line (key)`.
+        It has the form `file:line (key)`.
         """
         own = self.pack.config.get(str(keys[0]))
         top = own is None or (
@@ -193,7 +193,7 @@ class Context:
     def tokenizer(self, *, fix: str) -> Any:
         """The run's tokenizer as transformers loads it.
 
-        With the revision and the arguments that the run will have.
+        It has the revision and the arguments that the run will have.
 
         Args:
             fix: What the user can do without a tokenizer.
@@ -233,9 +233,9 @@ class Context:
         self.cache = {name: kept for name, kept in self.cache.items() if name in _KEPT}
 
     def refuses_system(self) -> bool:
-        """Returns whether the model's chat template.
+        """Returns whether the model's chat template has no system role.
 
-        Where its files are on this machine, has no system role.
+        False where the files of the model are not on this machine.
 
         lm-eval drops a system turn that a template refuses; a pack can put it before the user's.
         """

@@ -1,6 +1,6 @@
 """pack.yaml -> `Pack`; every mistake with its line.
 
-So that nothing that is declared fails later.
+What is declared and passes here does not fail later.
 """
 
 from __future__ import annotations

@@ -276,9 +276,9 @@ def subject_of(model: str, own_args: Mapping[str, Any]) -> str:
 
 
 def run_id(model: str, config: Mapping[str, Any], plan: Plan, folder: Path, work_dir: Path) -> str:
-    """The name of a run: `r` and 11 hexadecimal digits.
+    """Returns the name of a run: `r` and 11 hexadecimal digits.
 
-    They are over everything that decides its prompts and scores.
+    They are a digest of everything that decides its prompts and scores.
 
     The model and its revision, what the config says of prompts and generation for all tasks, the
     plan, and task files and data of the first stage, without the folder that they lie in: another
@@ -338,7 +338,7 @@ def records_of(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def keep_records(output_path: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
     """Keeps what was meant to be run beside the results.
 
-    For the day when the work folder is another one's.
+    It is read from there when the work folder has become that of another run.
     """
     with contextlib.suppress(OSError):  # the results may go to a place that is not there yet
         output_path.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ EXCLUDED_KINDS = ("unavailable", "ability", "helper", "data", "user")
 class Call:
     """The arguments that lm-eval takes once per invocation, as far as a task may ask for them.
 
-    As the config has it.
+    What a task does not ask for is as in the config.
 
     Attributes:
         backend: Name of a back end.

@@ -248,7 +248,7 @@ def text_at(row: Mapping[str, Any], place: str) -> str:
 class RubricJudge:
     """An annotator of a pack that asks about one task by a rubric.
 
-    Who inherits from it says its name and its `items`.
+    A subclass gives its name and its `items`.
 
     Attributes:
         task: The task.

@@ -123,9 +123,9 @@ def build_folder(
 
 @contextmanager
 def build_aside(joined: Joined) -> Iterator[Built]:
-    """Builds the folder that the next preparation would leave, edits included.
+    """Builds, in a temporary place, the folder that the next preparation would leave.
 
-    In a temporary place.
+    It includes the user's edits.
     """
     with TemporaryDirectory(prefix="evalprep-build-") as temporary:
         folder = Path(temporary).resolve() / joined.work_dir.name

@@ -1,6 +1,6 @@
 """The commands of a preparation.
 
-Which tasks share a call, and the call of each share for each model.
+They follow from the tasks that share a call, and from the call of each share for each model.
 """
 
 from __future__ import annotations

@@ -73,9 +73,9 @@ def check_built(
 
 
 def _repeats_the_pack(finding: Finding) -> bool:
-    """Returns whether a note would tell at every preparation what the author of a pack decided.
+    """Returns whether a note would repeat at every preparation what the author of a pack decided.
 
-    `evalprep check` has it.
+    `evalprep check` shows it.
     """
     return finding.code == "EP607" and finding.what.endswith(ASKED_BY_PACK)
 
@@ -99,7 +99,7 @@ def settings_of(built: Built) -> RunSettings:
 def loadable(built: Built) -> Iterator[Path]:
     """A copy of the task files that names the data where they are.
 
-    With links to everything else.
+    It links to everything else.
     """
     with TemporaryDirectory(prefix="evalprep-check-") as temporary, _datasets_in(temporary):
         copy = Path(temporary).resolve() / "tasks"

@@ -39,7 +39,7 @@ _CAST = re.compile(
 def evalprep_words(*, here: bool = True) -> list[str]:
     """`evalprep` as this Python environment has it.
 
-    So that a script works without an activated environment.
+    So a script works without an activated environment.
 
     On another machine it is the one of the environment that is active there.
     """
@@ -115,7 +115,7 @@ class Invocation:
     def own_line(self, *words: str) -> str:
         """`evalprep` with these words as a line for a shell.
 
-        Which finds the project where it is not installed.
+        The line finds the project where it is not installed.
         """
         path = {name: value for name, value in self.env.items() if name == "PYTHONPATH"}
         return shell_line([*self.ours, *words], path)
@@ -154,9 +154,10 @@ def own_line(core: Core, *words: object, here: bool) -> str:
 
 
 def lm_eval_program() -> str:
-    """The word `lm_eval` where that means the one of this Python environment.
+    """The program `lm_eval` of this Python environment.
 
-    Else its absolute path.
+    The word alone, where a shell finds the same program by it or the environment has none; else its
+    path.
     """
     own = Path(sys.executable).parent / "lm_eval"
     on_path = shutil.which("lm_eval")

@@ -136,9 +136,9 @@ def _turn(joined: Joined, problems: Problems) -> None:
 
 
 def _turn_into_chat(joined: Joined) -> dict[str, str]:
-    """Send plain prompts as chat messages to a back end that takes nothing else.
+    """Sends plain prompts as chat messages to a back end that takes nothing else.
 
-    Unless the config says otherwise.
+    A config that decides it otherwise is followed.
 
     Returns:
         Task -> its back end, for those that were turned.

@@ -123,7 +123,7 @@ def _add_stock(
 def _made_names(config: Config, packs: Mapping[str, Pack], problems: Problems) -> dict[str, Pack]:
     """Names beside those of pack.yaml that packs make from their sections of the config.
 
-    Which they tell by `names`.
+    A pack returns them from its function `names`.
     """
     owner: dict[str, Pack] = {}
     for pack_name, section in config.sections.items():

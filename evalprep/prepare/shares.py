@@ -1,6 +1,6 @@
 """The commands of a plan, and the tasks that share one.
 
-In which order commands run, and by which names they ask for their tasks.
+Their order is decided here, and the names by which they ask for their tasks.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def backend_of(task: TaskPlan, core: Core) -> str:
 def with_chat(task: TaskPlan, core: Core) -> bool:
     """Returns whether a task gets the chat template at run time.
 
-    As the config says, else as the task wants it.
+    The config decides; where it does not, the task.
     """
     if core.apply_chat_template is None:
         return task.prompt == "chat"

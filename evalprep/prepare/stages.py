@@ -1,6 +1,6 @@
 """The data of later stages, made from the replies of earlier ones.
 
-`evalprep prepare --continue`.
+`evalprep prepare --continue` makes them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _run_of(prepared: Prepared, run: str) -> Run | None:
 def _source_run(task: TaskPlan, prepared: Prepared, runs: Sequence[str]) -> tuple[str, str]:
     """The first of some runs with all rows that a task waits for.
 
-    Else the last of them, and what it lacks.
+    Where none has them, the last of the runs and what it lacks.
     """
     missing = {run: _missing(task, prepared, run) for run in runs}
     complete = [run for run, reason in missing.items() if not reason]

@@ -131,7 +131,7 @@ def targets(args: argparse.Namespace) -> Iterator[contextlib.AbstractContextMana
 def _prepared_without_config(args: argparse.Namespace) -> Path | None:
     """The prepared folder of the current one, where no config is named and none is there.
 
-    `evalprep run --model` prepares one without a config.
+    `evalprep run --model` prepares such a folder without a config.
     """
     if args.config_path or _CONFIG.is_file() or load_prepared(_WORK_DIR) is None:
         return None
@@ -234,9 +234,9 @@ def config_target(
     changes: dict[str, Any] | None = None,
     requested: list[str] | None = None,
 ) -> Iterator[Target]:
-    """The folder that the next preparation of a config would leave, edits included.
+    """Makes, in a temporary place, the folder that the next preparation of a config would leave.
 
-    In a temporary place.
+    It includes the user's edits.
 
     Raises:
         BadInput: the config cannot be prepared.

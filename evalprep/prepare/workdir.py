@@ -34,7 +34,7 @@ _AT_FDCWD = -100
 def tree_files(folder: Path) -> dict[str, str]:
     """Relative path -> SHA-256 of every file below a folder, in path order.
 
-    Without the manifest itself.
+    The manifest itself is left out.
     """
     paths = sorted(
         path

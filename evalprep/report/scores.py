@@ -201,9 +201,9 @@ def _stored_value(score: StoredScore) -> StoredValue:
 
 
 def groups_of(scores: Sequence[Scores]) -> list[GroupPart]:
-    """The harness' groups that have a value: all rows pooled, and the mean of the tasks' means.
+    """lm-eval's groups that have a value: all rows pooled, and the mean of the tasks' means.
 
-    Of the others `groups_without_value` tells the reason.
+    For the others `groups_without_value` gives the reason.
     """
     by_name = [
         {group.group: group for group in score.groups if _has_value(group)} for score in scores

@@ -94,7 +94,7 @@ def common_start(prompts: Sequence[str]) -> str:
 def shorten(text: str, limit: int) -> str:
     r"""A text of about `limit` characters at most.
 
-    Its beginning and its end, and a count of what lies between.
+    It has the beginning and the end, and a count of what lies between.
 
     >>> shorten("abcdefghij", 4)
     'ab\n[... 6 characters left out ...]\nij'

@@ -1,6 +1,6 @@
 """Loading a task of lm-eval for its scorer alone.
 
-Without its data set, its few-shot examples and its prompts.
+Its data set, its few-shot examples and its prompts are not loaded.
 """
 
 from __future__ import annotations
@@ -224,10 +224,7 @@ def _as_data(place: ScorerPlace) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> list[dict[str, Any]]:
-    """A list of mappings; whatever else it holds becomes a mapping without names.
-
-    Which nothing knows.
-    """
+    """A list of mappings; an item of another kind becomes a mapping without a name."""
     if value is None:
         return []
     items = value if isinstance(value, list) else [value]

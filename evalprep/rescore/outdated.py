@@ -1,6 +1,6 @@
-"""Returns whether a pack was changed after a work folder was prepared from it.
+"""Changes of a pack since a work folder was prepared from it.
 
-So that the folder has its earlier scorer.
+The folder has the earlier scorer then.
 """
 
 from __future__ import annotations

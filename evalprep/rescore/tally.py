@@ -1,6 +1,6 @@
 """The changes by rescoring a task.
 
-And whether the scorer or the model makes the difference to published verdicts.
+They show whether the scorer or the model makes the difference to published verdicts.
 """
 
 from __future__ import annotations

@@ -386,9 +386,9 @@ def _value_of(facts: Mapping[str, Fact], name: str) -> Any:
 
 
 def _of_subject(difference: FactDifference) -> FactDifference:
-    """Two models bring two chat templates.
+    """Marks a difference in chat template as part of the subject, where both runs apply one.
 
-    Where both were applied, that is a part of what is compared.
+    Two models bring two templates.
     """
     templates = difference.candidate, difference.baseline
     are_applied = difference.known and NONE not in templates

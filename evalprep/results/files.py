@@ -364,7 +364,7 @@ def _task_in(folder: Folder, file: Path) -> str | None:
 def places_below(start: Path) -> list[Folder]:
     """Every place with files of runs at or below a folder.
 
-    Without those that have no samples, where others have.
+    Places without samples are left out where others have some.
     """
     places = gathered(_search(start), start)
     return [place for place in places if place.samples] or places
@@ -373,10 +373,7 @@ def places_below(start: Path) -> list[Folder]:
 def _parts(
     calls: Iterable[tuple[Mapping[str, Path], Path | None]],
 ) -> dict[str, tuple[tuple[Path, Path], ...]]:
-    """Task -> its samples files with their results files.
-
-    For tasks that several calls have samples of.
-    """
+    """Task of which several calls have samples -> its samples files with their results files."""
     files_by_task: dict[str, list[tuple[Path, Path]]] = {}
     for samples, results in calls:
         if results is None:  # nothing tells which rows it was to have

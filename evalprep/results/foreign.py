@@ -207,7 +207,7 @@ def _files_at(place: Named) -> tuple[str, ...]:
 def _each_log(path: Named, packs: Iterable[Pack]) -> list[Named]:
     """The logs below a folder that holds no run of lm-eval, at any depth.
 
-    As the first pack that knows them names them.
+    They are named by the first pack that reads such logs.
 
     Args:
         path: What `each_run` returns; what is no such folder is left as it is.

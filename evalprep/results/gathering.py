@@ -1,6 +1,6 @@
 """Folders that are one place: a model whose tasks lie in folders of their own.
 
-And samples that are named one by one.
+Samples that are named one by one make such a place, too.
 
 | written by | files, with their samples named `samples_<task>_<stamp>.jsonl` |
 |---|---|

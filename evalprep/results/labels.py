@@ -40,9 +40,9 @@ def _output(run: Run) -> tuple[str, ...]:
 
 
 def _folder(run: Run, above: int) -> str:
-    """The folder that somebody named, or one above it.
+    """The label by the folder that somebody named, or by one above it.
 
-    Lm-eval makes another one below, called by the whole model, or by chance where none is named.
+    lm-eval makes a further folder inside, named after the model, or by chance without a name.
     """
     parts = _output(run)
     names_of_lm_eval = {_NOT_IN_A_NAME.sub("__", run.model), run.settings.folder}

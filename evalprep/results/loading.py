@@ -424,10 +424,7 @@ def _rows_of_parts(counts: Sequence[RowCounts]) -> RowCounts | None:
 
 
 def _question(call: RunResults, task: TaskResults) -> str:
-    """Returns how a task was asked, as text.
-
-    Its settings but for what each call writes of itself.
-    """
+    """The settings of a task as text, without what each call writes of itself."""
     own = dict(task.settings.as_logged)
     own.pop("metadata", None)
     settings = call.settings
@@ -493,7 +490,7 @@ def _notes_of_missing_samples(
 ) -> list[str]:
     """The note for tasks of the results file without samples.
 
-    With the reason where it can be seen.
+    It has the reason where that can be seen.
     """
     configured = [name for name, task in results.tasks.items() if task.settings.as_logged]
     packed = _packed_samples(files)

@@ -119,7 +119,7 @@ class Run:
     def judged(self) -> list[str]:
         """The tasks with rows that carry a published verdict.
 
-        Which a comparison needs when no other run is named.
+        Such rows can be compared without another run.
         """
         return [name for name, task in self.tasks.items() if (task.table().previous >= 0).any()]
 
@@ -176,10 +176,7 @@ class Run:
 
     @property
     def outermost(self) -> dict[str, tuple[Metric, ...]]:
-        """Outermost groups and tasks in no group -> their metrics.
-
-        Of those that have values of their own.
-        """
+        """Outermost groups with values of their own, and tasks in no group -> their metrics."""
         groups = self.logged.groups
         within = set(chain.from_iterable(group.members for group in groups.values()))
         every: dict[str, GroupResults | TaskResults] = {**groups, **self.logged.tasks}

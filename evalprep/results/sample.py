@@ -159,10 +159,7 @@ class Sample(msgspec.Struct, kw_only=True):
 
     @property
     def gold(self) -> str:
-        """The gold answer as text.
-
-        Of a row whose target is the index of a choice the choice itself.
-        """
+        """The gold answer as text; where the target is the index of a choice, that choice."""
         ends = [request[1] for request in self.requests if len(request) > 1]
         choices = [end.strip() for end in ends if isinstance(end, str)]
         index = int(self.target) if self.target.isdecimal() else -1
@@ -396,9 +393,9 @@ def _prompt_hash(value: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """Arguments of the requests.
+    """Arguments of the requests, as mappings of named ones.
 
-    Before June 2024 a list of lists, since then mappings of named ones.
+    Before June 2024 lm-eval wrote a list of lists.
     """
     if isinstance(value, dict):
         return value

@@ -85,10 +85,7 @@ def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _alike(run: Run, other: Run) -> bool:
-    """Returns whether two runs differ in nothing but seeds.
-
-    As far as is known of the tasks that both have.
-    """
+    """Returns whether two runs differ in nothing but seeds, as far as their shared tasks show."""
     if without_seed(run.model)[0] != without_seed(other.model)[0]:
         return False
     shared = [name for name in run.tasks if name in other.tasks]

@@ -142,7 +142,7 @@ class TaskRun:
     def metric(self, name: str, filter_name: str) -> Metric:
         """Returns one metric.
 
-        Without stored values where the results file has none for this filter.
+        It is without stored values where the results file has none for this filter.
         """
         of_name = [metric for metric in self.metrics if metric.metric == name]
         if not of_name:

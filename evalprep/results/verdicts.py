@@ -106,8 +106,8 @@ def verdicts_agree(sample: Sample) -> bool | None:
 def choice_margin(sample: Sample) -> float | None:
     """Returns by how much the best choice leads the second best, per character of the choice.
 
-    In nats of the log-likelihood over the length, as `acc_norm` compares them. None for a row of
-    another form, or without a gold answer among its choices.
+    The unit is nats of the log-likelihood over the length, as `acc_norm` compares them. None for a
+    row of another form, or without a gold answer among its choices.
     """
     row = _multiple_choice(sample)
     if row is None or not all(row.choices):

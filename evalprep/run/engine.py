@@ -73,8 +73,8 @@ class Engine:
     def model_class(self, config: Any) -> Any:
         """lm-eval's class for the back end of a command.
 
-        To be asked for before tasks are loaded: some give methods to the classes that they find
-        imported.
+        Its import must come before tasks are loaded: some add methods to the classes imported by
+        then.
         """
         import lm_eval.models  # noqa: F401 - fills the registry
         from lm_eval.api.registry import get_model

@@ -219,7 +219,7 @@ class Holder:
 
 
 def end_orphans(folder: RunFolder) -> None:
-    """End processes of an engine whose worker was killed.
+    """Ends processes of an engine whose worker was killed.
 
     They hold the device, and maybe the run's lock.
     """

@@ -18,9 +18,9 @@ from evalprep.status import Job, RunFolder
 def merge_units(
     folder: RunFolder, job: Job, config: Any, units: list[Unit], names: list[str] | None = None
 ) -> Path:
-    """Score the saved responses in one lm-eval call without a model.
+    """Scores the saved responses in one lm-eval call without a model.
 
-    So that groups and averages are lm-eval's own.
+    Groups and averages are so lm-eval's own.
 
     Args:
         folder: The run folder.

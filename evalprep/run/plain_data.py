@@ -57,10 +57,7 @@ def plain(value: Any, *, whole: bool = True) -> Any:
 
 
 def _plain_text(text: str) -> Any:
-    """A text as it is, or its bytes where it holds halves of characters.
-
-    Which UTF-8 cannot write.
-    """
+    """A text as it is, or as bytes where it holds lone surrogates, which UTF-8 cannot write."""
     try:
         text.encode()
     except UnicodeEncodeError:

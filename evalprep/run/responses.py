@@ -110,7 +110,7 @@ def _key(value: Any) -> Key:
 def request_types(lm: LM) -> list[str]:
     """The methods that may answer requests.
 
-    Lm-eval's three, and what a pack gave to the class of the model.
+    They are lm-eval's three, and what a pack added to the class of the model.
 
     lm-eval calls the method that a request names, with the list of requests; nothing but that says
     which there are. Some back ends have steps of their own that look alike.

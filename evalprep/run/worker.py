@@ -1,6 +1,6 @@
 """The process that holds the model.
 
-`python -m evalprep.run.worker SOCKET [REPLIES ...]`, started by `evalprep run`.
+`evalprep run` starts it as `python -m evalprep.run.worker SOCKET [REPLIES ...]`.
 
 It is told one run folder after the other; commands of one engine find the model loaded. When the
 process that started it is gone, however it ended, this one ends too.

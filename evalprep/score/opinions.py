@@ -1,7 +1,4 @@
-"""Verdicts of other scorers on the same replies.
-
-Where a task logs their verdicts beside its own.
-"""
+"""Verdicts of other scorers on the same replies, which a task logs beside its own."""
 
 from __future__ import annotations
 

@@ -67,9 +67,9 @@ class SuiteScore:
 
     @property
     def unit(self) -> str:
-        """`share` for a score between 0 and 1 that is no p-value, which is shown in percent.
+        """The unit: `share` for a score between 0 and 1, which is shown in percent; else empty.
 
-        Else empty.
+        A p-value has no unit.
         """
         return SHARE if self.range == (0.0, 1.0) and self.made_of != "none" else ""
 

@@ -291,7 +291,7 @@ class Walk:
     def _why(self, absent: list[str], lacking: str = "no samples") -> str:
         """Returns why tasks are not there.
 
-        As the plan says where it left them out, and as the run says where they failed.
+        The plan says why it left them out, and the run why they failed.
         """
         reasons = []
         for task in absent:

@@ -40,7 +40,7 @@ def is_done(work_dir: Path, name: str, run: str = "") -> bool:
 def left_of(work_dir: Path, name: str) -> list[str]:
     """Own tasks of a command that lack results.
 
-    To be repeated one by one where the whole command failed.
+    Where the whole command failed, they are repeated one by one.
 
     lm-eval's own tasks are left out: a call that holds some of them is taken for all of them.
 

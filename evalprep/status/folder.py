@@ -69,9 +69,9 @@ class RunFolder:
         return Job.from_dict(json.loads((self.path / "job.json").read_text(encoding="utf-8")))
 
     def state(self) -> State:
-        """The state; what is finished is read off the unit folders.
+        """The state of the run.
 
-        Which is the truth after a kill.
+        The unit folders show what is finished; after a kill they are right where the file is not.
         """
         state = read_state(self.path) or State()
         state.units = [self._as_it_lies(unit) for unit in state.units]

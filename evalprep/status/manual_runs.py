@@ -25,10 +25,7 @@ _PROGRAMS = frozenset(
 
 
 def results_files(place: Path) -> list[Path]:
-    """lm-eval's results files in an output folder, the oldest first.
-
-    Or in a model's folder in it, or in several folders below.
-    """
+    """Returns lm-eval's results files at or below an output folder, the oldest first."""
     from evalprep.results import results_below
 
     return sorted(results_below(place), key=lambda path: path.stat().st_mtime)
@@ -251,10 +248,7 @@ def _configured_options(here: Path, names: Sequence[str]) -> dict[str, list[str]
 
 
 def _options(words: list[str], here: Path) -> dict[str, list[str]]:
-    """The values of the options that matter.
-
-    Of a command line and of the run configuration that it names.
-    """
+    """The values of the options that matter, of a command line and its run configuration."""
     key_of_option = {
         "--output_path": "output_path",
         "-o": "output_path",

@@ -59,7 +59,7 @@ def _row_part(row: Row, chosen: Sequence[int]) -> Row:
 def block_lines(block: Table, width: int) -> list[str]:
     """Returns a block without its title and its notes.
 
-    Its headings have several lines: they are broken behind underscores, where they can be.
+    Headings have several lines: they are broken behind underscores, where they can be.
 
     Args:
         block: One of `column_blocks`.

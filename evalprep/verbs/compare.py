@@ -257,9 +257,9 @@ def _add_suite(
 
 
 def _compare_stored(sides: Sequence[Run | Scores], args: argparse.Namespace) -> int:
-    """Compare sides of which one or both are scores alone.
+    """Compares sides of which one or both are scores alone.
 
-    By value, without tests and without flips.
+    They are compared by value, without tests and without flips.
     """
     from evalprep.compare import compare_scores
     from evalprep.packs import find_packs

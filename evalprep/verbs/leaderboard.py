@@ -279,9 +279,10 @@ def _reference(place: Path | None, packs: Mapping[str, Pack]) -> Run | None:
 
 
 def in_natural_order(runs: list[Run]) -> list[Run]:
-    """Runs of one folder by their models: checkpoint-2 before checkpoint-10.
+    """Runs of one folder in the natural order of their models: checkpoint-2 before checkpoint-10.
 
-    Of one model by time, then by their files, so that no order of the folder shows.
+    Runs of one model are sorted by time, then by their files, so that the result never depends on
+    the order in which the folder lists them.
     """
     return sorted(runs, key=_natural_key)
 
@@ -299,7 +300,7 @@ def _natural_key(run: Run) -> tuple[list[tuple[int, int, str]], ...]:
 def _key(run: Run) -> tuple[str, ...]:
     """The files that make a run.
 
-    Its samples as they lie, else the log or results file that tells its scores.
+    They are its samples, else the log or results file with its scores.
 
     Lines that are made anew lie by their content, and two seeds of a greedy model may have the
     same.

@@ -222,8 +222,8 @@ def _assignments(values: Mapping[str, Any]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy, as lm-eval's own metrics give, as one of Python.
+    """A number of numpy as a number of Python, whose repr is the number alone.
 
-    Whose repr is the number alone.
+    lm-eval's own metrics return numbers of numpy.
     """
     return value.item() if hasattr(value, "item") else value

@@ -301,7 +301,7 @@ def _check_folder(out: Path, within: Path) -> None:
 class _Extras:
     """The additions of packs and judges to runs: scores, a sentence about each score, judgements.
 
-    And what went wrong.
+    `problems` holds what went wrong with them.
     """
 
     scores: list[Scores] = field(default_factory=list)

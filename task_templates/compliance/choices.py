@@ -267,7 +267,7 @@ def _other_truth(answer: str) -> str:
 def _contrasts(context: Context, row: Mapping[str, Any], number: int) -> list[str]:
     """Perturbed questions with the other answer.
 
-    Of too many, some drawn by the seed and the row.
+    Where there are too many, some are drawn by the seed and the row.
     """
     readable = [
         entry

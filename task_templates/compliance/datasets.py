@@ -343,7 +343,7 @@ def absent_files(context: Context, part: str) -> str:
 def _spelt_otherwise(pack_columns: Iterable[str], file_columns: Iterable[str]) -> dict[str, str]:
     """The pack's columns that a file has in other letters, as the original's CSV files do.
 
-    `Prompt`, ` label `.
+    They have `Prompt` and ` label `.
 
     >>> _spelt_otherwise(("prompt", "label"), ("Origin", " Prompt", "label"))
     {'prompt': ' Prompt'}
@@ -361,7 +361,7 @@ def _spelt_otherwise(pack_columns: Iterable[str], file_columns: Iterable[str]) -
 def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
     """The same rows, groups of equal columns taking turns.
 
-    So that a limit keeps something of every group.
+    A limit so keeps something of every group.
 
     >>> [row["n"] for row in spread([{"g": 1, "n": 1}, {"g": 1, "n": 2}, {"g": 2, "n": 3}], "g")]
     [1, 3, 2]

@@ -172,7 +172,7 @@ def _numbered(tests: Sequence[Any]) -> dict[str, Any]:
 def run_json(scores: Scores, limit: float | None) -> dict[str, Any]:
     """The run's JSON: one key per benchmark, `version` and `created_at`.
 
-    Of a trial also `debug` and `subset_size`.
+    A trial also has `debug` and `subset_size`.
     """
     data: dict[str, Any] = {}
     for key, benchmark in benchmarks().items():
@@ -450,7 +450,7 @@ def _cut(value: Any) -> str:
 def _why_not(benchmark: Benchmark, run: ExportRun) -> str:
     """Returns why a benchmark has no score at all.
 
-    As the preparation said, else that it did not run.
+    The preparation gave a reason, or the benchmark did not run.
     """
     for task in benchmark.tasks:
         exclusion = run.excluded.get(task)

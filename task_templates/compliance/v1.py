@@ -89,9 +89,9 @@ def _percentages(shares: Mapping[str, Any]) -> dict[str, float]:
 
 
 def run_folder(folder: Path) -> Results | None:
-    """The same out of a folder with one folder per benchmark.
+    """Results of version 1 out of a folder with one folder per benchmark.
 
-    Of several of one benchmark the newest counts.
+    Of several folders of one benchmark the newest counts.
     """
     newest: dict[str, _FinalResult] = {}
     for path in _finals(folder):

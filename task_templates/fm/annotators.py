@@ -174,7 +174,7 @@ def _toxigen(logits: Logits, labels: Labels) -> Values:
 class BertScore(_Local):
     """BERTScore F1 of each reply.
 
-    With its right answers, or with the original reply of its record.
+    It is taken with the right answers, or with the original reply of the record.
     """
 
     @property

@@ -170,9 +170,9 @@ def _generation(data: DataSet) -> dict[str, Any]:
 
 
 def _sampling(data: DataSet, algorithm: Algorithm) -> dict[str, Any]:
-    """Returns what decides which records are asked about, and in which wording.
+    """Returns the settings that decide which records are asked about, and in which wording.
 
-    It stands in the results of the run.
+    They stand in the results of the run.
     """
     drawn: dict[str, Any] = {
         "data": data.name,

@@ -1,6 +1,6 @@
 """The files of fmeval: its saved records and its `EvalOutput` as JSON.
 
-As results by the names of our scores.
+They are read as results by the names of our scores.
 """
 
 from __future__ import annotations

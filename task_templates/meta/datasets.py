@@ -1,7 +1,4 @@
-"""The evals data set that a run uses.
-
-Where it is, which family it belongs to, which tasks it offers.
-"""
+"""The evals data set that a run uses: its place, its family, and the tasks that it offers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Ground truth of IFEval and MATH rows.
 
-Where it is, how a row's text is found in it, when two entries agree.
+This is its place, how a row's text is looked up in it, and when two entries agree.
 """
 
 from __future__ import annotations

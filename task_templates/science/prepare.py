@@ -212,7 +212,7 @@ def _rows(context: Context, split: str) -> dict[str, list[Row]]:
 def _bad_references(task: str, rows: Iterable[Row]) -> list[str]:
     """A note on references that no reply can match.
 
-    Because they are not the JSON that the task asks for.
+    They are not the JSON that the task asks for.
     """
     default = TASKS[task].default
     name = TASKS[task].original_class

@@ -137,7 +137,7 @@ def _seeds_together(runs: Iterable[Entry]) -> list[list[Entry]]:
 def _names_of_groups(groups: Sequence[Sequence[Entry]]) -> list[str]:
     """The name of each row: the model's where it has several seeds, else the run's folder.
 
-    Where another row has the same model, or its folder that name, it would not tell them apart.
+    The model's name counts only where no other row has it as its model or folder.
     """
     bases = [_base_name(group[0]) for group in groups]
     folders = [group[0].name for group in groups]

@@ -1,6 +1,6 @@
 """Result files in OpenUnlearning's layout.
 
-`TOFU_EVAL.json`, `TOFU_SUMMARY.json`, those of MUSE, `LMEval_SUMMARY.json`.
+They are `TOFU_EVAL.json`, `TOFU_SUMMARY.json`, those of MUSE, and `LMEval_SUMMARY.json`.
 
 Values are `{"agg_value": x, "value_by_index": {"0": {...}}}` with rows by position in the split, so
 that the files serve as reference logs there and here. `meta` says what each metric was computed
@@ -159,7 +159,7 @@ def _configured_metrics(suite: str, facts: Mapping[str, Mapping[str, Any]]) -> l
 def _model(run: ExportRun) -> dict[str, Any]:
     """Returns what tells one model from another.
 
-    Its name, and its revision and adapter where there are some.
+    That is its name, and its revision and adapter where it has some.
     """
     arguments = run.settings.get("model_args")
     named = arguments if isinstance(arguments, Mapping) else {}

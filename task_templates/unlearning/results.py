@@ -87,7 +87,7 @@ def with_mean_interval(
 ) -> Result:
     """The result of a mean with the number of its rows and its interval.
 
-    Where there is no interval, the reason for it.
+    Where there is no interval, it has the reason.
 
     Args:
         result: What there is already.

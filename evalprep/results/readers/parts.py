@@ -145,10 +145,7 @@ def declared_metrics(entry: Mapping[str, Any]) -> dict[str, DeclaredMetric]:
 def directions_of(
     stated: Mapping[str, bool | None], declared: Mapping[str, DeclaredMetric]
 ) -> dict[str, Direction]:
-    """Returns the direction of each metric.
-
-    As a part of the file or the settings of the task state it.
-    """
+    """Returns the direction of each metric, as the file or the settings of the task state it."""
     own = {name: metric.direction for name, metric in declared.items() if metric.direction}
     return {**own, **{name: direction_of(higher) for name, higher in stated.items()}}
 
@@ -364,9 +361,10 @@ def call_settings(content: Mapping[str, Any]) -> CallSettings:
 
 
 def _model_name(content: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """The model's name as lm-eval made it; the back end's where lm-eval drew letters by chance.
+    """The model's name as lm-eval wrote it.
 
-    It draws eight for a call whose arguments name no model, `lm_eval --model dummy` for one.
+    Where lm-eval drew eight letters by chance, that is the name of the back end. It draws them for
+    a call whose arguments name no model, `lm_eval --model dummy` for one.
     """
     logged = str(content.get("model_name") or "")
     arguments = arguments_of(config.get("model_args"))

@@ -251,9 +251,9 @@ def _score_stored(job: Job, *, silent: bool) -> dict[str, Any]:
 
 
 def _need_server(job: Job) -> None:
-    """Refuse to start against a server that is not there.
+    """Refuses to start against a server that is not there.
 
-    Lm-eval would first try each task for a while.
+    lm-eval would first try each task for a while.
 
     Raises:
         BadInput: nothing answers.

@@ -156,10 +156,7 @@ def choice_question(config: str, section: dict[str, Any], row: Row) -> Question:
 
 
 def generate(model: Path, prompts: dict[str, list[str]], dtype: str) -> dict[str, list[str]]:
-    """Let the model answer the prompts of every config with vLLM.
-
-    As the printed `lm_eval` command does.
-    """
+    """Let the model answer the prompts of every config with vLLM, as the printed `lm_eval` does."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
@@ -256,7 +253,7 @@ def published(config: str, question: Question, reply: str) -> Row:
 def schema(config: str) -> Any:
     """Give the Arrow schema of a config.
 
-    That of the published files, where an absent column is of type null.
+    It is that of the published files, where an absent column is of type null.
     """
     import pyarrow as pa
 

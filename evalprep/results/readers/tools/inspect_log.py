@@ -291,7 +291,7 @@ def _task_facts(facts: Mapping[str, Any], header: Mapping[str, Any]) -> TaskFact
 def _reducer(facts: Mapping[str, Any], header: Mapping[str, Any]) -> str:
     """Returns how the epochs of a sample become one value.
 
-    As its scores say, else as configured.
+    Its scores state it; where they do not, the configuration.
     """
     scores = as_list(as_mapping(header.get("results")).get("scores"))
     reducers = [as_mapping(score).get("reducer") for score in scores]
