@@ -100,7 +100,6 @@ _LONGER = (
 _COMPUTED = {"lim", "sum", "int", "prod", "iint", "oint"}
 _CALCULUS = _COMPUTED | {"partial"}
 _SEPARATORS = {"<", ">", "le", "ge", "ne", "in", ",", ";", "\\\\", "Rightarrow", "Leftrightarrow"}
-_OPEN, _CLOSE = {"(", "[", "{", "\\{"}, {")", "]", "}", "\\}"}
 _EQUALS = Token("op", "=")
 _ABOUT = Token("cmd", "approx")
 
@@ -224,23 +223,34 @@ def flat(tokens: list[Token]) -> str:
 
 
 def _top_level(tokens: list[Token]) -> list[int]:
-    """Places of the equals signs outside brackets.
+    """Places of the equals signs outside brackets and environments.
 
-    None when the answer is more than one chain of them.
+    Empty where the answer is more than one chain of them.
     """
-    depth, places = 0, []
+    depth = 0
+    places = []
     for place, token in enumerate(tokens):
-        kind, text = token
-        if kind == "op":
-            depth += (text in _OPEN) - (text in _CLOSE)
-        elif kind == "cmd":
-            depth += text.startswith("begin:") - text.startswith("end:")
+        depth += token.nesting + _environment_nesting(token)
         if depth:
             continue
         if token == _EQUALS:
             places.append(place)
-        elif (
-            text.strip(" ,").lower() in words.CONNECTIVES if kind == "text" else text in _SEPARATORS
-        ):
+        elif _separates(token):
             return []
     return places
+
+
+def _environment_nesting(token: Token) -> int:
+    r"""The change of depth at `\begin{...}` (1) and `\end{...}` (-1); else 0."""
+    if token.kind != "cmd":
+        return 0
+    if token.text.startswith("begin:"):
+        return 1
+    return -1 if token.text.startswith("end:") else 0
+
+
+def _separates(token: Token) -> bool:
+    """Tell whether a token stands between two values, as "and" and a comma do."""
+    if token.kind == "text":
+        return token.text.strip(" ,").lower() in words.CONNECTIVES
+    return token.text in _SEPARATORS

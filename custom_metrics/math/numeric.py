@@ -109,11 +109,10 @@ class _Evaluation:
 
     def _log(self, node: Node) -> Any:
         argument = self.value(node.args[0])
-        base = (
-            self.value(node.args[1])
-            if len(node.args) == 2
-            else {"e": +mp.e, "10": mpf(10)}[self.log_base]
-        )
+        if len(node.args) == 2:
+            base = self.value(node.args[1])
+        else:
+            base = +mp.e if self.log_base == "e" else mpf(10)
         if argument == 0 or base in {0, 1}:
             raise UndefinedError("logarithm")
         return mp.log(argument) / mp.log(base)
@@ -251,14 +250,18 @@ def same(first: Node, second: Node) -> bool:
         NotExactError: A function that is not known, or a value that is too large.
         UndefinedError: One of them has no value.
     """
-    bare = [
-        any(node.op == "log" and len(node.args) == 1 for node in side.walk())
-        for side in (first, second)
-    ]
-    bases = [("e", "e"), ("10", "10")]
-    if all(bare):
-        return all(_same(first, second, pair) for pair in bases)
-    return any(_same(first, second, pair) for pair in (bases if any(bare) else bases[:1]))
+    is_bare = _has_bare_log(first)
+    is_other_bare = _has_bare_log(second)
+    natural, base_ten = ("e", "e"), ("10", "10")
+    if is_bare and is_other_bare:
+        return _same(first, second, natural) and _same(first, second, base_ten)
+    if is_bare or is_other_bare:
+        return _same(first, second, natural) or _same(first, second, base_ten)
+    return _same(first, second, natural)
+
+
+def _has_bare_log(expression: Node) -> bool:
+    return any(node.op == "log" and len(node.args) == 1 for node in expression.walk())
 
 
 def _same(first: Node, second: Node, bases: tuple[str, str]) -> bool:

@@ -149,9 +149,12 @@ def _last_box(text: str) -> str | None:
         return None
     depth = 0
     for position in range(start, len(text)):
-        depth += (text[position] == "{") - (text[position] == "}")
-        if depth == 0 and text[position] == "}":
-            return text[start : position + 1]
+        if text[position] == "{":
+            depth += 1
+        elif text[position] == "}":
+            depth -= 1
+            if depth == 0:
+                return text[start : position + 1]
     return None
 
 

@@ -20,8 +20,6 @@ MAX_LENGTH = 4_000
 """Characters of an answer that is parsed; longer ones are compared as text only."""
 MAX_TOKENS = 1_200
 MAX_NESTING = 32
-_OPENING = {"(", "[", "{", "\\{"}
-_CLOSING = {")", "]", "}", "\\}"}
 
 _RELATIONS = {
     "=": "=",
@@ -122,13 +120,8 @@ def _is_too_deep(tokens: list[Token]) -> bool:
     """Tell whether brackets are nested too deep, or do not match."""
     depth = deepest = 0
     for token in tokens:
-        if token.kind != "op":
-            continue
-        if token.text in _OPENING:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token.text in _CLOSING:
-            depth -= 1
+        depth += token.nesting
+        deepest = max(deepest, depth)
     return deepest > MAX_NESTING or depth != 0
 
 

@@ -79,7 +79,8 @@ def score_original(scorer: Scorer, gold: str, response: str) -> bool:
 @lru_cache(maxsize=4_096)  # every filter of a task asks again for the same box
 def _score(scorer: Scorer, gold: str, response: str) -> bool:
     if len(gold) > MAX_BOX or (len(response) > MAX_BOX and scorer != "leaderboard"):
-        return response[response.find("{") + 1 : -1].strip() == gold.strip() != ""
+        answer = response[response.find("{") + 1 : -1].strip()
+        return answer != "" and answer == gold.strip()
     decided = decided_by_text(scorer, gold, response)
     if decided is not None:
         return decided

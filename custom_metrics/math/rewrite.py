@@ -379,7 +379,10 @@ def _without_group(text: str) -> str:
         return text
     depth = 0
     for match in re.finditer(r"\\.|[{}]", text, re.DOTALL):
-        depth += (match.group() == "{") - (match.group() == "}")
+        if match.group() == "{":
+            depth += 1
+        elif match.group() == "}":
+            depth -= 1
         if depth == 0:
             if match.end() == len(text):
                 return text[1:-1].strip()
@@ -461,7 +464,10 @@ def _join_groups(text: str) -> str:
     depths: list[int] = []
     depth = 0
     for char in text:
-        depth += (char in "([") - (char in ")]")
+        if char in "([":
+            depth += 1
+        elif char in ")]":
+            depth -= 1
         depths.append(depth)
     # `\{` opens a set, `{` only a group
     in_set = [

@@ -38,7 +38,18 @@ class Token(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def nesting(self) -> int:
+        """The change of depth at a bracket: 1 where it opens, -1 where it closes; else 0."""
+        if self.kind != "op":
+            return 0
+        if self.text in _OPENING:
+            return 1
+        return -1 if self.text in _CLOSING else 0
 
+
+_OPENING = {"(", "[", "{", "\\{"}
+_CLOSING = {")", "]", "}", "\\}"}
 _SCAN = re.compile(
     r"""(?P<newline>\\\\(?:\s*\[[^\]]{0,20}\])?|\\cr(?![A-Za-z])|\\newline(?![A-Za-z]))
       | \\(?P<cmd>[A-Za-z]+\*?|.)
@@ -255,7 +266,10 @@ def _argument(text: str, position: int) -> tuple[str, int]:
         return following.group(1), following.end()
     depth = 1
     for match in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, opening.end()):
-        depth += (match.group() == "{") - (match.group() == "}")
+        if match.group() == "{":
+            depth += 1
+        elif match.group() == "}":
+            depth -= 1
         if depth == 0:
             return text[opening.end() : match.start()], match.end()
     raise TooComplex("an argument is not closed")
