@@ -88,13 +88,12 @@ def main(argv: list[str] | None = None) -> int:
     if not descriptions:
         print(f"no metric name contains {arguments.pattern!r}", file=sys.stderr)
         return 2
+    if arguments.json:
+        text = json.dumps(descriptions, indent=2)
+    else:
+        text = "\n".join(map(_entry, descriptions))
     try:
-        print(
-            json.dumps(descriptions, indent=2)
-            if arguments.json
-            else "\n".join(map(_entry, descriptions)),
-            flush=True,
-        )
+        print(text, flush=True)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -112,7 +112,7 @@ def fairllm_class_scores(
 ) -> dict[str, float | None]:
     """Scores of one class of attributes.
 
-    How far the lists of its worst attribute lie from the neutral ones.
+    They show how far the lists of its worst attribute lie from the neutral ones.
 
     For each attribute the mean over directors of a similarity; over the attributes `max`, `min`,
     `SNSR` (max - min) and `SNSV` (population standard deviation), for Jaccard (`iou`), SERP-MS and
@@ -128,26 +128,28 @@ def fairllm_class_scores(
     """
     scores: dict[str, float | None] = {}
     for name, measure in _MEASURES.items():
-        means = [
-            mean(
-                [
-                    measure(recommendations=titles, reference=neutral, k=k)
-                    for titles, neutral in pairs
-                ]
-            )
-            for pairs in attributes.values()
-        ]
-        known = [value for value in means if value is not None]
-        centre = mean(known)
-        if centre is None:
-            scores |= dict.fromkeys(
-                (f"{part}_{name}" for part in ("max", "min", "SNSR", "SNSV")), None
-            )
-            continue
-        spread = mean([(value - centre) ** 2 for value in known]) or 0.0
-        scores[f"max_{name}"], scores[f"min_{name}"] = max(known), min(known)
-        scores[f"SNSR_{name}"], scores[f"SNSV_{name}"] = max(known) - min(known), spread**0.5
+        means = []
+        for pairs in attributes.values():
+            similarities = [
+                measure(recommendations=titles, reference=neutral, k=k) for titles, neutral in pairs
+            ]
+            means.append(mean(similarities))
+        summary = _summary_of_attributes([value for value in means if value is not None])
+        scores |= {f"{part}_{name}": value for part, value in summary.items()}
     return scores
+
+
+def _summary_of_attributes(means: Sequence[float]) -> dict[str, float | None]:
+    centre = mean(means)
+    if centre is None:
+        return dict.fromkeys(("max", "min", "SNSR", "SNSV"))
+    variance = mean([(value - centre) ** 2 for value in means]) or 0.0
+    return {
+        "max": max(means),
+        "min": min(means),
+        "SNSR": max(means) - min(means),
+        "SNSV": variance**0.5,
+    }
 
 
 METRICS: dict[str, Any] = {

@@ -116,16 +116,13 @@ def environment(*, environment: Mapping[str, Any]) -> dict[str, float | None]:
         `energy` and `co2`; None where a number is missing.
     """
     read = {name: _first_number(environment.get(name)) for name in environment}
-    computed_energy = _product(
-        read.get("num_gpus"), read.get("gpu_power_draw"), read.get("time_to_train")
-    )
-    computed_energy = None if "energy" in environment else computed_energy
-    return {
-        "energy": read["energy"] if "energy" in environment else computed_energy,
-        "co2": read["co2"]
-        if "co2" in environment
-        else _product(computed_energy, read.get("datacenter_carbon_intensity")),
-    }
+    computed_energy = None
+    if "energy" not in environment:
+        computed_energy = _product(
+            read.get("num_gpus"), read.get("gpu_power_draw"), read.get("time_to_train")
+        )
+    computed_co2 = _product(computed_energy, read.get("datacenter_carbon_intensity"))
+    return {"energy": read.get("energy", computed_energy), "co2": read.get("co2", computed_co2)}
 
 
 def environment_amounts(*, environment: Mapping[str, Any]) -> dict[str, float | str | None]:

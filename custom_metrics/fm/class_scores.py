@@ -99,7 +99,8 @@ def _counts_by_label(
     for (target, predicted), number in counted.items():
         of_target[target] += number
         of_predicted[predicted] += number
-        hits[target] += number * (target == predicted)
+        if target == predicted:
+            hits[target] += number
     return of_target, of_predicted, hits
 
 

@@ -119,20 +119,19 @@ def known_mime_type(*, mime_type: str) -> str:
     return "ok"
 
 
-def found(column: str, expression: str, data: Any) -> Any:
-    """Returns what an expression finds in a record or document.
+def evaluated(column: str, expression: str, data: Any) -> Any:
+    """Returns the value of an expression in a record or document.
 
     Raises:
-        ColumnError: nothing, or it cannot be computed.
+        ColumnError: it has none, or cannot be computed.
         ValueError: it is no expression.
     """
     from jmespath.exceptions import JMESPathError
 
     try:
         value = compiled(expression).search(data)
-    except (
-        JMESPathError
-    ) as error:  # a function got a value it cannot take, such as join() of a null
+    except JMESPathError as error:
+        # A function got a value that it cannot take, such as join() of a null.
         raise ColumnError(
             column, expression, f"cannot be computed: {' '.join(str(error).split())}"
         ) from error
@@ -190,7 +189,8 @@ def record_columns(record: Any, expressions: Mapping[str, str]) -> dict[str, Any
     if not isinstance(record, (Mapping, list)):
         raise RecordError(f"is {_kind(record)}, expected an object")
     return {
-        name: one_value(name, each, found(name, each, record)) for name, each in expressions.items()
+        name: one_value(name, each, evaluated(name, each, record))
+        for name, each in expressions.items()
     }
 
 
@@ -216,7 +216,7 @@ def document_columns(
         raise RecordError(f"is {_kind(document)}, expected an object or a list")
     columns: dict[str, list[Any]] = {}
     for name, expression in expressions.items():
-        values = found(name, expression, document)
+        values = evaluated(name, expression, document)
         if not isinstance(values, list) or not values:
             problem = "is empty" if values == [] else f"is {_kind(values)}"
             raise ColumnError(

@@ -157,7 +157,8 @@ def _is_unchanged(key: str, value: object, working: Mapping[str, Any]) -> bool:
 
 
 def _flat(steps: Steps | Pipeline) -> Iterable[Step]:
-    for step in steps.steps if isinstance(steps, Pipeline) else steps:
+    members = steps.steps if isinstance(steps, Pipeline) else steps
+    for step in members:
         if isinstance(step, (list, tuple, Pipeline)):
             yield from _flat(step)
         elif callable(step):
@@ -191,7 +192,9 @@ def compose(steps: Steps) -> Pipeline:
     flat = tuple(_flat(steps))
     owners: dict[str, str] = {}
     for step in flat:
-        for key in step.outputs if isinstance(step, Transform) else ():
+        if not isinstance(step, Transform):
+            continue
+        for key in step.outputs:
             if key in owners:
                 raise StepError(f"{_name(step)} and {owners[key]} both add {key!r}")
             owners[key] = _name(step)

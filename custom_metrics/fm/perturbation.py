@@ -75,11 +75,10 @@ def butter_finger(text: str, rng: Generator, *, perturbation_prob: float = 0.1) 
 
 def random_upper_case(text: str, rng: Generator, *, uppercase_fraction: float = 0.1) -> str:
     """Raise `int(length * fraction)` characters at distinct positions, capitals among them."""
-    positions = (
-        set(rng.choice(len(text), int(len(text) * uppercase_fraction), replace=False))
-        if text
-        else set()
-    )
+    if not text:
+        return ""
+    count = int(len(text) * uppercase_fraction)
+    positions = set(rng.choice(len(text), count, replace=False))
     return "".join(
         letter.upper() if index in positions else letter for index, letter in enumerate(text)
     )

@@ -117,18 +117,19 @@ def fact_counts(pred: Any, ref: Any, mode: str = CORRECTED) -> Counts:
 def fact_result(counts: Mapping[str, float]) -> dict[str, Any]:
     """The result of `fact_checking_f1` from summed `fact_counts`."""
 
+    def f1(part: str) -> dict[str, Any]:
+        correct, preds, refs = (
+            counts.get(f"{part}_{count}", 0) for count in ("correct", "preds", "refs")
+        )
+        return precision_recall_f1(correct, preds, refs)
+
     def parsed(part: str) -> dict[str, float]:
         yes = counts.get(f"{part}_yes", 0)
         no = counts.get(f"{part}_no", 0)
         return {"yes": yes, "no": no, "frac_success": fraction(yes, yes + no)}
 
     return {
-        "f1": {
-            name: precision_recall_f1(
-                *(counts.get(f"{part}_{count}", 0) for count in ("correct", "preds", "refs"))
-            )
-            for name, part in _PARTS.items()
-        },
+        "f1": {name: f1(part) for name, part in _PARTS.items()},
         "answer_parse": {
             "correct_verdict": parsed("verdict"),
             "correct_evidence": parsed("evidence"),

@@ -94,11 +94,9 @@ def ground_truth_extract(
         compat: Delete every occurrence of the prompt, as OpenUnlearning does, and not only the one
             in front.
     """
-    rest = (
-        full_text.replace(input_text, "")
-        if compat and input_text
-        else full_text.removeprefix(input_text)
-    )
+    rest = full_text.removeprefix(input_text)
+    if compat and input_text:
+        rest = full_text.replace(input_text, "")
     return {"ground_truth": rest.strip()}
 
 

@@ -272,16 +272,28 @@ def _best(judgements: Sequence[Judgement]) -> Judgement:
 
 def _of_attempt(annotator: Annotator, item: Item, row: Attempt, attempts: int) -> Judgement:
     """The outcome of one attempt."""
-    if row.status in {"refused", "truncated"}:
-        return Judgement(row.status, None, row.reply, row.reason, attempts, row.version)
-    if row.status not in READABLE:
+    if row.status not in {"refused", "truncated", *READABLE}:
         return Judgement("missing", None, None, row.reason or row.status, attempts)
+    status, values, reason = _read_attempt(annotator, item, row)
+    return Judgement(
+        status=status,
+        values=values,
+        reply=row.reply,
+        reason=reason,
+        attempts=attempts,
+        version=row.version,
+    )
+
+
+def _read_attempt(annotator: Annotator, item: Item, row: Attempt) -> tuple[str, Values | None, str]:
+    """Status, values and reason of an attempt that has a reply or was refused one."""
+    if row.status in {"refused", "truncated"}:
+        return row.status, None, row.reason
     if not item.step:
-        status, values, reason = read_reply(annotator, item, row.reply)
-        return Judgement(status, values, row.reply, reason, attempts, row.version)
+        return read_reply(annotator, item, row.reply)
     if not (row.reply or "").strip():
-        return Judgement("missing", None, row.reply, "empty reply", attempts, row.version)
-    return Judgement("ok", {}, row.reply, "", attempts, row.version)
+        return "missing", None, "empty reply"
+    return "ok", {}, ""
 
 
 def own_first(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
@@ -341,13 +353,28 @@ def resolve(
     if item.follows is not None:
         reply_before = done[id(item.follows)].judgement().reply
         if reply_before is None:
-            return Question(annotator, item, who, None, item.messages, terms)
+            return Question(
+                annotator=annotator,
+                item=item,
+                who=who,
+                key=None,
+                messages=item.messages,
+                terms=terms,
+            )
     messages = item.resolved(reply_before)
     digest = input_sha256(messages)
     key = answer_key(
         annotator.name, annotator.version, who.model, terms.sampling, digest, item.draw
     )
-    return Question(annotator, item, who, key, messages, terms, digest)
+    return Question(
+        annotator=annotator,
+        item=item,
+        who=who,
+        key=key,
+        messages=messages,
+        terms=terms,
+        input_digest=digest,
+    )
 
 
 def with_answer(row: Attempt, answer: Answer, cost: float | None) -> Attempt:

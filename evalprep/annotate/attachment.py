@@ -207,5 +207,11 @@ def together(several: Sequence[Judgement]) -> Judgement:
     votes = sum(judgement.values is not None for judgement in several), len(several)
     reply = "\n\n".join(replies) or None
     return Judgement(
-        first.status, values or None, reply, first.reason, attempts, first.version, votes
+        status=first.status,
+        values=values or None,
+        reply=reply,
+        reason=first.reason,
+        attempts=attempts,
+        version=first.version,
+        votes=votes,
     )

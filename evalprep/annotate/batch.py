@@ -171,14 +171,14 @@ class Desk:
             if question.key in keys:
                 uses += question.uses(self._run)
         batch = Batch(
-            0,
-            self._run,
-            self._service.wire.name,
-            self._service.base_url,
-            part[0].who.model,
-            digest.hexdigest(),
-            inputs,
-            "prepared",
+            number=0,
+            run=self._run,
+            wire=self._service.wire.name,
+            base_url=self._service.base_url,
+            model=part[0].who.model,
+            request_sha256=digest.hexdigest(),
+            inputs=inputs,
+            state="prepared",
             prepared_at=now(),
         )
         rows = [question.row("prepared", len(question.attempts) + 1) for question in part]
@@ -241,9 +241,9 @@ class Desk:
         self._ledger.put(rows)
         return self._note(batch, state="submitted", batch_id=batch_id, submitted_at=stamp)
 
-    def _give_up(self, batch: Batch, reason: str, status: str = "failed") -> None:
+    def _give_up(self, batch: Batch, reason: str) -> None:
         waiting = [row for row in self._rows(batch) if row.status in {"prepared", "sent"}]
-        self._ledger.put([replace(attempt, status=status, reason=reason) for attempt in waiting])
+        self._ledger.put([replace(attempt, status="failed", reason=reason) for attempt in waiting])
         self._note(batch, state="failed", reason=reason)
 
     def _rows(self, batch: Batch) -> list[Attempt]:
@@ -321,7 +321,8 @@ class Desk:
             await self._keep_results(path, members, waiting, oddities)
         self._ledger.put(_lost(waiting.values(), remote))
         parts = [remote.state] if remote.state != "completed" else []
-        parts += [f"{len(waiting)} without a result"] if waiting else []
+        if waiting:
+            parts.append(f"{len(waiting)} without a result")
         parts += oddities.parts()
         return self._note(
             batch,

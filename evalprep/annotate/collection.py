@@ -96,13 +96,11 @@ def chosen_tasks(run: Run, packs: Mapping[str, Pack], names: Iterable[str] | Non
     Raises:
         BadInput: an unknown name.
     """
-    task_names = list(names or ())
-    aliases = {
-        name: pack_and_name[1]
-        for name in task_names
-        if name not in run.tasks and (pack_and_name := find_task(packs, name))
-    }
-    return list(run.select([aliases.get(name, name) for name in task_names]))
+    task_names = []
+    for name in names or ():
+        pack_and_name = None if name in run.tasks else find_task(packs, name)
+        task_names.append(name if pack_and_name is None else pack_and_name[1])
+    return list(run.select(task_names))
 
 
 def collect(

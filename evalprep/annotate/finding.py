@@ -50,10 +50,11 @@ def pack_annotators(pack: Pack) -> dict[str, Annotator]:
 
 
 def annotators_for(annotators: Mapping[str, Annotator], task: TaskRun) -> list[Annotator]:
-    """Those that are asked about a task: its metadata or its plan name them, or they name it."""
+    """The annotators of a task: its metadata or its plan name them, or they name the task."""
     named = task.metadata.get("annotators")
     names = set(named) if isinstance(named, list) else set()
-    names |= set(task.planned.annotators) if task.planned is not None else set()
+    if task.planned is not None:
+        names |= set(task.planned.annotators)
     return [
         annotator
         for annotator in annotators.values()

@@ -49,7 +49,8 @@ def compute(
     prepared = own_tasks(run)
     try:
         with opened(run) as ledger:
-            notes += [ledger.seal.problem] if ledger.seal.problem else []
+            if ledger.seal.problem:
+                notes.append(ledger.seal.problem)
             for task, annotator in work:
                 allowed = run_code or task in prepared or not runs_code(annotator)
                 notes += _compute(ledger, run, task, annotator, progress, allowed=allowed)

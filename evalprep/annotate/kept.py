@@ -39,7 +39,8 @@ class Kept:
     def __init__(self, run: Run, stamp: str, ledger: Ledger | None = None) -> None:
         self.stamp = stamp
         self._own = ledger is None
-        if ledger is None and (place := ledger_of(run)) is not None:
+        place = ledger_of(run) if ledger is None else None
+        if place is not None:
             ledger = open_filled(place)
         self.ledger = ledger
         self._chosen = {} if ledger is None else ledger.chosen(stamp)

@@ -158,7 +158,8 @@ class Ledger:
         if is_stray(self.path, self.path.parent):
             raise StrayLink([self.path], self.path.parent)
         # SQLite writes through links; the files beside the ledger are its own.
-        for ending in ("", *_BESIDE) if self._write else _BESIDE:
+        endings = ("", *_BESIDE) if self._write else _BESIDE
+        for ending in endings:
             check_target(self.path.with_name(self.path.name + ending), self.path.parent)
         mode = "rwc" if self._write else "ro"
         connection = _connect(self.path, f"mode={mode}")
@@ -285,13 +286,14 @@ class Ledger:
     def sign_all(self) -> int:
         """Signs every row that has no valid digest; returns the number of answers among them."""
         attempts = chain.from_iterable(self.attempts().values())
-        foreign = [attempt for attempt in attempts if not attempt.signed]
-        chosen = [Chosen(*row[:-1]) for row in self._chosen_rows()]
+        unsigned = [attempt for attempt in attempts if not attempt.signed]
+        choices = [Chosen(*row[:-1]) for row in self._chosen_rows()]
         with self.transaction() as connection:
-            self.put_into(connection, foreign)
-            for some in _batched(map(self._sealed, chosen)):
-                connection.execute(*_CHOSEN.insert(some))
-        return sum(each.status in READABLE for each in foreign)
+            self.put_into(connection, unsigned)
+            for batch in _batched(map(self._sealed, choices)):
+                connection.execute(*_CHOSEN.insert(batch))
+        answers = [attempt for attempt in unsigned if attempt.status in READABLE]
+        return len(answers)
 
     def uses(self) -> dict[str, list[Use]]:
         """Samples by key."""

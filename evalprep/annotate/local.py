@@ -97,10 +97,9 @@ class LocalJudge:
         if self._loaded is None:
             from lm_eval.api.registry import get_model
 
-            arguments = {
-                **({} if self.backend.stands_in else {"pretrained": self.model}),
-                **self.model_args,
-            }
+            arguments = dict(self.model_args)
+            if not self.backend.stands_in:
+                arguments = {"pretrained": self.model, **arguments}
             try:
                 self._loaded = get_model(self.backend.model_type).create_from_arg_obj(
                     arguments, {"batch_size": 8}

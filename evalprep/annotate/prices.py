@@ -80,15 +80,13 @@ def tokens_about(messages: Sequence[Message]) -> int:
     return sum(len(message["content"]) for message in messages) // 4 + _AROUND
 
 
-def output_at_most(
-    wire: Wire, sampling: Mapping[str, Any], default: int | None = None
-) -> int | None:
+def output_at_most(wire: Wire, sampling: Mapping[str, Any]) -> int | None:
     """The limit of a reply that a request sets; None without one."""
     for name in wire.output_limit:
         value = sampling.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-    return default
+    return None
 
 
 def read_prices(file: Path) -> dict[str, Price]:

@@ -174,13 +174,13 @@ def _estimate_task(
         mean = _tokens(replies, tokenizer, add_bos_token=False) / len(replies) + 1
         expected, basis = min(upper, round(mean * generated)), "published outputs"
     return TaskEstimate(
-        loaded.name,
-        len(prompts),
-        _tokens(prompts, tokenizer, **settings.encoding),
-        expected,
-        upper,
-        basis,
-        tokenizer is not None,
+        name=loaded.name,
+        requests=len(prompts),
+        prompt_tokens=_tokens(prompts, tokenizer, **settings.encoding),
+        reply_tokens=expected,
+        upper_tokens=upper,
+        basis=basis,
+        exact=tokenizer is not None,
     )
 
 
@@ -277,7 +277,14 @@ def estimate_run(
         report_memory(memory, settings, findings)
     name = gpu or _device(settings.destination)
     tasks = estimate_tasks(done, settings)
-    estimate = Estimate(tasks, name or "the CPU", None, None, "", memory)
+    estimate = Estimate(
+        tasks=tasks,
+        device=name or "the CPU",
+        seconds=None,
+        upper_seconds=None,
+        basis="",
+        memory=memory,
+    )
     if calibrate and work_dir is not None:
         _measure(estimate, done, settings, work_dir, calibrate)
     elif shape is not None:

@@ -342,12 +342,13 @@ def _check_step_arguments(
     leaf: Leaf, function: str, step: dict[str, Any], findings: Findings
 ) -> None:
     allowed = FILTER_ARGUMENTS.get(function)
-    arguments = set(map(str, step)) - {"function"}
-    for name in sorted(arguments - allowed) if allowed is not None else ():
-        what = f"the filter {function} has no argument {name!r}"
-        takes = f"it takes {', '.join(sorted(allowed or ()))}" if allowed else f"remove {name}"
-        fix = near(name, allowed or ()) or takes
-        findings.add_at("EP236", leaf, "filter_list", what, fix=fix)
+    if allowed is not None:
+        arguments = set(map(str, step)) - {"function"}
+        for name in sorted(arguments - allowed):
+            what = f"the filter {function} has no argument {name!r}"
+            takes = f"it takes {', '.join(sorted(allowed))}" if allowed else f"remove {name}"
+            fix = near(name, allowed) or takes
+            findings.add_at("EP236", leaf, "filter_list", what, fix=fix)
     _check_values(leaf, function, step, findings)
 
 

@@ -221,7 +221,10 @@ class _Machine:
                 text = self._path(
                     (first, first, second), (first, second, second), [part, None, other]
                 )
-                if text and not self._succeeds((before := self._to(first)) + text * 3):
+                if not text:
+                    continue
+                before = self._to(first)
+                if not self._succeeds(before + text * 3):
                     return Slow("quadratic", text, before)
         return None
 

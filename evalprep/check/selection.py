@@ -234,13 +234,16 @@ def files_behind(tree: Tree, requested: Iterable[str]) -> set[Path]:
 def _member_names(file: TaskFile) -> list[str]:
     """The names that a group's file has for its members and for the groups inside of it."""
     members = file.data.get("task") if file.kind == "group" else None
+    if not isinstance(members, list):
+        return []
     names: list[Any] = []
-    for member in members if isinstance(members, list) else []:
+    for member in members:
         if not isinstance(member, dict):
             names.append(member)
             continue
+        names.append(member.get("group"))
         inner = member.get("task")
-        names += [member.get("group"), *(inner if isinstance(inner, list) else [inner])]
+        names += inner if isinstance(inner, list) else [inner]
     return [name for name in names if isinstance(name, str)]
 
 

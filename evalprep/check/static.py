@@ -241,7 +241,7 @@ def check_tree(tree: Path, config: Config, requested: Sequence[str] | None = Non
     findings = Findings()
     settings = RunSettings.from_core(core, config.folder)
     names = [name for name in core.tasks if isinstance(name, str)]
-    final_folder = Path(core.there(core.work_dir))
+    final_folder = Path(core.on_run_machine(core.work_dir))
     checked = check_static(
         [tree], requested, settings, findings, moved=(final_folder, tree), user_names=names
     )

@@ -69,11 +69,9 @@ class Isolation:
     def describe(self) -> list[str]:
         """The protections, one sentence each."""
         maker = f"bubblewrap {self.version}" if self.kind == "bubblewrap" else "Linux name spaces"
-        calls = (
-            "refused by a system-call filter"
-            if self.filtered
-            else "not filtered (unknown machine type)"
-        )
+        calls = "not filtered (unknown machine type)"
+        if self.filtered:
+            calls = "refused by a system-call filter"
         return [
             (
                 f"made by {maker}: own users, processes, network, mounts; tried out before the "

@@ -290,7 +290,8 @@ def compare_runs(
     if other is not None:
         other, matches = with_names_of(other, run, tasks)
     selection = _select_tasks(run, other, tasks)
-    refuse_undecided([run, *([other] if other is not None else [])], selection.sampled)
+    sides = [run] if other is None else [run, other]
+    refuse_undecided(sides, selection.sampled)
     compared = _compare_tasks(run, other, selection, settings)
     _refuse_nothing_paired(run, other, compared)
     whole = _compare_whole_metrics(run, other, compared, settings)
@@ -462,7 +463,8 @@ def _select_tasks(run: Run, other: Run | None, names: Sequence[str] | None) -> S
     groups = _groups_without_samples(run, other)
     known = list(dict.fromkeys([*groups, *run.known_tasks, *other.known_tasks]))
     selection = Selection([], [], [], [])
-    for name in _expanded(run, other, names, known) if names else known:
+    wanted_names = _expanded(run, other, names, known) if names else known
+    for name in wanted_names:
         if name in run.tasks and name in other.tasks:
             selection.sampled.append(name)
         elif other.known(name) is None:

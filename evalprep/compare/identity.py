@@ -42,15 +42,8 @@ def instruction_tuned(name: str) -> bool:
     return bool(_TUNED.search(name.replace("_", "-")))
 
 
-def mismatch(
-    model: str, published: str, sides: tuple[str, str] = ("run", "published")
-) -> list[str]:
-    """Returns the difference between the model run and that of published data, by their names.
-
-    Args:
-        model: Name of the one model.
-        published: Name of the other.
-        sides: What the two are called.
+def mismatch(model: str, published: str) -> list[str]:
+    """Returns how the model of a run differs from that of published data, by their names.
 
     >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-evals")
     ['size: 1B run, 3B published']
@@ -60,14 +53,12 @@ def mismatch(
     if size is None or published_size is None:
         return []
     differs = []
-    side, published_side = sides
     if size != published_size:
-        sizes = f"{_in_words(size)} {side}, {_in_words(published_size)} {published_side}"
-        differs.append(f"size: {sizes}")
+        differs.append(f"size: {_in_words(size)} run, {_in_words(published_size)} published")
     is_tuned = instruction_tuned(model)
     if is_tuned != instruction_tuned(published):
         # Of the other the name does not say that it is not.
-        tuned = side if is_tuned else published_side
+        tuned = "run" if is_tuned else "published"
         differs.append(f"type: by their names only the {tuned} one is instruction-tuned")
     return differs
 

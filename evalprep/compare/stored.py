@@ -111,7 +111,9 @@ def _compare_stored_metric(
     is_turned = values.higher_is_better is False
     gain = -values.delta if is_turned else values.delta
     stderr = math.hypot(metric.stderr, baseline.stderr)
-    evidence = PairedUnits(gain, stderr, _NORMAL, math.inf, math.inf, None)
+    evidence = PairedUnits(
+        value=gain, stderr=stderr, degrees=_NORMAL, units=math.inf, changed=math.inf, range=None
+    )
     conclusion.difference = from_evidence(
         evidence,
         confidence=confidence,

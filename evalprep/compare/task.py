@@ -352,7 +352,8 @@ def _name_odd_rows(result: TaskComparison, pairs: Pairs) -> None:
 
 def _remarks(item: Difference) -> list[str]:
     """Notes on documents and on scores that cannot show a drop."""
-    remarks = [floor] if (floor := floor_sentence(item)) else []
+    floor = floor_sentence(item)
+    remarks = [floor] if floor else []
     few = note_on_few_documents(item.clusters)
     remarks += few
     if few and item.largest is not None and item.largest >= _DOMINANT:

@@ -19,6 +19,6 @@ if TYPE_CHECKING:
     from evalprep.data.packed import unpacked_name
     from evalprep.data.prepared import Repeats, named_rows, write_rows
     from evalprep.data.rowfiles import STREAMED, parquet_rows
-    from evalprep.data.sources import Source, config_names, open_source, told
+    from evalprep.data.sources import Source, config_names, open_source, source_lines
 else:
     __getattr__ = offered(__name__)

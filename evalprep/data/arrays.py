@@ -106,6 +106,7 @@ def unstorable(
     """
     import pyarrow as pa
 
+    allowed = "text without lone surrogates, numbers below 2^63" if kind is None else str(kind)
     for number, value in enumerate(values):
         try:
             pa.array([value], type=kind)
@@ -113,9 +114,7 @@ def unstorable(
             return Problem(
                 what=f"column {name!r} of {of} cannot hold {str(value)[:80]!r}: {cause}",
                 where=place(number),
-                allowed=str(kind)
-                if kind is not None
-                else "text without lone surrogates, numbers below 2^63",
+                allowed=allowed,
                 fix="mend the data, or the pack's prepare.py",
             )
     return Problem(

@@ -60,13 +60,10 @@ def read_card(folder: Path) -> Card:
 def _texts(info: dict[str, Any]) -> list[str]:
     """Columns whose type is declared as text."""
     features = info.get("features")
-    listed = (
-        [feature for feature in features if isinstance(feature, dict)]
-        if isinstance(features, list)
-        else []
-    )
+    if not isinstance(features, list):
+        return []
     return [
         str(feature.get("name"))
-        for feature in listed
-        if feature.get("dtype") in ("string", "large_string")
+        for feature in features
+        if isinstance(feature, dict) and feature.get("dtype") in ("string", "large_string")
     ]

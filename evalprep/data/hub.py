@@ -92,14 +92,11 @@ def logs_at(place: str, where: str) -> Path:
     logs = hub_snapshot(location, None, patterns, where) / inside
     if not logs.exists():
         # Offline a snapshot is found although this part of it was never fetched.
-        absent, fix = (
-            (
-                " in the hub cache, and HF_HUB_OFFLINE is set",
-                "unset HF_HUB_OFFLINE once to fetch it",
-            )
-            if is_offline()
-            else ("", "see its page on the hub for its folders")
-        )
+        absent = ""
+        fix = "see its page on the hub for its folders"
+        if is_offline():
+            absent = " in the hub cache, and HF_HUB_OFFLINE is set"
+            fix = "unset HF_HUB_OFFLINE once to fetch it"
         raise BadInput(Problem(what=f"{location} has no {inside}{absent}", where=where, fix=fix))
     return logs
 

@@ -22,6 +22,11 @@ NEWEST = "main"
 Locked = Mapping[str, Mapping[str, str]]
 
 
+def _holds_texts(commits: object) -> bool:
+    """Returns whether an entry of the file is revision -> commit."""
+    return isinstance(commits, dict) and all(isinstance(value, str) for value in commits.values())
+
+
 def read_lock(path: Path) -> Locked:
     """The commits of a lock file; none where there is no file.
 
@@ -34,10 +39,7 @@ def read_lock(path: Path) -> Locked:
         return {}
     except (OSError, ValueError, RecursionError):
         data = None
-    if not isinstance(data, dict) or not all(
-        isinstance(row, dict) and all(isinstance(commit, str) for commit in row.values())
-        for row in data.values()
-    ):
+    if not isinstance(data, dict) or not all(map(_holds_texts, data.values())):
         raise BadInput(
             Problem(
                 what="is no lock file",

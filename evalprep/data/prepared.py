@@ -231,12 +231,12 @@ def _widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A chunk under the final schema: columns that came later are null in it."""
     import pyarrow as pa
 
-    columns = [
-        table.column(name).cast(schema.field(name).type)
-        if name in table.column_names
-        else pa.nulls(len(table), schema.field(name).type)
-        for name in schema.names
-    ]
+    columns = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(table.column(field.name).cast(field.type))
+        else:
+            columns.append(pa.nulls(len(table), field.type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 

@@ -91,11 +91,10 @@ def file_columns(path: Path, *, read_options: Mapping[str, Any] | None = None) -
     """Column names: of the parquet schema, of the head of CSV, of the first rows of JSON."""
     if unpacked_name(path).endswith(".txt"):
         return ["text"]
-    return (
-        parquet_columns(path)
-        if is_parquet(path)
-        else list(next(iter(file_rows(path, read_options=read_options)), {}))
-    )
+    if is_parquet(path):
+        return parquet_columns(path)
+    rows = file_rows(path, read_options=read_options)
+    return list(next(iter(rows), {}))
 
 
 def is_parquet(path: Path) -> bool:
@@ -244,14 +243,13 @@ def _json_lines(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
 
 def _unknown(path: Path) -> BadInput:
     """Returns the error for a file whose name says no format, and that is no JSON Lines either."""
+    is_archive = path.suffix == ".zip"
     return BadInput(
         Problem(
             what="is no data file that is read",
             where=str(path),
             allowed=f"{', '.join(DATA_SUFFIXES)}; each with .gz, .bz2, .xz or .zst behind it, too",
-            fix="convert it; a spreadsheet can be saved as CSV"
-            if path.suffix != ".zip"
-            else "unpack it",
+            fix="unpack it" if is_archive else "convert it; a spreadsheet can be saved as CSV",
         )
     )
 

@@ -237,7 +237,7 @@ def _count(files: Sequence[Path], read: Callable[[Path], Iterable[Any]]) -> int:
     )
 
 
-def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
+def source_lines(sources: Iterable[Source], *, folder: Path) -> list[str]:
     """Returns lines on the data that were read: data set, config, split, files and rows.
 
     Args:
@@ -247,25 +247,24 @@ def told(sources: Iterable[Source], *, folder: Path) -> list[str]:
     by_place: dict[str, list[Source]] = {}
     for source in sources:
         commit = f" at {source.revision[:12]}" if source.revision else ""
-        by_place.setdefault(f"{source.location.removeprefix(f'{folder}/')}{commit}", []).append(
-            source
-        )
+        location = source.location.removeprefix(f"{folder}/")
+        by_place.setdefault(f"{location}{commit}", []).append(source)
     lines = []
     for name, inside in by_place.items():
-        parts = list(dict.fromkeys(_files_told(source) for source in inside))
+        parts = list(dict.fromkeys(_files_and_rows(source) for source in inside))
         if len(parts) > SHOWN_SOURCES:
             parts[SHOWN_SOURCES:] = [
                 f"and {len(parts) - SHOWN_SOURCES} more, see `sources` of manifest.json"
             ]
-        lines += (
-            [f"{name}: {parts[0]}"]
-            if len(parts) == 1
-            else [f"{name}:", *(f"  {part}" for part in parts)]
-        )
+        if len(parts) == 1:
+            lines.append(f"{name}: {parts[0]}")
+        else:
+            lines.append(f"{name}:")
+            lines += [f"  {part}" for part in parts]
     return lines
 
 
-def _files_told(source: Source) -> str:
+def _files_and_rows(source: Source) -> str:
     names = [path.name for path in source.files if path.name != Path(source.location).name]
     files = shortlist(names, SHOWN_FILES)
     config = f"config {source.config}" if source.config else ""

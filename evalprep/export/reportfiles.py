@@ -35,7 +35,9 @@ def report_of(subjects: Sequence[Subject]) -> Report:
     """
     created = max(subject.moment for subject in subjects)
     baseline = subjects[0].baseline
-    sides = [*subjects, *([baseline] if baseline is not None else [])]
+    sides = [*subjects]
+    if baseline is not None:
+        sides.append(baseline)
     packs = chain.from_iterable(side.packs for side in sides)
     return build_report(
         [side.run for side in sides],

@@ -119,21 +119,21 @@ def decide(
     deciding = {check.status for check in checks if check.level == REQUIRED}
     status = next((status for status in STATUSES if status in deciding), NOT_ENOUGH)
     return Verdict(
-        run.label,
-        comparison.other,
-        status,
-        policy.confidence,
-        policy.mode,
-        checks,
-        [
+        run=run.label,
+        other=comparison.other,
+        status=status,
+        confidence=policy.confidence,
+        mode=policy.mode,
+        checks=checks,
+        warnings=[
             *policy.notes,
             *_headline_notes(policy, choices),
             *comparison.warnings,
             *_notes_of_runs(run, other),
         ],
-        run.rule,
-        [*_why_nothing_decides(checks), *_advisory_lines(comparison, policy)],
-        comparison.remarks,
+        rule=run.rule,
+        advisory=[*_why_nothing_decides(checks), *_advisory_lines(comparison, policy)],
+        notes=comparison.remarks,
     )
 
 
@@ -215,11 +215,14 @@ def _undemanded_mean(comparison: Comparison, policy: Policy) -> list[str]:
 
 def _floor_lines(comparison: Comparison) -> list[str]:
     """Tasks whose baseline has the worst score, so that a pass says nothing."""
-    tasks_of: dict[str, list[str]] = {}
+    names_by_sentence: dict[str, list[str]] = {}
     for task in comparison.tasks:
-        if task.counts and (sentence := floor_sentence(task.difference)):
-            tasks_of.setdefault(sentence, []).append(task.name)
-    return [f"{shortlist(names, _NAMED)}: {sentence}" for sentence, names in tasks_of.items()]
+        sentence = floor_sentence(task.difference) if task.counts else ""
+        if sentence:
+            names_by_sentence.setdefault(sentence, []).append(task.name)
+    return [
+        f"{shortlist(names, _NAMED)}: {sentence}" for sentence, names in names_by_sentence.items()
+    ]
 
 
 def _judge(demands: Sequence[Demand], policy: Policy) -> None:

@@ -64,7 +64,12 @@ def _board_of_pack(board: Board, pack: Pack, columns: Sequence[Column]) -> Expor
         if any(row.cells[column.id].value is not None for column in columns)
     ]
     own = Board(
-        _headline(pack, columns), rows, board.anchor, board.unmarked, board.notes, board.sort
+        columns=_headline(pack, columns),
+        rows=rows,
+        anchor=board.anchor,
+        unmarked=board.unmarked,
+        notes=board.notes,
+        sort=board.sort,
     )
     return ExportBoard(
         [_row(row, pack, columns) for row in rows],

@@ -87,7 +87,8 @@ def _is_setting(match: re.Match[str]) -> bool:
 
     There `epoch5` is how long the model was trained: a learning rate stands beside it.
     """
-    text, at = match.string, match.start()
-    stop = text.find("/", at)
-    part = text[text.rfind("/", 0, at) + 1 : stop if stop >= 0 else len(text)]
-    return match[0].lower().startswith("epoch") and _RATE.search(part) is not None
+    if not match[0].lower().startswith("epoch"):
+        return False
+    before, behind = match.string[: match.start()], match.string[match.start() :]
+    folder_name = before.rpartition("/")[2] + behind.partition("/")[0]
+    return _RATE.search(folder_name) is not None

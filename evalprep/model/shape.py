@@ -166,7 +166,14 @@ def _dimensions(config: Mapping[str, Any]) -> _Dimensions | None:
         return None
     kv_heads = int(config.get("num_key_value_heads") or heads)
     head_size = int(config.get("head_dim") or hidden // heads)
-    return _Dimensions(layers, hidden, heads, vocabulary, kv_heads, head_size)
+    return _Dimensions(
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        vocabulary=vocabulary,
+        kv_heads=kv_heads,
+        head_size=head_size,
+    )
 
 
 def _attention(config: Mapping[str, Any], size: _Dimensions) -> tuple[int, int]:

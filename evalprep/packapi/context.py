@@ -170,11 +170,9 @@ class Context:
         located = self.locate(spec.path)
         requested_revision = spec.revision or revision
         lock = self.config.lock_file
-        pinned = (
-            requested_revision
-            if lock is None
-            else commit_of(read_lock(lock), located, requested_revision)
-        )
+        pinned = requested_revision
+        if lock is not None:
+            pinned = commit_of(read_lock(lock), located, requested_revision)
         source = open_source(
             located,
             config=spec.config or config,
@@ -206,6 +204,7 @@ class Context:
 
             core = self.config.core
             tokenizer_name = core.model_args.get("tokenizer")
+            key = ("model_args", "tokenizer") if tokenizer_name else ("model_name",)
             try:
                 self.cache["tokenizer"] = AutoTokenizer.from_pretrained(
                     self.locate(str(tokenizer_name or core.model_name)),
@@ -220,9 +219,7 @@ class Context:
                     Problem(
                         what=f"the tokenizer of {tokenizer_name or core.model_name} "
                         f"cannot be loaded: {reason}",
-                        where=self.where("model_args", "tokenizer")
-                        if tokenizer_name
-                        else self.where("model_name"),
+                        where=self.where(*key),
                         fix=fix,
                     )
                 ) from error

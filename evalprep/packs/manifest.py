@@ -139,15 +139,15 @@ def _command_from_first(
     """A command of schema 1, which had one for each back end."""
     argv = [str(word) for word in command.get("argv") or []]
     backend = _after(argv, "--model")
-    below: dict[str, None] = {}
+    tasks: dict[str, None] = {}
     for name in filter(None, _after(argv, "--tasks").split(",")):
-        below |= dict.fromkeys(leaves(name, groups))
+        tasks |= dict.fromkeys(leaves(name, groups))
     return Command(
-        f"c{number + 1}-plain",
-        tuple(below),
-        tuple(argv),
-        command.get("env") or {},
-        {"backend": backend},
+        name=f"c{number + 1}-plain",
+        tasks=tuple(tasks),
+        argv=tuple(argv),
+        env=command.get("env") or {},
+        engine={"backend": backend},
         file="run.yaml" if number == 0 else f"run-{backend}.yaml",
     )
 
@@ -180,11 +180,9 @@ def _after(argv: list[str], option: str) -> str:
 def commands_of(manifest: Mapping[str, Any]) -> list[Command]:
     """The commands of a manifest, in the order in which they run."""
     listed = manifest.get("commands")
-    return (
-        [command_from(command) for command in listed if isinstance(command, Mapping)]
-        if isinstance(listed, list)
-        else []
-    )
+    if not isinstance(listed, list):
+        return []
+    return [command_from(command) for command in listed if isinstance(command, Mapping)]
 
 
 def plan_of(manifest: Mapping[str, Any]) -> Plan:

@@ -208,7 +208,7 @@ def _locked(config: Config) -> Locked:
 
 def _manifest(built: Built) -> dict[str, Any]:
     joined, config = built.joined, built.joined.config
-    there_path = config.core.there
+    on_run_machine = config.core.on_run_machine
     first = built.subjects[0]
     config_file = config.path.name if config.path else None
     shelf: dict[str, str] = {}
@@ -216,13 +216,13 @@ def _manifest(built: Built) -> dict[str, Any]:
         shelf |= carried.shelf
     packs = {}
     for share in joined.packs:
-        packs[share.pack.name] = {"folder": there_path(share.pack.folder)}
+        packs[share.pack.name] = {"folder": on_run_machine(share.pack.folder)}
     return manifest_data(
         run=first.run,
-        model=there_path(first.model),
+        model=on_run_machine(first.model),
         models=[subject.as_dict() for subject in built.subjects],
-        folder=there_path(config.folder),
-        config={"config_file": config_file, **config_there(config)},
+        folder=on_run_machine(config.folder),
+        config={"config_file": config_file, **config_on_run_machine(config)},
         sources=built.sources,
         tasks=built.tasks,
         plan=built.plan,
@@ -234,13 +234,13 @@ def _manifest(built: Built) -> dict[str, Any]:
     )
 
 
-def config_there(config: Config) -> Mapping[str, Any]:
+def config_on_run_machine(config: Config) -> Mapping[str, Any]:
     """The configuration with the paths of the machine that runs the command."""
     core = config.core
     return {
         **config.as_dict(),
-        "work_dir": core.there(core.work_dir),
-        "output_path": core.there(core.output_path),
+        "work_dir": core.on_run_machine(core.work_dir),
+        "output_path": core.on_run_machine(core.output_path),
     }
 
 

@@ -71,7 +71,7 @@ def _later_data(
     """The data of a later stage, as the machine that runs the command names them."""
     core = joined.config.core
     names = [name for name in share.tasks if name in tasks]
-    places = [core.there(core.work_dir / tasks[name]["data"]) for name in names]
+    places = [core.on_run_machine(core.work_dir / tasks[name]["data"]) for name in names]
     return [DataFiles(Path(place)) for place in places]
 
 

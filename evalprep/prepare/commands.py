@@ -149,8 +149,11 @@ def own_line(core: Core, *words: object, here: bool) -> str:
         words: The words.
         here: That machine has the Python environment of this one.
     """
-    path = {} if _installed() else {"PYTHONPATH": core.there(Path(__file__).resolve().parents[2])}
-    return shell_line([*evalprep_words(here=here), *map(str, words)], path if here else {})
+    variables = {}
+    if here and not _installed():
+        clone = Path(__file__).resolve().parents[2]
+        variables["PYTHONPATH"] = core.on_run_machine(clone)
+    return shell_line([*evalprep_words(here=here), *map(str, words)], variables)
 
 
 def lm_eval_program() -> str:
@@ -231,7 +234,7 @@ def invocation(
         copies=core.data_parallel_size if record.splits_model else None,
     )
     request = Request(
-        model=core.there(model),
+        model=core.on_run_machine(model),
         machine=Machine(
             cpu=machine_there.cpu, nodes=machine_there.nodes, cache_gib=_cache_gib(model)
         ),
@@ -277,8 +280,8 @@ def _options(core: Core, share: Share, metadata: Mapping[str, str] | None) -> di
     options: dict[str, Any] = {
         "batch_size": core.batch_size,
         "device": None,
-        "include_path": core.there(core.work_dir),
-        "output_path": core.there(core.output_path),
+        "include_path": core.on_run_machine(core.work_dir),
+        "output_path": core.on_run_machine(core.output_path),
         "seed": asked_seed if pack_decides else core.seed,
         "limit": share.limit,
         "log_samples": core.log_samples,
@@ -302,7 +305,7 @@ def _environment(core: Core, *, offline: bool) -> dict[str, str]:
     if offline:
         variables["HF_HUB_OFFLINE"] = "1"
     if not _installed():
-        variables["PYTHONPATH"] = core.there(Path(__file__).resolve().parents[2])
+        variables["PYTHONPATH"] = core.on_run_machine(Path(__file__).resolve().parents[2])
     return variables
 
 

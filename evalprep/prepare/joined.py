@@ -109,7 +109,7 @@ class Joined:
     @property
     def final(self) -> str:
         """The work folder as the machine that runs the commands has it."""
-        return self.config.core.there(self.work_dir)
+        return self.config.core.on_run_machine(self.work_dir)
 
     @property
     def output_path(self) -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 
 from evalprep.check import Finding, Findings, check_annotators, check_tree
 from evalprep.config import Config, section_for
-from evalprep.data import lock_text, read_lock, told
+from evalprep.data import lock_text, read_lock, source_lines
 from evalprep.errors import BadInput, Problem, Problems
 from evalprep.files import write_atomically
 from evalprep.packapi import Context, Plan
@@ -212,7 +212,7 @@ def planned(pack: Pack, context: Context) -> Plan:
     module = pack.module("prepare")
     if module is None or not hasattr(module, "plan"):
         return context.static_plan()
-    with pack.failures_told("plan"):
+    with pack.explained_failures("plan"):
         result = module.plan(context)
     if not isinstance(result, Plan):
         raise BadInput(
@@ -267,5 +267,5 @@ def _outcome(built: Built, findings: list[Finding]) -> Preparation:
         findings=findings,
         models=len(built.subjects),
         sources=built.sources,
-        read=told(joined.sources, folder=joined.config.folder),
+        read=source_lines(joined.sources, folder=joined.config.folder),
     )

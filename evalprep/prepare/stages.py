@@ -179,7 +179,7 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
     module = maker_of_rows(pack, task)
     part = data.path.with_name(f"{data.path.name}.part")
     core = context.config.core
-    with pack.failures_told(name):
+    with pack.explained_failures(name):
         later_rows = module.continue_rows(context, name, source.rows)
         stamped = _stamped(later_rows, source.origin)
         rows = write_rows(stamped, part, task=name, rows_per_file=core.rows_per_file)

@@ -158,7 +158,8 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
     needed = {"model_name": "unknown", "tasks": ["unknown"]}
     config, _ = load_config(None, settings, needed)
     keys = {key.partition("=")[0].partition(".")[0].strip() for key in settings}
-    if useless := sorted(keys - _OF_FOLDERS):
+    useless = sorted(keys - _OF_FOLDERS)
+    if useless:
         raise BadInput(
             Problem(
                 what=f"{', '.join(useless)}: no effect on tasks that are written already",
@@ -167,14 +168,14 @@ def _changes_of_folder(settings: Sequence[str]) -> dict[str, Any]:
                 fix="check the config instead: evalprep check --config_path FILE --set KEY=VALUE",
             )
         )
-    given = RunSettings.from_core(config.core, Path.cwd())
-    changes = {key: getattr(given, key) for key in keys - {"model_args"}}
-    of_args = {
-        "tokenizer": _absolute(given.tokenizer),
-        "max_model_len": given.max_model_len if _states_context(config.core) else None,
-        "add_bos_token": given.add_bos_token,
+    changed = RunSettings.from_core(config.core, Path.cwd())
+    changes = {key: getattr(changed, key) for key in keys - {"model_args"}}
+    of_model_args = {
+        "tokenizer": _absolute(changed.tokenizer),
+        "max_model_len": changed.max_model_len if _states_context(config.core) else None,
+        "add_bos_token": changed.add_bos_token,
     }
-    return changes | {key: value for key, value in of_args.items() if value is not None}
+    return changes | {key: value for key, value in of_model_args.items() if value is not None}
 
 
 #: Keys that change how the prompts of written tasks reach the model.
@@ -208,7 +209,7 @@ def _folder_target(
                 for path in missing
             ]
         )
-    settings = RunSettings.given(**{"backend": "vllm", **changes})
+    settings = RunSettings.without_config(**{"backend": "vllm", **changes})
     return Target(", ".join(map(str, folders)), folders, requested, settings)
 
 

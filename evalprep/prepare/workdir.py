@@ -48,11 +48,9 @@ def tree_files(folder: Path) -> dict[str, str]:
 
 def _digest(path: Path) -> str:
     """Of a file's bytes; of a link to a folder or to nothing, of where it points."""
-    return (
-        file_sha256(path)
-        if path.is_file()
-        else hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
-    )
+    if path.is_file():
+        return file_sha256(path)
+    return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
 
 
 def generated_files(folder: Path) -> dict[str, str] | None:

@@ -209,7 +209,8 @@ class Browser:
                 continue
             sample, answers = pair
             reply = self._reply(sample, answers)
-            if judgements and (judgement := judgements.get(sample.doc_id)):
+            judgement = judgements.get(sample.doc_id) if judgements else None
+            if judgement:
                 reply["judge"] = plain({**judgement, "reply": self._cut(judgement["reply"] or "")})
             if sample is not first and not sample.is_asked_as(first):
                 reply |= self._prompt(sample.prompt)

@@ -163,7 +163,14 @@ def build_report(
     for run, run_scores in zip(parts["runs"], scores, strict=False):  # no scores, no groups
         run["notes"] += groups_without_value(run_scores)
     judged = judgements or [{} for _ in runs]
-    return Report(_with_texts(parts), samples.index, samples.chunks, samples.rows, flips, judged)
+    return Report(
+        document=_with_texts(parts),
+        index=samples.index,
+        chunks=samples.chunks,
+        rows=samples.rows,
+        flips=flips,
+        judgements=judged,
+    )
 
 
 def build_scores_report(
@@ -194,7 +201,14 @@ def build_scores_report(
         "samples": {"rows": 0, "shown": 0, "max_chars": 0},
     }
     no_flips = [Flips() for _ in comparisons]
-    return Report(_with_texts(parts), index, chunks, [], no_flips, [{} for _ in scores])
+    return Report(
+        document=_with_texts(parts),
+        index=index,
+        chunks=chunks,
+        rows=[],
+        flips=no_flips,
+        judgements=[{} for _ in scores],
+    )
 
 
 # --- comparisons

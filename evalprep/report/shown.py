@@ -52,11 +52,9 @@ def _text(value: Any, form: Form) -> Any:
         return [_text(item, form) for item in value]
     if isinstance(value, Mapping):
         return {name: _text(item, form) for name, item in value.items()}
-    return (
-        typeset(form(value))
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else None
-    )
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return typeset(form(value))
+    return None
 
 
 def _texts(node: Mapping[str, Any] | None, **forms: Form) -> dict[str, Any]:

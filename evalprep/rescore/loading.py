@@ -63,11 +63,11 @@ def load_task(place: ScorerPlace) -> Any:
             return _built(place)
     except Exception as error:
         raise BadInput(
-            Problem(what=f"{place.title}: {_said(error)}", where=f"task {place.task}")
+            Problem(what=f"{place.title}: {_error_text(error)}", where=f"task {place.task}")
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, NotDataError) else f"{type(error).__name__}: {text[:300]}"
 
@@ -145,11 +145,8 @@ def _of_template(place: ScorerPlace, path: Path) -> Any:
     task_class = config.pop("class", None)
     if task_class is None:
         return ConfigurableTask(config=config)
-    task = (
-        task_class(config=config)
-        if "config" in inspect.signature(task_class.__init__).parameters
-        else task_class()
-    )
+    takes_config = "config" in inspect.signature(task_class.__init__).parameters
+    task = task_class(config=config) if takes_config else task_class()
     task.config.task = place.task
     return task
 
@@ -238,11 +235,9 @@ def _named(name: Any, registry: Mapping[str, Any]) -> bool:
 def _plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(_plain(item) for item in value.values())
-    return (
-        all(_plain(item) for item in value)
-        if isinstance(value, list)
-        else isinstance(value, _PLAIN)
-    )
+    if isinstance(value, list):
+        return all(_plain(item) for item in value)
+    return isinstance(value, _PLAIN)
 
 
 def row_of(place: ScorerPlace, sample: Sample) -> dict[str, Any]:

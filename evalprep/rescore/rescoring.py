@@ -54,11 +54,8 @@ def rescore_task(
         scorer_changed=scorer_changes(task, fresh),
     )
     # Any one filter's lines hold every document once; the primary one also has the old verdicts.
-    saved = (
-        primary.filter
-        if primary.filter in task.table(primary.filter).filters
-        else task.primary.filter
-    )
+    is_saved = primary.filter in task.table(primary.filter).filters
+    saved = primary.filter if is_saved else task.primary.filter
     rows = len(task.table(saved))
     scored = _not_too_slow(
         name, (workers or Workers(1)).outcomes(scorer, task.samples(saved), rows)

@@ -185,7 +185,14 @@ def _change_of(
     """The change of a sample, with the answers that were read then and now."""
     answer = outcome.filtered.get(primary.filter, [])
     text = str(answer[0] if len(answer) == 1 else answer)
-    return Change(sample.sample_id, before, now, sample.answer, text, sample.target)
+    return Change(
+        sample_id=sample.sample_id,
+        before=before,
+        now=now,
+        before_answer=sample.answer,
+        now_answer=text,
+        target=sample.target,
+    )
 
 
 def _count_change(result: TaskRescore, change: Change) -> None:

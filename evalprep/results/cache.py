@@ -140,14 +140,14 @@ def _store(table: Table, entry: Path) -> None:
         places[name] = _Place(values.dtype.str, end, values.size)
         end += -(-values.nbytes // _ALIGNED) * _ALIGNED
     head = _Head(
-        table.filter,
-        table.id_source,
-        table.subtasks,
-        table.clusters,
-        table.filters,
-        table.damage,
-        places,
-        end,
+        filter=table.filter,
+        id_source=table.id_source,
+        subtasks=table.subtasks,
+        clusters=table.clusters,
+        filters=table.filters,
+        damage=table.damage,
+        columns=places,
+        ids=end,
     )
     entry.parent.mkdir(parents=True, exist_ok=True)
     temporary = entry.with_name(f"{entry.name}.{os.getpid()}")

@@ -152,7 +152,8 @@ def _log_of_pack(
             return None
         log = _with_model(_as_log(loaded), module, path)
         results = log.results
-        if complete and (completed := getattr(module, "complete", None)) is not None:
+        completed = getattr(module, "complete", None) if complete else None
+        if completed is not None:
             results = completed(results)
     except BadInput:
         raise
@@ -176,9 +177,10 @@ def _as_log(loaded: Any) -> Log:
 
 def _with_model(log: Log, module: Any, path: Path) -> Log:
     """The log with the model's name, which a pack may read from the path."""
-    if not log.model and (model_of := getattr(module, "model_of", None)) is not None:
-        return replace(log, model=str(model_of(path)))
-    return log
+    model_of = getattr(module, "model_of", None)
+    if log.model or model_of is None:
+        return log
+    return replace(log, model=str(model_of(path)))
 
 
 def each_place(paths: Iterable[Named], packs: Iterable[Pack]) -> list[Named]:
@@ -231,7 +233,7 @@ def _logs_below(folder: Path, pack: Pack) -> list[Path]:
     named = getattr(pack.module("references"), "logs", None)
     if named is None:
         return []
-    with pack.failures_told(f"logs of {folder}"):
+    with pack.explained_failures(f"logs of {folder}"):
         return [Path(log) for log in named(folder)]
 
 

@@ -46,8 +46,10 @@ def _folder(run: Run, above: int) -> str:
     """
     parts = _output(run)
     names_of_lm_eval = {_NOT_IN_A_NAME.sub("__", run.model), run.settings.folder}
-    has_model_folder = len(parts) > 1 and parts[-1] in names_of_lm_eval
-    return f"{_name(run)}, {parts[max(len(parts) - 1 - has_model_folder - above, 0)]}"
+    named = len(parts) - 1
+    if len(parts) > 1 and parts[-1] in names_of_lm_eval:
+        named -= 1
+    return f"{_name(run)}, {parts[max(named - above, 0)]}"
 
 
 def _with_output(run: Run) -> str:
@@ -64,11 +66,10 @@ def _with_time(run: Run) -> str:
 
 
 def _with_day(run: Run) -> str:
-    return (
-        _name(run)
-        if run.log
-        else f"{_name(run)}, {run.files.stamp[:10]} {run.files.stamp[11:19].replace('-', ':')}"
-    )
+    if run.log:
+        return _name(run)
+    day, time = run.files.stamp[:10], run.files.stamp[11:19]
+    return f"{_name(run)}, {day} {time.replace('-', ':')}"
 
 
 # From the shortest to what always tells two files apart.

@@ -26,7 +26,7 @@ from evalprep.results.files import EACH, NEWEST, RunFiles, find_run
 from evalprep.results.folder import RESULTS
 from evalprep.results.invocations import invocation_of
 from evalprep.results.logged import RowCounts, RunResults, TaskResults
-from evalprep.results.pointers import pointers_below, said_of
+from evalprep.results.pointers import pointers_below, what_and_fix
 from evalprep.results.readers import read_results
 from evalprep.results.record import read_failures, read_record
 from evalprep.results.run import Run
@@ -261,7 +261,14 @@ def _read_preparation(files: RunFiles, results: RunResults) -> _Preparation:
     expected = _expected_rows(record)
     edited = edited_work_of(record)
     notes = (edited.sentence(run),) if edited is not None else ()
-    return _Preparation(plan, bool(record), planned, turned, expected, notes)
+    return _Preparation(
+        plan=plan,
+        recorded=bool(record),
+        planned=planned,
+        turned=turned,
+        expected=expected,
+        notes=notes,
+    )
 
 
 def _plan_of_call(files: RunFiles) -> Plan:
@@ -474,7 +481,7 @@ def _note_on_no_results(files: RunFiles) -> str:
     pointers = pointers_below(files.folder, [file_name], depth=1)
     if not pointers:
         return f"no results file of this time stamp: {guessed}"
-    state, fix = said_of(pointers)
+    state, fix = what_and_fix(pointers)
     return f"{state}; {fix}; until then {guessed}"
 
 
@@ -505,7 +512,7 @@ def _notes_of_missing_samples(
     if not pointers:
         reason = "run without --log_samples, or the harness could not write it"
         return [f"no samples file of {names}: {reason}"]
-    state, fix = said_of(pointers)
+    state, fix = what_and_fix(pointers)
     return [f"no samples of {names}: {state}; {fix}"]
 
 

@@ -83,12 +83,11 @@ class Run:
 
     @property
     def excluded(self) -> Mapping[str, Excluded]:
-        """The tasks that were left out or failed, with the reasons.
-
-        Left out when the run was prepared, or failed when it was run.
-        """
+        """The tasks that the preparation left out or that failed in the run, with the reasons."""
         failed = {name: Excluded("failed", reason) for name, reason in self.failed.items()}
-        return {**(self.record.excluded if self.record is not None else {}), **failed}
+        if self.record is None:
+            return failed
+        return {**self.record.excluded, **failed}
 
     @property
     def settings(self) -> CallSettings:

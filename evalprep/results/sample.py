@@ -450,11 +450,9 @@ def verdict_of(value: Any) -> int:
     """
     if value is None:
         return UNKNOWN
-    return (
-        _VERDICTS.get(str(value).strip().lower(), UNREADABLE)
-        if isinstance(value, (str, int, float))
-        else UNREADABLE
-    )
+    if isinstance(value, (str, int, float)):
+        return _VERDICTS.get(str(value).strip().lower(), UNREADABLE)
+    return UNREADABLE
 
 
 def number_of(value: Any, metric: str = "") -> tuple[float, int]:

@@ -54,9 +54,8 @@ def by_rule(
         }
         others = [name for name, task in tasks.items() if task.chosen is None]
         notes = [f"by the rule {rule!r}"]
-        notes += (
-            [f"{', '.join(others)}: scored in one way alone, whatever the rule"] if others else []
-        )
+        if others:
+            notes.append(f"{', '.join(others)}: scored in one way alone, whatever the rule")
         runs_by_rule.append(replace(run, tasks=tasks, rule=rule, notes=[*run.notes, *notes]))
     return runs_by_rule
 

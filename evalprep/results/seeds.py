@@ -52,10 +52,8 @@ def seed_of(run: Run) -> str:
 def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
     """Runs put together that differ in their seeds alone.
 
-    They are one model, asked the same question in the same manner.
-
-    A run whose seed is not known, or is that of a run of its group, stays alone: two runs of one
-    seed are no two seeds.
+    They are one model, asked the same question in the same manner. A run whose seed is not known,
+    or is that of a run of its group, stays alone: two runs of one seed are no two seeds.
 
     Args:
         runs: Runs in any order.
@@ -65,23 +63,20 @@ def seed_groups(runs: Sequence[Run]) -> list[list[Run]]:
     """
     groups: list[list[Run]] = []
     for run in runs:
-        seed = seed_of(run)
-        home = next(
-            (
-                group
-                for group in groups
-                if seed
-                and all(
-                    seed_of(member) not in {"", seed} and _alike(run, member) for member in group
-                )
-            ),
-            None,
-        )
+        home = next((group for group in groups if _belongs(run, group)), None)
         if home is None:
             groups.append([run])
         else:
             home.append(run)
     return groups
+
+
+def _belongs(run: Run, group: Sequence[Run]) -> bool:
+    """Returns whether a run has a seed of its own in a group and differs in nothing else."""
+    seed = seed_of(run)
+    if not seed:
+        return False
+    return all(seed_of(member) not in {"", seed} and _alike(run, member) for member in group)
 
 
 def _alike(run: Run, other: Run) -> bool:

@@ -139,7 +139,8 @@ class TaskLines:
         return row
 
     def _reduced(self, metric: str, rows: Sequence[Row]) -> float | None:
-        values = [value for row in rows if (value := row.values.get(metric)) is not None]
+        values_of_rows = [row.values.get(metric) for row in rows]
+        values = [value for value in values_of_rows if value is not None]
         reduce = REDUCERS.get(self.facts.reducer, fmean)
         return float(cast("Any", reduce)(values)) if values else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -97,10 +97,8 @@ def verdicts_agree(sample: Sample) -> bool | None:
         return None
     # A task without a delimiter counts the blank that its choices begin with; nothing in the line
     # tells which of the two it is.
-    return any(
-        all(getattr(verdicts, name) == value for name, value in logged.items())
-        for verdicts in (multiple_choice_verdicts(*row), _verdicts(*row))
-    )
+    possible = (multiple_choice_verdicts(*row), _verdicts(*row))
+    return any(_has_values(verdicts, logged) for verdicts in possible)
 
 
 def choice_margin(sample: Sample) -> float | None:
@@ -178,6 +176,10 @@ def _gold_index(target: str, choices: Sequence[str]) -> int | None:
     if answer.isdecimal() and int(answer) < len(texts):
         places.add(int(answer))
     return places.pop() if len(places) == 1 else None
+
+
+def _has_values(verdicts: MultipleChoiceVerdicts, logged: Mapping[str, float]) -> bool:
+    return all(getattr(verdicts, name) == value for name, value in logged.items())
 
 
 def _logged_verdicts(sample: Sample, row: _MultipleChoice) -> dict[str, float]:

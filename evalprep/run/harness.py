@@ -101,7 +101,9 @@ def save(tracker: Any, results: dict[str, Any], *, samples: bool) -> None:
     folder = Path(tracker.output_path) / str(tracker.general_config_tracker.model_name_sanitized)
     if not (folder / results_name(tracker.date_id)).is_file():
         raise OSError("lm-eval could not write the results file")
-    for task, rows in lines.items() if samples else ():
+    if not samples:
+        return
+    for task, rows in lines.items():
         count = len(rows)
         tracker.save_results_samples(task_name=task, samples=rows)
         with (folder / samples_name(task, tracker.date_id)).open("rb") as handle:

@@ -93,17 +93,17 @@ class Worker:
         self._log.go_on_in(folder.log)
         request = {"folder": str(folder.path), "cut": cut.as_list(), "merge_only": merge_only}
         with contextlib.suppress(OSError):  # it has ended; whoever waits for it will see
-            self._channel.tell(request, [lock.fileno()])
+            self._channel.send(request, [lock.fileno()])
 
     def wait(self, seconds: float) -> Ended | None:
         """Wait for the end of the command; None where it goes on."""
         ready, _, _ = select.select([self._channel], [], [], seconds)
         if not ready:
             return None
-        heard = self._channel.hear()
-        if heard is not None:
+        message = self._channel.receive()
+        if message is not None:
             self._log.settle()
-            return Ended(**heard[0])
+            return Ended(**message[0])
         self.end(lambda: False)
         code = self.process.returncode
         return Ended(code, f"the process ended with {_reason(code)}", crashed=True)

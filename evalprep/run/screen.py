@@ -55,8 +55,10 @@ class _Lines:
             ):
                 parts = [f"{SYMBOLS[unit.status]} {unit.name}, {unit.rows} rows"]
                 if unit.is_done:
-                    parts += [f"{unit.seconds:.1f} s"] if unit.seconds is not None else []
-                    parts += [f"{unit.metric} {unit.score:.4f}"] if unit.score is not None else []
+                    if unit.seconds is not None:
+                        parts.append(f"{unit.seconds:.1f} s")
+                    if unit.score is not None:
+                        parts.append(f"{unit.metric} {unit.score:.4f}")
                 print("  ".join(parts), flush=True)
             self.seen[unit.name] = unit.status
 
@@ -130,8 +132,10 @@ def _title(state: State, lines: Sequence[TaskStatus], percent: int | None, speed
     if state.units:
         parts.append(f"{state.count(DONE)} of {len(state.units)} units done")
     if state.phase == RUNNING:
-        parts += [f"this one at {percent} %"] if percent is not None else []
-        parts += [speed] if speed else []
+        if percent is not None:
+            parts.append(f"this one at {percent} %")
+        if speed:
+            parts.append(speed)
         parts.append(duration(time.time() - state.started))
         remaining = [
             max(0.0, line.estimate - (line.seconds or 0.0))

@@ -77,11 +77,8 @@ class Walk:
         """
         call = open_call(self.job, self.engine, generates=not merge_only)
         self._plan(call.loaded)
-        for unit in () if merge_only else self.state.units:
-            if unit.status not in {DONE, FAILED}:
-                if not self._run(unit, call):
-                    break
-                self._save()
+        if not merge_only:
+            self._run_units(call)
         return self._finish(call.config, call.loaded)
 
     def _save(self) -> None:
@@ -95,6 +92,15 @@ class Walk:
         for name, reason in loaded.failures.items():
             self.state.units.append(Unit(name, name, 0, status=FAILED, message=reason))
         self._save()
+
+    def _run_units(self, call: Call) -> None:
+        """Run the units without a result, as long as a further one can succeed."""
+        for unit in self.state.units:
+            if unit.status in {DONE, FAILED}:
+                continue
+            if not self._run(unit, call):
+                break
+            self._save()
 
     def _run(self, unit: Unit, call: Call) -> bool:
         """Run one unit; False where no further one can succeed."""

@@ -50,7 +50,7 @@ def main() -> int:
             os.close(descriptor)
         if code == 130:
             return code
-        channel.tell({"code": code, "broken": engine.broken, "crashed": engine.dead})
+        channel.send({"code": code, "broken": engine.broken, "crashed": engine.dead})
 
 
 def _engine(replies: list[Path]) -> Engine:
@@ -63,8 +63,8 @@ def _engine(replies: list[Path]) -> Engine:
 
 
 def _listen(channel: Channel, stop: Wanted) -> None:
-    while (heard := channel.hear()) is not None:
-        stop.put(heard)
+    while (message := channel.receive()) is not None:
+        stop.put(message)
     # The group is this process and what the engine started; engines do not all notice that we are
     # gone.
     os.killpg(os.getpgrp(), signal.SIGKILL)

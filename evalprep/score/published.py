@@ -97,7 +97,9 @@ def looked_up(plan: Plan, pack: str) -> Iterator[Published]:
     """Yields the published values that a pack looked up when a run was prepared."""
     for name, values in plan.published.items():
         owner, _, score = name.partition("/")
-        for entry in values if owner == pack else ():
+        if owner != pack:
+            continue
+        for entry in values:
             if math.isfinite(entry.value):
                 yield Published(score, entry.value, entry.source, entry.note)
 

@@ -59,7 +59,17 @@ def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: P
 
     folder = (place if place.is_dir() else place.parent).resolve()
     return export_as(
-        scores, ExportRun(scores.run, scores.model, folder, {}, None, {}), packs, out_dir
+        scores,
+        ExportRun(
+            label=scores.run,
+            model=scores.model,
+            folder=folder,
+            settings={},
+            lm_eval_version=None,
+            tasks={},
+        ),
+        packs,
+        out_dir,
     )
 
 

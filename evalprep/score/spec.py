@@ -148,11 +148,9 @@ def resolve(spec: ScoreSpec, pack: Pack, key: str = "function") -> ScoreFunction
         module = _imported(stem, pack, where)
     function = getattr(module, attribute, None)
     if not callable(function):
-        offered = (
-            [name for name in vars(module) if not name.startswith("_")]
-            if module
-            else list(BUILT_IN)
-        )
+        offered = list(BUILT_IN)
+        if module:
+            offered = [name for name in vars(module) if not name.startswith("_")]
         raise BadInput(
             Problem(
                 what=f"no function {name!r}",

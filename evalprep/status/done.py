@@ -145,8 +145,9 @@ def rows_of(task: str, prepared: Prepared, calls: Iterable[Invocation]) -> TaskR
     """
     current = (call for call in calls if not is_outdated(task, prepared, call))
     have = max((_scored_rows(task, call) for call in current), default=0)
-    prepared_task, planned = prepared.tasks.get(task), prepared.plan.tasks.get(task)
+    prepared_task = prepared.tasks.get(task)
     expected = None if prepared_task is None else prepared_task.expected
+    planned = prepared.plan.tasks.get(task)
     is_made_later = planned is not None and bool(planned.after)
     return TaskRows(have, expected, has_data=expected is not None or not is_made_later)
 

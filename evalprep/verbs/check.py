@@ -241,12 +241,12 @@ def _check(target: Target, args: argparse.Namespace, progress: Callable[[str], N
             estimate = _estimate(done, target, args, findings)
     _complete_findings(target, findings, house_style=args.house_style)
     return _Report(
-        target.label,
-        {leaf.name: rows.get(leaf.name) for leaf in static.leaves},
-        target.final(findings),
-        [target.moved[1]] if target.moved else [str(root.resolve()) for root in target.roots],
-        estimate,
-        samples,
+        target=target.label,
+        rows={leaf.name: rows.get(leaf.name) for leaf in static.leaves},
+        findings=target.final(findings),
+        roots=[target.moved[1]] if target.moved else [str(root.resolve()) for root in target.roots],
+        estimate=estimate,
+        samples=samples,
     )
 
 

@@ -264,9 +264,12 @@ class _Outcome:
             count = f"{len(self.shown)} files, {sum(size for _, size, _ in self.shown)} bytes"
             lines.append(f"would send: {count} to {self.destination}")
         lines += [f"written: {path}" for path in self.files]
-        lines += [self.text] if self.text else []
+        if self.text:
+            lines.append(self.text)
         lines += self.sent
-        return lines + ([f"next: {self.next_step}"] if self.next_step else [])
+        if self.next_step:
+            lines.append(f"next: {self.next_step}")
+        return lines
 
 
 @dataclass

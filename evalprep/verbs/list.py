@@ -82,10 +82,11 @@ def _published(args: argparse.Namespace, packs: Mapping[str, Pack]) -> int:
     rows = search_published(args.published, args.set, packs)
     if args.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
-    for name, lines in rows.items() if not args.json else ():
-        print(f"{name}: {len(lines)} published rows match {args.published!r}")
-        for line in lines:
-            print(f"  {line}")
+    else:
+        for name, lines in rows.items():
+            print(f"{name}: {len(lines)} published rows match {args.published!r}")
+            for line in lines:
+                print(f"  {line}")
     return 0 if any(rows.values()) else 3
 
 

@@ -198,7 +198,8 @@ def _score(place: str, run: Run, args: argparse.Namespace, packs: Mapping[str, P
     reference = _reference(run, args, packs)
     run.accepts_ledger = args.accept_ledger
     computed: list[str] = []
-    if not args.no_write and (own_packs := packs_of(run, packs)):
+    own_packs = [] if args.no_write else packs_of(run, packs)
+    if own_packs:
         from evalprep.annotate import compute, show_computing
 
         computed = compute(own_packs, run, show_computing, run_code=args.run_code)

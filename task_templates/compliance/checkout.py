@@ -154,8 +154,10 @@ def parse_text(template: str) -> Text:
     """
     parts: list[str | Field] = []
     for literal, name, _spec, _conversion in string.Formatter().parse(template):
-        parts += [literal] if literal else []
-        parts += [Field(name)] if name is not None else []
+        if literal:
+            parts.append(literal)
+        if name is not None:
+            parts.append(Field(name))
     return tuple(parts)
 
 

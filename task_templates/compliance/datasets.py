@@ -312,7 +312,8 @@ def _original_rows(context: Context, part: str, files: list[Path]) -> list[Row]:
                 fix="see the columns in docs/packs/compliance.md",
             )
         ) from error
-    beside = [path for name in original.others if (path := files[0].with_name(name)).is_file()]
+    others = [files[0].with_name(name) for name in original.others]
+    beside = [path for path in others if path.is_file()]
     location = files[0] if len(files) == 1 else files[0].parent
     note_files(context, [*files, *beside], location, len(rows))
     return rows

@@ -58,9 +58,10 @@ def _rule(context: Context, scenario: str, params: Mapping[str, Any]) -> str:
     """The rule in words; a column `system` of the user's file is taken in its place."""
     if scenario == "ForbiddenWord" and params.get("number") is not None:
         scenario = "ForbiddenNumber"
-    sounds = zip(params.get("animals") or (), params.get("sounds") or (), strict=False)
-    pairs = ", ".join(f"'{animal}' says '{sound}'" for animal, sound in sounds)
-    return words(context).format(f"rules_{scenario}", **{**params, "pairs": pairs})
+    animals, sounds = params.get("animals") or (), params.get("sounds") or ()
+    phrases = [f"'{animal}' says '{sound}'" for animal, sound in zip(animals, sounds, strict=False)]
+    values = {**params, "pairs": ", ".join(phrases)}
+    return words(context).format(f"rules_{scenario}", **values)
 
 
 def forecast(context: Context) -> list[Row]:

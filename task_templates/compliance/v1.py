@@ -186,11 +186,13 @@ def results_at(place: Path) -> dict[str, Results]:
         return {model_of(place): results} if results else {}
     runs: dict[str, Results] = {}
     for path in _run_files(place):
-        if results := run_file(read_json(path)):
+        results = run_file(read_json(path))
+        if results:
             runs[model_of(path)] = results
-    if not runs and (inside := run_folder(place)):
-        runs[_model_in(place)] = inside
-    return runs
+    if runs:
+        return runs
+    results = run_folder(place)
+    return {_model_in(place): results} if results else {}
 
 
 def _run_files(place: Path) -> list[Path]:

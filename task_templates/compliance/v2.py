@@ -368,7 +368,7 @@ def ifbench(context: Context) -> list[Row]:
     data = list(read(context, "v2_ifbench"))
     for number, row in enumerate(data):
         rules = _rules(row)
-        reasons = [reason for rule in rules if (reason := obstacle(**rule))]
+        reasons = list(filter(None, (obstacle(**rule) for rule in rules)))
         if reasons:
             obstacles[reasons[0]] += 1
             continue

@@ -55,14 +55,15 @@ def known_names() -> list[str]:
     """Published data sets, for messages."""
     names = []
     for family in families()["families"]:
+        if family.get("local_only") or family["name"] == "demo":
+            continue
         pattern = family["pattern"].replace("\\", "")
         sizes = re.search(r"\(([^)]*)\)", pattern)
-        if not family.get("local_only") and family["name"] != "demo":
-            names += (
-                [f"meta-llama/{pattern.replace(sizes[0], size)}" for size in sizes[1].split("|")]
-                if sizes
-                else [f"meta-llama/{pattern}"]
-            )
+        if sizes is None:
+            names.append(f"meta-llama/{pattern}")
+            continue
+        several_sizes = [pattern.replace(sizes[0], size) for size in sizes[1].split("|")]
+        names += [f"meta-llama/{name}" for name in several_sizes]
     return names
 
 

@@ -73,7 +73,9 @@ def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
 def common(row: Row) -> Row:
     """The columns that every task has."""
     prompts = row["input_final_prompts"]
-    output = row.get("output_prediction_text")
+    output = row.get("output_prediction_text") or None
+    if isinstance(output, list):
+        output = output[0]
     question_hash = row.get("input_question_hash") or sha256(row["input_question"])
     hashes = row.get("input_final_prompts_hash") or [sha256(prompt) for prompt in prompts]
     return {
@@ -82,9 +84,7 @@ def common(row: Row) -> Row:
         "subtask_name": row.get("subtask_name"),
         "cluster_id": question_hash,
         "previously_is_correct": row["is_correct"],
-        "previous_output_prediction_text": output[0]
-        if isinstance(output, list) and output
-        else output or None,
+        "previous_output_prediction_text": output,
         "previous_parsed_answer": row.get("output_parsed_answer"),
         "input_question": row["input_question"],
         "input_correct_responses": row["input_correct_responses"],

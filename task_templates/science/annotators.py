@@ -166,11 +166,9 @@ def _answer(sample: Sample) -> tuple[dict[str, str], bool]:
     """A reply without an answer is rated 1 without a call."""
     row = _scored(QA, sample)
     parts = qasper_prompt_fields(str(sample["prompt"]))
-    evidence = (
-        row.ref["evidence"]
-        if isinstance(row.ref["evidence"], list)
-        else [row.ref["evidence"] or ""]
-    )
+    evidence = row.ref["evidence"]
+    if not isinstance(evidence, list):
+        evidence = [evidence or ""]
     fields = {
         "title": parts["title"] or "not given",
         "question": parts["question"] or "not given",

@@ -170,16 +170,17 @@ def write_tables(root: Path) -> list[Path]:
     tables = [_summary(models), *_task_tables(models)]
     tables.append(_table("missing", ["model", "task", "metric", "reason"], _missing(models)))
     tables.append(_table("runs", ["run", "model", "seed", "folder", "rows"], _runs(models)))
+    over_all_tasks = ["summary", "missing"]
     rules = _table("rules", _RULES, _rules(models), digits=2)
     if rules.rows:
         tables.append(rules)
+        over_all_tasks.append("rules")
     for table in tables:
         write_csv(table, folder / f"{table.title}.tsv")
     heads = ["model", "task", "sample_id", "reply"]
     tables.append(_table("unparsable", heads, _unparsable(by_model, models)))
-    shown = ["summary", "missing", *(["rules"] if rules.rows else [])]
     return [
-        *(folder / f"{name}.tsv" for name in shown),
+        *(folder / f"{name}.tsv" for name in over_all_tasks),
         *_write_spreadsheet(folder / "tables.xlsx", tables),
     ]
 
@@ -332,11 +333,9 @@ def _missing_of(entry: Entry) -> list[Line]:
             continue
         for metric, value in summary_metrics(task, entry.flat[name]).items():
             if value is None:
-                why = (
-                    "no judge has rated the replies"
-                    if metric.startswith("lm_judge")
-                    else "no row to take it from"
-                )
+                why = "no row to take it from"
+                if metric.startswith("lm_judge"):
+                    why = "no judge has rated the replies"
                 lines.append([entry.name, name, metric, why])
     return lines
 

@@ -169,7 +169,8 @@ def _model(run: ExportRun) -> dict[str, Any]:
 def _folders(out_dir: Path, model: Mapping[str, Any]) -> Iterator[Path]:
     """Yields where the files of a model may go, the first choice first."""
     yield out_dir
-    name = re.sub(r"[^\w.-]+", "_", str(model["model"]).rstrip("/").rpartition("/")[2]) or "model"
+    model_name = str(model["model"]).rstrip("/").rpartition("/")[2]
+    name = re.sub(r"[^\w.-]+", "_", model_name) or "model"
     yield out_dir / name
     digest = hashlib.sha256(json.dumps(model, sort_keys=True, default=str).encode()).hexdigest()
     yield from (out_dir / f"{name}-{digest[:length]}" for length in range(8, len(digest) + 1))

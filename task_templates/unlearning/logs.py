@@ -162,7 +162,9 @@ def _generation(position: int, row: Mapping[str, Any]) -> LoggedRow:
         for name, value in row.items()
         if name.startswith("rouge") and by_row.finite(value)
     }
-    return LoggedRow(position, overlaps, prompt or "", target, reply, doc)
+    return LoggedRow(
+        index=position, values=overlaps, prompt=prompt or "", target=target, reply=reply, doc=doc
+    )
 
 
 def _text(row: Mapping[str, Any], key: str) -> str | None:

@@ -180,17 +180,18 @@ class OpenAIBatches:
         identity, response, error = line["custom_id"], line.get("response"), line.get("error")
         if isinstance(response, Mapping):
             status, body = response.get("status_code"), response.get("body")
-            if status == 200 and (answer := service.wire.answer(body)) is not None:
+            answer = service.wire.answer(body) if status == 200 else None
+            if answer is not None:
                 return Result(identity, answer)
             number = status if isinstance(status, int) else 0
-            return Result(
-                identity, None, reason=one_line(service.wire.failure(number, body).reason)
-            )
+            failure = service.wire.failure(number, body)
+            return Result(identity, None, reason=one_line(failure.reason))
         if not isinstance(error, Mapping):
             return Result(identity, None, "failed", "no response in the line")
         code = str(error.get("code"))
         reason = one_line(str(error.get("message") or code))
-        return Result(identity, None, "expired" if code == "batch_expired" else "failed", reason)
+        state = "expired" if code == "batch_expired" else "failed"
+        return Result(identity, None, state, reason)
 
 
 class AnthropicBatches:
@@ -261,15 +262,13 @@ class AnthropicBatches:
         identity, result = line["custom_id"], line.get("result")
         result = result if isinstance(result, Mapping) else {}
         kind = result.get("type")
-        if (
-            kind == "succeeded"
-            and (answer := service.wire.answer(result.get("message"))) is not None
-        ):
-            return Result(identity, answer)
+        if kind == "succeeded":
+            answer = service.wire.answer(result.get("message"))
+            if answer is not None:
+                return Result(identity, answer)
         if kind == "errored":
-            return Result(
-                identity, None, reason=one_line(service.wire.failure(0, result.get("error")).reason)
-            )
+            failure = service.wire.failure(0, result.get("error"))
+            return Result(identity, None, reason=one_line(failure.reason))
         if kind == "expired":
             return Result(identity, None, "expired", "the batch ended before its turn")
         return Result(identity, None, reason=str(kind or "no result in the line"))
@@ -319,11 +318,9 @@ async def _object(service: Service, path: str) -> dict[str, Any]:
 
 async def _listed(service: Service, path: str) -> list[dict[str, Any]]:
     data = (await _object(service, path)).get("data")
-    return (
-        [row for row in data if isinstance(row, dict) and isinstance(row.get("id"), str)]
-        if isinstance(data, list)
-        else []
-    )
+    if not isinstance(data, list):
+        return []
+    return [row for row in data if isinstance(row, dict) and isinstance(row.get("id"), str)]
 
 
 async def _post(service: Service, path: str) -> None:

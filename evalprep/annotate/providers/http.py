@@ -232,29 +232,26 @@ class Http:
                 method, url, data=content, headers=headers, proxy=self._proxy, allow_redirects=False
             ) as response:
                 if not 300 <= response.status < 400:
-                    whole = response.status == 200
-                    await read_body(
-                        response, into, limit if whole else min(limit, ERROR_LIMIT), whole=whole
-                    )
+                    is_whole = response.status == 200
+                    most = limit if is_whole else min(limit, ERROR_LIMIT)
+                    await read_body(response, into, most, whole=is_whole)
                     return response.status, response.headers
                 goal = urljoin(url, response.headers.get("location", ""))
-                kept = response.status in _KEEPS_METHOD or method == "GET"
-                if (
-                    not kept
-                    or _origin(goal) != _origin(url)
-                    or not isinstance(content, bytes | None)
-                ):
-                    shown = urlsplit(goal)
-                    raise UnansweredError(
-                        self.clean(
-                            f"HTTP {response.status}: redirected to "
-                            f"{shown.scheme}://{shown.netloc}, which is not followed; if that is "
-                            "the right place, name it as --base_url"
-                        ),
-                        again=False,
-                    )
+                keeps_method = response.status in _KEEPS_METHOD or method == "GET"
+                is_same_server = _origin(goal) == _origin(url)
+                can_send_again = isinstance(content, bytes | None)
+                if not (keeps_method and is_same_server and can_send_again):
+                    raise self._not_followed(response.status, goal)
                 url = goal
         raise UnansweredError("redirected in a circle", again=False)
+
+    def _not_followed(self, status: int, goal: str) -> UnansweredError:
+        place = urlsplit(goal)
+        reason = (
+            f"HTTP {status}: redirected to {place.scheme}://{place.netloc}, which is not followed; "
+            "if that is the right place, name it as --base_url"
+        )
+        return UnansweredError(self.clean(reason), again=False)
 
     def _without_secret(self, body: bytes) -> bytes:
         return body.replace(self._secret.encode(), b"***") if self._secret else body

@@ -187,7 +187,7 @@ def _unusable_parameters(message: str, code: str) -> tuple[bool, str]:
     return unusable, advice
 
 
-def said(body: Any) -> tuple[str, str]:
+def message_and_code(body: Any) -> tuple[str, str]:
     """Message and code in the body of an error, in any of the usual forms."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if isinstance(error, Mapping):

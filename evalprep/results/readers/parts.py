@@ -131,8 +131,10 @@ class DeclaredMetric(msgspec.Struct, frozen=True):
 def declared_metrics(entry: Mapping[str, Any]) -> dict[str, DeclaredMetric]:
     """Returns what the settings of a task say of its metrics, by name."""
     listed = entry.get("metric_list")
+    if not isinstance(listed, list):
+        return {}
     declared = {}
-    for item in listed if isinstance(listed, list) else ():
+    for item in listed:
         if not isinstance(item, dict):
             continue
         higher = item.get("higher_is_better")
@@ -389,8 +391,9 @@ def _shown_settings(
     for key in ("batch_size", "device", "limit", "gen_kwargs", "use_cache", "bootstrap_iters"):
         yield "Run", key, config.get(key)
     arguments = config.get("model_args")
-    for name, value in sorted(arguments.items()) if isinstance(arguments, dict) else ():
-        yield "Model arguments", name, value
+    if isinstance(arguments, dict):
+        for name, value in sorted(arguments.items()):
+            yield "Model arguments", name, value
     yield "Model arguments", "all", arguments if isinstance(arguments, str) else None
     for key in ("system_instruction", "fewshot_as_multiturn", "chat_template_sha", "max_length"):
         yield "Prompting", key, content.get(key)

@@ -225,9 +225,10 @@ def _next_stage(work_dir: Path, job: Job, args: argparse.Namespace) -> set[str]:
     from evalprep.prepare import continue_stages
 
     stages = continue_stages(work_dir, job.run)
-    for stage in () if args.json else stages:
-        reason = f"; {stage.reason}" if stage.reason else ""
-        print(f"{stage.task}: {stage.state}{reason}", flush=True)
+    if not args.json:
+        for stage in stages:
+            reason = f"; {stage.reason}" if stage.reason else ""
+            print(f"{stage.task}: {stage.state}{reason}", flush=True)
     return {stage.task for stage in stages if stage.state == "waiting"}
 
 

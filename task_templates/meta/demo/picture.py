@@ -32,7 +32,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "report.png")
     options = parser.parse_args()
-    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if options.report is None or browser is None:
         print(
             "needs Chromium" if browser is None else "no report in eval_results: make demo",

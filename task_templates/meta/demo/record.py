@@ -192,19 +192,14 @@ def verdict(config: str, question: Question, reply: str) -> tuple[str, dict[str,
 
         correct = results.math(doc, [reply])["exact_match"]
         return extract_boxed(reply) or filters.INVALID, {"em": correct}, bool(correct)
-    read, score = (
-        (filters.bbh_answer, results.bbh)
-        if config == "bbh"
-        else (filters.choice_letter, results.choice)
-    )
-    answer = read([[reply]], [doc])[0][0]
-    scored = score(doc, [answer])
+    if config == "bbh":
+        answer = filters.bbh_answer([[reply]], [doc])[0][0]
+        right = results.bbh(doc, [answer])["exact_match"]
+        return answer, {"em": right}, bool(right)
+    answer = filters.choice_letter([[reply]], [doc])[0][0]
+    scored = results.choice(doc, [answer])
     right = scored["exact_match"]
-    metrics = (
-        {"em": right}
-        if config == "bbh"
-        else {"acc": right, "correct_format": 1.0 - scored["unparsed"]}
-    )
+    metrics = {"acc": right, "correct_format": 1.0 - scored["unparsed"]}
     return answer, metrics, bool(right)
 
 
@@ -213,6 +208,9 @@ def published(config: str, question: Question, reply: str) -> Row:
     section = section_of(config)
     parsed, metrics, correct = verdict(config, question, reply)
     offered = question.truth.get("input_choice_list")
+    choices = None
+    if offered:
+        choices = {letter: offered.get(letter) for letter in LETTERS[config]}
     shots = len(
         section.get("shots") or next(iter(section.get("shots_by_subtask", {"": []}).values()))
     )
@@ -221,9 +219,7 @@ def published(config: str, question: Question, reply: str) -> Row:
         "task_name": config,
         "subtask_name": question.subtask,
         "input_question": question.text,
-        "input_choice_list": {letter: offered.get(letter) for letter in LETTERS[config]}
-        if offered
-        else None,
+        "input_choice_list": choices,
         "input_final_prompts": [question.prompt],
         "input_correct_responses": question.gold,
         "output_prediction_text": [reply],

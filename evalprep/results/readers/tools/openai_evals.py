@@ -128,7 +128,8 @@ def _index(path: Path) -> tuple[Mapping[str, Any], _Places, list[Damage], bool]:
         for number, raw in enumerate(lines, start=1):
             event = object_of(raw, number)
             if isinstance(event, Damage):
-                damage += [event] if raw.strip() else []
+                if raw.strip():
+                    damage.append(event)
             elif "spec" in event:
                 spec = as_mapping(event["spec"])
             elif "final_report" in event:
