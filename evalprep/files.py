@@ -1,7 +1,4 @@
-"""Files.
-
-Replaced in one step, recognised by a digest, read where they may be broken, locked against a second
-process.
+"""Files: replaced in one step, recognised by a digest, read where they may be broken, and locked.
 
 A reader sees the old content of a file or the new, whatever is killed when. A folder that came from
 somebody else may hold links, and no result is written through one that leaves that folder. Locks

@@ -219,7 +219,7 @@ def _as_given(mistake: Mistake, content: Mapping[Any, Any]) -> Mistake:
 def _read_by_key(
     kind: type[S], stated: Mapping[Any, Any], keys: Mapping[str, Key]
 ) -> tuple[S | None, list[Mistake]]:
-    """As `read_struct`, for a mapping with mistakes."""
+    """The same as `read_struct`, key by key, for a mapping with mistakes."""
     known = tuple(keys)
     values: dict[str, Any] = {}
     mistakes: list[Mistake] = []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_CHARS = 200_000
-"""Of longer replies only this much is read, from the end (from the start for `prefer="first"`)."""
+"""The part of a longer reply that is read: its end (its start for `prefer="first"`)."""
 _MAX_LETTER_LINE = 40
 _MAX_LINE = 400
 _NEAR = 60

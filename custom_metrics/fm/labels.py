@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 MAX_CHARS = 100_000
-"""Only so much of a reply is searched for a label."""
+"""The first characters of a longer reply, which alone are searched for a label."""
 
 Key = tuple[str, ...]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 MAX_WORDS = 20_000
-"""Of longer texts only so many words are compared: time grows with the product of lengths."""
+"""The first words of a longer text that are compared: time grows with the product of lengths."""
 
 _WIDE_GAP = re.compile(r"\s{2,}")
 

@@ -219,7 +219,7 @@ def bounded_mean_interval(
     most: float = 1.0,
     confidence: float = 0.95,
 ) -> Interval:
-    """As `bounded_interval`, of a mean whose standard error is known.
+    """The interval of `bounded_interval` for a mean whose standard error is known.
 
     Args:
         value: The mean.
@@ -254,14 +254,14 @@ def units_interval(
     *,
     confidence: float = 0.95,
 ) -> Interval:
-    """As `bounded_interval`, from what each unit adds and its share of the rows."""
+    """The interval of `bounded_interval`, from what each unit adds and its share of the rows."""
     middle = (least + most) / 2.0
     distance = PairedUnits.of(value - middle, errors, weights, errors, most - middle)
     return _moved(distance, middle, confidence)
 
 
 def _by_unit(errors: Floats, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """By how much each unit moves the mean, and its share of the rows."""
+    """The part that each unit adds to the mean, and its share of the rows."""
     sums = np.bincount(codes, weights=errors).astype(np.float64)
     shares = np.bincount(codes) / codes.size
     return sums, shares

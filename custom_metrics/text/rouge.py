@@ -23,7 +23,7 @@ ROUGE_TYPES: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 MAX_TABLE_CELLS = 25_000_000
 MAX_WORDS = 20_000
 MAX_LINES = 3_000
-"""Of longer texts only this many words, and this many lines that hold any, are scored."""
+"""The limits of a scored text: its first words, and its first lines that hold any."""
 
 _WORD = re.compile(r"[a-z0-9]+")
 

@@ -196,9 +196,9 @@ def _mean_values(several: Sequence[Judgement]) -> dict[str, float]:
 
 
 def together(several: Sequence[Judgement]) -> Judgement:
-    """Of several questions about one sample all values count, votes as their mean.
+    """The judgement of several questions about one sample: all values, votes as their mean.
 
-    The first without any says why.
+    Its status and reason are those of the first question without values, where there is one.
     """
     first = next((judgement for judgement in several if judgement.status != "ok"), several[0])
     values = _mean_values(several)

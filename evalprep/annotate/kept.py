@@ -60,7 +60,7 @@ class Kept:
         return self.ledger is not None
 
     def who(self, annotator: Annotator) -> Who | None:
-        """Whose answers count for an annotator; None where nobody was asked."""
+        """The model whose answers count for an annotator; None where none was asked."""
         chosen = self._chosen.get(annotator.name)
         if chosen is not None:
             return Who(chosen.model, json.loads(chosen.sampling))
@@ -69,7 +69,7 @@ class Kept:
         return None
 
     def chosen(self) -> Mapping[str, Chosen]:
-        """By annotator, whose answers count."""
+        """Annotator -> the model whose answers count."""
         return self._chosen
 
     def judges(self, annotator: str) -> list[tuple[str, dict[str, Any]]]:

@@ -72,7 +72,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Whose answers the scores of a run take for an annotator."""
+    """The model whose answers the scores of a run take for an annotator."""
 
     run: str
     annotator: str
@@ -310,7 +310,7 @@ class Ledger:
             connection.execute(*_CHOSEN.insert([self._sealed(chosen)]))
 
     def chosen(self, run: str) -> dict[str, Chosen]:
-        """By annotator, whose answers the scores of a run take."""
+        """Annotator -> the model whose answers the scores of a run take."""
         rows = [row for row in self._chosen_rows() if row[0] == run]
         return {
             row[1]: replace(Chosen(*row[:-1]), signed=self._is_signed(row)) for row in sorted(rows)

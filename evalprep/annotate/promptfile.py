@@ -108,7 +108,7 @@ class PromptFile:
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
-    """By which a row is known to be the one that was asked about."""
+    """The digest that shows that a row is the one that was asked about."""
     texts = [text_at(row, place) for place in ("prompt", "target", "response")]
     return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
 

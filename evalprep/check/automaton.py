@@ -103,7 +103,7 @@ class Automaton:
         return False, before
 
     def _mask_before_place(self, argument: Any, flags: int) -> int | None:
-        """As `_mask_before`, for a place such as the beginning or a boundary of words."""
+        """The same as `_mask_before`, for a place such as the beginning or a boundary of words."""
         if argument is op.AT_BEGINNING:
             return self._mask(op.LITERAL, ord("\n"), 0)
         if argument is not op.AT_BOUNDARY:

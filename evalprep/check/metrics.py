@@ -15,7 +15,7 @@ from evalprep.files import as_mapping
 
 CHARACTERS_PER_TOKEN = 5
 MOST_STEPS = 1e9
-"""Of a pattern on one reply: about twenty seconds."""
+"""The limit on steps of a pattern on one reply: about twenty seconds."""
 
 # The registries of lm-eval 0.4.13; a test holds them against the installed one.
 METRICS = frozenset(

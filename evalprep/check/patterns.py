@@ -20,7 +20,7 @@ from evalprep.check.automaton import Automaton, TooLargeError
 
 Growth = Literal["exponential", "quadratic"]
 MOST_STEPS = 50_000
-"""Of the search through pairs and triples of states."""
+"""The limit on steps of the search through pairs and triples of states."""
 _START, _ELSEWHERE = -1, -2
 """Where a match may begin, and where what stands before forbids it."""
 

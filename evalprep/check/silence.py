@@ -1,4 +1,4 @@
-"""Keeping what other people's code prints away from what we print."""
+"""Output of other people's code, kept away from what evalprep prints."""
 
 from __future__ import annotations
 

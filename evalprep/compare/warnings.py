@@ -125,7 +125,7 @@ def _task_warnings(task: TaskComparison, *, published: bool) -> list[str]:
 
 
 def _changed_prompts(task: TaskComparison, *, published: bool) -> list[str]:
-    """On how many rows of a task the prompt is another one."""
+    """A warning with the number of rows of a task whose prompt is another one."""
     count = task.counts_of.get("changed_prompt")
     if not count:
         return []

@@ -47,7 +47,7 @@ def tree_files(folder: Path) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    """Of a file's bytes; of a link to a folder or to nothing, of where it points."""
+    """The digest of a file's bytes; of a link to a folder or to nothing, of its target."""
     if path.is_file():
         return file_sha256(path)
     return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()

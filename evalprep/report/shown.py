@@ -47,7 +47,7 @@ def typeset(text: str) -> str:
 
 
 def _text(value: Any, form: Form) -> Any:
-    """Of a number; of each number in a list or a mapping; None where there is none."""
+    """The text of a number, and of each number in a list or a mapping; None for other values."""
     if isinstance(value, list):
         return [_text(item, form) for item in value]
     if isinstance(value, Mapping):

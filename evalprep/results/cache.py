@@ -110,7 +110,7 @@ def _size_of_run(path: Path) -> int:
 
 
 def _key(path: Path, filter_name: str, id_source: str | None) -> str:
-    """By which an entry is found."""
+    """The key of an entry: a digest of the file's facts, its first and its last bytes."""
     with path.open("rb") as file:
         facts = os.fstat(file.fileno())
         first = file.read(_LOOKED_AT)

@@ -33,7 +33,7 @@ def note_on_empty_replies(table: Table) -> list[str]:
 
 
 def note_on_failed_scoring(table: Table) -> list[str]:
-    """On how many replies the scorer failed; lm-eval's own numbers count them as wrong."""
+    """A note on replies on which the scorer failed; lm-eval's own numbers count them as wrong."""
     failed = int(np.sum(table.scoring_failed))
     if not failed:
         return []

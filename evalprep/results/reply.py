@@ -53,9 +53,7 @@ def token_counter(model: str) -> CountTokens | None:
 
 
 def few_read(result: Mapping[str, Any]) -> str:
-    """Said of a score that leaves out what could not be read, where that is most of it.
-
-    Empty of any other.
+    """A remark on a score made of the few answers that could be read; empty for any other.
 
     Args:
         result: The score's; `read` holds how many answers it is made of, and of how many.

@@ -1,4 +1,4 @@
-"""By which scoring rule runs are read, where a pack has several. The only owner of that choice.
+"""The scoring rule by which runs are read, where a pack has several; the one owner of that choice.
 
 A pack lists its rules (`rules:` in pack.yaml) with the metric of a row that follows each. A run
 that is read by a rule has that metric in place of the primary one, so that tables, comparisons,

@@ -1,4 +1,4 @@
-"""From which replies the rows of a later stage were made."""
+"""The replies from which the rows of a later stage were made."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Channel:
         self._held = b""
 
     def fileno(self) -> int:
-        """For `select`."""
+        """The socket's descriptor, for `select`."""
         return self.socket.fileno()
 
     def send(self, message: dict[str, Any], files: Sequence[int] = ()) -> None:

@@ -62,7 +62,7 @@ class _Answers(LM):  # type: ignore[misc]
 
     @property
     def tokenizer_name(self) -> str:
-        """As lm-eval logs it."""
+        """The tokenizer's name as lm-eval logs it."""
         return self._interface.model.replace("/", "__")
 
     def apply_chat_template(

@@ -268,11 +268,11 @@ class Replay(LM):  # type: ignore[misc]
         raise KeyError(requests[0].task_name)
 
     def loglikelihood(self, requests: list[Instance]) -> list[Any]:
-        """As above."""
+        """Raises KeyError: the task has no answers."""
         raise KeyError(requests[0].task_name)
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[Any]:
-        """As above."""
+        """Raises KeyError: the task has no answers."""
         raise KeyError(requests[0].task_name)
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], **_: Any) -> str:

@@ -150,7 +150,7 @@ def _title(state: State, lines: Sequence[TaskStatus], percent: int | None, speed
 def _fitting(
     lines: Sequence[TaskStatus], room: int | None
 ) -> tuple[list[TaskStatus], Counter[str]]:
-    """As many lines as there is room for, in order, and how many of each status are left out.
+    """The lines that there is room for, in order, and the count of the others by status.
 
     What runs is shown first of all, then what failed, what comes next, and what was done last.
     """

@@ -156,9 +156,9 @@ class Walk:
 
 
 def _seed(config: Any) -> None:
-    """As lm-eval does before it loads tasks.
+    """Seeds the generators, as lm-eval does before it loads tasks.
 
-    Some shuffle their rows, and an earlier command has drawn before.
+    Some tasks shuffle their rows, and an earlier command has drawn numbers before.
     """
     import numpy as np
     from lm_eval.utils import set_torch_seed

@@ -59,10 +59,7 @@ class SuiteScore:
 
     @property
     def few_read(self) -> str:
-        """Said where it has a value, and most answers are left out of it as unreadable.
-
-        Empty else.
-        """
+        """A remark where its value leaves out most answers as unreadable; else empty."""
         return few_read(self.result.returned) if self.value is not None else ""
 
     @property

@@ -1,6 +1,6 @@
-"""Returns whether a command of a preparation is done.
+"""The commands of a preparation that are done, and the rows that the others lack.
 
-Results of its run hold all its rows, whoever started it.
+A command is done when results of its run hold all its rows, whoever started it.
 """
 
 from __future__ import annotations

@@ -88,10 +88,10 @@ def export(*, scores: Mapping[str, Mapping[str, Any]], run: ExportRun, out_dir: 
 
 
 def _name(by_model: Path, run: ExportRun) -> str:
-    """Under what a run's results go.
+    """The folder name of a run's results.
 
-    The name that it has in every output, else that of its folder, with parents before it where
-    another run has that name.
+    It is the name that the run has in every output, else that of its folder, with parents before it
+    where another run has that name.
 
     A further run in the same folder has the time of its samples behind it: nothing is overwritten
     but the same run.

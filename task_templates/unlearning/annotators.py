@@ -50,12 +50,12 @@ class Judge(RubricJudge):
 
     @property
     def name(self) -> str:
-        """Under what its answers are kept."""
+        """The annotator's name, under which its answers are kept."""
         return f"unlearning_{self.context}"
 
     @property
     def sampling(self) -> Mapping[str, Any]:
-        """As in the original."""
+        """The sampling settings of the original."""
         return SAMPLING
 
     def items(

@@ -102,7 +102,7 @@ class Wire(Protocol):
 
     @property
     def name(self) -> str:
-        """As `--api` calls it."""
+        """The name of the format for `--api`."""
 
     @property
     def default_url(self) -> str:
