@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from evalprep.compare.askedrows import (
-    NO_DIGEST,
-    AskedRow,
-    Digest,
-    RowKeys,
-    are_positions,
-    normalise,
-)
+from evalprep.compare.rowkeys import NO_DIGEST, AskedRow, Digest, RowKeys, are_positions, normalise
 
 ALONE = -1  # the group of a pair whose key is not repeated
 _TAIL = 8  # characters of a question's end that are looked up in a prompt

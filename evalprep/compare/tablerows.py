@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalprep.compare.askedrows import AskedRow, RowKeys
+from evalprep.compare.rowkeys import AskedRow, RowKeys
 from evalprep.results import Table
 
 _PUBLISHED = ("published_doc_hash", "published_prompt_hash", "published_target_hash")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from evalprep.compare.askedrows import AskedRow
 from evalprep.compare.pairing import Pairs
 from evalprep.compare.questions import GOLD_COLUMN
+from evalprep.compare.rowkeys import AskedRow
 from evalprep.compare.tablerows import TableRows
 from evalprep.compare.task import TaskComparison
 from evalprep.errors import BadInput, Problem

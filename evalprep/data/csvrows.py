@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalprep.data.packed import BROKEN, damaged, open_packed
+from evalprep.data.compressed import BROKEN, damaged, open_packed
 from evalprep.errors import BadInput, Problem
 
 CSV_ROWS = (

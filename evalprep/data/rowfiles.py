@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from evalprep.data.compressed import BROKEN, damaged, open_packed, unpacked_name
 from evalprep.data.csvrows import CSV_OPTIONS, csv_rows
-from evalprep.data.packed import BROKEN, damaged, open_packed, unpacked_name
 from evalprep.data.textrows import TEXT_OPTIONS, texts
 from evalprep.errors import BadInput, Problem
 

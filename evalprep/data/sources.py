@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evalprep.data.batches import with_columns
 from evalprep.data.card import CARD_FILES, read_card
 from evalprep.data.hub import hub_files, hub_snapshot
-from evalprep.data.inside import column_of, value_at
 from evalprep.data.keyed import has_texts, is_plain
 from evalprep.data.layout import Card, Chosen, choose
+from evalprep.data.nested import column_of, value_at
 from evalprep.data.remote import hub_address, local_copy, protocol_of
 from evalprep.data.rowfiles import (
     file_columns,

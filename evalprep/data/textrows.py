@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalprep.data.packed import BROKEN, damaged, open_packed
+from evalprep.data.compressed import BROKEN, damaged, open_packed
 from evalprep.errors import BadInput, Problem
 
 #: What a card may say of how its text files are read, by the names of `datasets`.

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalprep.backends import BACKENDS
 from evalprep.packs import DataFiles, Plan
-from evalprep.prepare.beginning import written_bos
+from evalprep.prepare.bos import written_bos
 from evalprep.prepare.commands import command, invocation
 from evalprep.prepare.joined import Joined
 from evalprep.prepare.models import Subject

@@ -25,7 +25,7 @@ from evalprep.config import Core
 from evalprep.model import destination, model_folder, model_shape
 from evalprep.packs import Command
 from evalprep.places import is_folder, place
-from evalprep.prepare.beginning import ARGUMENT
+from evalprep.prepare.bos import ARGUMENT
 from evalprep.prepare.shares import Share
 
 #: lm-eval as a program that reads no task files but those that are asked for.

@@ -15,7 +15,7 @@ from evalprep.backends import BACKENDS, VLLM_PORT, is_here
 from evalprep.config import Config, Core
 from evalprep.errors import Problems
 from evalprep.packs import Excluded, Plan, TaskPlan, closed, cycle
-from evalprep.prepare.beginning import without_overruled_bos
+from evalprep.prepare.bos import without_overruled_bos
 from evalprep.prepare.joined import Joined, PlannedPack, Template
 from evalprep.prepare.repeats import add_repeats
 from evalprep.prepare.selection import Selection

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from evalprep.config import Core
 from evalprep.model import Tokenizer
 from evalprep.packs import Call, Plan, TaskPlan
-from evalprep.prepare.beginning import ARGUMENT, bos_of, effects
+from evalprep.prepare.bos import ARGUMENT, bos_of, effects
 
 
 @dataclass(frozen=True)

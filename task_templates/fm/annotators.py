@@ -151,7 +151,7 @@ def _places_by(
 
 
 def _detoxify(logits: Logits, labels: Labels) -> Values:
-    """Detoxify's scores, by the names of the classes where the model has them, else by their order."""
+    """Detoxify's scores, by the names of the classes that the model has, else by their order."""
     ordered = []
     for number, name in enumerate(DETOXIFY_NAMES):
         place = labels.index(name) if name in labels else number

@@ -25,7 +25,7 @@ from evalprep.packapi import (
 
 from . import score as scores_of
 from .algorithms import ALGORITHMS, ALIASES, OVER_SET, TITLES, Algorithm, accuracy_scores
-from .helpers import missing_meteor, usable_meteor
+from .helper_models import missing_meteor, usable_meteor
 from .rows import rows_of_records
 from .settings import OPTIONS, DataSet
 

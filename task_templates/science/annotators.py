@@ -71,7 +71,7 @@ class Judge(RubricJudge):
             yield Item((reference,), prompt, fixed=fixed)
 
     def read(self, item: Item, reply: str) -> tuple[str, Values | None]:
-        """Reads a reply by the rubric; the original asks for summaries in the words `Decision: 4`."""
+        """Reads a reply by the rubric; of summaries the original asks for `Decision: 4`, too."""
         status, values = super().read(item, reply)
         if status == "parse_error" and self.task == SUMMARY:
             ratings = judge_ratings(

@@ -14,8 +14,8 @@ from evalprep.packapi import LoggedRow, LoggedTask
 
 from .answers import described
 from .names import MUSE_PREFIX, suite_of
+from .question import question_in
 from .results import Result, answer_keys, by_index, column, with_interval, with_mean_interval
-from .spoken import question_in
 
 Results = Mapping[str, Result]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from evalprep.errors import BadInput, Problem
 from evalprep.files import as_mapping
+from evalprep.results.readers.compressed import opened
 from evalprep.results.readers.jsonparts import object_of
-from evalprep.results.readers.packed import opened
 from evalprep.results.readers.tools.opening import Opening
 from evalprep.results.readers.tools.reading import Reading, no_samples
 from evalprep.results.readers.tools.row import Row, ToolLog
