@@ -38,10 +38,8 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
     first = re.split(
         r"(?<=[.])\s(?=[A-Z`])", " ".join(text.split("\n\n", 1)[0].split()), maxsplit=1
     )[0]
-    found_range, found_direction = (
-        _INTERVAL.search(text) or _VERDICT.search(text),
-        _DIRECTION.search(text),
-    )
+    found_range = _INTERVAL.search(text) or _VERDICT.search(text)
+    found_direction = _DIRECTION.search(text)
     return {
         "name": name,
         "signature": _signature(function),

@@ -33,7 +33,8 @@ def resolve_typed(path: Path) -> Path:
 
 def leaves(path: Path, folder: Path) -> bool:
     """Returns whether a path ends outside a folder once all links of both are followed."""
-    target, root = Path(os.path.realpath(path)), Path(os.path.realpath(folder))
+    target = Path(os.path.realpath(path))
+    root = Path(os.path.realpath(folder))
     return not target.is_relative_to(root)
 
 

@@ -90,11 +90,9 @@ def bbq_scores(
     read = bbq_stated_option if corrected else bbq_extract_option
     count: Counter[tuple[Any, str]] = Counter()
     for row, output in zip(rows, outputs, strict=False):
-        option, target, condition = (
-            read(text=output),
-            row.get("bias_target", -1),
-            row.get("context_condition"),
-        )
+        option = read(text=output)
+        target = row.get("bias_target", -1)
+        condition = row.get("context_condition")
         if target in (-1, None):
             continue
         count[condition, "n"] += 1

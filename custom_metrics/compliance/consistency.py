@@ -196,7 +196,8 @@ def contradiction_vote(*, vote: str) -> bool | None:
     [True, False, None, None]
     """
     lowered = vote.lower()
-    yes, no = bool(_YES.search(lowered)), bool(_NO.search(lowered))
+    yes = bool(_YES.search(lowered))
+    no = bool(_NO.search(lowered))
     return yes if yes != no else None
 
 

@@ -59,7 +59,8 @@ def jaccard_at_k(
     >>> jaccard_at_k(recommendations=["up", "jaws"], reference=["jaws", "her"], k=20)
     0.3333333333333333
     """
-    ours, theirs = set(recommendations[: max(k, 0)]), set(reference[: max(k, 0)])
+    ours = set(recommendations[: max(k, 0)])
+    theirs = set(reference[: max(k, 0)])
     return len(ours & theirs) / len(ours | theirs) if ours or theirs else 0.0
 
 
@@ -73,7 +74,8 @@ def serp_ms_at_k(
     As in the original, identical lists do not give 1 (three titles: 0.375). Higher is better, 0
     where nothing is shared.
     """
-    ours, theirs = list(recommendations[: max(k, 0)]), list(reference[: max(k, 0)])
+    ours = list(recommendations[: max(k, 0)])
+    theirs = list(reference[: max(k, 0)])
     if not theirs:
         return 0.0
     often = Counter(theirs)
@@ -89,7 +91,8 @@ def prag_at_k(*, recommendations: Sequence[str], reference: Sequence[str], k: in
     single title counts only where the lists are equal; 0 where one is empty.
     """
     length = max(k, 0)
-    ours, theirs = list(recommendations[:length]), list(reference[:length])
+    ours = list(recommendations[:length])
+    theirs = list(reference[:length])
     if not ours or not theirs:
         return 0.0
     if len(ours) == 1:

@@ -197,7 +197,8 @@ def knows(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
 
     The original's rule beside it.
     """
-    aliases, reply = [str(alias) for alias in doc["aliases"]], reply_of(results)
+    aliases = [str(alias) for alias in doc["aliases"]]
+    reply = reply_of(results)
     return {
         "acc": float(
             calibration.triviaqa_contains_alias_word(normalized_aliases=aliases, prediction=reply)

@@ -148,7 +148,8 @@ def memorization_match_edit(*, answer: str, label: str) -> bool:
     >>> memorization_match_edit(answer=" The quick brown fox", label="the quick brown fix")
     True
     """
-    continuation, reference = answer.strip().lower()[:_PREFIX], label.lower()[:_PREFIX]
+    continuation = answer.strip().lower()[:_PREFIX]
+    reference = label.lower()[:_PREFIX]
     if continuation.startswith(reference):
         return True
     return (
@@ -165,7 +166,8 @@ def bleu_4(*, prediction: str, reference: str) -> float:
     Papineni et al. 2002. Words and single marks are tokens. Range [0, 1], higher is better; 0
     without a shared 4-gram.
     """
-    predicted, expected = _WORDS.findall(prediction), _WORDS.findall(reference)
+    predicted = _WORDS.findall(prediction)
+    expected = _WORDS.findall(reference)
     log_precisions = []
     for n in range(1, 5):
         grams = _n_grams(predicted, n)

@@ -84,7 +84,8 @@ class Talking:
         # The harness resolves `class` to this type but does not know it as a field of the task.
         settings.pop("class", None)
         own = dict((settings.get("metadata") or {}).get("dialogue") or {})
-        self._messages, self._stop = (str(own.get("messages", MESSAGES)), str(own.get("stop", "")))
+        self._messages = str(own.get("messages", MESSAGES))
+        self._stop = str(own.get("stop", ""))
         _stop(self._stop)  # a wrong name is told now and not after the model has spoken
         super().__init__(config=settings)  # type: ignore[call-arg] # the other base is lm_eval's
 

@@ -29,7 +29,8 @@ class Dialogue:
             {"role": str(message["role"]).lower(), "content": str(message["content"])}
             for message in messages
         ]
-        self._doc, self._stop = doc or {}, stop
+        self._doc = doc or {}
+        self._stop = stop
         self.said: list[Message] = []
         self.replies: list[str] = []
         self._advance()

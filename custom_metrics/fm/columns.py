@@ -58,7 +58,8 @@ class LineError(ValueError):
     """A line that is no JSON record; `number` counts from 1."""
 
     def __init__(self, number: int, reason: str) -> None:
-        self.number, self.reason = number, reason
+        self.number = number
+        self.reason = reason
         super().__init__(f"line {number}: {reason}")
 
 

@@ -29,7 +29,8 @@ class _Script:
     """A model that gives its replies in order, over and over, and keeps the prompts."""
 
     def __init__(self, outputs: Sequence[str], template: str) -> None:
-        self._outputs, self._template = itertools.cycle(outputs), template
+        self._outputs = itertools.cycle(outputs)
+        self._template = template
         self.prompts: list[str] = []
 
     def reply(self, model_input: str) -> str:

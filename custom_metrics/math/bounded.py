@@ -149,7 +149,9 @@ class Worker:
 
     def forget(self) -> None:
         """Leave the process to the parent after a fork; a child starts its own."""
-        process, self._process, self._lock = (self._process, None, threading.Lock())
+        process = self._process
+        self._process = None
+        self._lock = threading.Lock()
         if process is None:
             return
         process.returncode = 0  # not our child: never wait for it

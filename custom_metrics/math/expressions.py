@@ -341,7 +341,8 @@ class ExpressionParser(NumeralParser):
         try:
             return self.bracketed(opening)
         finally:
-            self.bar_closes, self.bar_separates = bars, separates
+            self.bar_closes = bars
+            self.bar_separates = separates
 
     def bracketed(self, opening: str) -> Node:
         """The inside of a bracket: a group, a set, a tuple, an interval, or one expression."""

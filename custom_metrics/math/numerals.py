@@ -34,7 +34,8 @@ class NumeralParser(CommandParser):
             share = _proper_share(*fraction)
             if share is not None:
                 return Node("add", (number(_integer(whole.text)), number(share)))
-        self.position, self.tokens = start, tokens
+        self.position = start
+        self.tokens = tokens
         return None
 
     def _fraction_of_numerals(self) -> tuple[Node, Node] | None:

@@ -102,7 +102,8 @@ class Who:
             annotator: Who asks.
             step: Whether it is about a step before the last, whose reply is free text.
         """
-        parameters, schema = self.parameters(annotator), self.schema(annotator)
+        parameters = self.parameters(annotator)
+        schema = self.schema(annotator)
         if schema is None or step:
             return parameters
         # What the ledger has of an earlier call is the digest itself.

@@ -116,8 +116,10 @@ class Asker:
         budget: Budget | None = None,
         done: Callable[[Question, Judgement], None] = lambda *_: None,
     ) -> None:
-        self._ledger, self._run = ledger, run
-        self._size, self._retries = size, retries
+        self._ledger = ledger
+        self._run = run
+        self._size = size
+        self._retries = retries
         self._budget = budget or Budget(None, None)
         self._done = done
         self._pace = Pace()

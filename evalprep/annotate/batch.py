@@ -119,7 +119,10 @@ class Desk:
     def __init__(
         self, ledger: Ledger, service: Service, *, run: str, price: Price | None = None
     ) -> None:
-        self._ledger, self._service, self._run, self._price = ledger, service, run, price
+        self._ledger = ledger
+        self._service = service
+        self._run = run
+        self._price = price
         self._api: Batches = BATCHES[service.wire.name]
 
     async def submit(self, questions: Sequence[Question], inputs: Mapping[str, str]) -> list[Batch]:

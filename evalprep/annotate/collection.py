@@ -68,7 +68,8 @@ class Asked:
 
     def drop_schema(self, kept: Kept, why: str) -> None:
         """Ask for replies in no form; answers to that have keys of their own."""
-        self.who, self.plain = self.who.without_schema(), why
+        self.who = self.who.without_schema()
+        self.plain = why
         self.make_anew(kept)
 
     def inputs(self) -> dict[str, str]:
@@ -198,11 +199,9 @@ def go_on_plainly(question_set: Asked, kept: Kept) -> None:
     plain = replace(question_set, of_task=dict(question_set.of_task))
     plain.drop_schema(kept, declined[0] if declined else "it has answered without one")
     if declined or _any_answered(plain):
-        question_set.who, question_set.plain, question_set.of_task = (
-            plain.who,
-            plain.plain,
-            plain.of_task,
-        )
+        question_set.who = plain.who
+        question_set.plain = plain.plain
+        question_set.of_task = plain.of_task
 
 
 def _first(items: Iterable[Item], limit: int | None) -> Iterable[Item]:

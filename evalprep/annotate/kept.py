@@ -46,7 +46,8 @@ class Kept:
         self._chosen = {} if ledger is None else ledger.chosen(stamp)
         before = run.rescored_from
         if before is not None and ledger is not None and not self._chosen:
-            self.stamp, self._chosen = before[1], ledger.chosen(before[1])
+            self.stamp = before[1]
+            self._chosen = ledger.chosen(before[1])
 
     def __enter__(self) -> Self:
         return self

@@ -143,7 +143,8 @@ class Ledger:
     """
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
-        self.path, self._write = path, write
+        self.path = path
+        self._write = write
         self.seal: Seal = own_seal() if write else known_seal()
         try:
             self._connection = self._open()

@@ -174,7 +174,8 @@ class Budget:
     """
 
     def __init__(self, limit: float | None, price: Price | None) -> None:
-        self.limit, self.price = limit, price
+        self.limit = limit
+        self.price = price
         self.spent = 0.0
         self._reserved: list[float] = []
 

@@ -210,7 +210,9 @@ class Progress:
     """A counter on standard error, where that is a terminal."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.done, self.rated = total, 0, 0
+        self.total = total
+        self.done = 0
+        self.rated = 0
         self._visible = sys.stderr.isatty()
 
     def step(self, *, rated: bool) -> None:

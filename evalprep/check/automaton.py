@@ -218,7 +218,9 @@ class Automaton:
         return Part(1, False, ahead.first, Counter(), frozenset())
 
     def _repeat(self, code: Any, argument: tuple[int, int, Any], flags: int) -> Part:
-        low, high, items = int(argument[0]), argument[1], argument[2]
+        low = int(argument[0])
+        high = argument[1]
+        items = argument[2]
         is_endless = high is op.MAXREPEAT or (not self._copies and int(high) >= MANY)
         states_before = len(self.classes)
         part = self._sequence(items, flags)

@@ -197,8 +197,11 @@ class _Scan:
     """Collects what is wrong with the rows of one task, over several files."""
 
     def __init__(self, leaf: Leaf, findings: Findings, *, ours: bool) -> None:
-        self.leaf, self.findings, self.ours = leaf, findings, ours
-        text, target = leaf.config.get("doc_to_text"), leaf.config.get("doc_to_target")
+        self.leaf = leaf
+        self.findings = findings
+        self.ours = ours
+        text = leaf.config.get("doc_to_text")
+        target = leaf.config.get("doc_to_target")
         self.prompt = text if isinstance(text, str) else ""
         # A likelihood without a prompt is one of the whole text; only generation needs something to
         # continue.

@@ -333,7 +333,8 @@ def _measure(
     rows = {task.name: rows_of_run(len(task.instances), limit) for task in done.loaded}
     defaults = asks_stock(work_dir, done.static.requested)
     measured = calibrated(work_dir, prompts, rows, defaults=defaults)
-    estimate.seconds, estimate.basis = measured.seconds, measured.basis
+    estimate.seconds = measured.seconds
+    estimate.basis = measured.basis
     estimate.notes += measured.notes
 
 
@@ -344,7 +345,8 @@ def _compute(
     memory = estimate.memory
     if memory is None:
         return
-    prompt, requests = estimate.total("prompt_tokens"), estimate.total("requests")
+    prompt = estimate.total("prompt_tokens")
+    requests = estimate.total("requests")
     estimate.seconds, estimate.upper_seconds = (
         roofline_seconds(shape, settings, card, memory, prompt, reply, requests)
         for reply in (estimate.total("reply_tokens"), estimate.total("upper_tokens"))

@@ -177,7 +177,9 @@ class _Scan:
     def __init__(
         self, loaded: LoadedTask, settings: RunSettings, tokenizer: Tokenizer | None
     ) -> None:
-        self._loaded, self._settings, self._tokenizer = loaded, settings, tokenizer
+        self._loaded = loaded
+        self._settings = settings
+        self._tokenizer = tokenizer
         # Rows with chat markup, with markup that is no token of this model, with several
         # begin-of-text tokens, and with none.
         self._marked = _Rows()

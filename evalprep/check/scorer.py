@@ -42,7 +42,8 @@ class Scorer:
     def __init__(self, loaded: LoadedTask) -> None:
         from evalprep.results import choose_primary, metrics_of_filters
 
-        self.loaded, self.task = loaded, loaded.task
+        self.loaded = loaded
+        self.task = loaded.task
         self.slowest = (0.0, "", "")
         metadata = loaded.leaf.metadata
         # lm-eval has no public name for them.
@@ -87,7 +88,8 @@ class Scorer:
         for request, reply in zip(requests, replies, strict=True):
             # A task of several draws takes as many; one reply alone would be an error of the
             # check's own.
-            request.resps, request.filtered_resps = [reply] * self.draws, {}
+            request.resps = [reply] * self.draws
+            request.filtered_resps = {}
         with cpu_bound(BOUND_SECONDS):
             for ensemble in self.task._filters:  # noqa: SLF001 - as above
                 ensemble.apply(requests)

@@ -329,7 +329,8 @@ def _is_registered(
     file: TaskFile, own: dict[str, TaskFile], tagged: dict[str, TaskFile], findings: Findings
 ) -> bool:
     """Returns whether lm-eval registers a file under its name; a finding says why not."""
-    name, key = file.name, "group" if file.kind == "group" else "task"
+    name = file.name
+    key = "group" if file.kind == "group" else "task"
     old = _old_group(file)
     if old:
         what = f"`group: {old}` stands beside `task: {file.data['task']}`"

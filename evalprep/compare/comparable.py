@@ -79,7 +79,8 @@ def sentence_of(item: FactDifference) -> str:
     if item.name == "template_hash":
         return "the prompt template differs"
     if item.name == "data":
-        data, baseline_data = _joined(item.candidate), _joined(item.baseline)
+        data = _joined(item.candidate)
+        baseline_data = _joined(item.baseline)
         return f"the data set differs: {data}, baseline {baseline_data}"
     if item.name == "limit":
         return _limit_sentence(item)

@@ -48,7 +48,8 @@ def mismatch(model: str, published: str) -> list[str]:
     >>> mismatch("Llama-3.2-1B", "Llama-3.2-3B-evals")
     ['size: 1B run, 3B published']
     """
-    size, published_size = parameters(model), parameters(published)
+    size = parameters(model)
+    published_size = parameters(published)
     # A name without a size says nothing about its type either ("model", "checkpoint-500").
     if size is None or published_size is None:
         return []

@@ -151,7 +151,9 @@ class _Search:
         rows: Iterable[int],
         other_rows: Iterable[int],
     ) -> None:
-        self.left, self.right, self.rules = left, right, rules
+        self.left = left
+        self.right = right
+        self.rules = rules
         self.pairing = Pairing()
         self.free = dict.fromkeys(rows)
         self.other_free = dict.fromkeys(other_rows)

@@ -25,7 +25,8 @@ class TableRows:
     """
 
     def __init__(self, table: Table, tool: str) -> None:
-        self.table, self.tool = table, tool
+        self.table = table
+        self.tool = tool
         self._keys: dict[int, RowKeys] = {}
 
     def __len__(self) -> int:

@@ -381,7 +381,9 @@ def _subtasks(table: Table, pairs: Pairs, *, higher_is_better: bool) -> list[Sub
     codes = table.subtask[pairs.rows]
     known = codes != UNKNOWN
     pairs = pairs.keep(known)
-    codes, now, before = (codes if known.all() else codes[known]), pairs.now, pairs.before
+    codes = codes if known.all() else codes[known]
+    now = pairs.now
+    before = pairs.before
     size = len(table.subtasks)
     counts = np.bincount(codes, minlength=size)
     sum_now = np.bincount(codes, weights=now, minlength=size)

@@ -135,7 +135,8 @@ def _unit_without_test(now: Metric, before: Metric) -> str:
 def _rows_of(
     task: TaskRun, against: TaskRun, metric: str, filter_name: str, cluster: str
 ) -> WholeRows:
-    table, other = task.table(filter_name), against.table(filter_name)
+    table = task.table(filter_name)
+    other = against.table(filter_name)
     tools = task.tool, against.tool
     match = match_rows(table, other, tools=tools)
     codes = document_codes(table, match.rows, cluster)

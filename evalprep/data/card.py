@@ -48,7 +48,8 @@ def read_card(folder: Path) -> Card:
     for name in CARD_FILES:
         if (folder / name).is_file():
             data |= _declared_in(folder / name)
-    configs, infos = data.get("configs"), data.get("dataset_info")
+    configs = data.get("configs")
+    infos = data.get("dataset_info")
     entries = _mappings(configs if isinstance(configs, list) else [])
     named = _mappings(infos if isinstance(infos, list) else [infos])
     names = [str(info.get("config_name", "default")) for info in named]

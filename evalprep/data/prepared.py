@@ -103,7 +103,9 @@ class _Parts:
     """
 
     def __init__(self, folder: Path, task: str, rows_per_file: int | None) -> None:
-        self._folder, self._task, self._rows_per_file = folder, task, rows_per_file
+        self._folder = folder
+        self._task = task
+        self._rows_per_file = rows_per_file
         shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was cut short
         folder.mkdir()
         self.schema: pa.Schema | None = None

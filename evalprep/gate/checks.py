@@ -371,14 +371,20 @@ def _demand(
         check.message = "no value on one of the sides"
         return Demand(check, rule)
     item = oriented(conclusion.difference, rule.direction)
-    check.n, check.previous, check.now, check.drop = item.n, item.previous, item.now, item.drop
-    check.low, check.high, check.test = item.low, item.high, item.test
+    check.n = item.n
+    check.previous = item.previous
+    check.now = item.now
+    check.drop = item.drop
+    check.low = item.low
+    check.high = item.high
+    check.test = item.test
     check.max_drop, check.slack = _limits(item, rule, policy)
     if kind == "task":
         _check_limit(check, item, rule, policy, problems)
     if conclusion.not_comparable:
         reasons = map(_lifted_by_policy, conclusion.not_comparable)
-        check.status, check.message = NOT_COMPARABLE, "; ".join(reasons)
+        check.status = NOT_COMPARABLE
+        check.message = "; ".join(reasons)
         return Demand(check, rule, item)
     reason = _why_undecided(conclusion, item, rule)
     if reason is not None:

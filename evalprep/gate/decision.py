@@ -255,7 +255,8 @@ def _judge_one(check: Check, item: Difference, policy: Policy, fail_z: float) ->
         return
     most = _most_lost(check, item, policy.confidence)
     if open_drop > 0 and item.rules_out(open_drop, policy.confidence):
-        check.status, check.message = PASS, f"{moved}; {most}"
+        check.status = PASS
+        check.message = f"{moved}; {most}"
         return
     check.status = PASS if policy.on_unclear == "pass" else UNCLEAR
     check.message = (

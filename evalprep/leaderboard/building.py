@@ -163,9 +163,11 @@ def _cell(column: Column, values: ColumnValues | None, at: int, pairs: Pairs) ->
         other += pairs.otherwise_made(at, column, values)
         part += pairs.fewer_tasks(column, cell.tasks)
     if other:
-        cell.standing, cell.why = OTHER, other
+        cell.standing = OTHER
+        cell.why = other
     elif part:
-        cell.standing, cell.why = INCOMPLETE, part
+        cell.standing = INCOMPLETE
+        cell.why = part
     return cell
 
 

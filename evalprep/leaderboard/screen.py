@@ -111,7 +111,8 @@ def _curve_table(board: Board, rows: Sequence[Row], width: int) -> Table:
         if len(known) < 2:
             continue
         bars = spark(_thinned(_heights(values, column), most_bars))
-        first, last = value_text(known[0], column), value_text(known[-1], column)
+        first = value_text(known[0], column)
+        last = value_text(known[-1], column)
         unit = " %" if column.unit == SHARE else ""
         curves.add(name, bars, f"{first} to {last}{unit}")
     return curves

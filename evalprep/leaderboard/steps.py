@@ -89,6 +89,7 @@ def _is_setting(match: re.Match[str]) -> bool:
     """
     if not match[0].lower().startswith("epoch"):
         return False
-    before, behind = match.string[: match.start()], match.string[match.start() :]
+    before = match.string[: match.start()]
+    behind = match.string[match.start() :]
     folder_name = before.rpartition("/")[2] + behind.partition("/")[0]
     return _RATE.search(folder_name) is not None

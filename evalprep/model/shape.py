@@ -200,7 +200,8 @@ def _feed_forward(config: Mapping[str, Any], layers: int, hidden: int) -> tuple[
     An expert and a dense layer are three matrices (gate, up, down) of `hidden * width`.
     """
     width = int(config.get("intermediate_size") or 4 * hidden)
-    experts, visited = _first(config, _EXPERTS), _first(config, _EXPERTS_PER_TOKEN)
+    experts = _first(config, _EXPERTS)
+    visited = _first(config, _EXPERTS_PER_TOKEN)
     if experts < 2:
         matrices = 2 if config.get("model_type") in _TWO_MATRICES else 3
         return matrices * layers * hidden * width, 0, 0

@@ -250,7 +250,8 @@ def models_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     if isinstance(models, list) and models:
         return [entry for entry in models if isinstance(entry, dict)]
     revision = as_mapping(manifest.get("config")).get("model_revision")
-    model, run = str(manifest.get("model", "")), str(manifest.get("run", ""))
+    model = str(manifest.get("model", ""))
+    run = str(manifest.get("run", ""))
     return [{"label": "", "model": model, "revision": revision, "model_args": {}, "run": run}]
 
 

@@ -98,7 +98,8 @@ class _Refused:
     """Mistakes around `repeats`, gathered over the tasks and told once for each kind."""
 
     def __init__(self, joined: Joined, problems: Problems) -> None:
-        self._joined, self._problems = joined, problems
+        self._joined = joined
+        self._problems = problems
         self._likelihood: list[str] = []
         self._greedy: dict[str, list[str]] = {}
         self._alike: dict[str, list[str]] = {}

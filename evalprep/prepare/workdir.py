@@ -315,7 +315,9 @@ class _Moving:
 
     def file(self, name: str, digest: str) -> None:
         """Bring over one file of the old folder, if it is not as it was generated."""
-        old, new, origin = self.work_dir / name, self.build / name, self.before.get(name)
+        old = self.work_dir / name
+        new = self.build / name
+        origin = self.before.get(name)
         exists = new.exists()
         if origin == digest or (exists and _digest(new) == digest):
             return

@@ -260,7 +260,8 @@ class Browser:
     def _close_chunk(self) -> None:
         if self._waiting:
             self._chunks.append(pack(self._waiting, self._encoded))
-            self._waiting, self._size = [], 0
+            self._waiting = []
+            self._size = 0
 
     def finish(self) -> tuple[str, list[str]]:
         """The packed index and the packed chunks of texts."""

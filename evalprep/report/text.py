@@ -52,7 +52,8 @@ def changed_prompt(doc: Mapping[str, Any]) -> tuple[str, ...]:
     Both as they were prepared: what a model gets may hold chat markup besides, which nobody
     changed.
     """
-    original, prompt = doc.get("original_prompt"), doc.get("prompt")
+    original = doc.get("original_prompt")
+    prompt = doc.get("prompt")
     both = isinstance(original, str) and isinstance(prompt, str) and original != prompt
     return (str(original), str(prompt)) if both else ()
 

@@ -198,7 +198,8 @@ def _as_data(place: ScorerPlace) -> dict[str, Any]:
         raise NotDataError(
             "its results are made by code of its own, which is not run from a results file"
         )
-    metrics, filters = config.get("metric_list"), config.get("filter_list")
+    metrics = config.get("metric_list")
+    filters = config.get("filter_list")
     for metric in _listed(metrics):
         _refuse_code_of_metric(metric)
     for filter_entry in _listed(filters):

@@ -82,10 +82,12 @@ def _take_values_over_all_rows(
     logged = task.metric(result.metric, result.filter)
     if logged.value is None:
         return
-    result.over_all_rows, result.previous = True, logged.value
+    result.over_all_rows = True
+    result.previous = logged.value
     metric_of_key = {metric.key: metric for metric in metrics}
     if today := metric_of_key.get(logged.key):
-        result.now, result.not_computed = today.value, today.text
+        result.now = today.value
+        result.not_computed = today.text
 
 
 def _not_too_slow(

@@ -109,7 +109,8 @@ def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
         with limit.cpu_limit(limit.SECONDS):
             _fill(outcome, scorer, sample)
     except limit.Overtime:
-        outcome.stopped, outcome.error = True, f"stopped after {limit.SECONDS:g} s of CPU time"
+        outcome.stopped = True
+        outcome.error = f"stopped after {limit.SECONDS:g} s of CPU time"
     return outcome
 
 

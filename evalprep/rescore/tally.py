@@ -157,7 +157,8 @@ def tally(
             _count_change(result, _change_of(sample, outcome, primary, before, now))
         _count_replay(result, primary, sample, outcome, now)
         yield sample, outcome
-    result.previous, result.now = values_before.value, values_now.value
+    result.previous = values_before.value
+    result.now = values_now.value
 
 
 @dataclass

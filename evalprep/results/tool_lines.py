@@ -119,7 +119,8 @@ class TaskLines:
                 self._count(row)
                 lines.write(msgspec.json.encode(line_of(row, number, metrics)) + b"\n")
         self._kept.unlink()
-        self._groups, self._by_key = [], {}
+        self._groups = []
+        self._by_key = {}
 
     def _merged(self, rows: Sequence[Row]) -> Row:
         """One row out of the repeats and the metrics of a sample."""

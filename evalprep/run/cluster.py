@@ -173,7 +173,10 @@ class _Dispatch:
         import ray
 
         self._ray = ray
-        self._cluster, self._folder, self._job, self._show = cluster, folder, job, show
+        self._cluster = cluster
+        self._folder = folder
+        self._job = job
+        self._show = show
         self._needs = _needs(job, ray.cluster_resources())
         self._size = cluster.replicas or _room(ray.cluster_resources(), self._needs)
         if not self._size:
@@ -231,8 +234,10 @@ class _Dispatch:
         for member in self._members:
             if member.work is None and progress.queue:
                 unit = progress.queue.pop()
-                unit.status, progress.state.phase = RUNNING, "running"
-                member.unit, member.work = unit, member.actor.run.remote(asdict(unit))
+                unit.status = RUNNING
+                progress.state.phase = "running"
+                member.unit = unit
+                member.work = member.actor.run.remote(asdict(unit))
         working = {member.work: member for member in self._members if member.work is not None}
         ready, _ = self._ray.wait([*working], num_returns=1, timeout=POLL_SECONDS)
         for work in ready:
@@ -257,7 +262,8 @@ class _Dispatch:
             if isinstance(outcome, Outcome):
                 self._take_outcome(outcome, member, progress)
             else:
-                progress.failed_loads, progress.state.loads = 0, float(outcome)
+                progress.failed_loads = 0
+                progress.state.loads = float(outcome)
 
     def _take_outcome(self, outcome: Outcome, member: _Member, progress: _Progress) -> None:
         self._keep(outcome, progress)
@@ -315,7 +321,8 @@ def _return(unit: Unit, progress: _Progress) -> None:
         unit.status = PENDING
         progress.queue.append(unit)
     else:
-        unit.status, unit.message = FAILED, f"{deaths} engines ended while they ran it"
+        unit.status = FAILED
+        unit.message = f"{deaths} engines ended while they ran it"
 
 
 def _needs(job: Job, resources: dict[str, float]) -> dict[str, float]:

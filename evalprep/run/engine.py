@@ -95,7 +95,9 @@ class Engine:
         record = find_backend(config.model)
         if record is not None and record.stands_in:
             give_template(lm)
-        self.lm, self.seconds, self._arguments = lm, time.time() - started, config.model_args
+        self.lm = lm
+        self.seconds = time.time() - started
+        self._arguments = config.model_args
         self._fresh = {name: _own(value) for name, value in vars(lm).items()}
         return lm
 
@@ -109,7 +111,8 @@ class Engine:
         if self.lm is None:
             return
         if record is None or record.forgets is None:
-            self.lm, self._fresh = None, {}
+            self.lm = None
+            self._fresh = {}
             gc.collect()
             return
         vars(self.lm).clear()
@@ -137,7 +140,8 @@ class Engine:
         for one reason.
         """
         if "EngineDeadError" in {type(error).__name__, type(error.__cause__).__name__}:
-            self.broken, self.dead = "the engine has ended", True
+            self.broken = "the engine has ended"
+            self.dead = True
         elif error is self._unanswered and not self.served:
             reason = f"{type(error).__name__}: {error}"
             self._strikes.append(

@@ -63,7 +63,9 @@ class Worker:
     """
 
     def __init__(self, job: Job, folder: RunFolder, replies: Sequence[Path] = ()) -> None:
-        self.key, self.mark, self._ended = engine_key(job), str(folder.path), False
+        self.key = engine_key(job)
+        self.mark = str(folder.path)
+        self._ended = False
         ours, theirs = socket.socketpair()
         record = find_backend(job.model)
         fatal = record.fails_with if record is not None else frozenset()
@@ -141,7 +143,8 @@ class _Log(threading.Thread):
 
     def __init__(self, source: IO[bytes], place: Path) -> None:
         super().__init__(daemon=True)
-        self._source, self._lock = source, threading.Lock()
+        self._source = source
+        self._lock = threading.Lock()
         self._target: IO[bytes] = place.open("ab", buffering=0)
         self.start()
 

@@ -76,7 +76,8 @@ class TextInterface:
 
     def __init__(self, job: Job) -> None:
         args = job.model_args
-        self._job, self._args = job, args
+        self._job = job
+        self._args = args
         self.model = str(args.get("pretrained") or args.get("model") or job.model)
         self._tokenizer_name = str(args.get("tokenizer") or self.model)
 

@@ -126,7 +126,8 @@ class Replica:
         """Run a unit; what fails in it is part of the outcome."""
         assert self._call is not None, "load comes first"
         unit = Unit(**plain_unit)
-        unit.status, unit.started = RUNNING, time.time()
+        unit.status = RUNNING
+        unit.started = time.time()
         with tempfile.TemporaryDirectory(prefix="evalprep-unit-") as place:
             folder = RunFolder(Path(place))
             folder.units.mkdir()
@@ -145,7 +146,8 @@ class Replica:
         return Outcome(asdict(unit), files)
 
     def _failure(self, unit: Unit, error: Exception) -> Outcome:
-        unit.status, unit.message = FAILED, f"{type(error).__name__}: {error}"[:500]
+        unit.status = FAILED
+        unit.message = f"{type(error).__name__}: {error}"[:500]
         unit.seconds = time.time() - (unit.started or time.time())
         broken = self._engine.at_fault(unit.task, error)
         return Outcome(asdict(unit), broken=broken, log=traceback.format_exc())

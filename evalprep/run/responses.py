@@ -157,7 +157,9 @@ class _Recorder:
         self, lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Exception], None]
     ) -> None:
         self.originals = {name: getattr(lm, name) for name in request_types(lm)}
-        self._file, self._first, self._unanswered = file, first, unanswered
+        self._file = file
+        self._first = first
+        self._unanswered = unanswered
         self._inside = 0
 
     def answer(self, name: str, requests: list[Any], *args: Any, **kwargs: Any) -> Any:

@@ -67,7 +67,10 @@ class Walk:
     """
 
     def __init__(self, folder: RunFolder, state: State, engine: Engine, cut: Cut) -> None:
-        self.folder, self.state, self.engine, self.cut = folder, state, engine, cut
+        self.folder = folder
+        self.state = state
+        self.engine = engine
+        self.cut = cut
         self.job = folder.job()
 
     def work(self, *, merge_only: bool) -> int:
@@ -116,13 +119,16 @@ class Walk:
         elif state.phase == "starting":
             print("the model is loaded already, by an earlier command of this run", flush=True)
         state.loads = engine.seconds
-        state.phase, unit.status, unit.started = "running", RUNNING, time.time()
+        state.phase = "running"
+        unit.status = RUNNING
+        unit.started = time.time()
         self._save()
         try:
             run_unit(self.folder, unit, call, engine)
         except Exception as error:  # noqa: BLE001 - one task that fails must not cost the others
             traceback.print_exc()
-            unit.status, unit.message = FAILED, f"{type(error).__name__}: {error}"[:500]
+            unit.status = FAILED
+            unit.message = f"{type(error).__name__}: {error}"[:500]
             unit.seconds = time.time() - unit.started
             state.message = self._end_of_all(unit, error)
             return not state.message
@@ -147,7 +153,8 @@ class Walk:
             merged = merge_units(folder, self.job, config, state.units, names)
             state.scores = scores(merged)
             state.results = str(publish(merged, self.job))
-        state.phase, state.message = "failed" if unfinished else "done", ""
+        state.phase = "failed" if unfinished else "done"
+        state.message = ""
         if unfinished:
             reason = f"{unfinished} of {len(state.units)} units are not finished"
             state.message = ": ".join(filter(None, [reason, message]))
@@ -236,7 +243,9 @@ def run_unit(folder: RunFolder, unit: Unit, call: Call, engine: Engine) -> None:
     if engine.sources:
         results["config"]["replies"] = list(engine.sources)
     save(tracker, results, samples=True)
-    unit.status, unit.versions, unit.requests = DONE, versions(), len(responses.known)
+    unit.status = DONE
+    unit.versions = versions()
+    unit.requests = len(responses.known)
     # The time of an earlier start that made some of the replies is not known.
     unit.seconds = None if is_resumed else time.time() - (unit.started or time.time())
     folder.finish(unit)

@@ -74,7 +74,9 @@ def _serve(request: dict[str, Any], engine: Engine) -> int:
     """Work through the units of one command; its exit code."""
     folder = RunFolder(Path(request["folder"]))
     state = folder.state()
-    state.phase, state.pid, state.started = "starting", os.getpid(), time.time()
+    state.phase = "starting"
+    state.pid = os.getpid()
+    state.started = time.time()
     folder.save(state)
     try:
         return Walk(folder, state, engine, Cut.of_list(request["cut"])).work(
@@ -92,7 +94,8 @@ def _serve(request: dict[str, Any], engine: Engine) -> int:
 
 def _end(folder: RunFolder, state: State, phase: str, message: str) -> None:
     """Saves how the command ended; with a message its running units failed, else they wait."""
-    state.phase, state.message = phase, message[:2000]
+    state.phase = phase
+    state.message = message[:2000]
     for unit in state.units:
         if unit.status == RUNNING:
             unit.status = FAILED if message else PENDING

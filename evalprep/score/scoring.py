@@ -325,6 +325,7 @@ def _reference_value(
     other = reference.get(spec.name)
     if spec.reference or other is None:
         return None
-    rows, other_rows = len(result.value_by_index or ()), len(other.value_by_index or ())
+    rows = len(result.value_by_index or ())
+    other_rows = len(other.value_by_index or ())
     has_other_questions = rows > 0 and other_rows > 0 and rows != other_rows
     return None if has_other_questions else other.value

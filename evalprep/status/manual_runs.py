@@ -198,7 +198,8 @@ def processes(place: Path) -> dict[str, float]:
             continue
         here = Path(process.info.get("cwd") or "/")
         options = _options(words, here)
-        output, tasks = options.get("output_path"), options.get("tasks")
+        output = options.get("output_path")
+        tasks = options.get("tasks")
         if not output or not tasks:
             continue
         target = (here / output[0]).resolve()

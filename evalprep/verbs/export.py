@@ -196,7 +196,8 @@ def _compared(
     """The run with what it is compared with; alone where there is nothing or no format for it."""
     from evalprep.compare import compare_runs, tasks_without_mean
 
-    run, other = subject.run, None if baseline is None else baseline.run
+    run = subject.run
+    other = None if baseline is None else baseline.run
     if not entry.compares or (other is None and not run.judged):
         return replace(subject, verdict=_verdict(subject, None, args))
     packs = {pack.name: pack for pack in subject.packs}

@@ -112,13 +112,11 @@ class Detector:
     def __init__(
         self, name: str, column: str, values: Mapping[str, Value], rate: Any, tasks: Sequence[str]
     ) -> None:
-        self.name, self._column, self.values, self._rate, self.tasks = (
-            name,
-            column,
-            values,
-            rate,
-            tasks,
-        )
+        self.name = name
+        self._column = column
+        self.values = values
+        self._rate = rate
+        self.tasks = tasks
         self.version = "1"
         self.paid = False
         self.needs: Sequence[str] = ()

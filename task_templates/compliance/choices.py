@@ -166,7 +166,8 @@ def _chosen(context: Context, most: int | None) -> list[tuple[int, Row]]:
 
 def _exam_head(context: Context, row: Mapping[str, Any]) -> str:
     """The sentences before the shots: to answer with a letter, and the subject."""
-    texts, letters = words(context), LETTERS[: len(row["choices"])]
+    texts = words(context)
+    letters = LETTERS[: len(row["choices"])]
     system = texts.fill("mmlu_system", letters=",".join(letters))
     return f"{system}{texts.fill('mmlu_head', subject=row['subject'].replace('_', ' '))}"
 

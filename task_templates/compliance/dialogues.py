@@ -58,7 +58,8 @@ def _rule(context: Context, scenario: str, params: Mapping[str, Any]) -> str:
     """The rule in words; a column `system` of the user's file is taken in its place."""
     if scenario == "ForbiddenWord" and params.get("number") is not None:
         scenario = "ForbiddenNumber"
-    animals, sounds = params.get("animals") or (), params.get("sounds") or ()
+    animals = params.get("animals") or ()
+    sounds = params.get("sounds") or ()
     phrases = [f"'{animal}' says '{sound}'" for animal, sound in zip(animals, sounds, strict=False)]
     values = {**params, "pairs": ", ".join(phrases)}
     return words(context).format(f"rules_{scenario}", **values)
@@ -67,7 +68,8 @@ def _rule(context: Context, scenario: str, params: Mapping[str, Any]) -> str:
 def forecast(context: Context) -> list[Row]:
     """Five rows per series, after one worked example."""
     texts, rows = words(context), []
-    first, answer = texts.fill("forecast_question"), texts.fill("forecast_answer")
+    first = texts.fill("forecast_question")
+    answer = texts.fill("forecast_answer")
     for number, row in enumerate(read(context, "forecast_consistency")):
         for place, question in enumerate(row["questions"]):
             rows.append(

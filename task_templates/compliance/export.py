@@ -136,7 +136,8 @@ def _write(path: Path, data: Any) -> None:
 def final_of(benchmark: Benchmark, scores: Scores) -> dict[str, Any]:
     """`aggregate_score` and `raw_metrics` of a benchmark, as the original's files hold them."""
     result = scores.get(benchmark.score, {})
-    value, raw = result.get("agg_value"), result.get("raw_metrics")
+    value = result.get("agg_value")
+    raw = result.get("raw_metrics")
     if value is None:
         return {"aggregate_score": NO_RESULT, "raw_metrics": NO_RESULT}
     kept = _v1_layout(benchmark.key, dict(raw or {}))

@@ -66,7 +66,8 @@ def _ours(data: Mapping[str, Any]) -> bool:
 
 def _entry(key: str, entry: Mapping[str, Any], *, ours: bool) -> dict[str, Any]:
     """Raw metrics and score, and whether this pack computed them."""
-    score, raw = finite_number(entry.get("aggregate_score")), entry.get("raw_metrics")
+    score = finite_number(entry.get("aggregate_score"))
+    raw = entry.get("raw_metrics")
     if key == "human_eval" and isinstance(raw, Mapping):
         raw = _percentages(raw)
     if score is None and isinstance(raw, Mapping):

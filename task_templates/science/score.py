@@ -357,7 +357,8 @@ def _with_median_interval(result: Result, columns: Sequence[Mapping[str, Any]]) 
         result["influence"] = influence_of_middle
     known = []
     for column in columns:
-        value, influence = float(column["agg_value"]), influence_of(column)
+        value = float(column["agg_value"])
+        influence = influence_of(column)
         if column.get("interval") and influence is not None:
             known.append(Column(value, *column["interval"], influence))
     if len(known) == len(columns):

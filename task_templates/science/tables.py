@@ -345,7 +345,8 @@ def _runs(models: Iterable[Model]) -> list[Line]:
     lines: list[Line] = []
     for model in models:
         for entry in model.entries:
-            seed, run = str(entry.source.get("seed") or ""), str(entry.source.get("run") or "")
+            seed = str(entry.source.get("seed") or "")
+            run = str(entry.source.get("run") or "")
             rows = sum(int(task["source"]["rows"]) for task in entry.tasks.values())
             lines.append([entry.name, model.name, seed, run, rows])
     return lines

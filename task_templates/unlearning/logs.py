@@ -277,7 +277,8 @@ def completed(name: str, result: Result) -> Result:
 
 
 def _completed_attack(result: Result) -> Result:
-    forget, holdout = _usable(result["forget"]), _usable(result["holdout"])
+    forget = _usable(result["forget"])
+    holdout = _usable(result["holdout"])
     if not forget or not holdout or result.get("agg_value") is None:
         return result
     counted = {**result, "n": len(forget) + len(holdout)}

@@ -57,7 +57,9 @@ class Anthropic:
         if not isinstance(parts, list):
             return None
         texts = [part["text"] for part in parts if _has_text(part)]
-        ended, usage, identity = body.get("stop_reason"), body.get("usage"), body.get("id")
+        ended = body.get("stop_reason")
+        usage = body.get("usage")
+        identity = body.get("id")
         usage = usage if isinstance(usage, Mapping) else {}
         status = {
             "refusal": "refused",

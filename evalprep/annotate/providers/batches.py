@@ -177,9 +177,12 @@ class OpenAIBatches:
         """One line of the output or of the error file."""
         if not isinstance(line, Mapping) or not isinstance(line.get("custom_id"), str):
             return None
-        identity, response, error = line["custom_id"], line.get("response"), line.get("error")
+        identity = line["custom_id"]
+        response = line.get("response")
+        error = line.get("error")
         if isinstance(response, Mapping):
-            status, body = response.get("status_code"), response.get("body")
+            status = response.get("status_code")
+            body = response.get("body")
             answer = service.wire.answer(body) if status == 200 else None
             if answer is not None:
                 return Result(identity, answer)
@@ -245,7 +248,8 @@ class AnthropicBatches:
     async def look(self, service: Service, batch_id: str) -> Remote:
         """Ask how a batch is doing."""
         data = await _object(service, f"/messages/batches/{batch_id}")
-        word, counts = str(data.get("processing_status")), _counts(data.get("request_counts"))
+        word = str(data.get("processing_status"))
+        counts = _counts(data.get("request_counts"))
         if word != "ended":
             return Remote("in_progress", word, counts)
         results = (f"/messages/batches/{batch_id}/results",)

@@ -56,8 +56,10 @@ class Http:
     ) -> None:
         self._base = base_url.rstrip("/")
         self._headers = {**headers, "Accept-Encoding": "gzip, deflate"}
-        self._secret, self._connections = secret, connections
-        self._deadline, self._limit = deadline, limit
+        self._secret = secret
+        self._connections = connections
+        self._deadline = deadline
+        self._limit = limit
         self._session: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
 
@@ -286,7 +288,8 @@ def _certificates() -> ssl.SSLContext:
 
     import certifi
 
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    file = os.environ.get("SSL_CERT_FILE")
+    folder = os.environ.get("SSL_CERT_DIR")
     if file or folder:
         return ssl.create_default_context(cafile=file, capath=folder)
     return ssl.create_default_context(cafile=certifi.where())

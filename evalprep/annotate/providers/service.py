@@ -44,7 +44,8 @@ class Service:
         deadline: float = 120.0,
         limit: int = BODY_LIMIT,
     ) -> None:
-        self.wire, self.base_url = wire, base_url
+        self.wire = wire
+        self.base_url = base_url
         self._key = key
         self.http = Http(
             base_url,

@@ -84,13 +84,11 @@ class UnansweredError(Exception):
         broke: bool = False,
     ) -> None:
         super().__init__(reason)
-        self.again, self.wait, self.billed, self.schema, self.broke = (
-            again,
-            wait,
-            billed,
-            schema,
-            broke,
-        )
+        self.again = again
+        self.wait = wait
+        self.billed = billed
+        self.schema = schema
+        self.broke = broke
 
 
 class RefusedError(Exception):

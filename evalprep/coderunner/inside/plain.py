@@ -116,7 +116,8 @@ class Decoder:
     """
 
     def __init__(self, content: bytes, containers: Iterable[Any] = ()) -> None:
-        self._content, self._place = content, 0
+        self._content = content
+        self._place = 0
         self.containers = list(containers)
 
     def read(self, depth: int = 0) -> Any:

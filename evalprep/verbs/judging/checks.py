@@ -133,7 +133,8 @@ def show_agreement(agreements: list[Agreement]) -> None:
 def preference_lines(comparison: Mapping[str, Any]) -> list[str]:
     """Wins of a comparison of two runs, and the judge's bias, as text."""
     wins = f"{comparison['wins']} won, {comparison['ties']} tied, {comparison['losses']} lost"
-    first, longer = _interval(comparison["first_place"]), _interval(comparison["longer"])
+    first = _interval(comparison["first_place"])
+    longer = _interval(comparison["longer"])
     rate = _interval(comparison["win_rate"])
     return [
         f"{comparison['n']} pairs with a verdict in both orders: {wins}; win rate {rate}",

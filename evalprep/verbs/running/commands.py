@@ -51,7 +51,10 @@ class Commands:
     """
 
     def __init__(self, work_dir: Path, args: argparse.Namespace, holder: Holder, cut: Cut) -> None:
-        self.work_dir, self.args, self.holder, self.cut = work_dir, args, holder, cut
+        self.work_dir = work_dir
+        self.args = args
+        self.holder = holder
+        self.cut = cut
         self.outcomes: list[dict[str, Any]] = []
         self.of_models: Path | None = None
         self._broken: dict[str, str] = {}

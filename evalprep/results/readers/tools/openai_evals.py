@@ -85,7 +85,8 @@ def _take_texts(row: Row, samplings: Sequence[Mapping[str, Any]]) -> None:
     if not samplings:
         return
     last = samplings[-1]
-    row.prompt, row.question = prompt_text(last.get("prompt")), question_in(last.get("prompt"))
+    row.prompt = prompt_text(last.get("prompt"))
+    row.question = question_in(last.get("prompt"))
     row.set_responses(texts_of(last.get("sampled")))
 
 
@@ -155,7 +156,8 @@ def _rows(
                 row = row_of(events, last_event=reading.last_event)
             except ValueError as error:
                 raise _several(path, sample_id, str(error)) from error
-            row.task, row.source = task, f"{path.name}: {sample_id}"
+            row.task = task
+            row.source = f"{path.name}: {sample_id}"
             yield row
 
 
