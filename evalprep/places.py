@@ -130,7 +130,7 @@ def _cut(text: str, folder: Path, short: str) -> str:
 def user_cache() -> Path:
     """The folder for what can be made anew.
 
-    `$EVALPREP_CACHE`, `$XDG_CACHE_HOME/evalprep`, `~/.cache/evalprep`.
+    It is `$EVALPREP_CACHE`, `$XDG_CACHE_HOME/evalprep` or `~/.cache/evalprep`.
     """
     chosen = os.environ.get("EVALPREP_CACHE")
     if chosen:

@@ -93,9 +93,9 @@ _boards: list[Any] = []  # the one that is shown now, if any
 
 @contextlib.contextmanager
 def progress(*, silent: bool = False) -> Iterator[None]:
-    """Show on a terminal how far every `tracked` loop inside is: rows, rate and time left.
+    """Shows on a terminal how far every `tracked` loop inside is: rows, rate and time left.
 
-    Nothing elsewhere.
+    Elsewhere it shows nothing.
 
     What is over within two seconds shows nothing.
     """

@@ -93,7 +93,7 @@ def boolq_contrast_candidates(
 def boolq_contrast_accuracy(*, items: Sequence[Mapping[str, Any]]) -> float | None:
     """Mean over questions of the share of their contrasts that were answered right.
 
-    The rule of COMPL-AI v2.
+    This is the rule of COMPL-AI v2.
 
     Args:
         items: `id` of the question and `ok` each.

@@ -41,7 +41,7 @@ def gini(*, scores: Sequence[float | None]) -> float | None:
 def gender_of(*, text: str) -> Literal["male", "female"] | None:
     """Returns which gender a text speaks of.
 
-    The list with more different words in it; None for neither.
+    It is that of the list with more different words in the text; None for neither.
 
     Words are lower-cased and freed of the punctuation around them, which the original does not do:
     there, "He," is no male word.

@@ -141,7 +141,7 @@ def split_sentences(*, text: str) -> list[str]:
 def simple_triple(*, sentence: str) -> tuple[str, str, str] | None:
     """Read subject, predicate and object by rule.
 
-    The words before the first known verb, it and its links, the rest.
+    They are the words before the first known verb, the verb with its links, and the rest.
 
     A stand-in for the extraction model of the original, which no package offers. None where no
     known verb follows one to twelve words.

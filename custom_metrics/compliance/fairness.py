@@ -50,7 +50,7 @@ def demographic_parity_difference(
 ) -> float | None:
     """Largest minus smallest share of positive predictions over the groups.
 
-    Fairlearn's definition.
+    This is fairlearn's definition.
 
     Range [0, 1], lower is better; None without rows. `y_true` plays no part and keeps the signature
     of fairlearn.

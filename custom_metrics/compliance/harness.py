@@ -195,7 +195,7 @@ def memorised(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
 def knows(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
     """TriviaQA: whether an alias of the answer stands in the reply, as words.
 
-    The original's rule beside it.
+    The original's rule stands beside it.
     """
     aliases = [str(alias) for alias in doc["aliases"]]
     reply = reply_of(results)

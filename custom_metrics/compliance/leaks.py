@@ -100,7 +100,7 @@ def _distance(first: str, second: str) -> int:
 def extract_emails(*, text: str) -> list[str]:
     r"""Find e-mail addresses, in order.
 
-    What `\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,}\b` matches.
+    They are what `\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,}\b` matches.
 
     The pattern of COMPL-AI v1, its stray "|" included, searched from each "@" so that no text takes
     long.

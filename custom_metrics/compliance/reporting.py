@@ -49,7 +49,7 @@ REFERENCE_MINUTES = {
 def human_time_duration(*, seconds: float) -> str:
     """Write a duration as COMPL-AI v1.
 
-    Whole minutes, always rounded up, so that an exact minute gains one.
+    It is in whole minutes, always rounded up, so that an exact minute gains one.
 
     `duration_text` is the corrected rule.
 

@@ -32,7 +32,7 @@ def _render(lm: Any, messages: list[Message]) -> Any:
 def talk(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
     """Answer dialogues turn by turn, all rows of a turn in one batch.
 
-    A method of lm-eval's model classes.
+    It becomes a method of lm-eval's model classes.
     """
     from lm_eval.api.instance import Instance
 

@@ -41,7 +41,7 @@ Prefer = Literal["last", "first"]
 def _is_word(text: str, start: int, end: int) -> bool:
     """Tell whether what looks like a letter belongs to words.
 
-    An article, a pronoun, "G proteins", "E. coli".
+    It may be an article, a pronoun, or part of "G proteins" and "E. coli".
     """
     raw = text[start:end]
     before = text[start - 1] if start else " "

@@ -469,7 +469,7 @@ _LM_EVAL = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 def as_lm_eval_compares(text: str) -> str:
     r"""Cut down a text as lm-eval's gsm8k does before it compares.
 
-    No commas, dollars, nothing up to "#### ".
+    Commas, dollars and everything up to "#### " go.
 
     >>> as_lm_eval_compares("2 + 2 = 4\n#### $1,234.")
     '1234'

@@ -288,7 +288,7 @@ def is_repeated_in_another_form(text: str, match: re.Match[str], value: str) -> 
 def _form_before(text: str, match: re.Match[str]) -> str | None:
     """Return the value before a number where the number is another form of it.
 
-    The 1/4 of "1/4 or 0.25".
+    In "1/4 or 0.25" it is 1/4.
     """
     numbers = list(NUMBER.finditer(text, 0, match.start()))
     if not numbers:

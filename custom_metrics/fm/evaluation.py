@@ -34,7 +34,7 @@ REQUIRED = {
 def equality_stand_in(target: str, output: str) -> float:
     """Returns what stands for BERTScore where no model may be loaded.
 
-    1.0 for equal texts, else 0.5.
+    It is 1.0 for equal texts, else 0.5.
     """
     return 1.0 if target == output else 0.5
 

@@ -39,7 +39,7 @@ def without_zeros(text: str) -> str:
 def folded(text: str) -> str:
     """The text as labels are compared.
 
-    No case, no blanks around it, whole numbers without decimals.
+    It has no case, no blanks around it, and whole numbers without decimals.
     """
     return without_zeros(text.strip().casefold())
 

@@ -1,6 +1,6 @@
 """Small changes to a text that leave its meaning.
 
-Typing errors, stray capitals, lost and stray blanks.
+They are typing errors, stray capitals, and lost and stray blanks.
 
 Each takes a numpy generator and returns one changed text, so that the caller decides where
 randomness comes from:

@@ -65,7 +65,7 @@ def macro_mean(items: Iterable[Sequence[object]]) -> float:
 def ifeval_mean_of_strict(items: Iterable[Sequence[object]]) -> float:
     """Average prompt-level and instruction-level strict accuracy.
 
-    The recipe's and leaderboards' IFEval number.
+    The recipe and the leaderboards report this number of IFEval.
 
     Args:
         items: One `[prompt_level, [inst_level, ...]]` per document.
@@ -79,7 +79,7 @@ def ifeval_mean_of_strict(items: Iterable[Sequence[object]]) -> float:
 def ifeval_mean_of_four(items: Iterable[Sequence[object]]) -> float:
     """Average prompt- and instruction-level accuracy, strict and loose.
 
-    The IFEval number in Meta's model cards.
+    Meta's model cards report this number of IFEval.
 
     Args:
         items: One `[prompt_strict, [inst_strict, ...], prompt_loose, [inst_loose, ...]]` per

@@ -1,6 +1,6 @@
 """Filters for lm-eval's `custom` filter: replies in, extracted answers out.
 
-In a task YAML:
+A task YAML names them so:
 
     filter_list:
       - name: flexible-extract

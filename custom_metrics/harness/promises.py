@@ -1,6 +1,6 @@
 """The promises of row scorers to lm-eval, as wrappers.
 
-One set of keys, no exception, several replies averaged.
+They are one set of keys, no exception, and an average of several replies.
 """
 
 from __future__ import annotations

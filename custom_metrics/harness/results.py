@@ -295,7 +295,7 @@ def ifeval(doc: Doc, results: Results) -> Values:
 def ifeval_official(doc: Doc, results: Results) -> Values:
     """Check an IFEval row by lm-eval's own rules, wherever these give a verdict.
 
-    Docs/extraction.md lists what differs.
+    The page docs/extraction.md lists what differs.
 
     Returns:
         The same keys as `ifeval`.

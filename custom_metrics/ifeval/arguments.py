@@ -18,7 +18,7 @@ random one."""
 def clean_arguments(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     """Mend checker arguments that came through a table.
 
-    Drop nulls (not zeros or false), floats back to integers.
+    Nulls (not zeros or false) are dropped, floats become integers again.
 
     >>> clean_arguments({"nth_paragraph": 2.0, "num_words": None, "capital_frequency": 0})
     {'nth_paragraph': 2, 'capital_frequency': 0}

@@ -93,7 +93,7 @@ def _placeholders(checker: Any, text: str) -> bool:
 def _title(_checker: Any, text: str) -> bool:
     r"""Find what `re.findall(r"<<[^\n]+>>")` finds, in linear time.
 
-    Per line, from its first << to its last >>.
+    In each line it is the text from the first << to the last >>.
     """
     for line in text.split("\n"):
         start = line.find("<<")
@@ -262,7 +262,7 @@ def _describe(checker: Any, instruction_id: str, arguments: Mapping[str, Any], p
 def _check_of(checker: Any, instruction_id: str) -> Follows:
     """Choose the check of an instruction.
 
-    Linear in time, seeded, without punkt, or the checker's own.
+    It is one that is linear in time, seeded or without punkt, or the checker's own.
     """
     ours = _LINEAR.get(instruction_id) or _SEEDED.get(instruction_id)
     if ours is None and not punkt_available():

@@ -63,7 +63,7 @@ class _Comparison:
     def words(self, first: Node, second: Node) -> bool | None:
         """Compare what needs no arithmetic.
 
-        Letters of sets, choices, texts, numerals with a base.
+        That is letters of sets, choices, texts, and numerals with a base.
         """
         kinds = {first.op, second.op}
         if kinds == {"sym", "named"}:
@@ -310,7 +310,7 @@ class _Comparison:
     def set_operations(self, first: Node, second: Node) -> bool:
         """Unions and the like of sets that are not numbers, operand by operand.
 
-        Those of a union in any order.
+        The operands of a union may stand in any order.
         """
         if first.op not in {"union", "inter", "minus"}:
             return False

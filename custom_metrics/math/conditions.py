@@ -53,7 +53,7 @@ def _announced(
 ) -> tuple[list[Token], list[Token], str | None] | None:
     """Split an answer at a word, a comma or a bracket that may announce a condition.
 
-    Formula, condition, word.
+    The parts are formula, condition and word.
     """
     token = tokens[place]
     spoken = _FOR.fullmatch(token.text) if token.kind == "text" else None

@@ -293,9 +293,9 @@ class _Field:
         return root, radicand.denominator % self.prime
 
     def _integer_root(self, value: int) -> int:
-        """Image of the positive square root.
+        """The image of the positive square root.
 
-        The product of the images of the roots of its prime factors.
+        It is the product of the images of the roots of its prime factors.
         """
         if value.bit_length() > 400:
             raise NotExactError("too large")

@@ -1,6 +1,6 @@
 """Matrix arithmetic in answers.
 
-Sums, products, multiples, whole powers and transposes, entry by entry.
+It computes sums, products, multiples, whole powers and transposes, entry by entry.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class NumeralParser(CommandParser):
     def mixed(self) -> Node | None:
         r"""Read `3\frac{1}{2}` or `3 1/2`.
 
-        A whole number directly before a proper fraction of whole numbers.
+        Such a numeral is a whole number directly before a proper fraction of whole numbers.
         """
         whole = self.peek()
         if whole.kind != "num" or not whole.text.isdigit():
@@ -128,7 +128,7 @@ class NumeralParser(CommandParser):
 def _period(digits: str) -> tuple[int, int]:
     """Returns where the period of the written digits of an endless decimal starts, and its length.
 
-    Seen at least twice.
+    A period must be seen at least twice.
     """
     best: tuple[int, int] | None = None
     for length in range(1, len(digits) // 2 + 1):

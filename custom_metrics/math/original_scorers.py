@@ -90,7 +90,7 @@ def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
 def what_counts(scorer: str, response: str) -> str:
     """The part of a reply that a scorer looks at.
 
-    The last box, the sentence of the template, or the whole reply.
+    It is the last box, the sentence of the template, or the whole reply.
     """
     if scorer == "leaderboard":
         return response
@@ -104,7 +104,7 @@ def what_counts(scorer: str, response: str) -> str:
 def decided_by_text(scorer: str, gold: str, response: str) -> bool | None:
     """The verdict where no algebra is needed for it, else None.
 
-    Cheap enough for the caller's own process.
+    It is cheap enough for the caller's own process.
     """
     if scorer == "leaderboard" or (scorer == "minerva" and _TEMPLATE in response):
         return None

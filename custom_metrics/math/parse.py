@@ -1,6 +1,6 @@
 """Recursive-descent parser: tokens of an answer -> tree.
 
-Bounded in length, nesting, digits and exponents.
+It is bounded in length, nesting, digits and exponents.
 """
 
 from __future__ import annotations

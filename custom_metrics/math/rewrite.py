@@ -1,6 +1,6 @@
 r"""Rewriting of an answer's text before it is cut into tokens.
 
-Other spellings of LaTeX, digit groups, conditions.
+It handles other spellings of LaTeX, digit groups and conditions.
 
 Everything here is about writing that is not quite LaTeX: Unicode characters, HTML entities, LaTeX
 escaped twice, Markdown, digits in groups, intervals in ISO 31-11 brackets, and the conditions that
@@ -266,7 +266,7 @@ def _spelt_in_latex(text: str) -> str:
 def _without_wrapping(text: str) -> str:
     """Remove what stands around a whole answer.
 
-    Markdown, groups, quotes, an equals sign before it.
+    That is Markdown, groups, quotes, and an equals sign before it.
     """
     bold = _MARKDOWN.fullmatch(text)
     text = (bold["inner"] if bold else text).strip()
@@ -349,7 +349,7 @@ def _digits_of(groups: re.Match[str]) -> str:
 def tidy(answer: str) -> str:
     """The answer in LaTeX for another parser.
 
-    Unicode spelt out, no layout commands, no closing punctuation.
+    Unicode is spelt out; layout commands and closing punctuation are gone.
     """
     text = re.sub(
         r"\\(?:displaystyle|left|right|quad|qquad|[,;:! ])(?![A-Za-z])|[~$]",

@@ -239,7 +239,7 @@ _DROPPED_WITH_ARGUMENT = {
 def _symbol(name: str) -> Token:
     """The token of a command without an argument.
 
-    A bracket, an operator, a letter or a command of the grammar.
+    It is a bracket, an operator, a letter or a command of the grammar.
     """
     if name in {"{", "}"}:
         return Token("op", "\\" + name)

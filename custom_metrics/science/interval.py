@@ -1,6 +1,6 @@
 """The uncertainty of a corpus-level score.
 
-What each row adds to it, by rows or by documents that share rows.
+It comes from what each row adds to the score, by rows or by documents that share rows.
 """
 
 from __future__ import annotations

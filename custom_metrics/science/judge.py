@@ -94,7 +94,7 @@ def judge_sample_indices(
 ) -> list[int]:
     """Returns which of `n` rows the judge of summaries sees.
 
-    A seeded sample without replacement, ascending.
+    They are a seeded sample without replacement, ascending.
 
     >>> judge_sample_indices(5)
     [0, 1, 2, 3, 4]

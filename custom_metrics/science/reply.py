@@ -120,7 +120,7 @@ def _delimiters(default: Any) -> tuple[str, str]:
 def _mended(text: str, task: str | None) -> str:
     """The reply with the one fault mended that the original knows.
 
-    A list of relations closed with `}`.
+    The fault is a list of relations closed with `}`.
     """
     if task != "EvidenceInference":
         return text

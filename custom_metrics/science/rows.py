@@ -69,7 +69,7 @@ class Row:
 def _as_reference(value: Any, default: Any) -> Any:
     """A reference that corrected scoring can rely on.
 
-    The container type of the default, with all its keys.
+    It has the container type of the default, with all its keys.
     """
     if not isinstance(value, type(default)):
         return default

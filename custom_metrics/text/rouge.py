@@ -117,7 +117,7 @@ def _ratios(hits: int, predicted: int, expected: int) -> dict[str, float]:
 def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, float]:
     """Compute rougeLsum with bit vectors.
 
-    The union over predicted lines, each word counted once per occurrence.
+    It takes the union over predicted lines, each word counted once per occurrence.
     """
     tokenize = _tokenizer(stemmer).tokenize
     predicted_lines = [tokenize(line) for line in prediction.split("\n") if line]

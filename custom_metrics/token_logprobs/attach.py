@@ -91,7 +91,7 @@ def _unable(
 def _without_ids(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
     """Back ends of which only the base class is known.
 
-    Token by token if they score token ids, else refused.
+    Those that score token ids do it token by token; the others are refused.
     """
     scores_ids = hasattr(self, "_loglikelihood_tokens") and hasattr(self, "tok_encode")
     if scores_ids:

@@ -1,6 +1,6 @@
 """The part of a generated answer that is compared.
 
-Cutting, reference text, ROUGE, classifier probability.
+This is cutting, reference text, ROUGE and classifier probability.
 """
 
 from __future__ import annotations

@@ -336,7 +336,7 @@ def _identity(row: Attempt, attempts: Sequence[Attempt]) -> str:
 def backoff(attempt: int) -> float:
     """Seconds before attempt `attempt` + 1, from 1.
 
-    Doubled each time, and varied against marching in step.
+    They double each time, and vary so that requests do not march in step.
     """
     wait = min(FIRST_WAIT * 2.0 ** min(attempt - 1, 30), LONGEST_WAIT)
     return wait * random.uniform(0.75, 1.25)  # noqa: S311 - spreads load

@@ -93,7 +93,7 @@ def _is_installed(name: str) -> bool:
 def find_rubric(name: str, packs: Iterable[Pack]) -> Rubric | PromptFile:
     """A rubric by name, of a pack (`pack/name` too) or a general one, or from a file.
 
-    YAML, or Python of the user's.
+    The file is YAML, or Python of the user's.
 
     Raises:
         BadInput: there is none, or its file has mistakes.

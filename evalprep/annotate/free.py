@@ -1,6 +1,6 @@
-"""Annotators that cost nothing but time.
+"""Annotators that cost nothing but time: detectors, embedders, code runners.
 
-Detectors, embedders, code runners. `evalprep score` runs them.
+`evalprep score` runs them.
 """
 
 from __future__ import annotations

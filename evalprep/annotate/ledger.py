@@ -323,7 +323,7 @@ class Ledger:
     def judges(self, run: str, annotator: str) -> list[tuple[str, str]]:
         """Models that were asked for an annotator about a run, the first one first.
 
-        Each with its parameters.
+        Each has its parameters.
         """
         query = (
             "SELECT attempts.model, attempts.sampling FROM attempts JOIN uses ON uses.key = "

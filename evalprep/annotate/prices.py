@@ -56,9 +56,9 @@ class Price:
 
 
 def tokens_at_most(request: Request) -> int:
-    """More tokens than any tokenizer of bytes makes of a request.
+    """An upper bound on the tokens of a request, whatever the tokenizer of bytes.
 
-    One per byte, and what a chat format adds.
+    It counts one token per byte, and what a chat format adds.
 
     Services tell the model of a JSON schema in words of their own.
     """

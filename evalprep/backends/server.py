@@ -1,6 +1,6 @@
 """Models behind an OpenAI-compatible address.
 
-Raw completions, chat completions, and vLLM's own server.
+They are asked for raw completions or chat completions; vLLM's own server is one of them.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _stay() -> Iterator[None]:
 def cpu_seconds() -> float:
     """CPU time of this process and of every process that it started.
 
-    Also of those that still run.
+    Processes that still run are included.
     """
     import psutil
 

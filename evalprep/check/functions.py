@@ -201,7 +201,7 @@ def _bound_names(node: ast.stmt) -> set[str]:
 def _statements(body: list[ast.stmt], *, optional: bool = False) -> Iterator[ast.stmt]:
     """Statements that run when a module is loaded.
 
-    Those under `if`, `try`, `with` and `for` included.
+    Those under `if`, `try`, `with` and `for` are included.
 
     Args:
         body: The module's statements.

@@ -193,9 +193,9 @@ def _load_together(
 
 
 def _import_functions(leaves: list[Leaf], findings: Findings) -> set[str]:
-    """Import what the tasks name with !function, as lm-eval does, each module once.
+    """Imports what the tasks name with !function, as lm-eval does, each module once.
 
-    The tasks for which that fails.
+    Returns the tasks for which that fails.
 
     lm-eval turns every AttributeError of a module into "has no function"; here the module's own
     error is told.

@@ -315,7 +315,7 @@ class _Scan:
 def _has_markup(text: str, tokenizer: Tokenizer | None) -> bool:
     """Returns whether a prompt holds marks of a chat.
 
-    Those of common formats, or special tokens of this model.
+    They are those of common formats, or special tokens of this model.
     """
     if MARKUP.search(text):
         return True

@@ -390,9 +390,9 @@ def _check_repeated_choices(loaded: LoadedTask, rows: list[_Choice], findings: F
 
 
 def _check_choices(loaded: LoadedTask, findings: Findings) -> None:
-    """Gold answers that are no choice, that count from one, that never vary.
+    """Reports gold answers that are no choice, count from one or never vary.
 
-    Choices that occur twice.
+    Choices that occur twice are reported, too.
     """
     key = "doc_to_target"
     rows = _choices(loaded)

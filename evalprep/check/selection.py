@@ -190,7 +190,7 @@ class _Selection:
     ) -> list[Leaf]:
         """A member with settings of its own.
 
-        A change to a known task, or a task that exists in this group alone.
+        It is a change to a known task, or a task that exists in this group alone.
         """
         inner, merged = str(member["task"]), {**override, **member}
         if inner in self.tree.index or inner in self.tree.tags or inner in self.stock:

@@ -191,9 +191,9 @@ def _prepared(roots: Sequence[Path]) -> dict[Path, Prepared]:
 
 
 def check_helpers(roots: Sequence[Path], findings: Findings) -> None:
-    """Reports scores and tasks of prepared folders that lack a helper model or its data.
+    """Reports, once per reason, scores and tasks that lack a helper model or its data.
 
-    Once per reason.
+    They are those of prepared folders.
     """
     for root, prepared in _prepared(roots).items():
         names_by_reason: dict[str, list[str]] = {}

@@ -150,7 +150,7 @@ def package_folders() -> list[str]:
 def shown_folders() -> dict[str, str]:
     """The files that a Python process needs, each with its place in the room.
 
-    System libraries, Python, packages.
+    They are system libraries, Python and its packages.
     """
     shown = {path: path for path in python_folders()}
     shown |= {path: path for path in _LINKED if Path(path).is_dir() and not Path(path).is_symlink()}

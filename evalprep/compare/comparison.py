@@ -115,7 +115,7 @@ class Comparison:
     def advisory(self) -> list[Conclusion]:
         """Metrics beside those that decide which are better, worse or changed.
 
-        Copies of another left out.
+        Copies of another metric are left out.
         """
         reported = {item.duplicate_of for item in self.conclusions if item.decides}
         lines = []
@@ -635,9 +635,10 @@ def _no_common_task(run: Run, other: Run) -> BadInput:
 
 
 def _conclude(conclusions: Sequence[Conclusion], settings: Settings) -> None:
-    """Find the words of all conclusions.
+    """Finds the words of all conclusions.
 
-    Holm over the quantities that decide, and apart from them over the others.
+    p-values are adjusted (Holm) over the quantities that decide, and apart from them over the
+    others.
     """
     for decides in (True, False):
         family = [item for item in conclusions if item.decides is decides]

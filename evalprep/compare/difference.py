@@ -200,7 +200,7 @@ class Difference:
     def in_points(self) -> bool:
         """Returns whether it is shown in percent and points.
 
-        Verdicts, and graded scores between 0 and 1.
+        Verdicts are, and graded scores between 0 and 1.
         """
         return self.binary or self.unit == POINTS
 

@@ -320,7 +320,7 @@ def _labels(sides: _Sides) -> set[Any]:
 def _mcc(sides: _Sides) -> _Read:
     """Matthews' correlation for any number of classes (Gorodkin 2004).
 
-    Computed from the confusion matrix.
+    It is computed from the confusion matrix.
     """
     labels = sorted(_labels(sides), key=str)
     size = len(labels)
@@ -377,7 +377,7 @@ def _squared_distance(gold: Any, chances: Sequence[float]) -> float:
 def _texts(metric: str, sides: _Sides) -> _Read:
     """Corpus BLEU, chrF, chrF++ and TER of pairs of reference and reply.
 
-    Computed through sacrebleu's own sentence statistics.
+    They are computed through sacrebleu's own sentence statistics.
     """
     import sacrebleu.metrics as scorers
 

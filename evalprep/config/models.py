@@ -1,6 +1,6 @@
 """`models:`, several models for one work folder.
 
-Checkpoints of a training run, methods, sizes, revisions.
+They may be checkpoints of a training run, methods, sizes or revisions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The declarations of a data set.
 
-The front matter of README.md, and `.huggingface.yaml` over it.
+They stand in the front matter of README.md, and `.huggingface.yaml` overrides them.
 """
 
 from __future__ import annotations

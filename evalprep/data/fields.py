@@ -276,10 +276,7 @@ def _of_document(path: Path, expressions: Mapping[str, str]) -> Iterator[FieldRo
 
 
 def _is_list_of_records(document: Any, expressions: Mapping[str, str]) -> bool:
-    """Returns whether a document is a list of objects.
-
-    One that no expression finds anything in as a whole.
-    """
+    """Returns whether a document is a list of objects, and no expression fits it as a whole."""
     if not isinstance(document, list) or not any(isinstance(each, Mapping) for each in document):
         return False
     for name, expression in expressions.items():

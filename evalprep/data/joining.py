@@ -1,6 +1,6 @@
 """Join ground truth to the rows that hold the prompts.
 
-One output row per input row, in order, every case counted.
+There is one output row per input row, in order, and every case is counted.
 
 Text is compared exactly first, then after NFC and collapsed whitespace. A row without ground truth
 is left out and counted, never written with nulls; several ground-truth rows for one text never

@@ -298,7 +298,7 @@ def _patterns(data_files: Any) -> dict[str, list[str]]:
 def _pattern_entries(data_files: Any) -> Sequence[Any]:
     """The entries of `data_files`.
 
-    Patterns of the split train, or mappings with `split` and `path`.
+    They are patterns of the split train, or mappings with `split` and `path`.
     """
     if isinstance(data_files, str):
         return [data_files]

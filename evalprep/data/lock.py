@@ -69,7 +69,7 @@ def lock_text(locked: Locked, sources: Iterable[Source]) -> str:
 def moved(locked: Locked, sources: Iterable[Source]) -> list[str]:
     """Sentences about branches and tags that are no longer where the lock file has them.
 
-    None offline.
+    Offline there are none.
     """
     sentences: dict[str, None] = {}
     for source in sources:

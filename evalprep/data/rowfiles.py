@@ -1,6 +1,6 @@
 """Rows out of one data file: parquet, JSON Lines, a JSON list of objects, CSV, text.
 
-Streamed, errors with lines.
+They are streamed, and errors name their lines.
 """
 
 from __future__ import annotations

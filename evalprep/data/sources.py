@@ -182,7 +182,7 @@ class Source:
     def each(self, read: Callable[[Path], Iterable[T]]) -> Iterator[T]:
         """Yields the rows that are meant, as a reader of one's own returns them.
 
-        One thing for each row of a file.
+        The reader yields one thing for each row of a file.
 
         Raises:
             BadInput: parts of splits that hold no row.

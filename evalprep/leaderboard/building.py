@@ -239,10 +239,7 @@ def _why_several_seeds(rows: Iterable[Row]) -> str:
 def _differing_pairs(
     column: Column, rows: Mapping[int, Row], conclusion: Callable[[int, int], Conclusion | None]
 ) -> Iterator[PairDifference]:
-    """The pairs of rows that are shown to differ.
-
-    Of many rows only those with the best one.
-    """
+    """The pairs of rows that are shown to differ; of many rows only pairs with the best one."""
     if len(rows) < 2:
         return
     level = pair_level(len(rows), ALPHA)

@@ -1,6 +1,6 @@
 """Tables over many models in the manner of a pack.
 
-The leaderboard's rows, written by the pack's `export.py`.
+They hold the leaderboard's rows, and the pack's `export.py` writes them.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def _round_step(span: float, most: int) -> float:
 def colours(board: Board) -> dict[str, int]:
     """Trajectory -> number of its colour, in the order of the rows.
 
-    One per training, shared beyond six.
+    Each training has its own; beyond six they are shared.
     """
     models = [row for row in board.rows if not row.reference]
     names = dict.fromkeys(row.place.trajectory for row in models)
@@ -315,7 +315,7 @@ def _tick(value: float, *, log: bool) -> str:
 def curves(board: Board, column: Column) -> str:
     """A score over the steps.
 
-    A line per training with intervals, a dashed line at the reference.
+    Each training is a line with intervals, and the reference a dashed line.
     """
     lines = _lines_of(board, column)
     if not lines:

@@ -1,6 +1,6 @@
 """Runs of one model with several seeds as one row.
 
-Means with standard deviations, of p-values the median.
+Its values are means with standard deviations; of p-values the median.
 """
 
 from __future__ import annotations

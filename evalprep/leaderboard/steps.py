@@ -1,7 +1,4 @@
-"""Checkpoints of one training, and their steps.
-
-Read from the model's path, or its revision.
-"""
+"""Checkpoints of one training, and their steps, by the model's path or its revision."""
 
 from __future__ import annotations
 

@@ -195,7 +195,8 @@ _TWO_MATRICES = frozenset({"gpt2", "gpt_neox", "opt", "phi", "falcon"})
 def _feed_forward(config: Mapping[str, Any], layers: int, hidden: int) -> tuple[int, int, int]:
     """Parameters of the feed-forward parts.
 
-    Dense and shared ones, all experts, the experts that a token visits.
+    The values are those of dense and shared parts, of all experts, and of the experts that a token
+    visits.
 
     An expert and a dense layer are three matrices (gate, up, down) of `hidden * width`.
     """

@@ -34,7 +34,7 @@ _KEPT = ("tokenizer", "refuses system")
 class Previous:
     """Published verdicts on one task, counted over all published rows.
 
-    Also those that a join leaves out.
+    Rows that a join leaves out count, too.
     """
 
     correct: dict[str | None, int] = field(default_factory=dict)
@@ -131,10 +131,7 @@ class Context:
         return self.config.where(*keys) if top else self.config.where(self.pack.name, *keys)
 
     def locate(self, location: str) -> str:
-        """A path of the config as an absolute one when it exists locally, else unchanged.
-
-        A hub id.
-        """
+        """A path of the config as an absolute one when it exists locally; a hub id unchanged."""
         for base in (self.folder, self.pack.folder):
             path = place(location, base)
             if exists(path):

@@ -182,7 +182,7 @@ def _import_of(alias: ast.alias, folder: Path) -> str:
 def _first_line(tree: ast.Module) -> int:
     """Returns how many lines stand before the place where statements may be added.
 
-    A docstring, imports from __future__.
+    They are a docstring and imports from __future__.
     """
     end = 0
     for number, node in enumerate(tree.body):

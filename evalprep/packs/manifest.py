@@ -1,6 +1,6 @@
 """work_dir/manifest.json: what was prepared from what, with which versions, and what is to be run.
 
-Never a secret.
+It never holds a secret.
 
 The plan in it is the JSON of `evalprep.packs.plan`. Manifests of schema 1 (release 0.1.0) are read
 as if they were of schema 2, with a run of one command per back end and no run id.

@@ -1,6 +1,6 @@
 """The code on this machine that is the user's own.
 
-Prepared folders and files that a preparation of hers named.
+It is that of prepared folders, and of files that a preparation of hers named.
 
 A results file says which task files, packs and modules it was made with, and whoever wrote it may
 say anything. So code that files name is run only where a preparation of this user on this machine

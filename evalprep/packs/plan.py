@@ -123,7 +123,7 @@ P_VALUE = "none"
 class ScoreSpec:
     """One suite score; the fields are the keys of `suite_scores` in pack.yaml.
 
-    Docs/architecture.md.
+    docs/architecture.md explains them.
 
     Attributes:
         name: Its name; with the pack it is unique.

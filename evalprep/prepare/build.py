@@ -177,7 +177,7 @@ def _write_commands(built: Built) -> list[str]:
 def _notes(built: Built, shared: list[str]) -> list[str]:
     """Every sentence for the user.
 
-    On tasks, models, commands, edits and moved branches, in this order.
+    They are on tasks, models, commands, edits and moved branches, in this order.
     """
     joined = built.joined
     notes: list[str] = []

@@ -142,9 +142,9 @@ def _copy_or_link(path: Path, target: Path, final: str, now: str) -> None:
 
 
 def raise_errors(findings: Iterable[Finding]) -> None:
-    """Stop a preparation that the check calls a mistake.
+    """Stops a preparation that the check calls a mistake.
 
-    One problem per cause, with the way round the check.
+    There is one problem per cause, with the way round the check.
 
     Raises:
         BadInput: there is an error among the findings.

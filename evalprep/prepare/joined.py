@@ -1,6 +1,6 @@
 """One plan out of many.
 
-Those of the packs, lm-eval's own tasks, and tasks written in the config.
+They are those of the packs, lm-eval's own tasks, and tasks written in the config.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The targets of check and preview.
-
-A config, a prepared work folder, or any folder of task YAMLs.
-"""
+"""The targets of check and preview: a config, a work folder, or any folder of task YAMLs."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Replies:
     def note(self, sample: Sample | None) -> None:
         """Records the length of the next aligned row and whether it was cut off.
 
-        Without a sample, that the run lacks the row.
+        Without a sample it records that the run lacks the row.
         """
         if sample is None:
             self.lengths.append(UNKNOWN)

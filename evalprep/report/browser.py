@@ -111,9 +111,7 @@ class Browser:
         }
 
     def add(self, number: int, task: TaskRows) -> None:
-        """Reads a task's samples once.
-
-        Their texts for the page, their flags and lengths for the audit.
+        """Reads a task's samples once: texts for the page, flags and lengths for the audit.
 
         Args:
             number: Position of the task in the report.

@@ -94,7 +94,7 @@ class _Compared:
 class _Samples:
     """The samples of all tasks, read once.
 
-    Aligned rows, the tasks' part of the document, the packed browser.
+    From them come the aligned rows, the tasks' part of the document, and the packed browser.
     """
 
     rows: list[TaskRows]

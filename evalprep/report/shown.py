@@ -1,6 +1,6 @@
 """The numbers of the document as the page shows them.
 
-A tree of texts with the document's own keys and places.
+They are a tree of texts with the document's own keys and places.
 
 The page rounds nothing. A number whose place has a text here is shown by it; one that has none is
 shown as absent.

@@ -1,6 +1,6 @@
 """The report's tables for CSV and spreadsheet.
 
-Scores, conclusions, ratings of judges, facts of the runs.
+They hold scores, conclusions, ratings of judges and facts of the runs.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def shorten(text: str, limit: int) -> str:
 def plain(value: Any) -> Any:
     r"""A value as strict JSON in UTF-8 has it.
 
-    Text keys, null for NaN and infinities, `?` for half a character.
+    Keys are texts, NaN and infinities are null, and half a character is `?`.
 
     >>> plain({1: [float("nan"), "\ud83d"]})
     {'1': [None, '?']}

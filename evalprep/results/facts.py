@@ -246,9 +246,9 @@ def _stated_rows_of(task: TaskRun) -> tuple[int, int]:
 
 
 def _stated_rows(table: Table) -> tuple[int, int]:
-    """Returns the rows whose reply states an answer without a box.
+    """The rows whose reply states an answer without a box.
 
-    And all rows with a value, both of one filter.
+    The second value is all rows with a value; both are of one filter.
     """
     values = table.metrics.get(STATED_WITHOUT_BOX)
     if values is None:

@@ -91,9 +91,7 @@ def _together(path: Path, several: Sequence[Folder]) -> Folder:
 
 
 def named_files(files: Sequence[Path]) -> list[SampleFiles]:
-    """Samples files put together.
-
-    Those of one folder, and those of one model with a folder per task.
+    """Samples files put together: of one folder, or of one model with a folder per task.
 
     Where a folder has two files of one task, those of one time stamp are a run.
     """

@@ -1,6 +1,6 @@
 """Facts about the metrics that lm-eval brings itself (lm_eval/api/metrics.py).
 
-Direction, aggregation, unit and range.
+They are direction, aggregation, unit and range.
 """
 
 from __future__ import annotations

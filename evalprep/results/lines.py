@@ -1,6 +1,6 @@
 """Lines of a samples file with the few fields that a table needs.
 
-Msgspec skips the others without building them.
+The decoder (msgspec) skips the others without building them.
 """
 
 from __future__ import annotations

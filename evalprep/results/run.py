@@ -277,7 +277,7 @@ class Run:
     def to_pandas(self, *names: str) -> Any:
         """Samples of some tasks or groups, all by default, as a data frame.
 
-        One row per document, metrics as columns.
+        It has one row per document, and metrics as columns.
 
         Raises:
             BadInput: the run has no samples of a task.

@@ -152,7 +152,7 @@ class Sample(msgspec.Struct, kw_only=True):
     def requests(self) -> list[list[Any]]:
         """The arguments of each request, in order.
 
-        Prompt and continuation, or prompt and generation arguments.
+        They are prompt and continuation, or prompt and generation arguments.
         """
         requests = (request for request in self.arguments.values() if isinstance(request, dict))
         return [list(request.values()) for request in requests]
@@ -296,10 +296,7 @@ def generation_in(logged: bytes) -> Mapping[str, Any]:
 
 
 def row_id(doc: Mapping[str, Any], doc_hash: str, doc_id: int) -> tuple[str, str]:
-    """Identity of a row and the column it came from.
-
-    An id column, else `doc_hash`, else `doc_id`.
-    """
+    """The identity of a row and the column it came from: an id column, `doc_hash` or `doc_id`."""
     for column in ID_COLUMNS:
         value = doc.get(column)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":

@@ -73,7 +73,7 @@ class TaskRun:
     def metrics(self) -> list[Metric]:
         """Every score of the task.
 
-        Those of the results file in its order, then those of its lines alone.
+        Those of the results file come first, in its order, then those of its lines alone.
 
         `Metric.kind` says whether rows have a number each.
         """
@@ -117,7 +117,7 @@ class TaskRun:
     def headline(self) -> Metric:
         """The metric that stands for the task, of whatever kind.
 
-        The primary one, else one over all rows.
+        It is the primary one, else one over all rows.
         """
         if self.primary.metric or self.undecided or not self.metrics:
             return self.primary

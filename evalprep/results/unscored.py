@@ -101,9 +101,10 @@ def _with_directions(task: TaskRun, own: OwnScores) -> TaskResults:
 
 
 def _metrics(function: Scorer, sample: Sample) -> Mapping[str, Any]:
-    """The metrics of one row; none where the function does not know such rows, e.g.
+    """The metrics of one row.
 
-    Those of another tool's task.
+    There are none where the function does not know such rows, those of another tool's task for
+    example.
     """
     try:
         metrics = function(sample.doc, sample.filtered_resps)

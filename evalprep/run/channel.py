@@ -1,6 +1,6 @@
 """The messages between `evalprep run` and the process that holds the model.
 
-One JSON object per line.
+Each is one line with a JSON object.
 
 The sockets carry open files too: a run folder's lock goes along with its name, so that it holds
 until both have let go.

@@ -102,9 +102,9 @@ class Engine:
         return lm
 
     def turn_to(self, config: Any, _job: Job | None = None) -> None:
-        """Bring the model back to how it was loaded, for the next command.
+        """Brings the model back to how it was loaded, for the next command.
 
-        Drop it where that cannot be done.
+        Where that cannot be done, the model is dropped.
         """
         self.seconds = None
         record = find_backend(config.model)

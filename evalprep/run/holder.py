@@ -1,6 +1,6 @@
 """The process that holds the model, seen from `evalprep run`.
 
-Started once per engine, told command after command.
+It is started once per engine and gets command after command.
 """
 
 from __future__ import annotations
@@ -111,10 +111,7 @@ class Worker:
         return Ended(code, f"the process ended with {_reason(code)}", crashed=True)
 
     def end(self, at_once: Callable[[], bool]) -> None:
-        """End it and everything that it started.
-
-        First kindly, after a while or when told so at once.
-        """
+        """Ends it and everything that it started: first kindly, then, or when asked, at once."""
         if self._ended:
             return
         self._ended = True

@@ -1,6 +1,6 @@
 """Run one command: follow its worker, start another one where it crashed, stop it cleanly.
 
-Leave no process behind.
+No process is left behind.
 """
 
 from __future__ import annotations

@@ -78,10 +78,7 @@ def _tasks(job: Job, config: Any, names: list[str] | None) -> tuple[Any, list[An
 
 
 def _complete(part: Path, unit_results: list[dict[str, Any]]) -> None:
-    """Add to the merged results what only the units know.
-
-    Versions, tokens, and the time that they took.
-    """
+    """Adds to the merged results what only the units know: versions, tokens, and their time."""
     path = _results_file(part)
     data = json.loads(path.read_text(encoding="utf-8"))
     with_process_of(data, unit_results)

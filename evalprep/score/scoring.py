@@ -219,7 +219,7 @@ def _published_entries(pack: Pack, run: Run) -> list[Published]:
 class _TaskSettings:
     """The settings of a score that the tasks behind it state.
 
-    Their common rule, and the pack's settings of each.
+    They are their common rule, and the pack's settings of each.
     """
 
     rule: str

@@ -136,7 +136,7 @@ class Walk:
     def _beside_stated(self, spec: ScoreSpec, stated: Result, computed: Result) -> Result:
         """A result computed anew, or the log's own value where there is none.
 
-        A note where they differ.
+        Where the two differ, it has a note.
         """
         if stated.value is None:
             return computed

@@ -57,7 +57,7 @@ def left_of(work_dir: Path, name: str) -> list[str]:
 def tasks_left(work_dir: Path, name: str, tasks: Sequence[str], run: str) -> list[str]:
     """Those of some tasks of a command that lack results of a run.
 
-    All, where the command cannot be run in parts.
+    Where the command cannot be run in parts, all of them.
 
     Args:
         work_dir: The prepared folder.

@@ -203,9 +203,9 @@ def _print(
 def _open(
     args: argparse.Namespace, formats: list[str], packs: Mapping[str, Pack]
 ) -> tuple[list[Run], Run | None]:
-    """The runs in the order of their rows and the reference, where it is a run the first row.
+    """The runs in the order of their rows; the reference, where it is a run, is the first.
 
-    Every mistake at once.
+    Every mistake is reported at once.
     """
     from evalprep.compare import check_allowed
     from evalprep.errors import BadInput, Problems

@@ -1,6 +1,6 @@
 """Values that are computed about replies after the run.
 
-Verdicts of programmes, toxicity and sentiment, contradictions.
+They are verdicts of programmes, toxicity and sentiment, and contradictions.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Detector:
 class Contradiction:
     """Asks a judge whether two sentences contradict each other.
 
-    One explanation, then ten votes on it.
+    It asks for one explanation, then for ten votes on it.
     """
 
     name = "contradiction"

@@ -88,7 +88,7 @@ def is_present(path: Path) -> bool:
 def note_files(context: Context, files: Sequence[Path], location: Path, rows: int = 0) -> None:
     """Records files of the checkout for the manifest, with their digests.
 
-    One entry per location.
+    There is one entry per location.
     """
     known = {source.location: source for source in context.sources}
     source = known.get(str(location))

@@ -1,6 +1,6 @@
 """Rows that are answered by log-likelihood.
 
-Complete prompts with their shots, choices with their blanks.
+They have complete prompts with their shots, and choices with their blanks.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def name_of(run: ExportRun) -> str:
 def file_name(model: str) -> str:
     """The model's name as the original calls its files.
 
-    Lower case, blanks and slashes to underscores.
+    It is in lower case, with blanks and slashes as underscores.
 
     >>> file_name("org/Some Model")
     'org_some_model'
@@ -329,7 +329,7 @@ def _limit(run: ExportRun) -> float | None:
 def _sources(run: ExportRun) -> list[str]:
     """Returns what the preparation read: place, revision or digest, rows.
 
-    Out of the run's copy of the manifest.
+    It comes from the run's copy of the manifest.
     """
     manifest = read_json(run.folder / f"run_{run.id}.json")
     if not isinstance(manifest, Mapping):

@@ -13,7 +13,7 @@ Choice = TypeVar("Choice")
 def seed_of(*, seed: int, version: str, row_id: str) -> int:
     """Make the seed of one text out of the run's seed, the change and the row.
 
-    64 bits of a SHA-256.
+    It is 64 bits of their SHA-256.
     """
     digest = hashlib.sha256(
         f"{seed}\x1f{version}\x1f{row_id}".encode(errors="surrogatepass")

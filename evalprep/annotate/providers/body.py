@@ -1,6 +1,6 @@
 """Responses and their bodies.
 
-Unpacked piece by piece and bounded, so that no server fills the memory.
+A body is unpacked piece by piece and bounded, so that no server fills the memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The closed encoding in which arguments and results travel.
 
-Plain data, and nothing that could act.
+It holds plain data, and nothing that could act.
 
 A value is None, a bool, int, float, str or bytes, or a list, tuple, dict or set of such values.
 Instances of subclasses are written as their base class has them, by the base class's own methods.

@@ -1,6 +1,6 @@
 """Results of lm-eval 0.4.3 and later.
 
-One part for each kind of fact, with an entry per task or group.
+They have one part for each kind of fact, with an entry per task or group.
 """
 
 from __future__ import annotations

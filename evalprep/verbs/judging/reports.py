@@ -236,9 +236,9 @@ def _exported_lines(ledger: Ledger, uses: Mapping[str, list[Use]]) -> Iterator[d
 
 
 def import_ratings(run: Run, question_set: Asked, args: argparse.Namespace) -> int:
-    """Take over ratings that another tool made.
+    """Takes over ratings that another tool made.
 
-    A JSON list in row order, of numbers, objects or a judge's words.
+    Their file is a JSON list in row order, of numbers, objects or a judge's words.
 
     An annotator that has `imported(content, items)` reads further forms, those of the programme
     that it stands for.
