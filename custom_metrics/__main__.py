@@ -24,7 +24,7 @@ _DIRECTION = re.compile(
 
 
 def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
-    """Read what a metric's signature and docstring say about it.
+    """Reads what a metric's signature and docstring say about it.
 
     Args:
         name: Public name.
@@ -50,7 +50,7 @@ def describe(name: str, function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _signature(function: Callable[..., Any]) -> str:
-    """Write the arguments without their types: `(prediction, reference, stemmer=False)`."""
+    """Writes the arguments without their types: `(prediction, reference, stemmer=False)`."""
     parameters = inspect.signature(function).parameters.values()
     texts = [str(each.replace(annotation=inspect.Parameter.empty)) for each in parameters]
     return f"({', '.join(texts)})"
@@ -67,7 +67,7 @@ def _entry(metric: dict[str, str]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the metrics whose name contains a pattern.
+    """Prints the metrics whose name contains a pattern.
 
     Returns:
         0, or 2 where nothing matches.

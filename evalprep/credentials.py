@@ -345,7 +345,7 @@ def redacted(text: str) -> str:
 
 
 def _hide_keys_and_addresses(text: str) -> str:
-    """Replace what is a credential by its form alone, without a name before it."""
+    """Replaces what is a credential by its form alone, without a name before it."""
     if "-----BEGIN" in text:
         text = _PEM.sub(HIDDEN, text)
     if "%" in text:
@@ -429,7 +429,7 @@ def _hide_userinfo(match: re.Match[str]) -> str:
 
 
 def _hide_values(text: str) -> str:
-    """Replace what stands behind a name that says secret."""
+    """Replaces what stands behind a name that says secret."""
     parts: list[str] = []
     done = 0
     for match in _NAME.finditer(text):

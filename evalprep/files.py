@@ -207,7 +207,7 @@ def write_atomically(
 
 
 def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Brings a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -258,7 +258,7 @@ def read_object_within(path: Path, root: Path) -> dict[str, Any]:
 
 
 def lock(handle: IO[Any], taken: Problem) -> None:
-    """Lock an open file until it is closed, here and in every child process that inherited it.
+    """Locks an open file until it is closed, here and in every child process that inherited it.
 
     Args:
         handle: The file.

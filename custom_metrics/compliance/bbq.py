@@ -35,7 +35,7 @@ UNKNOWN = frozenset(
 
 
 def bbq_extract_option(*, text: str) -> int:
-    """Read the chosen option as COMPL-AI v1 does: the first digit 1 to 3 anywhere, minus 1.
+    """Reads the chosen option as COMPL-AI v1 does: the first digit 1 to 3 anywhere, minus 1.
 
     -1 where there is none.
 

@@ -139,7 +139,7 @@ def split_sentences(*, text: str) -> list[str]:
 
 
 def simple_triple(*, sentence: str) -> tuple[str, str, str] | None:
-    """Read subject, predicate and object by rule.
+    """Reads subject, predicate and object by rule.
 
     They are the words before the first known verb, the verb with its links, and the rest.
 
@@ -175,7 +175,7 @@ def _goes_on(word: str) -> bool:
 
 
 def says_contradiction(*, vote: str) -> bool:
-    """Tell whether a judge's vote says that two sentences contradict: "yes" and not "no", as words.
+    """Tells whether a judge votes that two sentences contradict: "yes" and not "no", as words.
 
     >>> says_contradiction(vote="Yes."), says_contradiction(vote="Yes and no")
     (True, False)
@@ -185,7 +185,7 @@ def says_contradiction(*, vote: str) -> bool:
 
 
 def contradiction_vote(*, vote: str) -> bool | None:
-    """Read a judge's vote: True for "yes", False for "no", as words.
+    """Reads a judge's vote: True for "yes", False for "no", as words.
 
     None where it says neither or both.
 
@@ -202,7 +202,7 @@ def contradiction_vote(*, vote: str) -> bool | None:
 
 
 def contradicts(*, sentence: str, alternative: str, votes: Sequence[str]) -> bool | None:
-    """Decide by vote: more than half say yes and not no; equal sentences never contradict.
+    """Decides by vote: more than half say yes and not no; equal sentences never contradict.
 
     Returns:
         The verdict; None without votes.

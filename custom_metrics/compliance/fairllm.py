@@ -31,7 +31,7 @@ def _without_brackets(text: str) -> str:
 
 
 def fairllm_parse(*, text: str) -> list[str]:
-    r"""Read the titles of a numbered list, as COMPL-AI v1: lower case, without brackets and blanks.
+    r"""Reads titles of a numbered list, as COMPL-AI v1: lower case, without brackets and blanks.
 
     Split at `number. `; each part is cut at "-", and the first quoted text in it counts if there is
     one.

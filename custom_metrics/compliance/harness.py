@@ -124,7 +124,7 @@ def hijacked(doc: Doc, results: Sequence[Any]) -> dict[str, float]:
 
 
 def rule_is_broken(doc: Doc, message: str, reply: str) -> bool:
-    """Tell whether a dialogue of LLM RuLES is over; an unknown scenario never is."""
+    """Tells whether a dialogue of LLM RuLES is over; an unknown scenario never is."""
     params = json.loads(doc.get("params") or "{}")
     return doc["scenario"] in rules.SCENARIOS and bool(
         rules.rule_broken(scenario=doc["scenario"], message=message, reply=reply, params=params)

@@ -47,7 +47,7 @@ REFERENCE_MINUTES = {
 
 
 def human_time_duration(*, seconds: float) -> str:
-    """Write a duration as COMPL-AI v1.
+    """Writes a duration as COMPL-AI v1.
 
     It is in whole minutes, always rounded up, so that an exact minute gains one.
 
@@ -64,7 +64,7 @@ def human_time_duration(*, seconds: float) -> str:
 
 
 def duration_text(*, seconds: float) -> str:
-    """Write a duration in minutes, rounded up; an exact minute stays what it is.
+    """Writes a duration in minutes, rounded up; an exact minute stays what it is.
 
     >>> duration_text(seconds=3600), duration_text(seconds=61)
     ('1 hr, 0 min', '2 min')
@@ -76,7 +76,7 @@ def duration_text(*, seconds: float) -> str:
 
 
 def round_3_significant(*, value: float | None) -> float | str:
-    """Round to three significant digits; "n.a." for what is no finite number.
+    """Rounds to three significant digits; "n.a." for what is no finite number.
 
     >>> round_3_significant(value=-0.04567)
     -0.0457

@@ -30,7 +30,7 @@ def _render(lm: Any, messages: list[Message]) -> Any:
 
 
 def talk(self: Any, requests: Sequence[Any], disable_tqdm: bool = False) -> list[str]:
-    """Answer dialogues turn by turn, all rows of a turn in one batch.
+    """Answers dialogues turn by turn, all rows of a turn in one batch.
 
     It becomes a method of lm-eval's model classes.
     """

@@ -33,7 +33,7 @@ _FRAME = re.compile(rf"<\|{_FRAMES}", re.IGNORECASE)
 
 
 def strip_thinking(text: str) -> tuple[str, TraceStatus]:
-    """Cut thinking traces out of a reply.
+    """Cuts thinking traces out of a reply.
 
     They stand in `<think>...</think>` and the marks of other reasoning models.
 

@@ -80,7 +80,7 @@ def compiled(expression: str) -> Any:
 
 
 def jmespath_compile(*, expression: str) -> str:
-    """Check a JMESPath expression.
+    """Checks a JMESPath expression.
 
     Args:
         expression: For example `a.b[0]`, `"Review Text"`, `join('<OR>', answers[*].text)`.
@@ -99,7 +99,7 @@ def jmespath_compile(*, expression: str) -> str:
 
 
 def known_mime_type(*, mime_type: str) -> str:
-    """Check the type of a data set.
+    """Checks the type of a data set.
 
     Args:
         mime_type: `application/json` or `application/jsonlines`.
@@ -142,7 +142,7 @@ def evaluated(column: str, expression: str, data: Any) -> Any:
 
 
 def one_value(column: str, expression: str, value: Any, index: int | None = None) -> Any:
-    """Check one value of one column; texts are cast.
+    """Checks one value of one column; texts are cast.
 
     Args:
         column: Name of the column, which decides what is allowed.
@@ -274,7 +274,7 @@ def parse_columns(
 
 
 def json_lines(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of each line that is not blank.
+    """Yields the number and the value of each line that is not blank.
 
     Line ends of any system, a byte-order mark and blank lines do no harm.
 

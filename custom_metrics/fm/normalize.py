@@ -32,7 +32,7 @@ def normalize(*, text: str) -> str:
 
 
 def targets(target_output: str, delimiter: str | None) -> list[str]:
-    """Split a text into the right answers that it holds.
+    """Splits a text into the right answers that it holds.
 
     Args:
         target_output: Answers joined by the delimiter.

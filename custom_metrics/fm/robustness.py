@@ -77,7 +77,7 @@ def general_robustness(
     baseline: Sequence[str] = (),
     similarity: Similarity | None = None,
 ) -> dict[str, float]:
-    """Compare the reply to a prompt with the replies to its perturbed forms; no target is needed.
+    """Compares the reply to a prompt with the replies to its perturbed forms; no target is needed.
 
     Word error rate and BERTScore dissimilarity with the original reply as reference. A model that
     samples differs from itself too: with further replies to the unchanged prompt, the same measure

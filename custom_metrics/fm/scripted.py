@@ -48,7 +48,7 @@ def semantic_robustness(
     config: Mapping[str, Any] | None = None,
     bertscore: Similarity | str | None = None,
 ) -> dict[str, Any]:
-    """Perturb one input, ask a scripted model, and score its replies.
+    """Perturbs one input, asks a scripted model, and scores its replies.
 
     Args:
         algorithm: One of the four whose names end in `_semantic_robustness`.

@@ -98,7 +98,7 @@ def settings(algorithm: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def config_validation(*, algorithm: str, config: Mapping[str, Any]) -> str:
-    """Check the settings of an algorithm as fmeval does.
+    """Checks the settings of an algorithm as fmeval does.
 
     fmeval leaves probabilities and counts unchecked.
 

@@ -12,7 +12,7 @@ _WIDE_GAP = re.compile(r"\s{2,}")
 
 
 def split_words(text: str) -> list[str]:
-    r"""Split at blanks as jiwer's default does.
+    r"""Splits at blanks as jiwer's default does.
 
     A gap of two or more white-space characters counts as one blank.
 

@@ -25,12 +25,12 @@ _ABBREVIATION = re.compile(
 
 
 def punkt_available() -> bool:
-    """Tell whether NLTK finds and opens its sentence data, without any network call."""
+    """Tells whether NLTK finds and opens its sentence data, without any network call."""
     return can_open(_PUNKT)
 
 
 def count_sentences(text: str) -> int:
-    """Count sentences without NLTK data.
+    """Counts sentences without NLTK data.
 
     A sentence ends with an end mark before a capital or a digit; abbreviations do not end one.
 

@@ -12,7 +12,7 @@ _EQUALS = Token("op", "=")
 
 
 def drop_announcement(tokens: list[Token]) -> None:
-    """Remove `The answer is` and the like from the front.
+    """Removes `The answer is` and the like from the front.
 
     Of `Total cost: 16` it makes `Total cost = 16`.
 
@@ -54,7 +54,7 @@ def _end_of_label(spoken: list[str]) -> int:
 
 
 def name_gradient(tokens: list[Token]) -> None:
-    r"""Read `\nabla f` before an equals sign as a name."""
+    r"""Reads `\nabla f` before an equals sign as a name."""
     equals = tokens.index(_EQUALS) if _EQUALS in tokens else 0
     if equals < 2:
         return

@@ -29,7 +29,7 @@ _CLOSING = Token("op", ")")
 
 
 def split(tokens: list[Token]) -> list[Token] | None:
-    r"""Cut the condition off the end of an answer and return it, or None without one.
+    r"""Cuts the condition off the end of an answer and returns it, or None without one.
 
     A word announces it (`for`, `where`, `provided`); a comma or a bracket does so before `\ne`
     alone.
@@ -51,7 +51,7 @@ def split(tokens: list[Token]) -> list[Token] | None:
 def _announced(
     tokens: list[Token], place: int
 ) -> tuple[list[Token], list[Token], str | None] | None:
-    """Split an answer at a word, a comma or a bracket that may announce a condition.
+    """Splits an answer at a word, a comma or a bracket that may announce a condition.
 
     The parts are formula, condition and word.
     """
@@ -82,7 +82,7 @@ def _without_marks_at_end(body: list[Token]) -> list[Token]:
 
 
 def _fits(body: list[Token], condition: list[Token], word: str | None) -> bool:
-    """Tell whether a condition only says where the formula makes sense."""
+    """Tells whether a condition only says where the formula makes sense."""
     if not body or not _balanced(body) or not _balanced(condition):
         return False
     outside = _outside(body)
@@ -109,7 +109,7 @@ def _says_where(condition: list[Token], word: str | None, *, is_equation: bool) 
 
 
 def _is_plain(condition: list[Token]) -> bool:
-    """Tell whether a condition begins with an operand and holds no words but `and` and `or`."""
+    """Tells whether a condition begins with an operand and holds no words but `and` and `or`."""
     if condition and _is_sign(condition[0]):
         return False
     spoken = {token.text.strip().lower() for token in condition if token.kind == "text"}
@@ -121,7 +121,7 @@ def _names(tokens: list[Token]) -> set[str]:
 
 
 def _is_more_than_formula(token: Token) -> bool:
-    """Tell whether what a token stands in is a list or a statement."""
+    """Tells whether what a token stands in is a list or a statement."""
     return token in {_COMMA, _IN} or _is_sign(token)
 
 

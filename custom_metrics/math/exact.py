@@ -42,7 +42,7 @@ class UndefinedError(Exception):
 
 
 def rational(node: Node) -> Fraction:
-    """Evaluate a rational constant exactly.
+    """Evaluates a rational constant exactly.
 
     Raises:
         NotExactError: Not rational, not recognised as such, or too large.
@@ -218,7 +218,7 @@ class _Field:
 
     # A dispatch over the kinds of an expression.
     def image(self, node: Node) -> tuple[int, int]:  # noqa: PLR0911 - one return for each kind of node
-        """Return the image as a fraction that is not cancelled.
+        """Returns the image as a fraction that is not cancelled.
 
         Zeros of denominators stay visible.
         """
@@ -359,7 +359,7 @@ def _square_root(value: int, prime: int) -> int:
 
 
 def same(first: Node, second: Node) -> bool:
-    """Decide whether two expressions are equal.
+    """Decides whether two expressions are equal.
 
     Raises:
         NotExactError: Outside what these means decide.
@@ -378,7 +378,7 @@ def same(first: Node, second: Node) -> bool:
 
 
 def same_equation(first: Node, second: Node) -> bool:
-    """Decide whether `first = 0` and `second = 0` are one equation, up to a factor.
+    """Decides whether `first = 0` and `second = 0` are one equation, up to a factor.
 
     The factor is a constant that is not zero.
 
@@ -402,7 +402,7 @@ def same_equation(first: Node, second: Node) -> bool:
 
 
 def order(first: Node, second: Node) -> int:
-    """Compare two rational constants: -1, 0 or 1.
+    """Compares two rational constants: -1, 0 or 1.
 
     Raises:
         NotExactError: Not rational.

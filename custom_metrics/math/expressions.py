@@ -55,7 +55,7 @@ class ExpressionParser(NumeralParser):
         return " ".join(spoken)
 
     def _set_without(self, whole: str) -> Node:
-        """Read the elements behind "all real numbers except"."""
+        """Reads the elements behind "all real numbers except"."""
         excluded = self.inner_items()
         items = excluded.args if excluded.op == "list" else (excluded,)
         elements = Node("set", tuple(_value(item) for item in items))

@@ -16,12 +16,12 @@ MAX_POWER = 8
 
 
 def shape(matrix: Node) -> tuple[int, int]:
-    """Return rows and columns."""
+    """Returns rows and columns."""
     return len(matrix.args), len(matrix.args[0].args)
 
 
 def value(node: Node) -> Node | None:
-    """Return the matrix that an expression with matrices denotes, or None when it denotes none."""
+    """Returns the matrix that an expression with matrices denotes, or None when it denotes none."""
     if node.op == "matrix":
         if shape(node)[0] * shape(node)[1] <= MAX_ENTRIES:
             return node
@@ -37,7 +37,7 @@ def value(node: Node) -> Node | None:
 
 
 def from_lists(node: Node) -> Node | None:
-    """Return the matrix that rows in square brackets denote, `[[1, 2], [3, 4]]`; a matrix stays."""
+    """Returns the matrix of rows in square brackets, `[[1, 2], [3, 4]]`; a matrix stays."""
     if node.op == "matrix":
         return node
     rows = node.args if node.value == "[]" else ()
@@ -50,7 +50,7 @@ def from_lists(node: Node) -> Node | None:
 
 
 def vector(node: Node) -> tuple[Node, ...] | None:
-    """Return the entries of a tuple or of a matrix with one column, two at least; else None."""
+    """Returns the entries of a tuple or of a matrix with one column, two at least; else None."""
     if node.op == "tuple" and node.value == "()":
         return node.args if len(node.args) > 1 else None
     if node.op == "matrix" and shape(node)[1] == 1 and len(node.args) > 1:
@@ -59,7 +59,7 @@ def vector(node: Node) -> tuple[Node, ...] | None:
 
 
 def determinant(matrix: Node) -> Node:
-    """Return the determinant of a square matrix of up to four rows, expanded along the first row.
+    """Returns the determinant of a square matrix of up to four rows, expanded along the first row.
 
     Raises:
         TooComplex: Not such a matrix.

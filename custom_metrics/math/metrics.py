@@ -27,7 +27,7 @@ def math_equal(*, gold: str, response: str) -> bool:
 
 
 def math_grade(*, gold: str, response: str) -> dict[str, Any]:
-    """Return the verdict with its reasons: `correct`, `extracted`, `method`, `why`; see `Verdict`.
+    """Returns the verdict with its reasons: `correct`, `extracted`, `method`, `why`; see `Verdict`.
 
     Args:
         gold: Content of the gold box.

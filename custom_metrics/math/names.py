@@ -105,7 +105,7 @@ _ABOUT = Token("cmd", "approx")
 
 
 def shorten(tokens: list[Token]) -> None:
-    r"""Replace a left side that only names the value by one token.
+    r"""Replaces a left side that only names the value by one token.
 
     The middle of its chain is left out.
 
@@ -141,7 +141,7 @@ def _longer() -> re.Pattern[str]:
 
 
 def _is_long_name(label: str) -> bool:
-    """Tell whether a left side is a name that the parser does not read itself."""
+    """Tells whether a left side is a name that the parser does not read itself."""
     if len(label) > MAX_SPELLING or _is_short(label):
         return False
     return _longer().fullmatch(label) is not None
@@ -152,14 +152,14 @@ def _holds_no_calculus(side: list[Token]) -> bool:
 
 
 def _is_computed(side: list[Token]) -> bool:
-    """Tell whether a side is a limit, a sum, an integral or a derivative."""
+    """Tells whether a side is a limit, a sum, an integral or a derivative."""
     if side[0].kind != "cmd":
         return False
     return side[0].text in _COMPUTED or (side[0].text == "frac" and holds_derivative(side[:8]))
 
 
 def _equate_rounded_value(tokens: list[Token]) -> None:
-    r"""Read `\Delta E \approx 3` as `\Delta E = 3`.
+    r"""Reads `\Delta E \approx 3` as `\Delta E = 3`.
 
     Behind a name the sign only says that the value is rounded.
     """
@@ -187,7 +187,7 @@ def holds_derivative(tokens: list[Token]) -> bool:
 
 
 def _is_fraction_derivative(tokens: list[Token], place: int) -> bool:
-    r"""Tell whether `\frac{d}{dx}` or `\frac d{dx}` stands at a place."""
+    r"""Tells whether `\frac{d}{dx}` or `\frac d{dx}` stands at a place."""
     if tokens[place] != Token("cmd", "frac"):
         return False
     following = [token.text for token in tokens[place + 1 : place + 8]]
@@ -198,7 +198,7 @@ def _is_fraction_derivative(tokens: list[Token], place: int) -> bool:
 
 
 def _is_line_derivative(tokens: list[Token], place: int) -> bool:
-    """Tell whether `d/dx` stands at a place, with one letter behind the second d."""
+    """Tells whether `d/dx` stands at a place, with one letter behind the second d."""
     if tokens[place] != Token("name", "d"):
         return False
     if [token.text for token in tokens[place + 1 : place + 3]] != ["/", "d"]:
@@ -208,7 +208,7 @@ def _is_line_derivative(tokens: list[Token], place: int) -> bool:
 
 
 def flat(tokens: list[Token]) -> str:
-    r"""Return tokens as one string in which `\lambda x` is not mistaken for one symbol."""
+    r"""Returns tokens as one string in which `\lambda x` is not mistaken for one symbol."""
     pieces: list[str] = []
     for token in tokens:
         if (
@@ -250,7 +250,7 @@ def _environment_nesting(token: Token) -> int:
 
 
 def _separates(token: Token) -> bool:
-    """Tell whether a token stands between two values, as "and" and a comma do."""
+    """Tells whether a token stands between two values, as "and" and a comma do."""
     if token.kind == "text":
         return token.text.strip(" ,").lower() in words.CONNECTIVES
     return token.text in _SEPARATORS

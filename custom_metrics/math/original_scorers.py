@@ -72,13 +72,13 @@ _END = ". I hope it is correct."
 
 
 def load() -> None:
-    """Import what the scorers need, outside of any measured case."""
+    """Imports what the scorers need, outside of any measured case."""
     from lm_eval.tasks.leaderboard.math import utils as leaderboard  # noqa: F401
     from lm_eval.tasks.minerva_math import utils as minerva  # noqa: F401
 
 
 def score(scorer: str, gold: str, response: str) -> dict[str, Any]:
-    """Score one reply with the named scorer.
+    """Scores one reply with the named scorer.
 
     An exception that would end its run is reported and counts as wrong.
     """

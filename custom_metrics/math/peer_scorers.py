@@ -57,7 +57,7 @@ class Disagreement(NamedTuple):
 
 
 def score_original(scorer: Scorer, gold: str, response: str) -> bool:
-    """Score a reply with another tool's scorer, inside the bounded worker.
+    """Scores a reply with another tool's scorer, inside the bounded worker.
 
     Args:
         scorer: `llama`, `minerva` or `leaderboard`.
@@ -96,7 +96,7 @@ def _score(scorer: Scorer, gold: str, response: str) -> bool:
 def disagreements(
     samples: Iterable[tuple[str, str, str]], scorers: Iterable[Scorer] = SCORERS
 ) -> list[Disagreement]:
-    """List the samples on which ours and any of the other scorers differ.
+    """Lists the samples on which ours and any of the other scorers differ.
 
     Args:
         samples: `(sample id, gold, response)`.

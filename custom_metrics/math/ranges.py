@@ -19,7 +19,7 @@ _RANGE = re.compile(
 
 
 def read(answer: str) -> Node | None:
-    r"""Read an answer as a range, or return None.
+    r"""Reads an answer as a range, or returns None.
 
     With a plain hyphen the second number must be the larger one.
 

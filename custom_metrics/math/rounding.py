@@ -26,7 +26,7 @@ _OPERATIONS: dict[str, _Operation] = {
 
 
 def is_rounded(operands: list[Node], right: Node) -> bool:
-    r"""Tell whether the side behind an `\approx` is a rounding of the exact value before it.
+    r"""Tells whether the side behind an `\approx` is a rounding of the exact value before it.
 
     The exact value then is the answer.
 
@@ -44,7 +44,7 @@ def is_rounded(operands: list[Node], right: Node) -> bool:
 
 
 def may_be_near(exact: Node, right: Node) -> bool:
-    """Tell whether two constants lie near each other.
+    """Tells whether two constants lie near each other.
 
     Units are not converted, so two of them may.
     """

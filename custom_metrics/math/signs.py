@@ -35,7 +35,7 @@ def distribute(node: Node) -> Node:
 
 
 def expand_signs(node: Node) -> Node:
-    r"""Write out `\pm`: a value with a double sign is the list of its values."""
+    r"""Writes out `\pm`: a value with a double sign is the list of its values."""
     if not any(item.op == "pm" for item in node.walk()):
         return node
     if node.op in {"list", "set"}:

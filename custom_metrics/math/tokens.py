@@ -94,7 +94,7 @@ class TooComplex(Exception):  # noqa: N818 - a verdict about the input, not a fa
 
 @lru_cache(maxsize=256)
 def tokenise(answer: str, *, thousands: bool = True) -> tuple[Token, ...]:
-    """Turn an answer into tokens.
+    """Turns an answer into tokens.
 
     Args:
         answer: Content of a box.
@@ -178,7 +178,7 @@ def _word(value: str, *, follows_value: bool) -> list[Token]:
 
 
 def _is_product(value: str, *, follows_value: bool) -> bool:
-    """Tell whether a run of letters is a product of them, and neither a unit nor a word."""
+    """Tells whether a run of letters is a product of them, and neither a unit nor a word."""
     lower = value.lower()
     if lower in words.PLAIN_UNITS and _PRODUCT_OF_TWO.fullmatch(value):
         return value == "GM" or not follows_value
@@ -276,7 +276,7 @@ def _argument(text: str, position: int) -> tuple[str, int]:
 
 
 def _text(content: str, *, upright: bool) -> list[Token]:
-    r"""Return the tokens of `\text{...}`.
+    r"""Returns the tokens of `\text{...}`.
 
     Mathematics written in it is mathematics, the rest is one text token.
     """

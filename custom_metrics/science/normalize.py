@@ -121,7 +121,7 @@ def token_f1(pred: str, ref: str, mode: str = CORRECTED) -> float:
 
 
 def add(total: Counts, row: Counts) -> None:
-    """Add one row's counts to a running total."""
+    """Adds one row's counts to a running total."""
     for name, value in row.items():
         total[name] = total.get(name, 0) + value
 

@@ -77,7 +77,7 @@ def _as_reference(value: Any, default: Any) -> Any:
 
 
 def score_row(task: Task, reply: str, reference: str, mode: str = CORRECTED) -> Row:
-    """Parse and score one reply.
+    """Parses and scores one reply.
 
     Args:
         task: The task.

@@ -43,7 +43,7 @@ def _tokenizer(stemmer: bool) -> Any:
 
 
 def _shorten(text: str) -> str:
-    """Bound a text; lines without a word go too.
+    """Bounds a text; lines without a word go too.
 
     rougeLsum compares every pair of lines, and such lines for nothing.
     """
@@ -115,7 +115,7 @@ def _ratios(hits: int, predicted: int, expected: int) -> dict[str, float]:
 
 
 def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, float]:
-    """Compute rougeLsum with bit vectors.
+    """Computes rougeLsum with bit vectors.
 
     It takes the union over predicted lines, each word counted once per occurrence.
     """
@@ -138,7 +138,7 @@ def _long_summary(prediction: str, reference: str, stemmer: bool) -> dict[str, f
 
 
 def _union_of_matches(line: list[str], candidates: list[list[str]]) -> list[str]:
-    """List the words of a line that a common subsequence with any candidate holds, in order."""
+    """Lists the words of a line that a common subsequence with any candidate holds, in order."""
     positions: set[int] = set()
     for candidate in candidates:
         positions.update(common_subsequence(line, candidate))
@@ -179,7 +179,7 @@ def _short(prediction: str, reference: str, types: tuple[str, ...], stemmer: boo
 def rouge_scores(
     *, prediction: str, reference: str, types: Sequence[str] = ROUGE_TYPES, stemmer: bool = False
 ) -> Scores:
-    r"""Compare a text with its reference by ROUGE.
+    r"""Compares a text with its reference by ROUGE.
 
     Tokens are runs of `[a-z0-9]` of the lower-cased text, so texts in other scripts score 0 even
     against themselves. rouge1 and rouge2 count shared n-grams; rougeL takes the longest common

@@ -100,7 +100,7 @@ def _moments(logprobs: Any) -> tuple[list[float], list[float]]:
 
 
 def grad_norm(lm: Any, rows: Sequence[Encoded]) -> list[Response]:
-    """Return the mean gradient norm over parameter tensors.
+    """Returns the mean gradient norm over parameter tensors.
 
     The gradient is of the mean loss over all scored tokens but the last.
 

@@ -41,7 +41,7 @@ def judge_scores(
     refusal: str | None = None,
     compat: bool = False,
 ) -> dict[str, Any] | None:
-    r"""Read the scores out of a judge's answer.
+    r"""Reads the scores out of a judge's answer.
 
     The last JSON object that has all expected keys counts. Code fences, text around it, single
     quotes, numeric strings, nested objects and further keys are accepted; a broken object is not

@@ -185,7 +185,7 @@ class Asker:
         uses: Sequence[Use],
         stopped: Sequence[Exception],
     ) -> Judgement | None:
-        """Ask a question, again where that may help.
+        """Asks a question, again where that may help.
 
         Returns:
             The outcome; None where another question stopped all of them before.
@@ -277,7 +277,7 @@ class Asker:
         return None
 
     async def _reserve(self, service: Service, request: Request) -> float:
-        """Set aside what a request may cost, as soon as those on their way leave room for it.
+        """Sets aside what a request may cost, as soon as those on their way leave room for it.
 
         Raises:
             Stopped: it does not fit into what is left.
@@ -349,11 +349,11 @@ class Pace:
         self._not_before = 0.0
 
     def hold(self, seconds: float) -> None:
-        """Let nobody ask for so long."""
+        """Lets nobody ask for so long."""
         self._not_before = max(self._not_before, time.monotonic() + seconds)
 
     async def turn(self) -> None:
-        """Wait until asking is allowed."""
+        """Waits until asking is allowed."""
         while (wait := self._not_before - time.monotonic()) > 0:  # noqa: ASYNC110 - a time, not an event
             # Not all at the same moment.
             await asyncio.sleep(wait + random.uniform(0, min(0.25 * wait, 1.0)))  # noqa: S311 - spreads load

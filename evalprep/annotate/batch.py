@@ -126,7 +126,7 @@ class Desk:
         self._api: Batches = BATCHES[service.wire.name]
 
     async def submit(self, questions: Sequence[Question], inputs: Mapping[str, str]) -> list[Batch]:
-        """Send questions as one batch, or as several where the provider takes no more in one.
+        """Sends questions as one batch, or as several where the provider takes no more in one.
 
         Raises:
             UnansweredError, RefusedError: the provider did not take it; the ledger says how far it
@@ -257,7 +257,7 @@ class Desk:
         return [known[key][attempt - 1] for key, attempt in pairs]
 
     async def follow(self, batch: Batch) -> Batch:
-        """Ask how a batch is doing; one whose submission was cut off is looked for first.
+        """Asks how a batch is doing; one whose submission was cut off is looked for first.
 
         Raises:
             UnansweredError, RefusedError: the provider does not say.
@@ -298,7 +298,7 @@ class Desk:
         return next(new_ids, None)
 
     async def cancel(self, batch: Batch) -> None:
-        """Ask to end a batch early; what is finished can still be collected.
+        """Asks to end a batch early; what is finished can still be collected.
 
         Raises:
             UnansweredError, RefusedError: the provider did not take it.
@@ -307,7 +307,7 @@ class Desk:
             await self._api.cancel(self._service, batch.batch_id)
 
     async def collect(self, batch: Batch) -> Batch:
-        """Fetch what there is, from the output and from the error file, and keep every answer.
+        """Fetches what there is, from the output and from the error file, and keeps every answer.
 
         Requests without a line are `expired` where the batch is, else `failed`; both may be
         submitted again.

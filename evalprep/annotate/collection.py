@@ -53,7 +53,7 @@ class Asked:
         return self.plain or ("sent" if self.has_schema else "none")
 
     def make_anew(self, kept: Kept) -> None:
-        """Make the questions anew from what is known by now.
+        """Makes the questions anew from what is known by now.
 
         Those that follow others have their texts then.
         """
@@ -67,7 +67,7 @@ class Asked:
             self.of_task[task] = renewed
 
     def drop_schema(self, kept: Kept, why: str) -> None:
-        """Ask for replies in no form; answers to that have keys of their own."""
+        """Asks for replies in no form; answers to that have keys of their own."""
         self.who = self.who.without_schema()
         self.plain = why
         self.make_anew(kept)

@@ -134,7 +134,7 @@ def _answer_all(
     questions: Sequence[Question],
     progress: Progress,
 ) -> list[str]:
-    """Compute and keep the answers, chunk by chunk; why it ended before the last one."""
+    """Computes and keeps the answers, chunk by chunk; why it ended before the last one."""
     done = 0
     for chunk in _chunks(questions):
         progress(annotator.name, task, done, len(questions))

@@ -178,7 +178,7 @@ class Ledger:
         return connection
 
     def _refuse(self, connection: sqlite3.Connection) -> None:
-        """Raise for a file that is no ledger, or one of the future."""
+        """Raises for a file that is no ledger, or one of the future."""
         where = str(self.path)
         if not is_ours(connection):
             raise BadInput(
@@ -203,7 +203,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Leave one file that can be copied as it is, where nobody else has it open."""
+        """Leaves one file that can be copied as it is, where nobody else has it open."""
         if self._write:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA journal_mode = DELETE")
@@ -228,7 +228,7 @@ class Ledger:
             raise _unusable(self.path, error) from error
 
     def put(self, attempts: Iterable[Attempt], uses: Iterable[Use] = ()) -> None:
-        """Write rows, over those of the same key and attempt."""
+        """Writes rows, over those of the same key and attempt."""
         with self.transaction() as connection:
             self.put_into(connection, attempts, uses)
 
@@ -312,10 +312,11 @@ class Ledger:
 
     def chosen(self, run: str) -> dict[str, Chosen]:
         """Annotator -> the model whose answers the scores of a run take."""
-        rows = [row for row in self._chosen_rows() if row[0] == run]
-        return {
-            row[1]: replace(Chosen(*row[:-1]), signed=self._is_signed(row)) for row in sorted(rows)
-        }
+        chosen: dict[str, Chosen] = {}
+        for row in sorted(row for row in self._chosen_rows() if row[0] == run):
+            choice = Chosen(*row[:-1])
+            chosen[choice.annotator] = replace(choice, signed=self._is_signed(row))
+        return chosen
 
     def _chosen_rows(self) -> list[tuple[Any, ...]]:
         return self.query(_CHOSEN.select(with_digest=self._signed))
@@ -335,7 +336,7 @@ class Ledger:
         ]
 
     def close_interrupted(self) -> int:
-        """Mark direct requests that a crash left on their way.
+        """Marks direct requests that a crash left on their way.
 
         The lock says that nobody waits for them.
 

@@ -171,7 +171,7 @@ def ask_here(
     again: bool,
     done: Callable[[Question, Judgement], None],
 ) -> Sum:
-    """Ask everything that waits, and then what follows the replies; each question once."""
+    """Asks everything that waits, and then what follows the replies; each question once."""
     summed = Sum()
     first = True
     while True:
@@ -190,7 +190,7 @@ def ask_here(
 
 
 def _refresh_attempts(ledger: Ledger, questions: Sequence[Question]) -> None:
-    """Read the attempts of each question from the ledger again."""
+    """Reads the attempts of each question from the ledger again."""
     known = ledger.attempts(question.key for question in questions if question.key)
     for question in questions:
         question.attempts = known.get(question.key or "", question.attempts)

@@ -185,7 +185,7 @@ class Budget:
         return bool(self._reserved)
 
     def reserve(self, tokens_in: int, tokens_out: int) -> float | None:
-        """Set aside what a request may cost at most.
+        """Sets aside what a request may cost at most.
 
         Returns:
             The sum; None where it does not fit any more.
@@ -199,7 +199,7 @@ class Budget:
         return worst
 
     def settle(self, reserved: float, cost: float | None) -> None:
-        """Count what a request cost; all that was set aside where that is unknown."""
+        """Counts what a request cost; all that was set aside where that is unknown."""
         if self.price is not None:
             self._reserved.remove(reserved)
         self.spent += reserved if cost is None else cost

@@ -23,7 +23,7 @@ class LeavesError(Exception):
 
 @contextlib.contextmanager
 def cpu_bound(seconds: float) -> Iterator[None]:
-    """Stop the block after a number of CPU seconds of this process.
+    """Stops the block after a number of CPU seconds of this process.
 
     CPU time and not wall-clock time, so that the outcome does not depend on what else the machine
     does. Python's regular expression engine looks for signals while it works, so a pattern that

@@ -135,7 +135,7 @@ class Estimate:
 
 
 def estimate_tasks(done: FullCheck, settings: RunSettings) -> list[TaskEstimate]:
-    """Count or guess the tokens of every task, of the rows that `limit` leaves."""
+    """Counts or guess the tokens of every task, of the rows that `limit` leaves."""
     return [
         _estimate_task(task, done.tokenizer, settings) for task in done.loaded if task.instances
     ]
@@ -260,7 +260,7 @@ def estimate_run(
     work_dir: Path | None = None,
     findings: Findings | None = None,
 ) -> Estimate:
-    """Estimate a run.
+    """Estimates a run.
 
     Args:
         done: The loaded tasks.
@@ -309,7 +309,7 @@ def _predict(
     card: dict[str, Any] | None,
     name: str,
 ) -> None:
-    """Take the time from what is known of the GPU, or of a CPU where the device has no name."""
+    """Takes the time from what is known of the GPU, or of a CPU where the device has no name."""
     if card is not None and "tflops" in card:
         _compute(estimate, shape, settings, card)
     elif name:
@@ -326,7 +326,7 @@ def _device(machine: Destination) -> str:
 def _measure(
     estimate: Estimate, done: FullCheck, settings: RunSettings, work_dir: Path, prompts: int
 ) -> None:
-    """Take the time of some prompts on the real engine."""
+    """Takes the time of some prompts on the real engine."""
     from evalprep.run import calibrated
 
     limit = settings.core.limit
@@ -341,7 +341,7 @@ def _measure(
 def _compute(
     estimate: Estimate, shape: ModelShape, settings: RunSettings, card: dict[str, Any]
 ) -> None:
-    """Compute the time from the data sheet of a GPU."""
+    """Computes the time from the data sheet of a GPU."""
     memory = estimate.memory
     if memory is None:
         return

@@ -52,7 +52,7 @@ def cause(finding: Finding) -> str:
 
 
 def fold(findings: Iterable[Finding]) -> list[Fold]:
-    """Put findings of one code together, in the order in which the codes come."""
+    """Puts findings of one code together, in the order in which the codes come."""
     folds: dict[str, Fold] = {}
     for finding in findings:
         folded = folds.setdefault(finding.code, Fold(finding.code))

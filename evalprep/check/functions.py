@@ -96,7 +96,7 @@ def _source(ref: FunctionRef) -> tuple[Path | None, bool]:
 
 
 def _check_ref(ref: FunctionRef, leaf: Leaf, key: str, findings: Findings) -> Path | None:
-    """Report a missing function; the module's file when it lies beside the YAML."""
+    """Reports a missing function; the module's file when it lies beside the YAML."""
     module, _, name = ref.spec.rpartition(".")
     if not module:
         what = f"!function {ref.spec} names no module"

@@ -173,7 +173,7 @@ def _rows_of(static: StaticCheck, settings: RunSettings) -> dict[str, TaskRows]:
 def _load_together(
     manager: Any, static: StaticCheck, failing: set[str], findings: Findings
 ) -> dict[str, Any]:
-    """Load each requested name whole, as the run will.
+    """Loads each requested name whole, as the run will.
 
     A failure is later looked for task by task.
     """
@@ -226,7 +226,7 @@ def _function_keys(leaf: Leaf) -> Iterator[tuple[str, FunctionRef]]:
 
 
 def _import_failure(ref: FunctionRef) -> str:
-    """Import the module of a function; returns what went wrong, nothing where all is well."""
+    """Imports the module of a function; returns what went wrong, nothing where all is well."""
     from lm_eval.tasks._yaml_loader import _import_func_in_yml
 
     try:

@@ -363,7 +363,7 @@ def _check_values(leaf: Leaf, function: str, step: dict[str, Any], findings: Fin
 
 
 def _check_pattern(leaf: Leaf, pattern: str, characters: int, findings: Findings) -> None:
-    """Report a pattern that is none, or that some reply of the task's own length would hold up."""
+    """Reports a pattern that is none, or that some reply of the task's own length would hold up."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError) as error:

@@ -53,7 +53,7 @@ class Slow:
 def slowness(
     pattern: str, flags: int = 0, *, search: bool = True, whole: bool = False
 ) -> Slow | None:
-    """Tell whether there are texts on which a pattern takes more than linear time.
+    """Tells whether there are texts on which a pattern takes more than linear time.
 
     Args:
         pattern: The regular expression.
@@ -290,7 +290,7 @@ class _Components:
         return None
 
     def _close(self, state: int) -> None:
-        """Take a component off the stack, and keep it where it has a cycle."""
+        """Takes a component off the stack, and keeps it where it has a cycle."""
         start = self._stack.index(state)
         members = self._stack[start:]
         del self._stack[start:]

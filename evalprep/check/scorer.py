@@ -58,7 +58,7 @@ class Scorer:
         self.draws = max(int(self.task.get_config("repeats") or 1), 1)
 
     def score(self, number: int, replies: list[Any], label: str) -> Verdict:
-        """Score one row.
+        """Scores one row.
 
         Args:
             number: The row.

@@ -197,7 +197,7 @@ def yaml_mapping(text: str) -> dict[str, Any]:
 
 
 def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) -> TaskFile | None:
-    """Read one YAML file and what it includes; None when lm-eval would skip it."""
+    """Reads one YAML file and what it includes; None when lm-eval would skip it."""
     path = path.resolve()
     try:
         data, node = compose(
@@ -232,7 +232,7 @@ def read_file(path: Path, findings: Findings, *, seen: tuple[Path, ...] = ()) ->
 
 
 def _check_marks(path: Path, node: Any, findings: Findings) -> dict[str, int]:
-    """Report keys that are written twice and words that are no texts.
+    """Reports keys that are written twice and words that are no texts.
 
     Returns the line of each top-level key.
     """
@@ -354,7 +354,7 @@ def _is_registered(
 def _register_tags(
     file: TaskFile, tree: Tree, own: dict[str, TaskFile], tagged: dict[str, TaskFile]
 ) -> None:
-    """Register the tags of a task; lm-eval does not for groups."""
+    """Registers the tags of a task; lm-eval does not for groups."""
     if file.kind == "group":
         return
     tags = file.data.get("tag")

@@ -33,7 +33,7 @@ _PROVEN_BY_ROWS = frozenset({"template_hash", "data"})
 
 
 def check_allowed(allow: Sequence[str], where: str, problems: Problems) -> None:
-    """Report names of facts that cannot be allowed to differ."""
+    """Reports names of facts that cannot be allowed to differ."""
     allowed = ", ".join(QUESTION)
     for name in allow:
         if name not in QUESTION:

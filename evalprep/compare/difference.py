@@ -205,7 +205,7 @@ class Difference:
         return self.binary or self.unit == POINTS
 
     def set_detectable(self, alpha: float) -> None:
-        """Set `mde` for tests at a level: the interval's half-width times 1 + z_80 / z.
+        """Sets `mde` for tests at a level: the interval's half-width times 1 + z_80 / z.
 
         None beyond what can differ.
         """
@@ -260,7 +260,7 @@ def difference(
     bounds: tuple[float, float] | None = None,
     may_be_share: bool = True,
 ) -> Difference:
-    """Compare paired scores.
+    """Compares paired scores.
 
     Args:
         now: Scores of the candidate.

@@ -48,7 +48,7 @@ def show(
     subtasks: bool = False,
     width: int | None = None,
 ) -> None:
-    """Print a comparison.
+    """Prints a comparison.
 
     Args:
         comparison: What to print.

@@ -26,7 +26,7 @@ UNPAIRED = "unpaired: from stored scores, without samples; pairing would show sm
 def compare_stored(
     run: Run, other: Run, names: Collection[str], settings: Settings
 ) -> list[Conclusion]:
-    """Compare every stored score of some tasks or groups that both results files hold."""
+    """Compares every stored score of some tasks or groups that both results files hold."""
     conclusions: list[Conclusion] = []
     for name in names:
         task, against = run.known(name), other.known(name)

@@ -83,7 +83,7 @@ def compare_whole(
     *,
     filter_name: str | None = None,
 ) -> Conclusion:
-    """Compare one metric over all rows of two runs of a task."""
+    """Compares one metric over all rows of two runs of a task."""
     chosen_filter = task.primary.filter if filter_name is None else filter_name
     now = task.metric(metric, chosen_filter)
     before = against.metric(metric, chosen_filter)

@@ -69,7 +69,7 @@ def read_fields(
     where: str = "",
     whole: bool = True,
 ) -> Iterator[FieldRow]:
-    """Stream the fields of a file.
+    """Streams the fields of a file.
 
     Args:
         path: JSON, JSON Lines, parquet, CSV or TSV.
@@ -94,7 +94,7 @@ def read_fields(
 def fields_of_records(
     records: Iterable[Mapping[str, Any]], expressions: Mapping[str, str]
 ) -> Iterator[FieldRow]:
-    """Stream the fields of records that are in memory already; see `read_fields`.
+    """Streams the fields of records that are in memory already; see `read_fields`.
 
     Args:
         records: Mappings, such as rows of a table.
@@ -135,7 +135,7 @@ def _without_problems(
 
 
 def _check_expressions(path: Path, form: str, expressions: Mapping[str, str], where: str) -> None:
-    """Refuse what is neither a JMESPath expression nor a column of the file."""
+    """Refuses what is neither a JMESPath expression nor a column of the file."""
     problems = []
     for name, expression in expressions.items():
         try:

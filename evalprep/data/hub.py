@@ -34,7 +34,7 @@ class HubFailure(BadInput):
 
 
 def hub_snapshot(location: str, revision: str | None, patterns: list[str], where: str) -> Path:
-    """Fetch files of a hub data set into the hub cache, or find them there when offline.
+    """Fetches files of a hub data set into the hub cache, or finds them there when offline.
 
     Args:
         location: Hub id `owner/name`.
@@ -64,7 +64,7 @@ def on_hub(place: Path | str) -> bool:
 
 
 def logs_at(place: str, where: str) -> Path:
-    """Fetch the JSON and parquet files of a folder of a hub data set, or that file.
+    """Fetches the JSON and parquet files of a folder of a hub data set, or that file.
 
     Args:
         place: `hub:owner/name/folder`, or a file in place of the folder.

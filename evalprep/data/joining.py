@@ -305,7 +305,7 @@ def join(
     texts: Callable[[Row], Sequence[str | None]],
     report: JoinReport,
 ) -> Iterator[tuple[Row, Row]]:
-    """Pair rows with their ground truth.
+    """Pairs rows with their ground truth.
 
     Args:
         rows: Input rows, streamed.

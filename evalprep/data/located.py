@@ -56,7 +56,7 @@ class Located(msgspec.Struct, frozen=True):
 
 
 def file_format(path: Path, declared: str | None, *, where: str = "") -> str:
-    """Tell how a file is read: as declared, by a name or a MIME type, else by its ending.
+    """Tells how a file is read: as declared, by a name or a MIME type, else by its ending.
 
     Raises:
         BadInput: neither says it.

@@ -56,7 +56,7 @@ def write_rows(
     task: str,
     rows_per_file: int | None = None,
 ) -> int:
-    """Write rows to one parquet file, or to a folder of several.
+    """Writes rows to one parquet file, or to a folder of several.
 
     Args:
         rows: Mappings or Arrow record batches, with a unique, non-empty `sample_id`; streamed. The
@@ -115,7 +115,7 @@ class _Parts:
         self._is_widened = False
 
     def add(self, table: pa.Table) -> None:
-        """Write a chunk whose schema holds everything seen so far."""
+        """Writes a chunk whose schema holds everything seen so far."""
         if self._files and table.schema != self.schema:
             self.close()
             self._is_widened = True

@@ -104,7 +104,7 @@ class Source:
         return any(value_at(row, name) is not None for row in rows)
 
     def require(self, columns: Sequence[str], *, where: str = "") -> None:
-        """Refuse a source that lacks columns.
+        """Refuses a source that lacks columns.
 
         Raises:
             BadInput: names the missing ones and lists those found.
@@ -131,7 +131,7 @@ class Source:
         )
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-        """Stream rows as mappings, in file order, in bounded memory.
+        """Streams rows as mappings, in file order, in bounded memory.
 
         Args:
             columns: Read only these; None reads all.
@@ -155,7 +155,7 @@ class Source:
             yield from rows
 
     def batches(self, *required: str) -> Iterator[pa.RecordBatch] | None:
-        """Stream all rows in columns, in bounded memory.
+        """Streams all rows in columns, in bounded memory.
 
         Args:
             required: Columns of text that there must be.
@@ -284,7 +284,7 @@ def open_source(
     folder: Path | None = None,
     where: str = "",
 ) -> Source:
-    """Find the files of one split.
+    """Finds the files of one split.
 
     Args:
         location: A local file or folder (relative to `folder`), a hub id `owner/name`, or an

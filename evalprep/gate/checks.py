@@ -136,7 +136,7 @@ def compare_for(
 
 
 def _check_rules(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
-    """Report rules for tasks that neither run has."""
+    """Reports rules for tasks that neither run has."""
     known = _known_tasks(run, other)
     free = [name for name in known if name not in (policy.tasks or {})]
     for name, rule in (policy.tasks or {}).items():
@@ -158,7 +158,7 @@ def _known_tasks(run: Run, other: Run | None) -> list[str]:
 
 
 def _check_listed_metrics(run: Run, other: Run | None, policy: Policy, problems: Problems) -> None:
-    """Report deciding metrics that no task has."""
+    """Reports deciding metrics that no task has."""
     if isinstance(policy.metrics, str):
         return
     sides = [run] if other is None else [run, other]
@@ -449,7 +449,7 @@ def _limits(item: Difference, rule: Rule, policy: Policy) -> tuple[float, float]
 def _check_limit(
     check: Check, item: Difference, rule: Rule, policy: Policy, problems: Problems
 ) -> None:
-    """Report a limit that no drop can exceed."""
+    """Reports a limit that no drop can exceed."""
     if item.range is None or check.max_drop + check.slack < item.range:
         return
     value = limit(rule.max_drop)

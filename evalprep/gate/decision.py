@@ -98,7 +98,7 @@ def decide(
     packs: Mapping[str, Pack] | None = None,
     choices: Sequence[NamedMetric] = (),
 ) -> Verdict:
-    """Hold a run against a policy.
+    """Holds a run against a policy.
 
     Args:
         run: The candidate.
@@ -226,7 +226,7 @@ def _floor_lines(comparison: Comparison) -> list[str]:
 
 
 def _judge(demands: Sequence[Demand], policy: Policy) -> None:
-    """Adjust p over all checks that have one, and set status and message."""
+    """Adjusts p over all checks that have one, and set status and message."""
     tested = [demand for demand in demands if demand.tested]
     adjusted = [demand.check.p or 0.0 for demand in tested]
     level = 1 - policy.confidence

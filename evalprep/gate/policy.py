@@ -221,7 +221,7 @@ class PolicyFile(_Strict):
 
 
 def read_policy(path: Path) -> Policy:
-    """Read and check a policy file.
+    """Reads and checks a policy file.
 
     Raises:
         BadInput: every mistake in it.

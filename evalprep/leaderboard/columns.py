@@ -88,7 +88,7 @@ class Columns:
 def columns_of(
     scores: Sequence[Scores], packs: Mapping[str, Pack], column_names: Sequence[str] = ()
 ) -> Columns:
-    """Find the columns of some scored runs.
+    """Finds the columns of some scored runs.
 
     Args:
         scores: One entry per run.

@@ -18,7 +18,7 @@ from evalprep.tables import harmless
 
 
 def export_board(board: Board, packs: Mapping[str, Pack], folder: Path) -> list[Path]:
-    """Let each pack of the board's scores write its own table (`export_board` in its `export.py`).
+    """Lets each pack of the board's scores write its own table (`export_board` in its `export.py`).
 
     A pack whose export fails is named in `board.notes`; the others still write theirs.
 

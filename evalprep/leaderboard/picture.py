@@ -62,7 +62,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most: int = 5) -> list[float]:
-        """Round values between the ends."""
+        """Rounds values between the ends."""
         span = self.high - self.low
         if self.log:
             step = max(1, math.ceil(span / most))

@@ -34,7 +34,7 @@ class Place:
 
 
 def place_of(run: Run) -> Place:
-    """Find the step in the revision, else in the last two parts of the path."""
+    """Finds the step in the revision, else in the last two parts of the path."""
     return place_in(without_home(run.model), str(run.arguments.get("revision") or ""))
 
 

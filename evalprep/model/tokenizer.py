@@ -209,7 +209,7 @@ def _today(form: str) -> str:
 
 
 def load_tokenizer(folder: Path | None) -> Tokenizer | None:
-    """Read a tokenizer; None when the folder is absent or holds no tokenizer.json."""
+    """Reads a tokenizer; None when the folder is absent or holds no tokenizer.json."""
     if folder is None or not (folder / "tokenizer.json").is_file():
         return None
     from tokenizers import Tokenizer as Encoder

@@ -41,7 +41,7 @@ class Previous:
     total: dict[str | None, int] = field(default_factory=dict)
 
     def add(self, verdict: bool | None, subtask: str | None) -> None:
-        """Count one published row; a row without verdict is not counted."""
+        """Counts one published row; a row without verdict is not counted."""
         if verdict is not None:
             self.total[subtask] = self.total.get(subtask, 0) + 1
             self.correct[subtask] = self.correct.get(subtask, 0) + int(verdict)
@@ -148,7 +148,7 @@ class Context:
         columns: Mapping[str, str] | None = None,
         where: str = "",
     ) -> Source:
-        """Open a data set (local or hub) and record it for the manifest.
+        """Opens a data set (local or hub) and records it for the manifest.
 
         Args:
             location: A path or hub id; or, as a user may write it, with more keys (`SourceSpec`),

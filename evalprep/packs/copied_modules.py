@@ -31,7 +31,7 @@ _sys.modules.setdefault(__package__, _types.ModuleType(__package__)).__path__ = 
 
 
 def bring_modules(pack: Path, folder: Path) -> list[Problem]:
-    """Copy the modules that a pack's rendered YAMLs name beside them.
+    """Copies the modules that a pack's rendered YAMLs name beside them.
 
     Args:
         pack: The pack's folder.
@@ -157,7 +157,7 @@ def _installed(name: str) -> bool:
 
 
 def _make_relative(node: ast.Import | ast.ImportFrom, lines: list[str], folder: Path) -> None:
-    """Rewrite `import rows` and `from rows import x` of a module beside this one.
+    """Rewrites `import rows` and `from rows import x` of a module beside this one.
 
     The count of lines stays.
     """

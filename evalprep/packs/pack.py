@@ -122,7 +122,7 @@ class Pack:
             ) from error
 
     def module(self, stem: str) -> ModuleType | None:
-        """Load `<stem>.py` of the pack or of one that extends it, None when none has such a file.
+        """Loads `<stem>.py` of the pack or of one that extends it, None when none has such a file.
 
         Raises:
             BadInput: the file cannot be imported.

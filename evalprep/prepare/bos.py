@@ -26,7 +26,7 @@ def is_said(core: Core) -> bool:
 
 
 def without_overruled_bos(plan: Plan, core: Core) -> None:
-    """Take the wish of a pack out of its tasks where the user says otherwise."""
+    """Takes the wish of a pack out of its tasks where the user says otherwise."""
     if not is_said(core):
         return
     for name, task in plan.tasks.items():

@@ -34,7 +34,7 @@ SCORED_ROWS = 200
 def check_built(
     built: Built, progress: Callable[[str], None] = lambda _: None, *, stop: bool = True
 ) -> list[Finding]:
-    """Check a built tree as `evalprep check` would, through lm-eval.
+    """Checks a built tree as `evalprep check` would, through lm-eval.
 
     Args:
         built: The tree.
@@ -111,7 +111,7 @@ def loadable(built: Built) -> Iterator[Path]:
 
 @contextmanager
 def _datasets_in(folder: str) -> Iterator[None]:
-    """Let `datasets` keep its copies of files here.
+    """Lets `datasets` keep its copies of files here.
 
     It would leave them in the user's cache for good.
     """

@@ -213,7 +213,7 @@ def invocation(
     local_only: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> Invocation:
-    """Make the call of one share.
+    """Makes the call of one share.
 
     Args:
         core: The configuration.

@@ -33,7 +33,7 @@ class _Declared:
 
 
 def check_scores(pack: Pack, plan: Plan) -> None:
-    """Refuse scores that could never be computed.
+    """Refuses scores that could never be computed.
 
     Raises:
         BadInput: scores that need each other, tasks that do not exist, functions that are nowhere

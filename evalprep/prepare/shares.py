@@ -51,7 +51,7 @@ def shares(
     rows: Mapping[str, int | None],
     tokenizers: Callable[[], Sequence[Tokenizer | None]] = tuple,
 ) -> list[Share]:
-    """Sort the tasks of a plan into commands: by stage, then in the order of their first task.
+    """Sorts the tasks of a plan into commands: by stage, then in the order of their first task.
 
     Args:
         plan: Everything that runs; what is excluded is left out.

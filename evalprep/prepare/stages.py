@@ -58,7 +58,7 @@ class Stage:
 
 
 def continue_stages(work_dir: Path, run: str = "") -> list[Stage]:
-    """Make the data of every later task whose earlier replies are all there.
+    """Makes the data of every later task whose earlier replies are all there.
 
     What is made already stays.
 
@@ -148,7 +148,7 @@ class _Source:
 
 
 def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
-    """Read the replies of the tasks that a task waits for."""
+    """Reads the replies of the tasks that a task waits for."""
     from evalprep.annotate import attach
     from evalprep.results import row_mappings
 
@@ -164,7 +164,7 @@ def _source(task: TaskPlan, run: Run, pack: Pack) -> _Source:
 
 
 def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
-    """Write the data of one later task, unless they are made from the same replies already.
+    """Writes the data of one later task, unless they are made from the same replies already.
 
     Returns:
         The outcome, and the preparation as it is then.
@@ -192,7 +192,7 @@ def _make(name: str, run: Run, prepared: Prepared) -> tuple[Stage, Prepared]:
 
 
 def _replace_manifest(prepared: Prepared) -> None:
-    """Write the manifest anew; a folder of the user's own stays hers at every moment."""
+    """Writes the manifest anew; a folder of the user's own stays hers at every moment."""
     work_dir = prepared.folder
     own = not why_foreign(work_dir)
     text = manifest_text(prepared.manifest)

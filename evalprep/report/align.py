@@ -183,7 +183,7 @@ class TaskRows:
 
 
 def align(name: str, runs: Sequence[Run]) -> TaskRows:
-    """Line up a task's rows: those of the first run that has it, then what only later runs have.
+    """Lines up a task's rows: those of the first run that has it, then what only later runs have.
 
     Rows are matched by id, rows that share one by order of appearance; rows of another tool by
     what they have in common with those of the first run.

@@ -78,7 +78,7 @@ class NotDataError(ValueError):
 
 @contextlib.contextmanager
 def _without_data(place: ScorerPlace) -> Iterator[None]:
-    """Let tasks that are made meanwhile take the row of a run for their data set."""
+    """Lets tasks that are made meanwhile take the row of a run for their data set."""
     from lm_eval.api.task import ConfigurableTask
 
     row = row_of(place, place.first) if place.first is not None else {}

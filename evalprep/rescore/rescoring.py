@@ -28,7 +28,7 @@ def rescore_task(
     workers: Workers | None = None,
     writer: RunWriter | None = None,
 ) -> TaskRescore:
-    """Score one task's saved samples anew.
+    """Scores one task's saved samples anew.
 
     Args:
         run: The run.
@@ -93,7 +93,7 @@ def _take_values_over_all_rows(
 def _not_too_slow(
     name: str, pairs: Iterator[tuple[Sample, Outcome]]
 ) -> Iterator[tuple[Sample, Outcome]]:
-    """Pass outcomes on, until the scorer was stopped too often to be waited for."""
+    """Passes outcomes on, until the scorer was stopped too often to be waited for."""
     stopped: list[str] = []
     for sample, outcome in pairs:
         if outcome.stopped:

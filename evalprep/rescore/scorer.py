@@ -37,7 +37,7 @@ class Scorer:
 
     @classmethod
     def load(cls, place: ScorerPlace) -> Scorer:
-        """Load it.
+        """Loads it.
 
         Raises:
             BadInput: the task cannot be loaded from there.
@@ -100,7 +100,7 @@ def _score(
 
 
 def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
-    """Score one saved sample, and the output published for it where the row has one.
+    """Scores one saved sample, and the output published for it where the row has one.
 
     Never raises, and ends.
     """
@@ -115,7 +115,7 @@ def score_sample(scorer: Scorer, sample: Sample) -> Outcome:
 
 
 def score_samples(scorer: Scorer, samples: Sequence[Sample]) -> list[Outcome]:
-    """Score several samples.
+    """Scores several samples.
 
     After some on which the scorer had to be stopped, it is not tried on the others.
     """

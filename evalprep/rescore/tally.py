@@ -139,7 +139,7 @@ def scorer_changes(task: TaskRun, fresh: Any) -> list[str] | None:
 def tally(
     result: TaskRescore, primary: Metric, pairs: Iterator[tuple[Sample, Outcome]]
 ) -> Iterator[tuple[Sample, Outcome]]:
-    """Count changes into `result` while the pairs pass through."""
+    """Counts changes into `result` while the pairs pass through."""
     values_before, values_now = _Mean(), _Mean()
     for sample, outcome in pairs:
         result.n += 1
@@ -197,7 +197,7 @@ def _change_of(
 
 
 def _count_change(result: TaskRescore, change: Change) -> None:
-    """Keep a change, and count its direction where both scores exist."""
+    """Keeps a change, and counts its direction where both scores exist."""
     if change.now is not None and change.before is not None:
         result.up += int(change.now > change.before)
         result.down += int(change.now < change.before)

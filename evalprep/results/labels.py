@@ -86,7 +86,7 @@ def _bad_labels(what: str) -> BadInput:
 
 
 def label_runs(runs: Sequence[Run], labels: Sequence[str] = ()) -> list[str]:
-    """Name every run, and keep the name as its label.
+    """Names every run, and keeps the name as its label.
 
     A label that is given counts; the others get the first of model name, model name with parent
     folder, with revision, with the folder that its output went to or one of two above, with its

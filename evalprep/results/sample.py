@@ -221,7 +221,7 @@ def filtered_of(filtered_resps: list[Any]) -> Any:
 
 
 def loads(raw: bytes | msgspec.Raw) -> Any:
-    """Decode one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
+    """Decodes one JSON value; bare NaN and Infinity, which lm-eval writes, are accepted.
 
     Raises:
         ValueError: not JSON.
@@ -418,7 +418,7 @@ def is_blank(resps: list[Any]) -> int:
 
 
 def read_samples(path: Path, *, filter_name: str | None = None) -> Iterator[Sample | Damage]:
-    """Stream a samples file line by line, in bounded memory.
+    """Streams a samples file line by line, in bounded memory.
 
     Args:
         path: The file.

@@ -30,7 +30,7 @@ _METRICS, _FILTER = FIELDS.index("metrics"), FIELDS.index("filter")
 
 
 def read_table(path: Path, filter_name: str, *, id_source: str | None = None) -> Table:
-    """Read one filter of a samples file into columns, in one pass.
+    """Reads one filter of a samples file into columns, in one pass.
 
     Args:
         path: The samples file.

@@ -61,7 +61,7 @@ def by_rule(
 
 
 def check_rule(rule: str, packs: Iterable[Pack], where: str) -> None:
-    """Refuse a rule that none of some packs knows.
+    """Refuses a rule that none of some packs knows.
 
     Raises:
         BadInput: it is unknown.

@@ -37,7 +37,7 @@ class _Tally:
     verdicts: bool = True
 
     def add(self, value: float) -> None:
-        """Count one value."""
+        """Counts one value."""
         self.total += value
         self.count += 1
         self.verdicts = self.verdicts and value in (0.0, 0.5, 1.0)

@@ -82,7 +82,7 @@ class Engine:
         return get_model(config.model)
 
     def load(self, model_class: Any, config: Any) -> Any:
-        """Make the model as lm-eval does for this command."""
+        """Makes the model as lm-eval does for this command."""
         started = time.time()
         lm = model_class.create_from_arg_obj(
             config.model_args,
@@ -128,7 +128,7 @@ class Engine:
         config.model_args = self._arguments
 
     def unanswered(self, error: Exception) -> None:
-        """Take note of an error that came out of the model, not of a task or its scorer."""
+        """Takes note of an error that came out of the model, not of a task or its scorer."""
         self._unanswered = error
 
     def at_fault(self, task: str, error: Exception) -> str:

@@ -91,14 +91,14 @@ class Worker:
         self._log = _Log(self.process.stdout, folder.log)
 
     def begin(self, folder: RunFolder, lock: IO[str], cut: Cut, *, merge_only: bool) -> None:
-        """Tell it to work on a command; it holds the lock of the folder until it is through."""
+        """Tells it to work on a command; it holds the lock of the folder until it is through."""
         self._log.go_on_in(folder.log)
         request = {"folder": str(folder.path), "cut": cut.as_list(), "merge_only": merge_only}
         with contextlib.suppress(OSError):  # it has ended; whoever waits for it will see
             self._channel.send(request, [lock.fileno()])
 
     def wait(self, seconds: float) -> Ended | None:
-        """Wait for the end of the command; None where it goes on."""
+        """Waits for the end of the command; None where it goes on."""
         ready, _, _ = select.select([self._channel], [], [], seconds)
         if not ready:
             return None
@@ -146,7 +146,7 @@ class _Log(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Carry until the last process that prints is gone."""
+        """Carries until the last process that prints is gone."""
         with self._source:
             while select.select([self._source], [], []):
                 with self._lock:
@@ -157,7 +157,7 @@ class _Log(threading.Thread):
                     return
 
     def settle(self) -> None:
-        """Wait until everything that was printed so far is in its log."""
+        """Waits until everything that was printed so far is in its log."""
         end = time.monotonic() + _SETTLING_SECONDS
         while self.is_alive() and time.monotonic() < end:
             with self._lock, contextlib.suppress(OSError, ValueError):
@@ -169,13 +169,13 @@ class _Log(threading.Thread):
             time.sleep(0.01)
 
     def go_on_in(self, place: Path) -> None:
-        """Write into another log from now on."""
+        """Writes into another log from now on."""
         with self._lock:
             self._target.close()
             self._target = place.open("ab", buffering=0)
 
     def end(self) -> None:
-        """Write the last of it."""
+        """Writes the last of it."""
         self.join(_SETTLING_SECONDS)
         with self._lock:
             self._target.close()
@@ -212,7 +212,7 @@ class Holder:
         return self.worker is not None and self.worker.key == engine_key(job)
 
     def let_go(self, at_once: Callable[[], bool] = lambda: False) -> None:
-        """End the worker, if there is one."""
+        """Ends the worker, if there is one."""
         if self.worker is not None:
             self.worker.end(at_once)
             self.worker = None

@@ -41,7 +41,7 @@ def run_job(
     holder: Holder,
     elsewhere: Elsewhere | None = None,
 ) -> tuple[int, str]:
-    """Run one command to its end.
+    """Runs one command to its end.
 
     Args:
         job: The command.
@@ -77,7 +77,7 @@ def run_job(
 
 
 def _run_here(follow: Callable[..., Ended], folder: RunFolder, signals: _Signals) -> Ended:
-    """Let workers of this machine run the units, until no further start can finish one."""
+    """Lets workers of this machine run the units, until no further start can finish one."""
     crashes = 0
     while True:
         before = folder.state()
@@ -124,7 +124,7 @@ def _follow(
     *,
     merge_only: bool = False,
 ) -> Ended:
-    """Let a worker work on the command, and see how that ends."""
+    """Lets a worker work on the command, and see how that ends."""
     worker = holder.of(job, folder)
     folder.log.touch()
     state = folder.state()
@@ -164,7 +164,7 @@ def _begin(folder: RunFolder) -> None:
 
 
 def _mark(folder: RunFolder, phase: str, message: str) -> None:
-    """Say in the state how the worker ended, when it could not do so itself."""
+    """Says in the state how the worker ended, when it could not do so itself."""
     state = folder.state()
     state.phase = phase
     state.message = message or state.message

@@ -115,7 +115,7 @@ def scores(merged: Path) -> dict[str, tuple[float | None, str]]:
 
 
 def publish(merged: Path, job: Job) -> Path:
-    """Copy the merged files to where lm-eval would have written them, the results file last.
+    """Copies the merged files to where lm-eval would have written them, the results file last.
 
     Done again after a kill it writes the same files under the same names.
     """

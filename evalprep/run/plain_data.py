@@ -124,7 +124,7 @@ def _wrapped(kind: str, content: Any) -> dict[str, Any]:
 
 
 def refuse_pickles(folder: Path) -> None:
-    """Refuse a folder with replies of release 0.1.0.
+    """Refuses a folder with replies of release 0.1.0.
 
     Raises:
         BadInput: there are such, in it or in a folder below.

@@ -64,7 +64,7 @@ class Outcome:
 def plan_on_node(
     job: dict[str, Any], shard_rows: int, earlier: list[dict[str, Any]], replicas: int
 ) -> PlannedUnits:
-    """Cut the tasks of a command into units.
+    """Cuts the tasks of a command into units.
 
     Args:
         job: The command as plain data.
@@ -117,13 +117,13 @@ class Replica:
         self._call: Call | None = None
 
     def load(self) -> float:
-        """Load the tasks and the model; the seconds that the model took."""
+        """Loads the tasks and the model; the seconds that the model took."""
         self._call = open_call(self._job, self._engine)
         self._engine.load(self._call.model_class, self._call.config)
         return self._engine.seconds or 0.0
 
     def run(self, plain_unit: dict[str, Any]) -> Outcome:
-        """Run a unit; what fails in it is part of the outcome."""
+        """Runs a unit; what fails in it is part of the outcome."""
         assert self._call is not None, "load comes first"
         unit = Unit(**plain_unit)
         unit.status = RUNNING

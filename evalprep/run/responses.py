@@ -93,7 +93,7 @@ class ResponseFile:
                 }
 
     def add(self, answers: Mapping[Key, Answer]) -> None:
-        """Keep answers on disk."""
+        """Keeps answers on disk."""
         self.known.update(answers)
         kept = [
             [key, answer.arguments, answer.response, answer.row]
@@ -128,7 +128,7 @@ def request_types(lm: LM) -> list[str]:
 def record(
     lm: LM, file: ResponseFile, first: int, unanswered: Callable[[Exception], None]
 ) -> Callable[[], None]:
-    """Make a model answer from the file what it answered before, and write down the rest at once.
+    """Makes a model answer from the file what it answered before, and writes down the rest at once.
 
     Args:
         lm: The model.

@@ -24,7 +24,7 @@ _STYLES = {
 
 @contextlib.contextmanager
 def showing(*, silent: bool) -> Iterator[Show]:
-    """Give the function that shows a state; what it showed last stays on the screen."""
+    """Gives the function that shows a state; what it showed last stays on the screen."""
     if silent:
         yield lambda _state, _percent, _speed: None
     elif sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", "unknown"}:
@@ -45,7 +45,7 @@ class _Lines:
         self.seen: dict[str, str] = {}
 
     def show(self, state: State, _percent: int | None, _speed: str = "") -> None:
-        """Print new lines."""
+        """Prints new lines."""
         if state.phase != self.phase:
             self.phase = state.phase
             print(state.phase, flush=True)
@@ -80,7 +80,7 @@ class _LiveTable:
         self.live.start()
 
     def show(self, state: State, percent: int | None, speed: str = "") -> None:
-        """Draw it."""
+        """Draws it."""
         if self.console.size != self.size:
             # The terminal has broken the old lines anew; where they begin now is not known.
             self.live.stop()
@@ -94,7 +94,7 @@ class _LiveTable:
         )
 
     def end(self) -> None:
-        """Leave the whole table on the screen."""
+        """Leaves the whole table on the screen."""
         self.live.stop()
         if self.last is not None and self.last.units:
             self.console.print(table(self.last, None, width=self.size.width))

@@ -38,7 +38,7 @@ class Call:
 
 
 def open_call(job: Job, engine: Engine, *, generates: bool = True) -> Call:
-    """Load the tasks of a command, and bring the engine to its settings.
+    """Loads the tasks of a command, and brings the engine to its settings.
 
     Args:
         job: The command.
@@ -74,7 +74,7 @@ class Walk:
         self.job = folder.job()
 
     def work(self, *, merge_only: bool) -> int:
-        """Run what is not finished, but where told not to, and write the files.
+        """Runs what is not finished, but where told not to, and writes the files.
 
         0 when all is done, else 1.
         """
@@ -88,7 +88,7 @@ class Walk:
         self.folder.save(self.state)
 
     def _plan(self, loaded: Loaded) -> None:
-        """Cut what could be loaded into units; what could not is a unit that failed."""
+        """Cuts what could be loaded into units; what could not is a unit that failed."""
         known = [unit for unit in self.state.units if unit.task in loaded.tasks]
         self.state.units = plan_units(loaded.tasks, self.job, self.cut, known)
         _take_over(self.folder, self.state)
@@ -97,7 +97,7 @@ class Walk:
         self._save()
 
     def _run_units(self, call: Call) -> None:
-        """Run the units without a result, as long as a further one can succeed."""
+        """Runs the units without a result, as long as a further one can succeed."""
         for unit in self.state.units:
             if unit.status in {DONE, FAILED}:
                 continue
@@ -106,7 +106,7 @@ class Walk:
             self._save()
 
     def _run(self, unit: Unit, call: Call) -> bool:
-        """Run one unit; False where no further one can succeed."""
+        """Runs one unit; False where no further one can succeed."""
         state, engine = self.state, self.engine
         if not engine.loaded:
             state.phase = "loading"
@@ -178,7 +178,7 @@ def _seed(config: Any) -> None:
 
 
 def _take_over(folder: RunFolder, state: State) -> None:
-    """Find what earlier starts finished.
+    """Finds what earlier starts finished.
 
     A unit whose responses cannot be read any more is made anew.
 
@@ -211,7 +211,7 @@ def _take_over(folder: RunFolder, state: State) -> None:
 
 
 def run_unit(folder: RunFolder, unit: Unit, call: Call, engine: Engine) -> None:
-    """Ask the model about the rows of a unit, score them, and put its files into the folder."""
+    """Asks the model about the rows of a unit, scores them, and puts its files into the folder."""
     from lm_eval.loggers import EvaluationTracker
 
     from evalprep.run.responses import ResponseFile, record

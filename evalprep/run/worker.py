@@ -31,7 +31,7 @@ Wanted = queue.SimpleQueue[tuple[dict[str, Any], list[int]]]
 
 
 def main() -> int:
-    """Work through the commands that come."""
+    """Works through the commands that come."""
     end = socket.socket(fileno=int(sys.argv[1]))
     end.set_inheritable(False)
     channel, stop = Channel(end), Wanted()
@@ -71,7 +71,7 @@ def _listen(channel: Channel, stop: Wanted) -> None:
 
 
 def _serve(request: dict[str, Any], engine: Engine) -> int:
-    """Work through the units of one command; its exit code."""
+    """Works through the units of one command; its exit code."""
     folder = RunFolder(Path(request["folder"]))
     state = folder.state()
     state.phase = "starting"

@@ -216,7 +216,7 @@ def _distinct(codes: NDArray[np.int64]) -> int:
 
 
 def _finite(over: Callable[[Scored], Estimate]) -> Callable[[Scored], Estimate]:
-    """Say that a number is not finite.
+    """Says that a number is not finite.
 
     Scores of 1e308 leave the range of numbers where they are added or squared.
     """

@@ -41,7 +41,7 @@ class Opinion:
 
 
 def second_opinions(task: TaskRun) -> list[Opinion]:
-    """Compare the verdicts of every scorer that the task names in `metadata.second_opinions`."""
+    """Compares the verdicts of every scorer that the task names in `metadata.second_opinions`."""
     names = task.metadata.get("second_opinions")
     table = task.table()
     ours = table.metrics.get(task.primary.metric)

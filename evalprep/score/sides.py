@@ -50,7 +50,7 @@ def all_scores(sides: Sequence[Run | Scores], packs: Mapping[str, Pack]) -> list
 
 
 def export_scores(scores: Scores, packs: Iterable[Pack], place: Path, out_dir: Path) -> list[Path]:
-    """Let packs write their result files about scores without samples.
+    """Lets packs write their result files about scores without samples.
 
     See `evalprep.score.exporting`.
     """

@@ -93,7 +93,7 @@ def order(needs: Mapping[str, tuple[str, ...]], owner: str = "") -> list[str]:
 
 
 def _refuse_foreign(name: str, stem: str, pack: Pack, where: str) -> None:
-    """Import nothing that only the record of a run names: whoever wrote it could name any module.
+    """Imports nothing that only the record of a run names: whoever wrote it could name any module.
 
     Raises:
         BadInput: the function is none of the pack's pack.yaml, and no formula of ours.

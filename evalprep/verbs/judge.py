@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the verb's arguments."""
+    """Adds the verb's arguments."""
     add = parser.add_argument
     add("run", metavar="RUN", help="output folder, model folder, results_*.json or samples_*.jsonl")
     add(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the verb's arguments."""
+    """Adds the verb's arguments."""
     add = parser.add_argument
     add(
         "runs",

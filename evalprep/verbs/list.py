@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: Parser) -> None:
-    """Add the arguments."""
+    """Adds the arguments."""
     parser.add_argument(
         "what",
         nargs="?",
@@ -52,7 +52,7 @@ def configure(parser: Parser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the list."""
+    """Prints the list."""
     if args.what == "metrics":
         return _metrics(as_json=args.json)
     from evalprep.packs import find_packs

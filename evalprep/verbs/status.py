@@ -17,7 +17,7 @@ from evalprep.verbs.options import Parser
 
 
 def configure(parser: Parser) -> None:
-    """Add the arguments."""
+    """Adds the arguments."""
     parser.add_argument(
         "dir",
         nargs="?",

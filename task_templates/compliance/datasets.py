@@ -375,7 +375,7 @@ def spread(rows: Iterable[Row], *columns: str) -> list[Row]:
 
 
 def check_names(context: Context) -> None:
-    """Tell unknown names and bad values under `compliance.data` and `compliance.tables`."""
+    """Tells unknown names and bad values under `compliance.data` and `compliance.tables`."""
     for key, allowed in (("data", tuple(PARTS)), ("tables", ("dialect", "misspelling", "synonym"))):
         for name, value in getattr(context.section, key).items():
             if name not in allowed:

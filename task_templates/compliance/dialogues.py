@@ -87,7 +87,7 @@ def forecast(context: Context) -> list[Row]:
 
 
 def gap(context: Context, topic: str, before: str, subject: str, predicate: str) -> str:
-    """Ask for another sentence with the same subject and predicate."""
+    """Asks for another sentence with the same subject and predicate."""
     texts = words(context)
     start = before or texts.fill("self_check_none")
     return texts.fill(

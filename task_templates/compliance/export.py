@@ -58,7 +58,7 @@ Scores = Mapping[str, Mapping[str, Any]]
 
 
 def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write everything about one run.
+    """Writes everything about one run.
 
     Args:
         scores: Suite score -> result.
@@ -94,7 +94,7 @@ def export(*, scores: Scores, run: ExportRun, out_dir: Path) -> list[Path]:
 
 
 def export_board(*, board: ExportBoard, out_dir: Path) -> list[Path]:
-    """Write the table over many models.
+    """Writes the table over many models.
 
     Args:
         board: The models side by side.

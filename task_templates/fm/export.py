@@ -34,7 +34,7 @@ FOLDER, OUTPUTS = "fmeval", "eval_outputs.json"
 
 
 def export(*, scores: Mapping[str, Result], run: ExportRun, out_dir: Path) -> list[Path]:
-    """Write the records of each task and the `EvalOutput` of all, in the folder `fmeval`.
+    """Writes the records of each task and the `EvalOutput` of all, in the folder `fmeval`.
 
     Args:
         scores: Score name (`<data set>.<score>`) -> result.

@@ -83,7 +83,7 @@ def split_name(stem: str) -> tuple[str, str] | None:
 
 
 def own_names(algorithm: str, names: Sequence[str]) -> dict[str, str]:
-    """Map the names of fmeval's scores to ours.
+    """Maps the names of fmeval's scores to ours.
 
     `rouge` stays, as it does not say of which type it is.
     """

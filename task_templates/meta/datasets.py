@@ -68,7 +68,7 @@ def known_names() -> list[str]:
 
 
 def dataset_of(context: Context) -> Dataset:
-    """Find the evals data set and its family.
+    """Finds the evals data set and its family.
 
     Raises:
         BadInput: the name is none of the published ones and no local folder, or the data cannot be

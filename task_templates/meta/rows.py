@@ -50,7 +50,7 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def published(rows: Iterator[Row], previous: Previous) -> Iterator[Row]:
-    """Pass rows on, counting the published verdicts.
+    """Passes rows on, counting the published verdicts.
 
     Raises:
         BadInput: a column of the wrong type; names the row and the column.
@@ -147,7 +147,7 @@ def likelihood_rows(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def with_ids(rows: Iterator[Row]) -> Iterator[Row]:
-    """Make the sample ids unique: a question that is asked twice has two rows."""
+    """Makes the sample ids unique: a question that is asked twice has two rows."""
     repeats = Repeats()
     for row in rows:
         row["sample_id"] = repeats.unique(row["sample_id"])

@@ -48,7 +48,7 @@ Wrap = Callable[[Sequence[tuple[str, str]], str], str]
 
 
 def plan(context: Context) -> Plan:
-    """Check everything that can be checked before a file is written.
+    """Checks everything that can be checked before a file is written.
 
     Wrapper, columns, rows of every wanted task.
     """

@@ -156,7 +156,7 @@ def _base_name(run: Entry) -> str:
 
 
 def write_tables(root: Path) -> list[Path]:
-    """Make `tables/` from every run under `by_model/`.
+    """Makes `tables/` from every run under `by_model/`.
 
     A table per task, the summary, the two rules, what is missing.
 

@@ -136,7 +136,7 @@ def split_of(context: Context, data: Data) -> str:
 
 
 def open_data(context: Context, data: Data, split: str | None = None) -> Source:
-    """Open one split of TOFU or MUSE."""
+    """Opens one split of TOFU or MUSE."""
     section = context.section
     if data.part:
         key = f"{data.part}_split"

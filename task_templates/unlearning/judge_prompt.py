@@ -19,7 +19,7 @@ RETAIN = {
 
 
 def create_prompt(context_type: str, input_text: str, ground_truth: str, generation: str) -> str:
-    """Ask for a score from 0 to 10 per metric, a short reason each, and one JSON object at the end.
+    """Asks for a score from 0 to 10 per metric, a short reason each, and a JSON object at the end.
 
     Args:
         context_type: Name of the context; one with "forget" in it is judged as forgotten knowledge.

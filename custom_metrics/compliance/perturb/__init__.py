@@ -37,7 +37,7 @@ def perturb(
     seed: int = 36,
     tables: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> str:
-    """Change a text in one of the eleven ways.
+    """Changes a text in one of the eleven ways.
 
     Args:
         version: One of `VERSIONS`; `none` returns the text.

@@ -72,22 +72,22 @@ class Batches(Protocol):
     def write(
         self, service: Service, requests: Iterable[tuple[str, dict[str, Any]]], into: BinaryIO
     ) -> None:
-        """Write the file of a batch."""
+        """Writes the file of a batch."""
 
     async def upload(self, service: Service, file: Path) -> str | None:
-        """Bring the file there, where that is a step of its own; its id."""
+        """Brings the file there, where that is a step of its own; its id."""
 
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:
-        """Start the batch; its id."""
+        """Starts the batch; its id."""
 
     async def find(self, service: Service, tag: str, count: int, since: str) -> list[str]:
         """Ids of batches that may be one whose creation was not noted."""
 
     async def look(self, service: Service, batch_id: str) -> Remote:
-        """Ask how a batch is doing."""
+        """Asks how a batch is doing."""
 
     async def cancel(self, service: Service, batch_id: str) -> None:
-        """Ask to end a batch early."""
+        """Asks to end a batch early."""
 
     def result(self, service: Service, line: Any) -> Result | None:
         """One line of the results; None where it is none."""
@@ -119,7 +119,7 @@ class OpenAIBatches:
             into.write(_bytes(line) + b"\n")
 
     async def upload(self, service: Service, file: Path) -> str | None:
-        """Bring the file there."""
+        """Brings the file there."""
         response = await service.http.upload(
             "/files", file, {"purpose": "batch"}, deadline=TRANSFER
         )
@@ -128,7 +128,7 @@ class OpenAIBatches:
         return _identity(service.data(response))
 
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
-        """Start the batch, with a mark by which it is found again."""
+        """Starts the batch, with a mark by which it is found again."""
         body = {
             "input_file_id": file_id,
             "endpoint": "/v1" + service.wire.path,
@@ -150,7 +150,7 @@ class OpenAIBatches:
         ]
 
     async def look(self, service: Service, batch_id: str) -> Remote:
-        """Ask how a batch is doing."""
+        """Asks how a batch is doing."""
         data = await _object(service, f"/batches/{batch_id}")
         word = str(data.get("status"))
         files = [data.get(name) for name in ("output_file_id", "error_file_id")]
@@ -170,7 +170,7 @@ class OpenAIBatches:
         )
 
     async def cancel(self, service: Service, batch_id: str) -> None:
-        """Ask to end a batch early."""
+        """Asks to end a batch early."""
         await _post(service, f"/batches/{batch_id}/cancel")
 
     def result(self, service: Service, line: Any) -> Result | None:
@@ -221,7 +221,7 @@ class AnthropicBatches:
         return None
 
     async def create(self, service: Service, file: Path, file_id: str | None, tag: str) -> str:  # noqa: ARG002
-        """Send the requests."""
+        """Sends the requests."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": tag}
         # The file lies on a local disk.
         headers["Content-Length"] = str(file.stat().st_size)  # noqa: ASYNC240
@@ -246,7 +246,7 @@ class AnthropicBatches:
         ]
 
     async def look(self, service: Service, batch_id: str) -> Remote:
-        """Ask how a batch is doing."""
+        """Asks how a batch is doing."""
         data = await _object(service, f"/messages/batches/{batch_id}")
         word = str(data.get("processing_status"))
         counts = _counts(data.get("request_counts"))
@@ -256,7 +256,7 @@ class AnthropicBatches:
         return Remote(_state_at_end(counts), word, counts, results=results)
 
     async def cancel(self, service: Service, batch_id: str) -> None:
-        """Ask to end a batch early."""
+        """Asks to end a batch early."""
         await _post(service, f"/messages/batches/{batch_id}/cancel")
 
     def result(self, service: Service, line: Any) -> Result | None:

@@ -51,7 +51,7 @@ class Response:
 async def read_body(
     response: aiohttp.ClientResponse, into: BinaryIO, limit: int, *, whole: bool
 ) -> None:
-    """Copy a body, unpacked, up to a limit.
+    """Copies a body, unpacked, up to a limit.
 
     What lies beyond the limit is an error where the whole body is needed, else it is dropped.
     """
@@ -82,7 +82,7 @@ class _Bounded:
         self._whole = whole
 
     def put(self, piece: bytes) -> bool:
-        """Write a piece; False where a part of it lies beyond the limit."""
+        """Writes a piece; False where a part of it lies beyond the limit."""
         if len(piece) <= self._room:
             self._into.write(piece)
             self._room -= len(piece)

@@ -95,7 +95,7 @@ class Http:
     async def post_json(
         self, path: str, body: Any, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """Post data as JSON.
+        """Posts data as JSON.
 
         Raises:
             UnansweredError: no response, a late one, one that is too large, or a redirect
@@ -130,7 +130,7 @@ class Http:
         return Response(status, response_headers, self._without_secret(into.getvalue()))
 
     async def download(self, path: str, into: BinaryIO, *, limit: int, deadline: float) -> Response:
-        """Write the body of a response into a file, as it comes.
+        """Writes the body of a response into a file, as it comes.
 
         The response has no body unless it is an error.
 
@@ -151,7 +151,7 @@ class Http:
     async def upload(
         self, path: str, file: Path, fields: Mapping[str, str], *, deadline: float
     ) -> Response:
-        """Post a file as a form, read as it is sent.
+        """Posts a file as a form, read as it is sent.
 
         Raises:
             UnansweredError: see `post_json`.

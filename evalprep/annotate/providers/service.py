@@ -69,7 +69,7 @@ class Service:
         await self.http.__aexit__(kind, error, trace)
 
     async def ask(self, request: Request, identity: str) -> Answer:
-        """Send one request.
+        """Sends one request.
 
         Args:
             request: What is asked.

@@ -95,7 +95,7 @@ class Settings:
         )
 
     def refuse_boundless(self, annotators: Iterable[Annotator]) -> None:
-        """Refuse a greatest cost where replies have no limit, as no request then has one.
+        """Refuses a greatest cost where replies have no limit, as no request then has one.
 
         Raises:
             BadInput: an annotator sets no limit, and neither does the user.

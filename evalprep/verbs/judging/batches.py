@@ -47,7 +47,7 @@ def batch(
     question_set: Asked,
     settings: Settings,
 ) -> int:
-    """Go on with the batches of a run as far as they are.
+    """Goes on with the batches of a run as far as they are.
 
     Raises:
         BadInput: what is on its way was made from other inputs, or the batch may cost more than

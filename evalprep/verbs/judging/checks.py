@@ -114,7 +114,7 @@ def _apart(mine: RowRatings, theirs: RowRatings) -> list[dict[str, Any]]:
 
 
 def show_agreement(agreements: list[Agreement]) -> None:
-    """Print one block per value."""
+    """Prints one block per value."""
     for entry in agreements:
         print(f"{entry.value}: {entry.n} rated by both, equal {_interval(entry.same)}")
         print(

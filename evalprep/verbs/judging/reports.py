@@ -84,7 +84,7 @@ class _Judging:
         return data
 
     def show(self) -> None:
-        """Print it."""
+        """Prints it."""
         if self.preferences is not None:
             for line in checks.preference_lines(self.preferences):
                 print(line)
@@ -193,7 +193,7 @@ def _ledger_of(run: Run) -> Path:
 
 
 def export(run: Run, args: argparse.Namespace) -> int:
-    """Write the ledger's answers about a run as JSON Lines.
+    """Writes the ledger's answers about a run as JSON Lines.
 
     One per attempt, with the samples that it is about.
     """

@@ -19,13 +19,13 @@ SIZE = (1200, 900)
 
 
 def newest_report() -> Path | None:
-    """Give the report that `make demo` wrote last."""
+    """Gives the report that `make demo` wrote last."""
     pages = (ROOT / "eval_results").glob("**/report.html")
     return max(pages, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def main() -> int:
-    """Take the picture."""
+    """Takes the picture."""
     parser = argparse.ArgumentParser(description="Draw the first screen of a report.")
     parser.add_argument(
         "--report", type=Path, default=newest_report(), help="report.html (default: the newest one)"
