@@ -202,5 +202,9 @@ def test_a_published_task_on_rows_of_its_form(number, file, checked):
     loaded, findings = checked
     rows = TASKS[file]
     assert loaded[f"stock_{number}"] == len(rows[0] if isinstance(rows, tuple) else rows)
-    told = [one for one in findings if one.level != "note" and one.code not in ADVICE | {"EP711"}]
+    told = [
+        finding
+        for finding in findings
+        if finding.level != "note" and finding.code not in ADVICE | {"EP711"}
+    ]
     assert [one for one in told if one.task in {"", f"stock_{number}"}] == []
